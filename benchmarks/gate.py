@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.worlds import HARD, TROUBLED, WORLDS, Drop, World, moody, pairs, remembered
-from pytest_ltm._statistics import (
+from pytest_ltm._results.statistics import (
     Comparison,
     ScoredRow,
     chance_here,
@@ -28,7 +28,7 @@ from pytest_ltm._statistics import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pytest_ltm._statistics import Interval, Pair
+    from pytest_ltm._results.statistics import Interval, Pair
 
 
 ALPHA = 0.05

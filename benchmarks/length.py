@@ -9,8 +9,8 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from benchmarks.runs import converse, pytest_run, tiktoken_pass
-from pytest_ltm._engine.result import read_results
-from pytest_ltm._record import events
+from pytest_ltm._journal import events
+from pytest_ltm._journal.result import read_results
 from pytest_ltm._storage.clock import stopwatch
 from pytest_ltm._storage.disk import Appender
 

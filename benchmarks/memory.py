@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from pytest_ltm._cli.pytest_runs import counting, examples, play
-from pytest_ltm._statistics.counts import t_quantile
+from pytest_ltm._results.statistics.counts import t_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pytest_ltm._engine.result import ScenarioResult
+    from pytest_ltm._journal.result import ScenarioResult
 
 
 WRITTEN = Path(__file__).with_name("hypotheses.yml")

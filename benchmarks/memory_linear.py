@@ -8,16 +8,16 @@ from statistics import fmean, median
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._engine.tokens import counter
-from pytest_ltm.agents._specs import find
+from pytest_ltm._model.tokens import counter
+from pytest_ltm.agents._registry import find
+from pytest_ltm.agents.memory.parameters import PRESETS
+from pytest_ltm.agents.reader.memory import ENCODING
 from pytest_ltm.fillers._spec import filler_from_spec
-from pytest_ltm.memory.parameters import PRESETS
-from pytest_ltm.reader.memory import ENCODING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pytest_ltm._engine.filler import FillerExchange
+    from pytest_ltm._model.filler import FillerExchange
 
 
 _EXCHANGE = 250

@@ -10,16 +10,16 @@ from time import perf_counter, process_time
 from typing import TYPE_CHECKING
 
 from benchmarks.runs import Cost, Ready, agent_in, pytest_run
-from pytest_ltm.agents._apart import Processes
-from pytest_ltm.agents._speaker import AgentCaller
-from pytest_ltm.agents._specs import find
-from pytest_ltm.reporting.text import counted
+from pytest_ltm._results.text import counted
+from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._subprocess_agent import Processes
 from pytest_ltm.testing import run_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_ltm._engine.handle import Ltm
+    from pytest_ltm._model.handle import Ltm
     from pytest_ltm.agents._adapt import AgentSource
 
 

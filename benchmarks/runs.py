@@ -11,8 +11,8 @@ from pathlib import Path
 from time import process_time
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ltm._engine.tokens import encoding
-from pytest_ltm._record import events
+from pytest_ltm._journal import events
+from pytest_ltm._model.tokens import encoding
 from pytest_ltm._storage.clock import stopwatch
 from pytest_ltm._storage.errors import LtmError
 

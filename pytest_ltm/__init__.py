@@ -10,13 +10,15 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_ltm._engine.agent import Agent, Reply, Usage
-    from pytest_ltm._engine.filler import Filler, FillerExchange
-    from pytest_ltm._engine.handle import Ltm
-    from pytest_ltm._engine.scenario import Ask, Definition, Say, Step, Wait, Watch, spread
-    from pytest_ltm._engine.score import Check, Evaluator, Score, Unscored, Verdict
-    from pytest_ltm._engine.transcript import Exchange
-    from pytest_ltm._export.loaded import Results, load
+    from pytest_ltm._model.agent import Agent, Reply, Usage
+    from pytest_ltm._model.filler import Filler, FillerExchange
+    from pytest_ltm._model.handle import Ltm
+    from pytest_ltm._model.judge_request import Inquiry, Judge
+    from pytest_ltm._model.ltm_judge import LtmJudge, Opinion
+    from pytest_ltm._model.scenario import Ask, Definition, Say, Step, Wait, Watch, spread
+    from pytest_ltm._model.score import Check, Evaluator, Score, Unscored, Verdict
+    from pytest_ltm._model.simulated_user import LtmUser
+    from pytest_ltm._model.transcript import Exchange
     from pytest_ltm._storage.clock import duration
     from pytest_ltm._storage.errors import (
         AgentError,
@@ -33,9 +35,7 @@ if TYPE_CHECKING:
         TransientFault,
         UserError,
     )
-    from pytest_ltm.judges._ask import LtmJudge, Opinion
-    from pytest_ltm.judges._inquiry import Inquiry, Judge
-    from pytest_ltm.users._user import LtmUser
+    from pytest_ltm.reporting.exports.loaded import Results, load
 
 __all__ = [
     "Agent",
@@ -86,16 +86,16 @@ _HOMES = {
         "LtmInternalError ScenarioError TokenizerError TransientFault UserError"
     ),
     "_storage.clock": "duration",
-    "_engine.filler": "Filler FillerExchange",
-    "_engine.handle": "Ltm",
-    "judges._inquiry": "Inquiry Judge",
-    "judges._ask": "LtmJudge Opinion",
-    "users._user": "LtmUser",
-    "_engine.scenario": "Ask Definition Say Step Wait Watch spread",
-    "_engine.score": "Check Evaluator Score Unscored Verdict",
-    "_engine.transcript": "Exchange",
-    "_engine.agent": "Agent Reply Usage",
-    "_export.loaded": "Results load",
+    "_model.filler": "Filler FillerExchange",
+    "_model.handle": "Ltm",
+    "_model.judge_request": "Inquiry Judge",
+    "_model.ltm_judge": "LtmJudge Opinion",
+    "_model.simulated_user": "LtmUser",
+    "_model.scenario": "Ask Definition Say Step Wait Watch spread",
+    "_model.score": "Check Evaluator Score Unscored Verdict",
+    "_model.transcript": "Exchange",
+    "_model.agent": "Agent Reply Usage",
+    "reporting.exports.loaded": "Results load",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 

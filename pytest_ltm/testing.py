@@ -8,31 +8,31 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._calls.retry import Retries
 from pytest_ltm._engine.channel import Channel
 from pytest_ltm._engine.conversation import AgendaScript, Conversation
-from pytest_ltm._engine.filler import Filler, FillerExchange
-from pytest_ltm._engine.handle import Ltm
 from pytest_ltm._engine.lane import Ending, GreenBody, Lane
-from pytest_ltm._engine.plan import Plan, PlannedExample, body_rng, user_seed
 from pytest_ltm._engine.port import Connection, LivePort, Recorded
-from pytest_ltm._engine.tokens import counter
-from pytest_ltm._record.journal import Journal
-from pytest_ltm._record.timings import Timings
+from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.timings import Timings
+from pytest_ltm._model.filler import Filler, FillerExchange
+from pytest_ltm._model.handle import Ltm
+from pytest_ltm._model.ltm_judge import FakeJudge
+from pytest_ltm._model.plan import Plan, PlannedExample, body_rng, user_seed
+from pytest_ltm._model.tokens import counter
 from pytest_ltm._storage.clock import SimulatedClock
 from pytest_ltm._storage.errors import UserError
 from pytest_ltm.agents._adapt import source
-from pytest_ltm.agents._retry import Retries
-from pytest_ltm.agents._speaker import AgentCaller
-from pytest_ltm.judges._ask import FakeJudge
-from pytest_ltm.judges._asking import BudgetedCaller, ModelCaller
-from pytest_ltm.users._talking import WHO, UserConnection, find
+from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.judges._model_calls import BudgetedCaller, ModelCaller
+from pytest_ltm.users._connection import WHO, UserConnection, find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from pytest_ltm._engine.history import PastExchange
-    from pytest_ltm._engine.scenario import Definition
-    from pytest_ltm._engine.transcript import Transcript
+    from pytest_ltm._model.scenario import Definition
+    from pytest_ltm._model.told_history import PastExchange
+    from pytest_ltm._model.transcript import Transcript
 
 __all__ = ["CountingFiller", "FakeJudge", "Played", "ScriptedAgent", "run_conversation", "run_scenario"]
 

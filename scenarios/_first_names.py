@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from pytest_ltm import Say
-from pytest_ltm.languages import ENGLISH, Language
+from pytest_ltm.locales import ENGLISH, Language
 
 from ._parameters import whole
 from ._wording import either, worded

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pytest_ltm import Ask, Say, Wait
-from pytest_ltm.languages import Language
+from pytest_ltm.locales import Language
 
 from ._first_names import GIVEN_NAMES
 from ._inventions import Inventions

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from pytest_ltm import Say
-from pytest_ltm.languages import ENGLISH, Language
+from pytest_ltm.locales import ENGLISH, Language
 
 from ._parameters import whole
 from ._wording import either, worded

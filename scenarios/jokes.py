@@ -11,7 +11,7 @@ import pytest
 
 from pytest_ltm import Definition, Ltm, Say, Step, Wait
 from pytest_ltm.evaluators import RecallsJoke
-from pytest_ltm.languages import CODES, ENGLISH, Language, spoken
+from pytest_ltm.locales import CODES, ENGLISH, Language, spoken
 
 from ._parameters import last_wait, whole
 from ._wording import capital, worded

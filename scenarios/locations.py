@@ -12,7 +12,7 @@ from pytest_ltm.scenarios._places import PLACES, RESET, Leg, asked, end, number_
 
 from pytest_ltm import Ask, Definition, Ltm, spread
 from pytest_ltm.evaluators import LiesAt
-from pytest_ltm.languages import CODES, spoken
+from pytest_ltm.locales import CODES, spoken
 
 QUESTIONS = (
     "[just |]how far and in [which|what] [compass |]direction is it {way}, as the crow flies?",

@@ -13,7 +13,7 @@ from pytest_ltm.scenarios._wording import worded
 
 from pytest_ltm import Ask, Definition, Ltm, spread
 from pytest_ltm.evaluators import LeadsTo
-from pytest_ltm.languages import CODES, spoken
+from pytest_ltm.locales import CODES, spoken
 
 QUESTIONS = (
     "how do I get {way} [by way of|passing] [all the places I mentioned|all the rest|everything I described]?",

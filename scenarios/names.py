@@ -13,7 +13,7 @@ from pytest_ltm.scenarios._wording import worded
 
 from pytest_ltm import Ask, Definition, Ltm, spread
 from pytest_ltm.evaluators import NamesUser
-from pytest_ltm.languages import CODES, spoken
+from pytest_ltm.locales import CODES, spoken
 
 QUESTIONS = (
     "[so, |tell me, |quick question: |]what[ is|'s] my name [now|these days|at the moment|at present]?",

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say
 from pytest_ltm.evaluators import RecallsValue
-from pytest_ltm.languages import CODES, spoken
+from pytest_ltm.locales import CODES, spoken
 
 from ._needles import RESET, Hay, asked, laid
 from ._parameters import last_wait, whole

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import ListsItems
-from pytest_ltm.languages import CODES, Language, spoken
+from pytest_ltm.locales import CODES, Language, spoken
 
 from ._parameters import last_wait, whole
 from ._wording import either, worded

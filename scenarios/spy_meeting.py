@@ -10,7 +10,7 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import DecodesMessages
-from pytest_ltm.languages import CODES, spoken
+from pytest_ltm.locales import CODES, spoken
 
 from ._parameters import last_wait
 

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import SaysAtEachTrigger
-from pytest_ltm.languages import CODES, Language, spoken
+from pytest_ltm.locales import CODES, Language, spoken
 
 from ._parameters import last_wait, whole
 from ._wording import worded

@@ -25,7 +25,7 @@ import pytest_ltm.plugin
 from benchmarks.faults import processes, runs
 from pytest_ltm._cli import PROGRAM
 from pytest_ltm._cli import main as main_of_ltm
-from pytest_ltm._engine.tokens import encoding
+from pytest_ltm._model.tokens import encoding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

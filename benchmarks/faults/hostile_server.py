@@ -12,7 +12,7 @@ import zlib
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_ltm._engine.tokens import encoding
+from pytest_ltm._model.tokens import encoding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

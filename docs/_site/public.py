@@ -15,7 +15,7 @@ MODULES = {
     "pytest_ltm.evaluators": "From answers to scores, without a model",
     "pytest_ltm.fillers": "What is said while every scenario waits",
     "pytest_ltm.datasets": "Data sets and books",
-    "pytest_ltm.reader": "The rule-based control",
+    "pytest_ltm.agents.reader": "The rule-based control",
     "pytest_ltm.testing": "Fakes, and conversations in memory",
 }
 """With a few words for the list of them."""

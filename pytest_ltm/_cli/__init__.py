@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._storage.boundary import Screen
 from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
+from pytest_ltm._storage.sanitize import Screen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -63,8 +63,8 @@ def _carried_out(argv: Sequence[str] | None) -> int:
         return USAGE
     given = _tree(called).parse_args(words)
     try:
-        module, _, function = commands()[called]["calls"].partition(".")
-        status: int = getattr(importlib.import_module(f"{__name__}.{module}"), function)(given)
+        module, _, function = commands()[called]["calls"].rpartition(".")
+        status: int = getattr(importlib.import_module(f"pytest_ltm.{module}"), function)(given)
     except LtmError as error:
         print(f"{PROGRAM} {called}: {error}", file=sys.stderr)
         return USAGE

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ltm._cli.items import chosen
-from pytest_ltm._record import amendments
-from pytest_ltm._record.run_file import find_run
-from pytest_ltm.reporting.columns import columns
-from pytest_ltm.reporting.runs import read_run
+from pytest_ltm._cli.example_selection import chosen
+from pytest_ltm._journal import amendments
+from pytest_ltm._journal.run_file import find_run
+from pytest_ltm._results.columns import columns
+from pytest_ltm._results.run_loading import read_run
+from pytest_ltm._results.text import counted, one_line, shorten, verdict_text
 from pytest_ltm.reporting.summary import refresh
-from pytest_ltm.reporting.text import counted, one_line, shorten, verdict_text
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from pytest_ltm._engine.result import Automatic, ScenarioResult
-    from pytest_ltm.reporting.runs import LoadedRun
+    from pytest_ltm._journal.result import Automatic, ScenarioResult
+    from pytest_ltm._results.run_loading import LoadedRun
 
 
 _REASON = 120

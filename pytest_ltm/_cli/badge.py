@@ -6,13 +6,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ltm._gate.baseline import load
-from pytest_ltm._record.run_file import find_run
-from pytest_ltm._storage.boundary import for_file
+from pytest_ltm._journal.run_file import find_run
+from pytest_ltm._results.gate.baseline import load
+from pytest_ltm._results.text import one_line
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
+from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm.reporting.badge import GREY, badge_of, endpoint_json, svg
 from pytest_ltm.reporting.history import Past, read_past, standings
-from pytest_ltm.reporting.text import one_line
 
 if TYPE_CHECKING:
     from argparse import Namespace

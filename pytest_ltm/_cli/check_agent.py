@@ -14,23 +14,23 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from pytest_ltm._engine.agent import CAPABILITIES
-from pytest_ltm._engine.probe import Secret
-from pytest_ltm._engine.sessions import cannot_come_back
+from pytest_ltm._calls.retry import Retries
+from pytest_ltm._model.agent import CAPABILITIES
+from pytest_ltm._model.leak_probe import Secret
+from pytest_ltm._model.sessions import cannot_come_back
+from pytest_ltm._results.text import clip, counted, dollars, left, one_line, wrap
 from pytest_ltm._storage.clock import START, stopwatch
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.secrets import redacted
+from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import members, near_misses
-from pytest_ltm.agents._retry import Retries
-from pytest_ltm.agents._speaker import AgentCaller
-from pytest_ltm.agents._specs import find
-from pytest_ltm.reporting.text import clip, counted, dollars, left, one_line, wrap
+from pytest_ltm.agents._registry import find
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
 
-    from pytest_ltm._engine.agent import Reply
+    from pytest_ltm._model.agent import Reply
     from pytest_ltm.agents._adapt import AgentSource
 
 

@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from pytest_ltm._gate import rules as _rules
-from pytest_ltm._gate.changes import Changes, CompareHints, GateSide, changes, one_agent
-from pytest_ltm._gate.verdict import FAILED, STATUS, GateVerdict, judge
-from pytest_ltm.reporting.markdown import add_to_step_summary, comparison_markdown
-from pytest_ltm.reporting.moved import (
+from pytest_ltm._results.change_report import (
     change_lines,
     changes_json,
     gate_json,
@@ -20,13 +16,17 @@ from pytest_ltm.reporting.moved import (
     rule_lines,
     verdict_lines,
 )
-from pytest_ltm.reporting.runs import find
+from pytest_ltm._results.gate import rules as _rules
+from pytest_ltm._results.gate.changes import Changes, CompareHints, GateSide, changes, one_agent
+from pytest_ltm._results.gate.verdict import FAILED, STATUS, GateVerdict, judge
+from pytest_ltm._results.run_loading import find
+from pytest_ltm.reporting.markdown import add_to_step_summary, comparison_markdown
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
-    from pytest_ltm._gate.rules import Rule
+    from pytest_ltm._results.gate.rules import Rule
 
 
 WIDTH = 80

@@ -17,20 +17,29 @@ from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pytest_ltm._calls.chat_model import ENDPOINTS
 from pytest_ltm._cli import PROGRAM
 from pytest_ltm._cli.integrity import repair, verify
 from pytest_ltm._engine.port import Checkpoints
-from pytest_ltm._engine.result import ConversationName, read_results
-from pytest_ltm._engine.tokens import counter
-from pytest_ltm._providers.model import ENDPOINTS
-from pytest_ltm._record import amendments as _amendments
-from pytest_ltm._record.resume import CHECKPOINTS, JOURNAL, RESULTS, Recording, cannot_go_on, read_recording
-from pytest_ltm._record.run_file import FILE, LATEST, SUMMARY, RunFile, cut_short, find_run, newest_first, read_run_file
+from pytest_ltm._engine.resume import CHECKPOINTS, JOURNAL, RESULTS, Recording, cannot_go_on, read_recording
+from pytest_ltm._journal import amendments as _amendments
+from pytest_ltm._journal.result import ConversationName, read_results
+from pytest_ltm._journal.run_file import (
+    FILE,
+    LATEST,
+    SUMMARY,
+    RunFile,
+    cut_short,
+    find_run,
+    newest_first,
+    read_run_file,
+)
+from pytest_ltm._model.tokens import counter
+from pytest_ltm._results.text import counted, left, one_line, wrap
 from pytest_ltm._storage.errors import LtmError, told
 from pytest_ltm._storage.locks import OWNER, holder, owner
 from pytest_ltm._storage.schema import packaged
 from pytest_ltm._storage.secrets import is_secret_name, redacted
-from pytest_ltm.reporting.text import counted, left, one_line, wrap
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -6,20 +6,20 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ltm._export import inspect_ai, junit, mlflow, tables, wandb
-from pytest_ltm._export.loaded import load
-from pytest_ltm._export.output import ExportTarget, write_all
-from pytest_ltm._storage.boundary import for_file
+from pytest_ltm._results.change_report import gate_from_json
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm._storage.sanitize import for_file
+from pytest_ltm.reporting.exports import inspect_ai, junit, mlflow, tables, wandb
+from pytest_ltm.reporting.exports.loaded import load
+from pytest_ltm.reporting.exports.output import ExportTarget, write_all
 from pytest_ltm.reporting.markdown import run_markdown
-from pytest_ltm.reporting.moved import gate_from_json
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
-    from pytest_ltm._export.loaded import Results
+    from pytest_ltm.reporting.exports.loaded import Results
 
 
 TABLES = ("csv", "jsonl", "parquet")

@@ -8,16 +8,16 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from pytest_ltm._engine.result import read_results
-from pytest_ltm._record import canaries, events
-from pytest_ltm._record.chain import Damage, damages, mended
-from pytest_ltm._record.fold import ConversationRecord
-from pytest_ltm._record.resume import JOURNAL, RESULTS
+from pytest_ltm._engine.resume import JOURNAL, RESULTS
+from pytest_ltm._journal import events, judge_precheck
+from pytest_ltm._journal.checksum_chain import Damage, damages, mended
+from pytest_ltm._journal.fold import ConversationRecord
+from pytest_ltm._journal.result import read_results
+from pytest_ltm._results.text import counted
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.locks import FolderLock
 from pytest_ltm._storage.secrets import redacted
-from pytest_ltm.reporting.text import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,7 +105,7 @@ def _free(path: Path) -> Path:
 
 
 def _journals(run: Path) -> list[Path]:
-    found = [*sorted(run.glob(f"*/{JOURNAL}")), run / canaries.JOURNAL]
+    found = [*sorted(run.glob(f"*/{JOURNAL}")), run / judge_precheck.JOURNAL]
     return [path for path in found if path.is_file()]
 
 

@@ -6,12 +6,12 @@ import importlib
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._engine import suite as _suite
+from pytest_ltm._model import suite as _suite
+from pytest_ltm._results.text import counted
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm.agents._specs import describe_adapters, describe_embedded
+from pytest_ltm.agents._registry import describe_adapters, describe_embedded
+from pytest_ltm.agents.memory.parameters import PRESETS, expanded
 from pytest_ltm.datasets import LOCOMO, LOGS, LONGMEMEVAL
-from pytest_ltm.memory.parameters import PRESETS, expanded
-from pytest_ltm.reporting.text import counted
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -1,39 +1,27 @@
-"""`locomo-score`, the official F1 of a file of answers; `locomo-generate` and `locomo-check`, new conversations."""
+"""`locomo-score`: the official F1 of a file of answers."""
 
 from __future__ import annotations
 
 import json
-import random
 import sys
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._cli.author import author
-from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.rows import rows
-from pytest_ltm.datasets.locomo.file import load
-from pytest_ltm.datasets.locomo.generate.dialogue import SESSIONS, TURNS, Size, conversation, of_tokens
-from pytest_ltm.datasets.locomo.generate.modelled import at_once, faults, modelled
-from pytest_ltm.datasets.locomo.generate.speakers import by_turns
 from pytest_ltm.datasets.locomo.metric import official_f1
 from pytest_ltm.datasets.locomo.samples import Category
 from pytest_ltm.datasets.locomo.strict import verdict
-from pytest_ltm.reporting.text import counted
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
-    from pathlib import Path
 
     from pytest_ltm.datasets.rulings.gold import Ruling
 
 
 FIELDS = ("category", "answer", "prediction")
-
-
-# --- locomo-score
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,123 +88,3 @@ def _table(scored: Sequence[Scored]) -> str:
     lines = [f"{'category':<16}{'questions':>10}{'F1':>8}"]
     lines += [f"{c.value} {c.label:<14}{count:>10}{f1:>8.3f}" for c, (count, f1) in _means(scored).items()]
     return "\n".join([*lines, f"{'overall':<16}{len(scored):>10}{_mean(scored):>8.3f}"]) + "\n"
-
-
-# --- locomo-generate
-
-
-def generate(given: Namespace) -> int:
-    """Write the file; say on stderr what is in it."""
-    _check(given)
-    records = _by_model(given) if given.model else _from_templates(given)
-    turns = sum(len(part) for one in records for part in one["conversation"].values() if isinstance(part, list))
-    asked = sum(len(one["qa"]) for one in records)
-    held = f"{counted(len(records), 'conversation')}, {turns} turns, {asked} question{'s' * (asked != 1)}"
-    _say(f"{given.output}: {held}")
-    _say(f"play it: pytest --ltm-suite=locomo --ltm-data={given.output} --ltm-agent=...")
-    return 0
-
-
-def _check(given: Namespace) -> None:
-    if given.conversations < 1:
-        raise DatasetError(f"--conversations: expected 1 or more, got {given.conversations}")
-    if given.tokens is not None and given.turns is not None:
-        raise DatasetError("--tokens and --turns both say how long a conversation is. Give one of them")
-    for name in ("sessions", "turns", "tokens"):
-        value = getattr(given, name)
-        if value is not None and value < 1:
-            raise DatasetError(f"--{name}: expected 1 or more, got {value}")
-    for path in (given.output, given.graph):
-        if path and (path.is_dir() or not path.parent.is_dir()):
-            raise DatasetError(f"{path}: cannot be written: it is a folder, or its folder does not exist")
-    if given.model and (given.graph or given.tokens):
-        raise DatasetError("--graph and --tokens are for conversations from templates; --model takes neither")
-    if given.turn_by_turn and not given.model:
-        raise DatasetError("--turn-by-turn needs --model: the two speakers are asked in turn")
-
-
-def _chance(given: Namespace, number: int) -> random.Random:
-    """Return a generator of its own for each conversation: the n-th is the same however many are made."""
-    return random.Random(f"{given.seed}/{number}")
-
-
-def _size(given: Namespace, rng: random.Random) -> Size:
-    if given.tokens is not None:
-        return replace(of_tokens(given.tokens, given.sessions, rng), questions=given.questions)
-    sessions, turns = given.sessions, given.turns
-    if sessions is None:
-        sessions = SESSIONS if turns is None else max(1, round(turns * SESSIONS / TURNS))
-    if turns is None:
-        turns = TURNS if given.sessions is None else round(sessions * TURNS / SESSIONS)
-    return Size(sessions=sessions, turns=turns, questions=given.questions)
-
-
-def _name(given: Namespace, number: int) -> str:
-    return f"gen-{given.seed}-{number}"
-
-
-def _from_templates(given: Namespace) -> list[dict[str, Any]]:
-    made = [
-        conversation(_name(given, number), _size(given, rng := _chance(given, number)), rng)
-        for number in range(1, given.conversations + 1)
-    ]
-    records = [one.as_json() for one in made]
-    _write(given.output, records)
-    if given.graph:
-        _write(given.graph, [{"sample_id": one.id, **one.world.as_json()} for one in made])
-    return records
-
-
-def _by_model(given: Namespace) -> list[dict[str, Any]]:
-    """Make what the file does not hold yet, and write it after each conversation: what broke off is taken up again."""
-    records, writes = _begun(given.output), by_turns if given.turn_by_turn else at_once
-    with author(given.model) as model:
-        for number in range(1, given.conversations + 1):
-            name, rng = _name(given, number), _chance(given, number)
-            if any(record["sample_id"] == name for record in records):
-                _say(f"{name}: is in {given.output} already")
-                continue
-            records.append(modelled(name, _size(given, rng), model, rng, _say, writes))
-            _write(given.output, records)
-        _say(str(model.cost))
-    return records
-
-
-def _begun(path: Path) -> list[dict[str, Any]]:
-    if not path.exists():
-        return []
-    try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise DatasetError(f"{path}: exists, but cannot be continued: {error}. Name another file") from error
-    if not isinstance(found, list) or not all(isinstance(one, dict) and "sample_id" in one for one in found):
-        raise DatasetError(f"{path}: exists, but is not a list of conversations. Name another file")
-    if wrong := _faults(path, found):
-        raise DatasetError(f"{path}: exists, but {wrong[0]}. See ltm locomo-check, or name another file")
-    return found
-
-
-# --- locomo-check
-
-
-def check(given: Namespace) -> int:
-    """Say what is wrong with a file of conversations; return 1 if anything is."""
-    load(given.file)
-    wrong = _faults(given.file, json.loads(given.file.read_bytes()))
-    sys.stdout.write("".join(f"{sentence}\n" for sentence in wrong) or f"{given.file}: nothing is wrong\n")
-    return bool(wrong)
-
-
-def _faults(path: Path, records: list[dict[str, Any]]) -> list[str]:
-    """Return what no longer holds in conversations that may have been edited; DatasetError if they cannot be loaded."""
-    if records:
-        load(path)
-    return [f"{record['sample_id']}: {sentence}" for record in records for sentence in faults(record)]
-
-
-def _write(path: Path, value: Any) -> None:
-    write_whole(path, (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode())
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")

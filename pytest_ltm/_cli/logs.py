@@ -9,6 +9,7 @@ from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._results.text import counted
 from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.disk import Appender, write_whole
 from pytest_ltm._storage.errors import DatasetError, DiskFault, ScenarioError
@@ -16,7 +17,6 @@ from pytest_ltm.datasets.logs.exports import Splitting, sessions
 from pytest_ltm.datasets.logs.file import LogsFile, lines
 from pytest_ltm.datasets.logs.redaction import SHORTEST_SALT, Redactor, names_in
 from pytest_ltm.datasets.logs.suite import EXAMPLE, notes
-from pytest_ltm.reporting.text import counted
 
 if TYPE_CHECKING:
     from argparse import Namespace

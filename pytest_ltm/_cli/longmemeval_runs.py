@@ -9,21 +9,21 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._record.run_file import find_run
-from pytest_ltm._storage.boundary import for_file
+from pytest_ltm._journal.run_file import find_run
+from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError
 from pytest_ltm._storage.rows import json_of
+from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.datasets.longmemeval.retrieval import DEPTHS, RetrievalMetrics, figures, retrieval, turns_as_sessions
-from pytest_ltm.reporting.runs import read_run
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from pytest_ltm._engine.result import ScenarioResult
-    from pytest_ltm.reporting.runs import ConversationFolder, LoadedRun
+    from pytest_ltm._journal.result import ScenarioResult
+    from pytest_ltm._results.run_loading import ConversationFolder, LoadedRun
 
 
 LEVELS = ("session", "turn")

@@ -7,22 +7,22 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._model.ltm_judge import JudgeDecision, decide
 from pytest_ltm._storage.errors import DatasetError, did_you_mean
 from pytest_ltm._storage.rows import rows
 from pytest_ltm.datasets.longmemeval.evaluation import Accuracy, QuestionVerdict, aggregate, prompt_for, rule
 from pytest_ltm.datasets.longmemeval.options import TYPES
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, is_abstention
 from pytest_ltm.datasets.rulings.gold import Ruling
-from pytest_ltm.judges._ask import JudgeDecision, decide
-from pytest_ltm.judges._named import asking
+from pytest_ltm.judges._registry import asking
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
     from pathlib import Path
 
+    from pytest_ltm._model.ltm_judge import AnsweredBy
     from pytest_ltm.datasets.longmemeval.evaluation import Aggregates
-    from pytest_ltm.judges._ask import AnsweredBy
 
 
 def run(given: Namespace) -> int:

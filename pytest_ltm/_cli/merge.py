@@ -9,27 +9,27 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from pytest_ltm._cli import new_run
-from pytest_ltm._engine.plan import Plan, differences
-from pytest_ltm._engine.result import ConversationName
-from pytest_ltm._record import amendments as _amendments
-from pytest_ltm._record import timings
-from pytest_ltm._record.run_file import find_run
-from pytest_ltm._statistics import paces
+from pytest_ltm._journal import amendments as _amendments
+from pytest_ltm._journal import timings
+from pytest_ltm._journal.result import ConversationName
+from pytest_ltm._journal.run_file import find_run
+from pytest_ltm._model.plan import Plan, differences
+from pytest_ltm._results.run_loading import read_run
+from pytest_ltm._results.statistics import paces
+from pytest_ltm._results.text import counted
 from pytest_ltm._storage.disk import make_private
 from pytest_ltm._storage.errors import ConfigurationError, DefinitionError
 from pytest_ltm._storage.schema import json_text, to_record
-from pytest_ltm.reporting.runs import read_run
 from pytest_ltm.reporting.summary import rewritten, write_summary, write_verdicts
-from pytest_ltm.reporting.text import counted
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from pytest_ltm._engine.result import Pace
-    from pytest_ltm._record.amendments import Amendment
-    from pytest_ltm.reporting.runs import ConversationFolder, LoadedRun
+    from pytest_ltm._journal.amendments import Amendment
+    from pytest_ltm._journal.result import Pace
+    from pytest_ltm._results.run_loading import ConversationFolder, LoadedRun
 
 
 INCOMPLETE = 1

@@ -5,18 +5,18 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from pytest_ltm._export.library import library
-from pytest_ltm._gate.changes import CompareHints, changes, one_agent
-from pytest_ltm._record.run_file import LATEST, find_run
+from pytest_ltm._journal.run_file import LATEST, find_run
+from pytest_ltm._results.gate.changes import CompareHints, changes, one_agent
+from pytest_ltm._results.run_loading import find, read_run
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
-from pytest_ltm.reporting.plots import content
-from pytest_ltm.reporting.runs import find, read_run
+from pytest_ltm.reporting.exports.library import library
+from pytest_ltm.reporting.plots import plot_data
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from pytest_ltm._gate.changes import GateSide
-    from pytest_ltm.reporting.plots.content import Content
+    from pytest_ltm._results.gate.changes import GateSide
+    from pytest_ltm.reporting.plots.plot_data import Content
 
 
 SUFFIXES = ("svg", "pdf", "png")
@@ -53,13 +53,13 @@ def _content(given: Namespace) -> Content:
     named = given.runs or [LATEST]
     if given.kind == "compare":
         before, after = _sides(given, named)
-        return content.forest(changes(before, after, WAYS, common=given.plans == "overlapping"), given.span)
-    found = content.chosen([read_run(find_run(text, given.ltm_dir)) for text in named], given.agent, given.span)
+        return plot_data.forest(changes(before, after, WAYS, common=given.plans == "overlapping"), given.span)
+    found = plot_data.chosen([read_run(find_run(text, given.ltm_dir)) for text in named], given.agent, given.span)
     if given.kind == "curve":
-        return content.curve(found)
+        return plot_data.curve(found)
     if given.kind == "heatmap":
-        return content.heatmap(found)
-    return content.timeline(found) if given.kind == "timeline" else content.depth(found, given.by)
+        return plot_data.heatmap(found)
+    return plot_data.timeline(found) if given.kind == "timeline" else plot_data.depth(found, given.by)
 
 
 def _sides(given: Namespace, named: list[str]) -> tuple[GateSide, GateSide]:

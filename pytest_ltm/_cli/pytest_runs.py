@@ -6,15 +6,15 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm.reporting.runs import read_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from pytest_ltm._engine.result import ScenarioResult
-    from pytest_ltm.reporting.runs import LoadedRun
+    from pytest_ltm._journal.result import ScenarioResult
+    from pytest_ltm._results.run_loading import LoadedRun
 
 
 _PLAYED = {0, 1, 75}

@@ -6,12 +6,12 @@ import sys
 from typing import TYPE_CHECKING
 
 from pytest_ltm._cli.trend import gathered, nothing
-from pytest_ltm._record.run_file import LATEST, find_run
+from pytest_ltm._journal.run_file import LATEST, find_run
+from pytest_ltm._results.run_loading import results_in
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm._storage.secrets import redacted
 from pytest_ltm.reporting.html.page import build_report
 from pytest_ltm.reporting.html.trend import build_trend
-from pytest_ltm.reporting.runs import results_in
 from pytest_ltm.reporting.trend import series_of
 
 if TYPE_CHECKING:

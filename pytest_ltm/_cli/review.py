@@ -5,22 +5,22 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._record.run_file import find_run
-from pytest_ltm._review import decisions
-from pytest_ltm._review.findings import agreements, estimate
-from pytest_ltm._review.labelled import judge_rows, verdict_rows
-from pytest_ltm._review.queue import KINDS, MEANING, read_cases
+from pytest_ltm._journal.run_file import find_run
+from pytest_ltm._results.run_loading import find
+from pytest_ltm._results.text import clip, counted, one_line, percent, verdict_text
 from pytest_ltm._storage.disk import write_whole
-from pytest_ltm.reporting.runs import find
-from pytest_ltm.reporting.text import clip, counted, one_line, percent, verdict_text
+from pytest_ltm.web.review import decisions
+from pytest_ltm.web.review.findings import agreements, estimate
+from pytest_ltm.web.review.labelled import judge_rows, verdict_rows
+from pytest_ltm.web.review.queue import KINDS, MEANING, read_cases
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
 
-    from pytest_ltm._review.decisions import Opinions
-    from pytest_ltm._review.findings import ErrorRateEstimate, ReviewerAgreement
-    from pytest_ltm._review.queue import Cases
+    from pytest_ltm.web.review.decisions import Opinions
+    from pytest_ltm.web.review.findings import ErrorRateEstimate, ReviewerAgreement
+    from pytest_ltm.web.review.queue import Cases
 
 
 _WIDTH = 100

@@ -8,13 +8,13 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli.doctor import resumable
-from pytest_ltm._statistics import grouped
-from pytest_ltm._storage.boundary import for_screen
+from pytest_ltm._results.statistics import grouped
+from pytest_ltm._results.text import NOTHING, clip, columns_of, counted, left, one_line
 from pytest_ltm._storage.clock import duration, wall_time
 from pytest_ltm._storage.errors import ConfigurationError, ScenarioError
+from pytest_ltm._storage.sanitize import for_screen
 from pytest_ltm._storage.schema import fields_of
 from pytest_ltm.reporting.history import read_past, run_folders
-from pytest_ltm.reporting.text import NOTHING, clip, columns_of, counted, left, one_line
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -8,21 +8,21 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from pytest_ltm._cli.items import chosen, within
-from pytest_ltm._engine.result import at_span
-from pytest_ltm._record.run_file import find_run
-from pytest_ltm._statistics import grouped
+from pytest_ltm._cli.example_selection import chosen, within
+from pytest_ltm._journal.result import at_span
+from pytest_ltm._journal.run_file import find_run
+from pytest_ltm._results.run_loading import read_run
+from pytest_ltm._results.statistics import grouped
+from pytest_ltm._results.text import clip, counted, one_line, wrap
 from pytest_ltm._storage.schema import to_record
 from pytest_ltm.reporting.chat import ExampleChat, chat_json, chat_lines, example_lines
-from pytest_ltm.reporting.runs import read_run
-from pytest_ltm.reporting.text import clip, counted, one_line, wrap
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator, Sequence
 
-    from pytest_ltm._engine.result import ScenarioResult
-    from pytest_ltm.reporting.runs import LoadedRun
+    from pytest_ltm._journal.result import ScenarioResult
+    from pytest_ltm._results.run_loading import LoadedRun
 
 
 LEAST = 40

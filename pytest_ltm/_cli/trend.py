@@ -11,14 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ltm._cli.committed import versions
+from pytest_ltm._cli.git_versions import versions
 from pytest_ltm._cli.runs import moment
-from pytest_ltm._gate.baseline import parsed
-from pytest_ltm._record.run_file import find_run
-from pytest_ltm._storage.boundary import is_plain
+from pytest_ltm._journal.run_file import find_run
+from pytest_ltm._results.gate.baseline import parsed
+from pytest_ltm._results.text import counted, one_line
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
+from pytest_ltm._storage.sanitize import is_plain
 from pytest_ltm.reporting.history import read_past, run_folders, standings
-from pytest_ltm.reporting.text import counted, one_line
 from pytest_ltm.reporting.trend import DRAWN, PLAIN, TrendPoint, of_run, series_of, trend_json, trend_lines
 
 if TYPE_CHECKING:

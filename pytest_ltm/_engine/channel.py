@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pytest_ltm._engine.agent import ExpectedReply
-from pytest_ltm._engine.filler import FillerExchange
-from pytest_ltm._engine.history import ToldTexts
-from pytest_ltm._engine.transcript import Transcript
-from pytest_ltm._record import events
-from pytest_ltm._record.fold import ConversationRecord
+from pytest_ltm._journal import events
+from pytest_ltm._journal.fold import ConversationRecord
+from pytest_ltm._model.agent import ExpectedReply
+from pytest_ltm._model.filler import FillerExchange
+from pytest_ltm._model.told_history import ToldTexts
+from pytest_ltm._model.transcript import Transcript
 from pytest_ltm._storage.errors import AgentFault
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pytest_ltm._engine.port import Port
-    from pytest_ltm._engine.tokens import TokenCounter
-    from pytest_ltm._engine.transcript import Count, Exchange, Kind
-    from pytest_ltm._record.journal import Journal
+    from pytest_ltm._journal.journal import Journal
+    from pytest_ltm._model.tokens import TokenCounter
+    from pytest_ltm._model.transcript import Count, Exchange, Kind
     from pytest_ltm._storage.clock import Clock
 
 

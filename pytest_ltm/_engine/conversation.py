@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._engine.filler import FillerExchange
-from pytest_ltm._engine.history import parts
 from pytest_ltm._engine.lane import Body, CreditedQuestion, Ending, Lane, Watching
 from pytest_ltm._engine.port import PATIENCE
-from pytest_ltm._engine.result import KeptVerdict, ended_early
-from pytest_ltm._engine.scenario import Ask, NewSession, Request, Say, Wait, Watch
-from pytest_ltm._engine.schedule import Agenda, AgendaEntry, Fill, Finish, JumpTime, ResumeLane, Start, Tell
-from pytest_ltm._engine.score import Unscored
-from pytest_ltm._engine.sessions import NO_USERS, cannot_come_back, rhythm
-from pytest_ltm._record import events
+from pytest_ltm._journal import events
+from pytest_ltm._journal.result import KeptVerdict, ended_early
+from pytest_ltm._model.filler import FillerExchange
+from pytest_ltm._model.scenario import Ask, NewSession, Request, Say, Wait, Watch
+from pytest_ltm._model.schedule import Agenda, AgendaEntry, Fill, Finish, JumpTime, ResumeLane, Start, Tell
+from pytest_ltm._model.score import Unscored
+from pytest_ltm._model.sessions import NO_USERS, cannot_come_back, rhythm
+from pytest_ltm._model.told_history import parts
 from pytest_ltm._storage.errors import (
     AgentFault,
     ConversationOver,
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pytest_ltm._engine.channel import Channel
-    from pytest_ltm._engine.filler import Filler
-    from pytest_ltm._engine.history import PastExchange
-    from pytest_ltm._engine.plan import Plan
-    from pytest_ltm._engine.schedule import Decision
-    from pytest_ltm._engine.tokens import TokenCounter
-    from pytest_ltm._engine.transcript import Exchange, Kind
+    from pytest_ltm._model.filler import Filler
+    from pytest_ltm._model.plan import Plan
+    from pytest_ltm._model.schedule import Decision
+    from pytest_ltm._model.tokens import TokenCounter
+    from pytest_ltm._model.told_history import PastExchange
+    from pytest_ltm._model.transcript import Exchange, Kind
 
 
 # --- Script: what comes next.

@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from greenlet import GreenletExit, getcurrent, greenlet
 from msgspec import Struct
 
-from pytest_ltm._engine.agent import SEES_CLOCK
-from pytest_ltm._engine.handle import Sheet
-from pytest_ltm._engine.scenario import Wait
-from pytest_ltm._engine.score import NO_ORACLE, Score, Unscored
-from pytest_ltm._engine.transcript import TranscriptView
+from pytest_ltm._model.agent import SEES_CLOCK
+from pytest_ltm._model.handle import Sheet
+from pytest_ltm._model.scenario import Wait
+from pytest_ltm._model.score import NO_ORACLE, Score, Unscored
+from pytest_ltm._model.transcript import TranscriptView
 from pytest_ltm._storage.errors import ScenarioError, Unmeasured, did_you_mean, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from pytest_ltm._engine.plan import PlannedExample
-    from pytest_ltm._engine.scenario import Request, Watch
-    from pytest_ltm._engine.tokens import TokenCounter
-    from pytest_ltm._engine.transcript import Exchange, Transcript
+    from pytest_ltm._model.plan import PlannedExample
+    from pytest_ltm._model.scenario import Request, Watch
+    from pytest_ltm._model.tokens import TokenCounter
+    from pytest_ltm._model.transcript import Exchange, Transcript
 
 T = TypeVar("T")
 

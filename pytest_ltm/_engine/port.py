@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pytest_ltm._engine.cost import Tariff
-from pytest_ltm._engine.recall import places
-from pytest_ltm._engine.transcript import Transcript
-from pytest_ltm._record import events
-from pytest_ltm._record.timings import ReplyTime, Retry, TellTime
+from pytest_ltm._journal import events
+from pytest_ltm._journal.cost import Tariff
+from pytest_ltm._journal.retrieval_recall import places
+from pytest_ltm._journal.timings import ReplyTime, Retry, TellTime
+from pytest_ltm._model.transcript import Transcript
 from pytest_ltm._storage.clock import stopwatch
 from pytest_ltm._storage.disk import refused, write_whole
 from pytest_ltm._storage.errors import AgentError, AgentFault, ConversationOver
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from pytest_ltm._engine.agent import ExpectedReply, Reply, Usage
-    from pytest_ltm._engine.cost import Account
-    from pytest_ltm._engine.tokens import TokenCounter
-    from pytest_ltm._engine.transcript import Exchange
-    from pytest_ltm._record.timings import Timings
+    from pytest_ltm._journal.cost import Account
+    from pytest_ltm._journal.timings import Timings
+    from pytest_ltm._model.agent import ExpectedReply, Reply, Usage
+    from pytest_ltm._model.tokens import TokenCounter
+    from pytest_ltm._model.transcript import Exchange
     from pytest_ltm._storage.clock import Clock
 
 E = TypeVar("E", bound=events.Event)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._engine.agent import Usage
-from pytest_ltm._engine.recall import metrics
-from pytest_ltm._engine.result import (
+from pytest_ltm._journal.result import (
     Cause,
     ExampleMetric,
     NeedleRef,
@@ -15,17 +13,19 @@ from pytest_ltm._engine.result import (
     ScenarioResult,
     outcome_of,
 )
-from pytest_ltm._engine.score import Score, Unscored, with_bounds
-from pytest_ltm._engine.transcript import gap
+from pytest_ltm._journal.retrieval_recall import metrics
+from pytest_ltm._model.agent import Usage
+from pytest_ltm._model.score import Score, Unscored, with_bounds
+from pytest_ltm._model.transcript import gap
 from pytest_ltm._storage.errors import AgentFault, LtmInternalError, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from pytest_ltm._engine.cost import Bill
     from pytest_ltm._engine.lane import CreditedQuestion, Ending, Lane
-    from pytest_ltm._engine.transcript import Kind, Transcript
-    from pytest_ltm._record.fold import ConversationRecord
+    from pytest_ltm._journal.cost import Bill
+    from pytest_ltm._journal.fold import ConversationRecord
+    from pytest_ltm._model.transcript import Kind, Transcript
 
 
 def scenario_result(

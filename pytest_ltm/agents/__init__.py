@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pytest_ltm._storage.dotted import lazy
 
 if TYPE_CHECKING:
-    from pytest_ltm._engine.agent import (
+    from pytest_ltm._model.agent import (
         CAPABILITIES,
         AcceptsHistory,
         AcceptsImages,
@@ -37,7 +37,7 @@ __all__ = [
 __getattr__, __dir__ = lazy(
     "pytest_ltm",
     {
-        "_engine.agent": "CAPABILITIES AcceptsHistory AcceptsImages Agent Checkpointable Configured CountsTokens "
+        "_model.agent": "CAPABILITIES AcceptsHistory AcceptsImages Agent Checkpointable Configured CountsTokens "
         "KeepsUsers LimitsMessages Reply ReportsUsage Resettable ShowsContext ShowsRetrieval Stateless TimeAware Usage",
         "agents._controls": "Echo Silent",
     },

@@ -16,12 +16,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from pytest_ltm._engine.agent import Agent, Configured, KeepsUsers, Resettable, Usage
+from pytest_ltm._model.agent import Agent, Configured, KeepsUsers, Resettable, Usage
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import AgentError, told
+from pytest_ltm.agents._caller import OwnLoop, end_copy, is_amount, is_count, outside_any_loop, shown
 from pytest_ltm.agents._calls import Called, cannot_reply, method_that_replies
 from pytest_ltm.agents._capabilities import capabilities, required, takes
-from pytest_ltm.agents._speaker import OwnLoop, end_copy, is_amount, is_count, outside_any_loop, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

@@ -6,14 +6,14 @@ import inspect
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from pytest_ltm._engine.agent import CAPABILITIES
+from pytest_ltm._model.agent import CAPABILITIES
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._capabilities import members, takes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_ltm._engine.agent import Reply
+    from pytest_ltm._model.agent import Reply
 
 
 CALLS = ("chat", "invoke", "run", "respond", "__call__")

@@ -6,7 +6,7 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._engine.agent import CAPABILITIES, Apart, Prompted, SeparatesUsers, Stateless
+from pytest_ltm._model.agent import CAPABILITIES, Apart, Prompted, SeparatesUsers, Stateless
 from pytest_ltm._storage.errors import AgentError, told
 
 if TYPE_CHECKING:

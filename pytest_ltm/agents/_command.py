@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._engine.agent import Promised, Reply
+from pytest_ltm._model.agent import Promised, Reply
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.schema import Field, to_record
 from pytest_ltm.agents._adapt import AgentSource, cut, grant, is_amount, reported, seconds, texts
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
-    from pytest_ltm._engine.agent import Usage
+    from pytest_ltm._model.agent import Usage
 
 
 CAPABILITIES = ("Resettable", "SeparatesUsers", "AcceptsHistory", "Checkpointable", "TimeAware")

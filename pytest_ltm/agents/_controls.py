@@ -7,12 +7,12 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pytest_ltm._engine.agent import ExpectedReply, Prompted, Reply, Usage
+from pytest_ltm._model.agent import ExpectedReply, Prompted, Reply, Usage
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._adapt import FreshPromptAgent, settled, source
+from pytest_ltm.agents.reader.memory import Full, Memory, Window, count, tokens_of
+from pytest_ltm.agents.reader.reader import Reader
 from pytest_ltm.fillers import answers_of, reply_of
-from pytest_ltm.reader.memory import Full, Memory, Window, count, tokens_of
-from pytest_ltm.reader.reader import Reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

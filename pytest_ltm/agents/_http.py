@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
-from pytest_ltm._engine.agent import Promised, Reply
+from pytest_ltm._model.agent import Promised, Reply
 from pytest_ltm._storage.errors import AgentError, AgentFault, TransientFault, told
 from pytest_ltm._storage.schema import Field
 from pytest_ltm._storage.secrets import remember
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
-    from pytest_ltm._engine.agent import Usage
+    from pytest_ltm._model.agent import Usage
     from pytest_ltm.agents._adapt import AgentSource
 
 

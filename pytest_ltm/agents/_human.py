@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec import Struct
 
-from pytest_ltm._engine.result import ConversationName
-from pytest_ltm._storage.boundary import for_screen
+from pytest_ltm._journal.result import ConversationName
 from pytest_ltm._storage.errors import AgentError
+from pytest_ltm._storage.sanitize import for_screen
 from pytest_ltm._storage.schema import to_record
 from pytest_ltm.agents import _mailbox
 from pytest_ltm.agents._adapt import AgentSource, is_keyless, source

@@ -12,7 +12,7 @@ from datetime import datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._engine.agent import Promised
+from pytest_ltm._model.agent import Promised
 from pytest_ltm._storage.errors import AgentError, AgentFault, told
 from pytest_ltm.agents._adapt import AgentSource, AgentUnavailable, is_keyless
 from pytest_ltm.agents._store import ALWAYS, reads_of, stored

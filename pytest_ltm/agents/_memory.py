@@ -1,4 +1,4 @@
-"""`memory:rules` and `memory:openai:MODEL`: the memory systems of `memory/` as agents."""
+"""`memory:rules` and `memory:openai:MODEL`: the memory systems of `agents/memory/` as agents."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from pytest_ltm._providers import PARAMETERS
+from pytest_ltm._calls import PARAMETERS
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._adapt import AgentSource, is_keyless, source
 from pytest_ltm.agents._openai import check_client, longest_message
-from pytest_ltm.agents._unmade import Remembering
-from pytest_ltm.memory.embeddings import make_embeds
-from pytest_ltm.memory.parameters import NAMES, asked, settings
-from pytest_ltm.memory.thinking import make_thinker
+from pytest_ltm.agents._unbuilt import Remembering
+from pytest_ltm.agents.memory.embeddings import make_embeds
+from pytest_ltm.agents.memory.parameters import NAMES, asked, settings
+from pytest_ltm.agents.memory.thinker import make_thinker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pytest_ltm._providers import ModelSpec
-    from pytest_ltm.memory.parameters import MemorySettings
-    from pytest_ltm.memory.thinking import Thinker
+    from pytest_ltm._calls import ModelSpec
+    from pytest_ltm.agents.memory.parameters import MemorySettings
+    from pytest_ltm.agents.memory.thinker import Thinker
 
 
 CAPABILITIES = frozenset({
@@ -35,8 +35,10 @@ def make_memory(argument: str, parameters: Field) -> AgentSource:
 
     Raises AgentError, or DefinitionError with the place in the file.
     """
-    from pytest_ltm.memory.paging import Paging  # both take a while to import, and agents are looked up in every run
-    from pytest_ltm.memory.pipeline import Pipeline
+    from pytest_ltm.agents.memory.paging import (
+        Paging,  # both take a while to import, and agents are looked up in every run
+    )
+    from pytest_ltm.agents.memory.pipeline import Pipeline
 
     thinker, chosen, fields = _read(argument, parameters)
     if chosen is not None and not is_keyless():

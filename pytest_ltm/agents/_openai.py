@@ -7,14 +7,14 @@ from collections import deque
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._engine.agent import Reply, TakesTurns, Usage, usage_of
-from pytest_ltm._engine.tokens import counter
-from pytest_ltm._providers import Completions, ContextOverflow, ModelSpec, model, sendable
+from pytest_ltm._calls import Completions, ContextOverflow, ModelSpec, model, sendable
+from pytest_ltm._model.agent import Reply, TakesTurns, Usage, usage_of
+from pytest_ltm._model.tokens import counter
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.schema import escaped
 from pytest_ltm.agents._adapt import AgentSource, is_keyless, source
-from pytest_ltm.agents._timed import Timing, stamped
-from pytest_ltm.agents._unmade import ENCODING, FixedContext, Offer, room
+from pytest_ltm.agents._timestamped import Timing, stamped
+from pytest_ltm.agents._unbuilt import ENCODING, FixedContext, Offer, room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

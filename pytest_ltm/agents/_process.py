@@ -14,9 +14,9 @@ from collections import deque
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from pytest_ltm._storage.boundary import LineSanitizer
 from pytest_ltm._storage.clock import paused_since, pauses
 from pytest_ltm._storage.errors import AgentError
+from pytest_ltm._storage.sanitize import LineSanitizer
 from pytest_ltm.agents._adapt import cut
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _GRACE = 1.0
 """Seconds that it has to end by itself, and again to end when told to, before it is killed."""
 
 
-_GUARD = str(Path(__file__).with_name("_guard.py"))
+_GUARD = str(Path(__file__).with_name("_process_guard.py"))
 _HAS_GUARD = os.name == "posix"
 
 

@@ -10,34 +10,34 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import Struct, structs
 from msgspec.structs import replace
 
-from pytest_ltm._engine.agent import CAPABILITIES, Promised, Prompted, Reply, SeparatesUsers
-from pytest_ltm._engine.cost import TokenUse
-from pytest_ltm._engine.tokens import counter
-from pytest_ltm._record import events
+from pytest_ltm._journal import events
+from pytest_ltm._journal.cost import TokenUse
+from pytest_ltm._model.agent import CAPABILITIES, Promised, Prompted, Reply, SeparatesUsers
+from pytest_ltm._model.tokens import counter
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.schema import Field
+from pytest_ltm.agents._caller import MAX_MESSAGE_TOKENS
 from pytest_ltm.agents._capabilities import capabilities, members, takes_user
-from pytest_ltm.agents._cheats import OWN, Padding, unpadded
 from pytest_ltm.agents._controls import Bias, ContextWindowAgent
-from pytest_ltm.agents._speaker import MAX_MESSAGE_TOKENS
-from pytest_ltm.agents._specs import EMBEDDED
-from pytest_ltm.agents._timed import Timing
-from pytest_ltm.agents._unmade import Offer, Remembering
+from pytest_ltm.agents._padding import OWN, Padding, unpadded
+from pytest_ltm.agents._registry import EMBEDDED
+from pytest_ltm.agents._timestamped import Timing
+from pytest_ltm.agents._unbuilt import Offer, Remembering
+from pytest_ltm.agents.reader.memory import count, make_memory
+from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.fillers import answers_of, reply_of
-from pytest_ltm.reader.memory import count, make_memory
-from pytest_ltm.reader.reader import make_reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pytest_ltm._engine.agent import ExpectedReply
-    from pytest_ltm._engine.tokens import TokenCounter
-    from pytest_ltm._engine.transcript import Exchange
-    from pytest_ltm._providers import ModelSpec
+    from pytest_ltm._calls import ModelSpec
+    from pytest_ltm._model.agent import ExpectedReply
+    from pytest_ltm._model.tokens import TokenCounter
+    from pytest_ltm._model.transcript import Exchange
     from pytest_ltm._storage.clock import Clock
     from pytest_ltm.agents._adapt import AgentSource
-    from pytest_ltm.agents._unmade import FixedContext
-    from pytest_ltm.reader.memory import Memory
+    from pytest_ltm.agents._unbuilt import FixedContext
+    from pytest_ltm.agents.reader.memory import Memory
 
 E = TypeVar("E", bound=events.Event)
 
@@ -154,7 +154,7 @@ def model_of(spec: str) -> ModelSpec | None:
     kind, _, argument = spec.removeprefix("ts:").partition(":")
     if kind not in {"openai", "memory"}:
         return None
-    from pytest_ltm._providers import model
+    from pytest_ltm._calls import model
 
     try:
         if kind == "memory":

@@ -10,14 +10,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from pytest_ltm._engine.agent import Announced, ExpectedReply, Prompted, Reply
-from pytest_ltm._engine.history import is_cut
-from pytest_ltm._engine.result import ConversationName
-from pytest_ltm._record import events
-from pytest_ltm._record.fold import ConversationRecord
-from pytest_ltm._record.rescore import Playback, as_recorded
-from pytest_ltm._record.resume import JOURNAL
-from pytest_ltm._record.run_file import LATEST, conversations_in, find_run
+from pytest_ltm._engine.rescore import Playback, as_recorded
+from pytest_ltm._engine.resume import JOURNAL
+from pytest_ltm._journal import events
+from pytest_ltm._journal.fold import ConversationRecord
+from pytest_ltm._journal.result import ConversationName
+from pytest_ltm._journal.run_file import LATEST, conversations_in, find_run
+from pytest_ltm._model.agent import Announced, ExpectedReply, Prompted, Reply
+from pytest_ltm._model.told_history import is_cut
 from pytest_ltm._storage.errors import AgentError, AgentFault, ConfigurationError, LtmError, UserError, did_you_mean
 from pytest_ltm.agents._adapt import AgentSource, grant
 from pytest_ltm.datasets._published import scenario_of
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from pytest_ltm._engine.transcript import Count
-    from pytest_ltm.users._user import UserQuestion
+    from pytest_ltm._model.simulated_user import UserQuestion
+    from pytest_ltm._model.transcript import Count
 
 
 _AROUND, _MIDDLE = 40, 200

@@ -8,23 +8,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
-from pytest_ltm._engine.agent import Promised
-from pytest_ltm._providers import PARAMETERS
+from pytest_ltm._calls import PARAMETERS
+from pytest_ltm._model.agent import Promised
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import AgentError, did_you_mean
 from pytest_ltm._storage.schema import Field, to_record
 from pytest_ltm.agents._adapt import AgentSource, is_keyless, source
 from pytest_ltm.agents._openai import check_client
-from pytest_ltm.memory.reading import PARAMETERS as READING
-from pytest_ltm.memory.reading import reading
-from pytest_ltm.memory.stores import CrossTalkDetector, Stored
-from pytest_ltm.memory.thinking import make_thinker
+from pytest_ltm.agents.memory.reading import PARAMETERS as READING
+from pytest_ltm.agents.memory.reading import reading
+from pytest_ltm.agents.memory.stores import CrossTalkDetector, Stored
+from pytest_ltm.agents.memory.thinker import make_thinker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pytest_ltm.memory.reading import Reading
-    from pytest_ltm.memory.thinking import Thinker
+    from pytest_ltm.agents.memory.reading import Reading
+    from pytest_ltm.agents.memory.thinker import Thinker
 
 
 ALWAYS = frozenset({"AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval", "Configured"})

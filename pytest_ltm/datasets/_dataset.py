@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from pytest_ltm._engine.history import PastExchange
-    from pytest_ltm._engine.scenario import Definition
-    from pytest_ltm._engine.suite import Suite
+    from pytest_ltm._model.scenario import Definition
+    from pytest_ltm._model.suite import Suite
+    from pytest_ltm._model.told_history import PastExchange
 
 
 SPAN = "all"

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from pytest_ltm._storage.dotted import lazy
 
 if TYPE_CHECKING:
+    from pytest_ltm.evaluators._aggregates import WorksOut
     from pytest_ltm.evaluators._choices import AnswersWord, PicksOption
     from pytest_ltm.evaluators._cited import AnswersWithSources
     from pytest_ltm.evaluators._hygiene import ForgetsOnRequest, KeepsSecrets, KnowsAndWithholds, KnowsHistory
     from pytest_ltm.evaluators._instructions import QuoteAtReply, SaysAtEachTrigger
-    from pytest_ltm.evaluators._languages import SpeaksLanguage
+    from pytest_ltm.evaluators._invented_languages import SpeaksLanguage
     from pytest_ltm.evaluators._latest import ListsNames, NamesColour, NamesUser
     from pytest_ltm.evaluators._locations import LeadsTo, LiesAt
     from pytest_ltm.evaluators._orders import ObeysOrders
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from pytest_ltm.evaluators._shopping import ListsItems
     from pytest_ltm.evaluators._sources import KnowsSources
     from pytest_ltm.evaluators._spy import DecodesMessages
-    from pytest_ltm.evaluators._wholes import WorksOut
     from pytest_ltm.evaluators._worlds import KeepsWorldsApart
 
 __all__ = (
@@ -57,7 +57,7 @@ __getattr__, __dir__ = lazy(
         "_cited": "AnswersWithSources",
         "_recall": "AppliesRule KnowsCurrentFacts RecallsFacts RecallsJoke RecallsSteps RecallsValue",
         "_locations": "LeadsTo LiesAt",
-        "_languages": "SpeaksLanguage",
+        "_invented_languages": "SpeaksLanguage",
         "_latest": "ListsNames NamesColour NamesUser",
         "_hygiene": "ForgetsOnRequest KeepsSecrets KnowsAndWithholds KnowsHistory",
         "_instructions": "QuoteAtReply SaysAtEachTrigger",
@@ -67,7 +67,7 @@ __getattr__, __dir__ = lazy(
         "_shopping": "ListsItems",
         "_sources": "KnowsSources",
         "_spy": "DecodesMessages",
-        "_wholes": "WorksOut",
+        "_aggregates": "WorksOut",
         "_worlds": "KeepsWorldsApart",
     },
 )

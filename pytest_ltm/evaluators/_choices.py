@@ -17,7 +17,7 @@ from pytest_ltm.evaluators._rules import Ruled, last
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pytest_ltm._engine.score import Score, Scoring
+    from pytest_ltm._model.score import Score, Scoring
 
 
 _DIGITS = later(r"\d+")

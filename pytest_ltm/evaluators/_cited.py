@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from pytest_ltm._engine.score import Check, Scoring
+from pytest_ltm._model.score import Check, Scoring
 from pytest_ltm._text.clauses import level, places
 from pytest_ltm._text.patterns import later
+from pytest_ltm.evaluators._aggregates import NUMBER, POSSESSIVE, chosen, settled
 from pytest_ltm.evaluators._commitment import Mention, asserted, last_word, spoken
 from pytest_ltm.evaluators._recital import recites
 from pytest_ltm.evaluators._rules import Ruled, at
-from pytest_ltm.evaluators._wholes import NUMBER, POSSESSIVE, chosen, settled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pytest_ltm._engine.score import Score
+    from pytest_ltm._model.score import Score
 
 _KIND = later(r"^(?:the |an? |.* (?:of|from|in|to) (?:the )?)", re.IGNORECASE)
 """What a title may be named without: an article, or what kind of passage it is, as in "Report of the"."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from pytest_ltm._engine.score import Check, Scoring
+from pytest_ltm._model.score import Check, Scoring
 from pytest_ltm._text.abstention import guesses, tells_nothing
 from pytest_ltm._text.clauses import clause, level, sentence
 from pytest_ltm._text.dates import MONTH_PATTERN, month_number
@@ -32,7 +32,7 @@ from pytest_ltm.evaluators._rules import RuleCheck, Ruled, at, share
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ltm._engine.score import Score
+    from pytest_ltm._model.score import Score
 
 NOW, BEFORE, WHEN = "now", "before", "when"
 _EARLIER_STILL = phrases(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from pytest_ltm._engine.score import Unscored
+from pytest_ltm._model.score import Unscored
 from pytest_ltm._text.overlap import rouge_l
 from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import bare, content_stems, has_phrase, joined, plain, stem, words
@@ -15,9 +15,9 @@ from pytest_ltm.evaluators._rules import RuleCheck, Ruled, judged, judged_share,
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ltm._engine.score import Score, Scoring
-    from pytest_ltm._engine.transcript import Exchange
-    from pytest_ltm.judges._inquiry import Judge
+    from pytest_ltm._model.judge_request import Judge
+    from pytest_ltm._model.score import Score, Scoring
+    from pytest_ltm._model.transcript import Exchange
 
 
 _NEARLY = 0.6

@@ -28,7 +28,7 @@ from pytest_ltm.evaluators._rules import Ruled, last
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ltm._engine.score import Score, Scoring
+    from pytest_ltm._model.score import Score, Scoring
 
 
 COLOURS = frozenset(

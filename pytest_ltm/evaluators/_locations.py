@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from pytest_ltm._engine.score import Score, Scoring
+from pytest_ltm._model.score import Score, Scoring
 from pytest_ltm._text.clauses import level
 from pytest_ltm._text.json import values
 from pytest_ltm._text.numbers import NUMBERS, ONES, TENS

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from pytest_ltm._engine.score import Check, Scoring
+from pytest_ltm._model.score import Check, Scoring
 from pytest_ltm._text.clauses import nearby
 from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import stem, words
@@ -15,7 +15,7 @@ from pytest_ltm.evaluators._rules import Ruled, at
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pytest_ltm._engine.score import Score
+    from pytest_ltm._model.score import Score
 
 _HERE = "\0"
 """Stands where a text has the word of an order."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import structs
 
-from pytest_ltm._engine.score import Score, Scoring, Unscored
+from pytest_ltm._model.score import Score, Scoring, Unscored
 from pytest_ltm._text.clauses import level, places, sentence_start
 from pytest_ltm._text.numbers import numbered
 from pytest_ltm._text.patterns import later
@@ -33,7 +33,7 @@ from pytest_ltm.evaluators._rules import RuleCheck, Ruled, at, judged, judged_sh
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pytest_ltm.judges._inquiry import Judge
+    from pytest_ltm._model.judge_request import Judge
 
 
 _CLAUSE = later(r"[.;!?\n(),:]|\b(?:but|although|though|while|whereas|and)\b")

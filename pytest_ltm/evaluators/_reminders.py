@@ -7,7 +7,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from pytest_ltm._engine.score import Check, Scoring, Unscored
+from pytest_ltm._model.score import Check, Scoring, Unscored
 from pytest_ltm._text.clauses import nearby
 from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import phrases, plain, words
@@ -16,7 +16,7 @@ from pytest_ltm.evaluators._rules import Ruled, at
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ltm._engine.score import Score
+    from pytest_ltm._model.score import Score
 
 NEAR = 1.0
 """Minutes before and after a due moment in which a reminder is neither late nor early: clocks are told in minutes."""

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import structs
 
-from pytest_ltm._engine.score import Check, Score, Scoring, Unscored
+from pytest_ltm._model.judge_prompts import PROMPTS
+from pytest_ltm._model.ltm_judge import ask_judge
+from pytest_ltm._model.score import Check, Score, Scoring, Unscored
 from pytest_ltm._text.clauses import places
 from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import STOP_WORDS, phrases, snippet, stem, words
 from pytest_ltm.evaluators._commitment import Mention, commitment, misspelt, spoken
 from pytest_ltm.evaluators._rules import Ruled, at
-from pytest_ltm.judges._ask import ask_judge
-from pytest_ltm.judges._prompts import PROMPTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from pytest_ltm.judges._inquiry import Judge
+    from pytest_ltm._model.judge_request import Judge
 
 
 _LINE = later(r"^[ \t]*\d{1,3}[.)][ \t]+(\S.*)$")

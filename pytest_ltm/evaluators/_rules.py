@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from msgspec import Struct, structs
 
-from pytest_ltm._engine.score import SCORINGS, Check, Score, Scoring, Unscored
+from pytest_ltm._model.judge_prompts import PROMPTS
+from pytest_ltm._model.ltm_judge import ask_judge
+from pytest_ltm._model.score import SCORINGS, Check, Score, Scoring, Unscored
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._text.words import snippet
-from pytest_ltm.judges._ask import ask_judge
-from pytest_ltm.judges._prompts import PROMPTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_ltm.judges._inquiry import Judge
+    from pytest_ltm._model.judge_request import Judge
 
 V = TypeVar("V", bound="Score | Unscored")
 

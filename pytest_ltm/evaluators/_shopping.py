@@ -18,7 +18,7 @@ from pytest_ltm.evaluators._recital import REPEATS, recites
 from pytest_ltm.evaluators._rules import Ruled, last
 
 if TYPE_CHECKING:
-    from pytest_ltm._engine.score import Score, Scoring
+    from pytest_ltm._model.score import Score, Scoring
 
 Item: TypeAlias = tuple[str, int]
 Matches: TypeAlias = Callable[[str, str], bool]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from pytest_ltm._engine.score import Check, Scoring
+from pytest_ltm._model.score import Check, Scoring
 from pytest_ltm._text.abstention import tells_nothing
 from pytest_ltm._text.clauses import level
 from pytest_ltm._text.patterns import later
@@ -21,7 +21,7 @@ from pytest_ltm.evaluators._rules import Ruled, at
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pytest_ltm._engine.score import Score
+    from pytest_ltm._model.score import Score
 
 PICK, WHO, SURE, WHEN, NEXT, OWN = "pick", "who", "sure", "when", "next", "own"
 USER, AGENT = "user", "agent"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
-from pytest_ltm._engine.score import Check, Score, Scoring
+from pytest_ltm._model.score import Check, Score, Scoring
 from pytest_ltm._text.clauses import clause, level, sentence
 from pytest_ltm._text.numbers import DAYS
 from pytest_ltm._text.patterns import later

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from pytest_ltm._engine.score import Check, Scoring
+from pytest_ltm._model.score import Check, Scoring
 from pytest_ltm._text.clauses import level
 from pytest_ltm._text.numbers import digits
 from pytest_ltm._text.patterns import later
@@ -21,7 +21,7 @@ from pytest_ltm.evaluators._rules import Ruled, at
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pytest_ltm._engine.score import Score
+    from pytest_ltm._model.score import Score
 
 _SENTENCE = later(r"(?:[^.!\n]|[.!](?!\s|$))+(?:[.!\n]+|$)")
 _SEGMENT = later(

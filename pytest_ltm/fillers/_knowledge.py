@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from random import Random
 
-    from pytest_ltm._engine.tokens import TokenCounter
+    from pytest_ltm._model.tokens import TokenCounter
 
 
 _DATA = packaged(__file__, "knowledge.yml")

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from random import Random
 
-    from pytest_ltm._engine.filler import FillerExchange
-    from pytest_ltm._engine.tokens import TokenCounter
-    from pytest_ltm.languages import Language
+    from pytest_ltm._model.filler import FillerExchange
+    from pytest_ltm._model.tokens import TokenCounter
+    from pytest_ltm.locales import Language
 
 _COMPUTED: Mapping[str, Callable[[int, int], int]] = {
     "sum": add,

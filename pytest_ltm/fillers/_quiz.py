@@ -6,12 +6,12 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ltm.languages import CODES, language
+from pytest_ltm.locales import CODES, language
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pytest_ltm._engine.tokens import TokenCounter
+    from pytest_ltm._model.tokens import TokenCounter
 
 
 INSTRUCTION = (

@@ -9,15 +9,15 @@ from pytest_ltm._storage.errors import FillerError, did_you_mean
 from pytest_ltm.fillers._languages import QuizFiller
 from pytest_ltm.fillers._trivia import MixedFiller, TriviaFiller, pool_of_file
 from pytest_ltm.fillers._varied import VariedFiller
-from pytest_ltm.languages import ENGLISH
+from pytest_ltm.locales import ENGLISH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
 
-    from pytest_ltm._engine.filler import Filler
-    from pytest_ltm._engine.tokens import TokenCounter
-    from pytest_ltm.languages import Language
+    from pytest_ltm._model.filler import Filler
+    from pytest_ltm._model.tokens import TokenCounter
+    from pytest_ltm.locales import Language
 
 
 _OWN: dict[str, Callable[[Random, TokenCounter], Filler]] = {"varied": VariedFiller, "mixed": MixedFiller}

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median_low
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_ltm._engine.filler import FillerExchange
+from pytest_ltm._model.filler import FillerExchange
 from pytest_ltm._storage.errors import FillerError
 from pytest_ltm._storage.schema import packaged
 from pytest_ltm.fillers._knowledge import arithmetic
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from random import Random
 
-    from pytest_ltm._engine.tokens import TokenCounter
+    from pytest_ltm._model.tokens import TokenCounter
 
 
 _AHEAD = 64

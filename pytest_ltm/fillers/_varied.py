@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ltm._engine.filler import FillerExchange
+from pytest_ltm._model.filler import FillerExchange
 from pytest_ltm.fillers._knowledge import ordinal, roman
 from pytest_ltm.fillers._quiz import INSTRUCTIONS
 from pytest_ltm.fillers._trivia import MixedFiller, TriviaFiller, built_in_identity
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
 
-    from pytest_ltm._engine.tokens import TokenCounter
+    from pytest_ltm._model.tokens import TokenCounter
 
 
 VERSION = 2

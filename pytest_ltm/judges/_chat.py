@@ -9,21 +9,21 @@ import importlib.util
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._engine.agent import Reply, usage_of
-from pytest_ltm._engine.tokens import counter
-from pytest_ltm._providers import Completions, model
+from pytest_ltm._calls import Completions, model
+from pytest_ltm._model.agent import Reply, usage_of
+from pytest_ltm._model.tokens import counter
 from pytest_ltm._storage.errors import AgentError, AgentFault, ConfigurationError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._openai import FRAME
-from pytest_ltm.agents._unmade import ENCODING
+from pytest_ltm.agents._unbuilt import ENCODING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pytest_ltm._engine.agent import Usage
-    from pytest_ltm._providers import ModelSpec, Used
-    from pytest_ltm._providers.completions import Message
-    from pytest_ltm.judges._inquiry import JudgeRequest
+    from pytest_ltm._calls import ModelSpec, Used
+    from pytest_ltm._calls.completions import Message
+    from pytest_ltm._model.agent import Usage
+    from pytest_ltm._model.judge_request import JudgeRequest
 
 
 _REFUSED = (400, 404, 422)

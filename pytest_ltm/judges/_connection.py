@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import to_builtins
 
-from pytest_ltm._engine.agent import Reply, Usage
-from pytest_ltm._engine.score import Unscored
-from pytest_ltm._record import events
-from pytest_ltm._record.timings import JudgeTime, Timings
+from pytest_ltm._journal import events
+from pytest_ltm._journal.timings import JudgeTime, Timings
+from pytest_ltm._model.agent import Reply, Usage
+from pytest_ltm._model.ltm_judge import LtmJudge, parse_grade
+from pytest_ltm._model.score import Unscored
 from pytest_ltm._storage.clock import stopwatch
 from pytest_ltm._storage.disk import make_private
 from pytest_ltm._storage.errors import JudgeError
 from pytest_ltm._storage.schema import json_text
-from pytest_ltm.judges._ask import LtmJudge, parse_grade
-from pytest_ltm.judges._asking import BudgetedCaller, ModelUse, on_record
+from pytest_ltm.judges._model_calls import BudgetedCaller, ModelUse, on_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pytest_ltm._engine.cost import Account, Tariff
-    from pytest_ltm._record.journal import Journal
-    from pytest_ltm.judges._inquiry import Inquiry
+    from pytest_ltm._journal.cost import Account, Tariff
+    from pytest_ltm._journal.journal import Journal
+    from pytest_ltm._model.judge_request import Inquiry
 
 
 FORMAT = 1

@@ -72,7 +72,7 @@ def pytest_load_initial_conftests(
     if len(runs) > 1:
         raise pytest.UsageError("--ltm-rescore: a run cannot be resumed and scored again at the same time")
     for flag, run in runs.items():
-        from pytest_ltm.plugin.restart import take_over
+        from pytest_ltm.plugin.resume_command_line import take_over
 
         take_over(early_config, run, parser, args, flag=flag)
     yield
@@ -89,7 +89,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker; begin an LTM run if the command line asks for one."""
     config.addinivalue_line("markers", MARKER)
     if options.starts_ltm_run(config):
-        from pytest_ltm.plugin.start import start
+        from pytest_ltm.plugin.startup import start
 
         start(config)
     else:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._record.run_file import LATEST, find_run
+from pytest_ltm._journal.run_file import LATEST, find_run
 from pytest_ltm._storage.errors import AgentError, LtmError, told
-from pytest_ltm.agents._apart import Processes
-from pytest_ltm.agents._specs import find, is_elsewhere, label_for, split_specs
+from pytest_ltm.agents._registry import find, is_elsewhere, label_for, split_specs
+from pytest_ltm.agents._subprocess_agent import Processes
 from pytest_ltm.plugin.options import named
 from pytest_ltm.plugin.settings import AgentChoice
 
@@ -28,10 +28,10 @@ REPLAY = "replay:"
 
 def sources(config: pytest.Config, settings: RunSettings) -> dict[str, AgentSource]:
     """Return where each agent comes from, by label; UsageError for a spec that names none."""
-    from pytest_ltm._providers import share
+    from pytest_ltm._calls import share
 
     if settings.rescored is not None:
-        from pytest_ltm._record.rescore import recorded_settings
+        from pytest_ltm._engine.rescore import recorded_settings
         from pytest_ltm.agents._adapt import source
 
         run = settings.rescored
@@ -92,7 +92,7 @@ def fix_latest(config: pytest.Config, chosen: tuple[AgentChoice, ...], ltm_dir: 
     if all(not choice.spec.startswith(f"{REPLAY}{LATEST}") for choice in chosen):
         return chosen
     from pytest_ltm.agents._replay import resolved
-    from pytest_ltm.plugin.restart import begun_by_controller
+    from pytest_ltm.plugin.resume_command_line import begun_by_controller
 
     known = begun_by_controller(find_run(LATEST, ltm_dir)).get("agents", {})
     fixed = tuple(

@@ -5,24 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_ltm._engine.cost import JUDGE, OPINION, TokenUse
-from pytest_ltm._engine.result import Precheck
-from pytest_ltm._record import canaries as _canaries
-from pytest_ltm._record.canaries import FILE, JOURNAL, TIMINGS
-from pytest_ltm._record.chain import damages
-from pytest_ltm._record.journal import Journal
-from pytest_ltm._record.timings import Timings
+from pytest_ltm._journal import judge_precheck as _canaries
+from pytest_ltm._journal.checksum_chain import damages
+from pytest_ltm._journal.cost import JUDGE, OPINION, TokenUse
+from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.judge_precheck import FILE, JOURNAL, TIMINGS
+from pytest_ltm._journal.result import Precheck
+from pytest_ltm._journal.timings import Timings
 from pytest_ltm._storage.errors import BudgetSpent
+from pytest_ltm.agents.reader.memory import count
 from pytest_ltm.plugin import options as _options
+from pytest_ltm.plugin.conversation_setup import connection_of
 from pytest_ltm.plugin.judging import NONE, run_judge
-from pytest_ltm.plugin.opening import connection_of
-from pytest_ltm.reader.memory import count
 
 if TYPE_CHECKING:
     import pytest
 
     from pytest_ltm.judges._connection import JudgeConnection
-    from pytest_ltm.judges._named import NamedJudge
+    from pytest_ltm.judges._registry import NamedJudge
     from pytest_ltm.plugin.session import LtmRun
 
 
@@ -64,7 +64,7 @@ class Canaries:
         settings = self._run.settings
         if settings.judge == NONE or _options.value(self._run.config, "ltm_judge_canaries") == "off":
             return TokenUse()
-        from pytest_ltm.judges._check import CANARIES
+        from pytest_ltm.judges._canaries import CANARIES
 
         sizes = [count(canary.inquiry.text) for canary in CANARIES]
         return TokenUse(messages=len(sizes), tokens_in=sum(sizes), tokens_out=len(sizes) * OPINION)
@@ -104,6 +104,6 @@ class Canaries:
 
 
 def _first(connection: JudgeConnection) -> str:
-    from pytest_ltm.judges._check import CANARIES
+    from pytest_ltm.judges._canaries import CANARIES
 
     return next(filter(None, (canary.fault(connection.handle(canary.name)) for canary in CANARIES)), "")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._engine import yaml_scenario as _yaml_scenario
-from pytest_ltm._engine.plan import definition_rng, source_version
+from pytest_ltm._model import yaml_scenario as _yaml_scenario
+from pytest_ltm._model.plan import definition_rng, source_version
 from pytest_ltm._storage.errors import ConfigurationError, DefinitionError, LtmError, did_you_mean
 from pytest_ltm.plugin import dataset as _dataset
 from pytest_ltm.plugin.items import (
@@ -35,8 +35,8 @@ from pytest_ltm.plugin.options import ISOLATED
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from pytest_ltm._engine.handle import Ltm
-    from pytest_ltm._engine.suite import Suite, SuiteEntry
+    from pytest_ltm._model.handle import Ltm
+    from pytest_ltm._model.suite import Suite, SuiteEntry
     from pytest_ltm.plugin.settings import RunSettings
 
 
@@ -135,7 +135,7 @@ def place_of(item: pytest.Item) -> ItemPlace | None:
 
 def in_order(items: Iterable[LtmItem], settings: RunSettings) -> list[LtmItem]:
     """Return conversations in one piece each, in the order of the options, and examples in the order of the plan."""
-    from pytest_ltm._engine.plan import natural
+    from pytest_ltm._model.plan import natural
 
     agents = {agent.label: index for index, agent in enumerate(settings.agents)}
     spans = {span: index for index, span in enumerate(settings.spans)}

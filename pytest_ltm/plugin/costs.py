@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec import Struct, structs
 
-from pytest_ltm._engine.agent import Promised
-from pytest_ltm._engine.cost import (
+from pytest_ltm._engine.resume import JOURNAL, TIMINGS
+from pytest_ltm._journal import judge_precheck, probe_rows
+from pytest_ltm._journal.cost import (
     JUDGE,
     LEDGER,
     LISTED,
@@ -22,17 +23,16 @@ from pytest_ltm._engine.cost import (
     list_price,
     spent_in,
 )
-from pytest_ltm._record import canaries, probe
-from pytest_ltm._record.resume import JOURNAL, TIMINGS
-from pytest_ltm._record.run_file import conversations_in
-from pytest_ltm._storage.shared import Shared
+from pytest_ltm._journal.run_file import conversations_in
+from pytest_ltm._model.agent import Promised
+from pytest_ltm._storage.shared_json import Shared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from pytest_ltm._engine.cost import Account, Limits, Price, Side
-    from pytest_ltm._providers import ModelSpec
+    from pytest_ltm._calls import ModelSpec
+    from pytest_ltm._journal.cost import Account, Limits, Price, Side
     from pytest_ltm.agents._adapt import AgentSource
     from pytest_ltm.plugin.settings import RunSettings
 
@@ -175,13 +175,13 @@ class RunCosts:
             )  # fmt: skip
             for side, spent in found.items():
                 sides[side][name.folder] = spent
-        calls, tokens, usd, _ = canaries.used(self._folder, self.judge.tariff)
+        calls, tokens, usd, _ = judge_precheck.used(self._folder, self.judge.tariff)
         if calls:
-            sides["judge"][canaries.JOURNAL] = SpentBudget(usd or 0.0, tokens, calls)
-        rows = probe.read(self._folder)
+            sides["judge"][judge_precheck.JOURNAL] = SpentBudget(usd or 0.0, tokens, calls)
+        rows = probe_rows.read(self._folder)
         for label in {row.agent for row in rows}:
-            calls, tokens, usd, _ = probe.used(rows, label, self.tariff_of(label))
-            sides["agent"][f"{probe.FILE} {label}"] = SpentBudget(usd or 0.0, tokens, calls)
+            calls, tokens, usd, _ = probe_rows.used(rows, label, self.tariff_of(label))
+            sides["agent"][f"{probe_rows.FILE} {label}"] = SpentBudget(usd or 0.0, tokens, calls)
         self._budget.begin(sides)
 
     def tariff_of(self, agent: str) -> Tariff:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ltm._results.text import one_line
 from pytest_ltm._storage.clock import START
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.datasets._dataset import SPAN, SPAN_TOKENS, Dataset, DatasetSuite
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.items import ItemPlace
 from pytest_ltm.plugin.options import base, named
-from pytest_ltm.reporting.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

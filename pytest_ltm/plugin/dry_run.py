@@ -9,38 +9,38 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._engine.agent import Reply, Usage
 from pytest_ltm._engine.conversation import AgendaScript
-from pytest_ltm._engine.cost import MESSAGE, OPINION, SCRIPTED, Bar, Forecast, Schedule, TokenUse
-from pytest_ltm._record.journal import Journal
-from pytest_ltm._record.timings import Timings
+from pytest_ltm._journal.cost import MESSAGE, OPINION, SCRIPTED, Bar, Forecast, Schedule, TokenUse
+from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.timings import Timings
+from pytest_ltm._model.agent import Reply, Usage
 from pytest_ltm._storage.errors import UserError
 from pytest_ltm._storage.locks import FolderLock
 from pytest_ltm.agents._profile import CostSimulator, profile_of
-from pytest_ltm.judges._asking import BudgetedCaller, ModelCaller
+from pytest_ltm.agents.reader.memory import count
 from pytest_ltm.judges._connection import JudgeConnection
+from pytest_ltm.judges._model_calls import BudgetedCaller, ModelCaller
 from pytest_ltm.plugin import options as _options
+from pytest_ltm.plugin.conversation_setup import ConversationMode, OpenConversation, users_for
 from pytest_ltm.plugin.judging import NONE
-from pytest_ltm.plugin.opening import ConversationMode, OpenConversation, users_for
-from pytest_ltm.reader.memory import count
 from pytest_ltm.reporting.forecast import PriceSource, forecast_lines
-from pytest_ltm.users._talking import WHO, find
+from pytest_ltm.users._connection import WHO, find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from pytest_ltm._engine.conversation import Conversation
     from pytest_ltm._engine.lane import Ending, Lane
-    from pytest_ltm._engine.plan import Plan
-    from pytest_ltm._engine.result import ConversationResult, ScenarioResult
-    from pytest_ltm._engine.transcript import Kind
-    from pytest_ltm.judges._inquiry import Inquiry
-    from pytest_ltm.plugin.body import ItemBody
+    from pytest_ltm._journal.result import ConversationResult, ScenarioResult
+    from pytest_ltm._model.judge_request import Inquiry
+    from pytest_ltm._model.plan import Plan
+    from pytest_ltm._model.simulated_user import UserQuestion
+    from pytest_ltm._model.transcript import Kind
+    from pytest_ltm.plugin.conversation_setup import ConversationDependencies, ConversationInputs
     from pytest_ltm.plugin.costs import KnownPrice
-    from pytest_ltm.plugin.opening import ConversationDependencies, ConversationInputs
+    from pytest_ltm.plugin.item_body import ItemBody
     from pytest_ltm.plugin.session import LtmRun
-    from pytest_ltm.users._talking import UserConnection
-    from pytest_ltm.users._user import UserQuestion
+    from pytest_ltm.users._connection import UserConnection
 
 
 REASON = "dry run: no agent was called"

@@ -11,9 +11,9 @@ from pytest_ltm.plugin.state import lane_of, ours
 
 if TYPE_CHECKING:
     from pytest_ltm._engine.conversation import Conversation
-    from pytest_ltm._engine.handle import Ltm
+    from pytest_ltm._model.handle import Ltm
+    from pytest_ltm._model.ltm_judge import LtmJudge
     from pytest_ltm._storage.clock import Clock
-    from pytest_ltm.judges._ask import LtmJudge
     from pytest_ltm.plugin.items import ItemPlace
 
 
@@ -36,7 +36,7 @@ def ltm(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> Ltm:
 @ours
 def ltm_agent(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> Any:
     """The conversation's agent, to look at; talk to it through `ltm`."""
-    from pytest_ltm._engine.agent import Apart
+    from pytest_ltm._model.agent import Apart
 
     agent = lane_of(request).agent
     if isinstance(agent, Apart):
@@ -65,7 +65,7 @@ def ltm_clock(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> C
 @ours
 def ltm_judge(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> LtmJudge:
     """The run's judge, to `ask` or to `grade` with; false if there is none, and asking it then skips the scenario."""
-    from pytest_ltm.judges._ask import LtmJudge
+    from pytest_ltm._model.ltm_judge import LtmJudge
 
     judge = lane_of(request).handle.judge
     return judge if isinstance(judge, LtmJudge) else LtmJudge(None)

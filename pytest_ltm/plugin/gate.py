@@ -9,29 +9,29 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec import Struct, structs
 
-from pytest_ltm._engine.result import RunResult, unmeasured
-from pytest_ltm._gate import rules as _rules
-from pytest_ltm._gate.baseline import FOLDER, check_name
-from pytest_ltm._gate.changes import Changes, CompareHints, GateSide, changes, check, one_agent
-from pytest_ltm._gate.plan_facts import facts_of
-from pytest_ltm._gate.verdict import FAILED, GateVerdict, judge, untold
-from pytest_ltm._statistics import Pair
-from pytest_ltm._storage.boundary import for_file
+from pytest_ltm._journal.result import RunResult, unmeasured
+from pytest_ltm._results import change_report
+from pytest_ltm._results.gate import rules as _rules
+from pytest_ltm._results.gate.baseline import FOLDER, check_name
+from pytest_ltm._results.gate.changes import Changes, CompareHints, GateSide, changes, check, one_agent
+from pytest_ltm._results.gate.plan_facts import facts_of
+from pytest_ltm._results.gate.verdict import FAILED, GateVerdict, judge, untold
+from pytest_ltm._results.run_loading import find, save, side_of_run
+from pytest_ltm._results.statistics import Pair
+from pytest_ltm._results.text import one_line, wrap
 from pytest_ltm._storage.errors import LtmError, did_you_mean
+from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.items import LTM_ITEM, grouped
 from pytest_ltm.plugin.options import base, named
-from pytest_ltm.reporting import moved
 from pytest_ltm.reporting.markdown import STEP_SUMMARY, add_to_step_summary, run_markdown
-from pytest_ltm.reporting.runs import find, save, side_of_run
-from pytest_ltm.reporting.text import one_line, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from pytest_ltm._gate.plan_facts import PlanFacts
-    from pytest_ltm._gate.rules import Rule
+    from pytest_ltm._results.gate.plan_facts import PlanFacts
+    from pytest_ltm._results.gate.rules import Rule
     from pytest_ltm.plugin.items import LtmItem
     from pytest_ltm.plugin.session import LtmRun
     from pytest_ltm.plugin.settings import RunSettings
@@ -302,7 +302,7 @@ class Gate:
             return "the run did not finish"
         if self.verdict is None or self.verdict.state == "passed":
             return ""
-        return moved.verdict_line(self.verdict)
+        return change_report.verdict_line(self.verdict)
 
     def status(self, before: int) -> int:
         """Return the exit status, from the one that the session would have; only 0 and 1 are replaced."""
@@ -313,8 +313,8 @@ class Gate:
     def json(self) -> dict[str, Any]:
         """Return what `summary.json` has of gate and comparison."""
         return {
-            "gate": None if self.verdict is None else moved.gate_json(self.verdict),
-            "comparison": None if self.changes is None else moved.changes_json(self.changes),
+            "gate": None if self.verdict is None else change_report.gate_json(self.verdict),
+            "comparison": None if self.changes is None else change_report.changes_json(self.changes),
         }
 
     def write(self, result: RunResult) -> None:
@@ -338,17 +338,21 @@ class Gate:
         lines = [line for note in self._notes for line in wrap(note, width, "  ")]
         if self.changes is not None:
             loud = self._run.config.get_verbosity() >= 0
-            what = ["", *moved.change_lines(self.changes, width), ""] if loud else moved.talk_lines(self.changes, width)
+            what = (
+                ["", *change_report.change_lines(self.changes, width), ""]
+                if loud
+                else change_report.talk_lines(self.changes, width)
+            )
             lines = [*what, *lines]
         for line in lines:
             reporter.write_line(line)
         if self.verdict is None:
             return
-        for number, line in enumerate(moved.verdict_lines(self.verdict, width)):
+        for number, line in enumerate(change_report.verdict_lines(self.verdict, width)):
             reporter.write_line(line, **(_COLORS[self.verdict.state] if not number else {}))
         if self.verdict.state == "passed" and self._failed:
             reporter.write_line(
                 f"  but {one_line(self._failed[0])} failed for another reason (exit status {FAILED})", red=True
             )
-        for line in moved.github_annotations(self.verdict):
+        for line in change_report.github_annotations(self.verdict):
             reporter.write_line(line)

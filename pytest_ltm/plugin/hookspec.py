@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from pytest_ltm._engine.filler import Filler
-    from pytest_ltm._engine.score import Score, Unscored
-    from pytest_ltm._engine.tokens import TokenCounter
-    from pytest_ltm._engine.transcript import Exchange
+    from pytest_ltm._model.filler import Filler
+    from pytest_ltm._model.score import Score, Unscored
+    from pytest_ltm._model.tokens import TokenCounter
+    from pytest_ltm._model.transcript import Exchange
     from pytest_ltm.datasets import Dataset
 
 

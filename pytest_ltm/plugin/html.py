@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from pytest_ltm._engine.result import RunResult
+from pytest_ltm._journal.result import RunResult
 from pytest_ltm.plugin.state import LANE
 from pytest_ltm.reporting.html.embedded import packed, summary, transcript
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from pytest_ltm._engine.lane import Lane
-    from pytest_ltm._engine.result import ScenarioResult
+    from pytest_ltm._journal.result import ScenarioResult
     from pytest_ltm.plugin.report import Report
 
 

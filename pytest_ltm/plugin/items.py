@@ -17,8 +17,8 @@ from pytest_ltm.plugin.state import RUN, is_ours
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from pytest_ltm._engine.result import ConversationName
-    from pytest_ltm._engine.scenario import Definition
+    from pytest_ltm._journal.result import ConversationName
+    from pytest_ltm._model.scenario import Definition
 
 
 HANDLE = "ltm"
@@ -40,7 +40,7 @@ class ItemPlace(NamedTuple):
     @property
     def conversation(self) -> ConversationName:
         """Which conversation it is in, as its node id says."""
-        from pytest_ltm._engine.result import ConversationName
+        from pytest_ltm._journal.result import ConversationName
 
         trial = f"{self.trial}.{self.thread}" if self.thread else str(self.trial)
         return ConversationName(self.agent, self.span, trial)
@@ -122,7 +122,7 @@ def marks_of(node: pytest.Item | pytest.Collector) -> Marks:
 
 def _expected(name: str, value: Any) -> str:
     """Return what a keyword's value would have to be; "" for one that it may have."""
-    from pytest_ltm._engine.agent import CAPABILITIES
+    from pytest_ltm._model.agent import CAPABILITIES
 
     if name == "generate":
         return "" if callable(value) else "a function (rng, parameters) -> Definition"

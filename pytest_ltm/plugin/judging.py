@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._record.timings import JudgeTime, read
+from pytest_ltm._journal.timings import JudgeTime, read
 from pytest_ltm.plugin import options as _options
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ltm._engine.result import RunResult
-    from pytest_ltm.judges._named import NamedJudge
+    from pytest_ltm._journal.result import RunResult
+    from pytest_ltm.judges._registry import NamedJudge
     from pytest_ltm.plugin.settings import RunSettings
 
 
@@ -27,7 +27,7 @@ def spec_of(config: pytest.Config) -> str:
     spec = _options.text(config, "ltm_judge")
     if spec == NONE or config.option.collectonly or config.option.ltm_dry_run:
         return spec
-    from pytest_ltm.judges._named import find
+    from pytest_ltm.judges._registry import find
 
     config.stash[_JUDGE] = _options.named("--ltm-judge", lambda: find(spec, base=config.rootpath))
     return spec

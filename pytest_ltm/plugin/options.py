@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pytest_ltm._engine.suite import Suite
+    from pytest_ltm._model.suite import Suite
     from pytest_ltm.datasets import Dataset
     from pytest_ltm.datasets._published import DefinitionsFolder
 
@@ -110,7 +110,7 @@ OPTIONS = (
     Option("--ltm-definitions", "DIR", "play the definition files in DIR instead of generating examples", is_path=True),
     Option("--ltm-language", "CODE[,CODE...]",
            "language of scenarios and filler: en, de; en:de is told in one and asked in the other; several: each apart",
-           "en", later("languages:several")),
+           "en", later("locales:several")),
     Option("--ltm-seed", "N", "seed of everything random", "0", IntegerParser()),
     Option("--ltm-examples", "N", "examples of each scenario, overriding marker and suite", parse=IntegerParser(1)),
     Option("--ltm-trials", "N", "fresh conversations for each agent and span, for statistics", "1", IntegerParser(1)),
@@ -123,7 +123,7 @@ OPTIONS = (
            parse=one_of("capped", "told", "all")),
     Option("--ltm-sessions", "N|every:TIME",
            "the user comes back to a fresh agent with its memory: N sessions in each memory span, or one every:8h",
-           "", later("_engine.sessions:checked")),
+           "", later("_model.sessions:checked")),
     Option("--ltm-judge", "SPEC", "judge beyond rules: openai:MODEL[@URL], pkg.mod:Class, or none", "none"),
     Option("--ltm-judge-votes", "N", "votes that confirm a judge's 'no'; an odd number", "3", odd),
     Option("--ltm-judge-cache", "on|off", "reuse the judge's earlier replies (on) or ask again (off)", "on",
@@ -148,9 +148,9 @@ OPTIONS = (
     Option("--ltm-price", "[LABEL=]IN/OUT[/CACHED]", "dollars per million tokens, for an agent or for 'judge'",
            many=True),
     Option("--ltm-max-cost", "DOLLARS", "stop when agents and judge have cost this much; continue with --ltm-resume",
-           parse=later("_engine.cost:read_dollars")),
+           parse=later("_journal.cost:read_dollars")),
     Option("--ltm-max-tokens", "N", "stop when agents and judge have used N tokens, input and output: 200k, 1.5m",
-           parse=later("_engine.cost:read_tokens")),
+           parse=later("_journal.cost:read_tokens")),
     Option("--ltm-assume-reply", "N", "for --ltm-dry-run: tokens of each reply, unless it is longer",
            parse=IntegerParser(1)),
     Option("--ltm-latency", "SECONDS", "for --ltm-dry-run: assumed time of one reply", "2", SecondsParser()),

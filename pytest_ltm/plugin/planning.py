@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from pytest_ltm._engine.plan import Plan, PlannedExample, definition_rng
-from pytest_ltm._engine.scenario import LAST, Definition
-from pytest_ltm._engine.tokens import counter
+from pytest_ltm._calls.hub import pause
+from pytest_ltm._model.plan import Plan, PlannedExample, definition_rng
+from pytest_ltm._model.scenario import LAST, Definition
+from pytest_ltm._model.tokens import counter
 from pytest_ltm._storage.clock import Clock, SignallingClock, SimulatedClock, WallClock
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm.agents._hub import pause
-from pytest_ltm.languages import ENGLISH, spoken
+from pytest_ltm.locales import ENGLISH, spoken
 from pytest_ltm.plugin import judging as _judging
 from pytest_ltm.plugin.agents import REPLAY
-from pytest_ltm.plugin.body import PATCHING
 from pytest_ltm.plugin.collection import version_of
 from pytest_ltm.plugin.dataset import told_in
+from pytest_ltm.plugin.item_body import PATCHING
 from pytest_ltm.plugin.items import PARAMETERS, LtmItem, fixture_names
 from pytest_ltm.plugin.options import span_of
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from datetime import datetime
 
-    from pytest_ltm._engine.filler import Filler
-    from pytest_ltm._engine.tokens import TokenCounter
-    from pytest_ltm._engine.transcript import Count
+    from pytest_ltm._model.filler import Filler
+    from pytest_ltm._model.tokens import TokenCounter
+    from pytest_ltm._model.transcript import Count
     from pytest_ltm.datasets import ToldConversation
-    from pytest_ltm.languages import Language
+    from pytest_ltm.locales import Language
     from pytest_ltm.plugin.items import ItemPlace
     from pytest_ltm.plugin.settings import RunSettings
 

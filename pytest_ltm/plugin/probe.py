@@ -6,24 +6,24 @@ from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from pytest_ltm._engine.cost import TokenUse
 from pytest_ltm._engine.port import Connection, LivePort
-from pytest_ltm._engine.probe import ProbeQuestion, Secret, is_known, questions
-from pytest_ltm._engine.tokens import counter
-from pytest_ltm._record import events
-from pytest_ltm._record import probe as _probe
-from pytest_ltm._record.probe import FILE, Decided, ProbeExchange, Verdict
-from pytest_ltm._record.resume import JOURNAL
-from pytest_ltm._record.run_file import conversations_in
-from pytest_ltm._record.timings import Timings
+from pytest_ltm._engine.resume import JOURNAL
+from pytest_ltm._journal import events
+from pytest_ltm._journal import probe_rows as _probe
+from pytest_ltm._journal.cost import TokenUse
+from pytest_ltm._journal.probe_rows import FILE, Decided, ProbeExchange, Verdict
+from pytest_ltm._journal.run_file import conversations_in
+from pytest_ltm._journal.timings import Timings
+from pytest_ltm._model.leak_probe import ProbeQuestion, Secret, is_known, questions
+from pytest_ltm._model.tokens import counter
 from pytest_ltm._storage.clock import SimulatedClock
 from pytest_ltm._storage.errors import AgentError, BudgetSpent, ConversationOver
 from pytest_ltm.agents._adapt import capabilities
 from pytest_ltm.agents._profile import CostSimulator, is_free, profile_of, spec_within
+from pytest_ltm.plugin.conversation_setup import AgentFactory
 from pytest_ltm.plugin.dataset import begins, told_in
-from pytest_ltm.plugin.internals.stretch import unclaimed
+from pytest_ltm.plugin.internals.item_context import unclaimed
 from pytest_ltm.plugin.items import LTM_ITEM, grouped
-from pytest_ltm.plugin.opening import AgentFactory
 from pytest_ltm.plugin.planning import plan_for
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from pytest_ltm._engine.scenario import Definition
-    from pytest_ltm._engine.tokens import TokenCounter
+    from pytest_ltm._model.scenario import Definition
+    from pytest_ltm._model.tokens import TokenCounter
     from pytest_ltm.agents._adapt import AgentSource
     from pytest_ltm.plugin.items import LtmItem
     from pytest_ltm.plugin.session import LtmRun

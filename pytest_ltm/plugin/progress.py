@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest  # noqa: TC002
 
-from pytest_ltm._storage.boundary import fit_for
+from pytest_ltm._calls.hub import own_thread
+from pytest_ltm._results.text import counted
 from pytest_ltm._storage.clock import stopwatch
-from pytest_ltm.agents._hub import own_thread
-from pytest_ltm.plugin.internals.stretch import worker_interactor
-from pytest_ltm.plugin.screen import beneath
+from pytest_ltm._storage.sanitize import fit_for
+from pytest_ltm.plugin.internals.item_context import worker_interactor
+from pytest_ltm.plugin.safe_output import beneath
 from pytest_ltm.plugin.selection import expected_tokens
 from pytest_ltm.reporting.failure import live_line, progress_line
-from pytest_ltm.reporting.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ltm._engine.transcript import Exchange
-    from pytest_ltm.plugin.played import PlayedConversation
+    from pytest_ltm._model.transcript import Exchange
+    from pytest_ltm.plugin.conversation_run import PlayedConversation
 
 
 ERASE = "\x1b[J"

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._engine.result import RunResult, at_span, lost_examples, unmeasured
-from pytest_ltm._gate.verdict import UNMEASURABLE
-from pytest_ltm._record import amendments as _amendments
-from pytest_ltm._record.resume import JOURNAL, TIMINGS
-from pytest_ltm._record.run_file import SUMMARY, conversations_in, cut_short, newest_first
-from pytest_ltm._record.timings import Began, Ended, Retry, Timing, Timings, load, wall_seconds
-from pytest_ltm._statistics import paces
-from pytest_ltm._storage.boundary import printable
+from pytest_ltm._engine.resume import JOURNAL, TIMINGS
+from pytest_ltm._journal import amendments as _amendments
+from pytest_ltm._journal.result import RunResult, at_span, lost_examples, unmeasured
+from pytest_ltm._journal.run_file import SUMMARY, conversations_in, cut_short, newest_first
+from pytest_ltm._journal.timings import Began, Ended, Retry, Timing, Timings, load, wall_seconds
+from pytest_ltm._results.gate.verdict import UNMEASURABLE
+from pytest_ltm._results.run_loading import prechecks_in, results_in, suite_of
+from pytest_ltm._results.statistics import paces
+from pytest_ltm._results.text import counted, one_line, score_text, wrap
 from pytest_ltm._storage.clock import stopwatch
 from pytest_ltm._storage.errors import DiskFault, LtmError
+from pytest_ltm._storage.sanitize import printable
 from pytest_ltm._text.lists import shortened
 from pytest_ltm.agents._profile import spec_within
 from pytest_ltm.plugin import dataset as _dataset
@@ -27,7 +29,6 @@ from pytest_ltm.plugin import judging as _judging
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.internals.setup import say_body_in_junit
 from pytest_ltm.plugin.state import agents_traceback, is_in_body, is_unreached
-from pytest_ltm.reporting.runs import prechecks_in, results_in, suite_of
 from pytest_ltm.reporting.summary import summary_json, write_summary, write_verdicts
 from pytest_ltm.reporting.terminal import (
     failing_lines,
@@ -37,12 +38,11 @@ from pytest_ltm.reporting.terminal import (
     summary_lines,
     user_lines,
 )
-from pytest_ltm.reporting.text import counted, one_line, score_text, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from pytest_ltm._engine.result import ConversationName, ConversationResult, Pace
+    from pytest_ltm._journal.result import ConversationName, ConversationResult, Pace
     from pytest_ltm.plugin.gate import Gate
     from pytest_ltm.plugin.session import LtmRun
 

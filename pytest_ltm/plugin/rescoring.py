@@ -11,13 +11,9 @@ import pytest
 from msgspec import structs
 
 from pytest_ltm._engine.port import Connection, LivePort, Recorded, RecordedAgent
-from pytest_ltm._engine.result import KeptVerdict, write_results
-from pytest_ltm._record import amendments as _amendments
-from pytest_ltm._record import events
-from pytest_ltm._record.fold import ConversationRecord
-from pytest_ltm._record.journal import Journal
-from pytest_ltm._record.rescore import NO_USER, Playback, RecordScript, plan_of, recorded_plan
-from pytest_ltm._record.rescored import (
+from pytest_ltm._engine.rescore import NO_USER, Playback, RecordScript, plan_of, recorded_plan
+from pytest_ltm._engine.resume import JOURNAL, RESULTS, TIMINGS
+from pytest_ltm._engine.verdict_changes import (
     Rescored,
     compared,
     ending_of,
@@ -29,39 +25,43 @@ from pytest_ltm._record.rescored import (
     rescored_plan,
     setting_differences,
 )
-from pytest_ltm._record.resume import JOURNAL, RESULTS, TIMINGS
-from pytest_ltm._record.run_file import read_run_file
-from pytest_ltm._record.timings import Timings
-from pytest_ltm._review.decisions import FOLDER as REVIEWS
+from pytest_ltm._journal import amendments as _amendments
+from pytest_ltm._journal import events
+from pytest_ltm._journal.fold import ConversationRecord
+from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.result import KeptVerdict, write_results
+from pytest_ltm._journal.run_file import read_run_file
+from pytest_ltm._journal.timings import Timings
+from pytest_ltm._results.text import wrap
 from pytest_ltm._storage.errors import JudgeError, LtmError, UserError
 from pytest_ltm._storage.locks import holder
 from pytest_ltm._storage.secrets import redacted
 from pytest_ltm.plugin import judging as _judging
+from pytest_ltm.plugin.conversation_setup import ConversationMode, OpenConversation, judge_for, users_for, write_plan
 from pytest_ltm.plugin.items import LTM_ITEM, grouped
-from pytest_ltm.plugin.opening import ConversationMode, OpenConversation, judge_for, users_for, write_plan
 from pytest_ltm.plugin.planning import plan_for
-from pytest_ltm.plugin.restart import RESCORE, identity
+from pytest_ltm.plugin.resume_command_line import RESCORE, identity
 from pytest_ltm.reporting.terminal import rescored_lines
-from pytest_ltm.reporting.text import wrap
+from pytest_ltm.web.review.decisions import FOLDER as REVIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pytest_ltm._engine.agent import Reply
     from pytest_ltm._engine.conversation import Conversation
     from pytest_ltm._engine.lane import Ending, Lane
-    from pytest_ltm._engine.plan import Plan
-    from pytest_ltm._engine.result import ConversationResult, RunResult, ScenarioResult
+    from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult
+    from pytest_ltm._model.agent import Reply
+    from pytest_ltm._model.judge_request import Inquiry
+    from pytest_ltm._model.plan import Plan
+    from pytest_ltm._model.simulated_user import UserQuestion
     from pytest_ltm._storage.locks import FolderLock
     from pytest_ltm.judges._connection import JudgeConnection
-    from pytest_ltm.judges._inquiry import Inquiry
-    from pytest_ltm.plugin.body import ItemBody
+    from pytest_ltm.plugin.conversation_setup import ConversationDependencies, ConversationInputs
+    from pytest_ltm.plugin.item_body import ItemBody
     from pytest_ltm.plugin.items import LtmItem
-    from pytest_ltm.plugin.opening import ConversationDependencies, ConversationInputs
     from pytest_ltm.plugin.session import LtmRun
-    from pytest_ltm.users._talking import UserConnection
-    from pytest_ltm.users._user import UserQuestion
+    from pytest_ltm.users._connection import UserConnection
 
 
 class Rescoring:

@@ -14,42 +14,42 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import pytest
 from msgspec import structs
 
-from pytest_ltm._engine.cost import LEDGER
-from pytest_ltm._engine.result import ConversationName
-from pytest_ltm._record.resume import JOURNAL, TIMINGS
-from pytest_ltm._record.run_file import FILE, LATEST, RunFile, conversations_in, write_run_file
+from pytest_ltm._engine.resume import JOURNAL, TIMINGS
+from pytest_ltm._journal.cost import LEDGER
+from pytest_ltm._journal.result import ConversationName
+from pytest_ltm._journal.run_file import FILE, LATEST, RunFile, conversations_in, write_run_file
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.disk import make_private, write_whole
 from pytest_ltm._storage.errors import DiskFault, Stopped
 from pytest_ltm._storage.locks import NAME as LOCK
 from pytest_ltm._storage.locks import FolderLock
 from pytest_ltm.agents._adapt import keyless
-from pytest_ltm.agents._speaker import lift
+from pytest_ltm.agents._caller import lift
 from pytest_ltm.plugin import agents as _agents
 from pytest_ltm.plugin import collection as _collection
 from pytest_ltm.plugin import selection as _selection
-from pytest_ltm.plugin.body import ItemBody
+from pytest_ltm.plugin.conversation_run import PlayedConversation
+from pytest_ltm.plugin.conversation_setup import ConversationInputs
 from pytest_ltm.plugin.costs import RunCosts
 from pytest_ltm.plugin.internals import setup as _internals
-from pytest_ltm.plugin.internals.stretch import CapturedStreams
+from pytest_ltm.plugin.internals.item_context import CapturedStreams
+from pytest_ltm.plugin.item_body import ItemBody
 from pytest_ltm.plugin.items import LTM_ITEM, UNWRITTEN, grouped
-from pytest_ltm.plugin.opening import ConversationInputs
 from pytest_ltm.plugin.options import named
 from pytest_ltm.plugin.planning import plan_for
-from pytest_ltm.plugin.played import PlayedConversation
 from pytest_ltm.plugin.progress import Progress
-from pytest_ltm.plugin.restart import RUN_FOLDER, run_file
+from pytest_ltm.plugin.resume_command_line import RUN_FOLDER, run_file
 from pytest_ltm.plugin.state import LANE, REPORTED, is_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
-    from pytest_ltm._engine.plan import Plan
-    from pytest_ltm._engine.transcript import Exchange
-    from pytest_ltm._record import events
-    from pytest_ltm.plugin.at_once import ConcurrentRunner
+    from pytest_ltm._journal import events
+    from pytest_ltm._model.plan import Plan
+    from pytest_ltm._model.transcript import Exchange
+    from pytest_ltm.plugin.concurrency import ConcurrentRunner
+    from pytest_ltm.plugin.conversation_setup import ConversationMode
     from pytest_ltm.plugin.items import LtmItem
-    from pytest_ltm.plugin.opening import ConversationMode
     from pytest_ltm.plugin.selection import Selection
     from pytest_ltm.plugin.settings import RunSettings
 
@@ -353,7 +353,7 @@ class LtmRun:
     def _limits(self) -> tuple[int, dict[str, int]]:
         if self.settings.concurrency == 1 or not self.plays:
             return 1, {}
-        from pytest_ltm.plugin.at_once import AUTO, most_at_once
+        from pytest_ltm.plugin.concurrency import AUTO, most_at_once
 
         wanted, jumps = self.settings.concurrency, self.settings.time == "jump"
         found = {label: most_at_once(one, wanted, jumps=jumps) for label, one in self.sources.items()}
@@ -364,7 +364,7 @@ class LtmRun:
     def _several(self) -> ConcurrentRunner | None:
         """Return what plays several conversations at once; None where one is played at a time."""
         if self._at_once is None and self._setup_state is not None and self.of_agent:
-            from pytest_ltm.plugin.at_once import ConcurrentRunner
+            from pytest_ltm.plugin.concurrency import ConcurrentRunner
 
             if not self.is_worker:
                 self.bring(self._groups)

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from pytest_ltm._engine.cost import Limits, Prices
+from pytest_ltm._journal.cost import Limits, Prices
 from pytest_ltm._storage.secrets import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from pytest_ltm._engine.score import Scoring
-    from pytest_ltm._engine.suite import Suite
-    from pytest_ltm._engine.transcript import Count
+    from pytest_ltm._model.score import Scoring
+    from pytest_ltm._model.suite import Suite
+    from pytest_ltm._model.transcript import Count
     from pytest_ltm.datasets import DatasetSuite
     from pytest_ltm.datasets._published import DefinitionsFolder
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from pytest_ltm._gate.verdict import UNMEASURABLE
+from pytest_ltm._results.gate.verdict import UNMEASURABLE
 from pytest_ltm._storage.clock import goes_on
 from pytest_ltm._storage.errors import DiskFault
-from pytest_ltm.agents._speaker import when_hung
-from pytest_ltm.plugin.resuming import command
+from pytest_ltm.agents._caller import when_hung
+from pytest_ltm.plugin.resume import command
 
 if TYPE_CHECKING:
     from collections.abc import Generator

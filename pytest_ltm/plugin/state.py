@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pytest_ltm._engine.conversation import Conversation
-    from pytest_ltm._engine.handle import Ltm
     from pytest_ltm._engine.lane import Lane
-    from pytest_ltm._engine.result import ScenarioResult
+    from pytest_ltm._journal.result import ScenarioResult
+    from pytest_ltm._model.handle import Ltm
 
 
 class RunState(Protocol):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
-from pytest_ltm._engine.result import span_place
-from pytest_ltm._statistics import FULL_MARKS, compare, effective_span, grouped, paired, placed
+from pytest_ltm._journal.result import span_place
+from pytest_ltm._results.columns import short_span
+from pytest_ltm._results.statistics import FULL_MARKS, compare, effective_span, grouped, paired, placed
+from pytest_ltm._results.text import counted, percent
 from pytest_ltm._text.lists import listed
-from pytest_ltm.reporting.columns import short_span
-from pytest_ltm.reporting.text import counted, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pytest_ltm._engine.result import ScenarioResult
-    from pytest_ltm.reporting.columns import Column
+    from pytest_ltm._journal.result import ScenarioResult
+    from pytest_ltm._results.columns import Column
 
 
 class Placed(Protocol):

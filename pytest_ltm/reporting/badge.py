@@ -9,10 +9,10 @@ from xml.sax.saxutils import escape, quoteattr
 
 from msgspec import Struct
 
-from pytest_ltm._engine.result import at_span
-from pytest_ltm._storage.boundary import printable
+from pytest_ltm._journal.result import at_span
+from pytest_ltm._results.text import clip, columns_of
+from pytest_ltm._storage.sanitize import printable
 from pytest_ltm._storage.secrets import redacted
-from pytest_ltm.reporting.text import clip, columns_of
 
 if TYPE_CHECKING:
     from pytest_ltm.reporting.history import HistoricalScore, Past

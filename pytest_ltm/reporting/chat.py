@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from pytest_ltm._engine.result import at_span
-from pytest_ltm._storage.boundary import for_screen
+from pytest_ltm._journal.result import at_span
+from pytest_ltm._results.table import paint
+from pytest_ltm._results.text import NOTHING, clip, counted, distance, one_line, text_of, verdict_text, wrap
+from pytest_ltm._storage.sanitize import for_screen
 from pytest_ltm._storage.schema import to_record
 from pytest_ltm.reporting.failure import asker, check_lines, distance_lines, headline, speech, whole
-from pytest_ltm.reporting.table import paint
-from pytest_ltm.reporting.text import NOTHING, clip, counted, distance, one_line, text_of, verdict_text, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pytest_ltm._engine.result import NeedleRef, ScenarioResult
-    from pytest_ltm._engine.transcript import Exchange
-    from pytest_ltm._record.fold import ConversationRecord
-    from pytest_ltm.reporting.table import Style
+    from pytest_ltm._journal.fold import ConversationRecord
+    from pytest_ltm._journal.result import NeedleRef, ScenarioResult
+    from pytest_ltm._model.transcript import Exchange
+    from pytest_ltm._results.table import Style
 
 
 LONGEST = 4_000

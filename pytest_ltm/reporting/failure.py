@@ -5,10 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from pytest_ltm._engine.result import at_span
-from pytest_ltm._engine.transcript import gap
-from pytest_ltm._storage.boundary import for_screen
-from pytest_ltm.reporting.text import (
+from pytest_ltm._journal.result import at_span
+from pytest_ltm._model.transcript import gap
+from pytest_ltm._results.text import (
     amount,
     clip,
     columns_of,
@@ -21,13 +20,14 @@ from pytest_ltm.reporting.text import (
     verdict_text,
     wrap,
 )
+from pytest_ltm._storage.sanitize import for_screen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pytest_ltm._engine.result import QuestionResult, ScenarioResult
-    from pytest_ltm._engine.score import Check
-    from pytest_ltm._engine.transcript import Exchange
+    from pytest_ltm._journal.result import QuestionResult, ScenarioResult
+    from pytest_ltm._model.score import Check
+    from pytest_ltm._model.transcript import Exchange
 
 
 WIDTH = 76

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ltm._engine.cost import TokenUse
-from pytest_ltm._engine.result import at_span
-from pytest_ltm._statistics import grouped
+from pytest_ltm._journal.cost import TokenUse
+from pytest_ltm._journal.result import at_span
+from pytest_ltm._results.statistics import grouped
+from pytest_ltm._results.table import TableRow, TextTable, render
+from pytest_ltm._results.text import NOTHING, amount, clip, counted, exact, left, one_line, right, span_of_time, wrap
 from pytest_ltm._text.lists import shortened
-from pytest_ltm.reporting.table import TableRow, TextTable, render
-from pytest_ltm.reporting.text import NOTHING, amount, clip, counted, exact, left, one_line, right, span_of_time, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pytest_ltm._engine.cost import Bar, Forecast, Price
+    from pytest_ltm._journal.cost import Bar, Forecast, Price
 
 
 MOST_LINES = 24

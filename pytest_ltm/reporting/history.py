@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta, Struct, field
 
-from pytest_ltm._engine.result import CONTROLS, YARDSTICKS, RunResult
-from pytest_ltm._record.run_file import FILE, SUMMARY, began, folders_by_age, source_of
-from pytest_ltm._statistics import ScoredRow, grouped, score_interval
+from pytest_ltm._journal.result import CONTROLS, YARDSTICKS, RunResult
+from pytest_ltm._journal.run_file import FILE, SUMMARY, began, folders_by_age, source_of
+from pytest_ltm._results.run_loading import results_in
+from pytest_ltm._results.statistics import ScoredRow, grouped, score_interval
+from pytest_ltm._results.text import NOTHING, counted, one_line
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.locks import holder
-from pytest_ltm.reporting.runs import results_in
 from pytest_ltm.reporting.summary import FORMAT, summary_json
-from pytest_ltm.reporting.text import NOTHING, counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
     from pathlib import Path
 
-    from pytest_ltm._statistics import Interval
+    from pytest_ltm._results.statistics import Interval
     from pytest_ltm._storage.revision import SourceRevision
 
 

@@ -7,10 +7,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ltm._storage.boundary import for_file
-from pytest_ltm._text.lists import shortened
-from pytest_ltm.reporting import moved
-from pytest_ltm.reporting.columns import (
+from pytest_ltm._results import change_report
+from pytest_ltm._results.columns import (
     GUESSED,
     columns,
     efforts,
@@ -19,17 +17,19 @@ from pytest_ltm.reporting.columns import (
     precheck_sentences,
     span_sentences,
 )
+from pytest_ltm._results.text import NOTHING, amount, counted, one_line, percent, score_text
+from pytest_ltm._storage.sanitize import for_file
+from pytest_ltm._text.lists import shortened
 from pytest_ltm.reporting.terminal import missing_lines, scoreless
-from pytest_ltm.reporting.text import NOTHING, amount, counted, one_line, percent, score_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pytest_ltm._engine.result import RunResult
-    from pytest_ltm._gate.changes import Changes
-    from pytest_ltm._gate.rules import Rule
-    from pytest_ltm._gate.verdict import GateVerdict
-    from pytest_ltm.reporting.columns import Column
+    from pytest_ltm._journal.result import RunResult
+    from pytest_ltm._results.columns import Column
+    from pytest_ltm._results.gate.changes import Changes
+    from pytest_ltm._results.gate.rules import Rule
+    from pytest_ltm._results.gate.verdict import GateVerdict
 
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -102,15 +102,15 @@ def text(words: str) -> str:
 def _heading(verdict: GateVerdict | None) -> str:
     if verdict is None:
         return "no gate"
-    words = moved.verdict_line(verdict).removeprefix("gate: ")
+    words = change_report.verdict_line(verdict).removeprefix("gate: ")
     return {"passed": "passed", "unmeasurable": "could not be measured"}.get(verdict.state, words.partition(":")[0])
 
 
 def _verdict(verdict: GateVerdict | None, rules: Sequence[Rule]) -> list[str]:
     if verdict is None:
         return []
-    parts = [f"**{text(moved.verdict_line(verdict))}**"]
-    parts += _bullets(shortened(moved.details(verdict), moved.MOST_LISTED))
+    parts = [f"**{text(change_report.verdict_line(verdict))}**"]
+    parts += _bullets(shortened(change_report.details(verdict), change_report.MOST_LISTED))
     must = _bullets([f"{rule.text}: {rule.sentence}" for rule in rules])
     return parts + [_folded("Rules", body) for body in must]
 
@@ -178,12 +178,12 @@ def _changes(found: Changes) -> list[str]:
     agent = f" (agent {found.before_agent})" if found.before_agent else ""
     rows = []
     for change in found.changes:
-        rows.append([f"**{text(change.label)}**", *moved.overall_cells(change)])
-        rows += [[text(name), *moved.scenario_cells(change, name)] for name in moved.most_moved(change)]
-        more = len(moved.movers(change)) - len(moved.most_moved(change))
+        rows.append([f"**{text(change.label)}**", *change_report.overall_cells(change)])
+        rows += [[text(name), *change_report.scenario_cells(change, name)] for name in change_report.most_moved(change)]
+        more = len(change_report.movers(change)) - len(change_report.most_moved(change))
         rows += [[f"… and {counted(more, 'more scenario')}", *[""] * 5]] * (more > 0)
-    table = _raw_table(["", *moved.HEADS], [[row[0], *map(text, row[1:])] for row in rows])
-    return [f"### What moved against {text(found.before + agent)}", table, *_bullets(moved.sentences(found))]
+    table = _raw_table(["", *change_report.HEADS], [[row[0], *map(text, row[1:])] for row in rows])
+    return [f"### What moved against {text(found.before + agent)}", table, *_bullets(change_report.sentences(found))]
 
 
 def _scenarios(found: Sequence[Column], suite: str) -> str:

@@ -7,17 +7,17 @@ import io
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._storage.boundary import cell, for_file
+from pytest_ltm._results.columns import Column, columns, metrics_json, spans_json
 from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.sanitize import cell, for_file
 from pytest_ltm._storage.schema import fields_of, json_text, packaged, to_record
-from pytest_ltm.reporting.columns import Column, columns, metrics_json, spans_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pytest_ltm._engine.result import ConversationResult, RunResult, ScenarioResult
-    from pytest_ltm.reporting.runs import LoadedRun
+    from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult
+    from pytest_ltm._results.run_loading import LoadedRun
 
 
 FORMAT = "pytest-ltm summary 2"

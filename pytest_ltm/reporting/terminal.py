@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from pytest_ltm._engine.result import at_span, ended_early, span_place
-from pytest_ltm._statistics import DRAWS, FULL_MARKS, grouped
-from pytest_ltm._text.lists import listed, shortened
-from pytest_ltm.reporting.agents import AgentAtSpan, largest, rank, tested
-from pytest_ltm.reporting.columns import (
+from pytest_ltm._journal.result import at_span, ended_early, span_place
+from pytest_ltm._results.columns import (
     GUESSED,
     LEFT_OPEN,
     UNSCORED,
@@ -25,8 +22,9 @@ from pytest_ltm.reporting.columns import (
     quiet_line,
     span_sentences,
 )
-from pytest_ltm.reporting.table import TableRow, TextTable, fits, paint, render
-from pytest_ltm.reporting.text import (
+from pytest_ltm._results.statistics import DRAWS, FULL_MARKS, grouped
+from pytest_ltm._results.table import TableRow, TextTable, fits, paint, render
+from pytest_ltm._results.text import (
     NOTHING,
     amount,
     clip,
@@ -39,15 +37,17 @@ from pytest_ltm.reporting.text import (
     verdict_text,
     wrap,
 )
+from pytest_ltm._text.lists import listed, shortened
+from pytest_ltm.reporting.agents import AgentAtSpan, largest, rank, tested
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pytest_ltm._engine.result import Automatic, RunResult, ScenarioResult
-    from pytest_ltm._engine.transcript import Count
-    from pytest_ltm._record.rescored import Move, Rescored
-    from pytest_ltm.reporting.columns import Column
-    from pytest_ltm.reporting.table import Style
+    from pytest_ltm._engine.verdict_changes import Move, Rescored
+    from pytest_ltm._journal.result import Automatic, RunResult, ScenarioResult
+    from pytest_ltm._model.transcript import Count
+    from pytest_ltm._results.columns import Column
+    from pytest_ltm._results.table import Style
 
 
 MOST_REASONS = 8

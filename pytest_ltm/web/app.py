@@ -11,9 +11,10 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from pytest_ltm._storage.errors import LtmError
+from pytest_ltm.web import human_test, page_parts, runs
 from pytest_ltm.web import live as _live
-from pytest_ltm.web import review, runs, shell, sitting
 from pytest_ltm.web.guard import Guard
+from pytest_ltm.web.review import pages
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -28,7 +29,7 @@ def make_app(
     """Return the server's pages behind their guard; `live` is a run that the link leads to, begun or not."""
     home = f"/live?run={quote(live)}" if live else "/"
     guard = Middleware(Guard, secret=secret, hosts=hosts, cookie=f"ltm_{port}", home=home)
-    routes = [*runs.ROUTES, *_live.ROUTES, *review.ROUTES, *sitting.ROUTES, Route("/static/{name}", static)]
+    routes = [*runs.ROUTES, *_live.ROUTES, *pages.ROUTES, *human_test.ROUTES, Route("/static/{name}", static)]
     app = Starlette(routes=routes, middleware=[guard], exception_handlers={LtmError: refused, 404: nowhere})
     app.state.ltm_dir, app.state.baselines, app.state.secret = ltm_dir, baselines, secret
     app.state.followed, app.state.ending, app.state.awaited = {}, lambda: False, live
@@ -38,16 +39,16 @@ def make_app(
 async def static(request: Request) -> Response:
     """Send a script or a style."""
     name = request.path_params["name"]
-    if name not in shell.static():
+    if name not in page_parts.static():
         return await nowhere(request, LtmError())
     kind = "text/javascript" if name.endswith(".js") else "text/css"
-    return Response(shell.static()[name], media_type=kind)
+    return Response(page_parts.static()[name], media_type=kind)
 
 
 async def refused(request: Request, error: Exception) -> Response:
     """Say what was wrong with a request."""
-    status = error.status if isinstance(error, shell.PageError) else 400
-    return shell.page(request, "refused.html.j2", status=status, title="That did not work", text=str(error))
+    status = error.status if isinstance(error, page_parts.PageError) else 400
+    return page_parts.page(request, "refused.html.j2", status=status, title="That did not work", text=str(error))
 
 
 async def nowhere(_request: Request, _error: Exception) -> Response:

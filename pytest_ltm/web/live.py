@@ -10,10 +10,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from pytest_ltm._record.run_file import SUMMARY, newest_first
+from pytest_ltm._journal.run_file import SUMMARY, newest_first
 from pytest_ltm._storage.locks import holder
-from pytest_ltm.web import shell
-from pytest_ltm.web.following import FollowedRun
+from pytest_ltm.web import page_parts
+from pytest_ltm.web.journal_tail import FollowedRun
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from pytest_ltm.web.following import FollowedConversation
+    from pytest_ltm.web.journal_tail import FollowedConversation
 
 
 EVERY = 0.5
@@ -47,11 +47,11 @@ async def live(request: Request) -> Response:
 def _live(request: Request) -> Response:
     named = request.query_params.getlist("run")[:MOST_RUNS]
     if named:
-        runs = [shell.run_folder(request, name) for name in named]
+        runs = [page_parts.run_folder(request, name) for name in named]
     else:
-        newest = newest_first(shell.ltm_dir(request))[:MOST_RUNS]
+        newest = newest_first(page_parts.ltm_dir(request))[:MOST_RUNS]
         runs = list(filter(goes_on, newest)) or newest[:1]
-    return shell.page(request, "live.html.j2", title="Live", runs=[path.name for path in runs])
+    return page_parts.page(request, "live.html.j2", title="Live", runs=[path.name for path in runs])
 
 
 async def stream(request: Request) -> Response:
@@ -64,7 +64,7 @@ async def stream(request: Request) -> Response:
 def _followed(request: Request, name: str) -> FollowedRun:
     """Return a run that all pages share, so that each journal is read once."""
     kept: dict[str, FollowedRun] = request.app.state.followed
-    path = shell.run_folder(request, name)
+    path = page_parts.run_folder(request, name)
     if name not in kept:
         while len(kept) >= MOST_RUNS:
             kept.pop(next(iter(kept)))
@@ -142,7 +142,7 @@ async def earlier(request: Request) -> Response:
     run = _followed(request, request.path_params["run"])
     found = run.conversation(f"{run.path.name}/{request.path_params['conversation']}")
     if found is None:
-        raise shell.PageError(404, "There is no such conversation here.")
+        raise page_parts.PageError(404, "There is no such conversation here.")
     with run.lock:
         said = found.said(before=request.path_params["before"], most=EARLIER)
     return Response(json.dumps(said), media_type="application/json")  # in ASCII: texts may hold half a surrogate pair

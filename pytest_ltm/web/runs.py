@@ -11,14 +11,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
-from pytest_ltm._gate.changes import CompareHints, GateSide, changes, one_agent
-from pytest_ltm._record.run_file import SUMMARY, began, newest_first, read_run_file
+from pytest_ltm._journal.run_file import SUMMARY, began, newest_first, read_run_file
+from pytest_ltm._results.change_report import change_lines
+from pytest_ltm._results.gate.changes import CompareHints, GateSide, changes, one_agent
+from pytest_ltm._results.run_loading import side_of_run
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.agents._mailbox import people
 from pytest_ltm.reporting.html.page import build_report
-from pytest_ltm.reporting.moved import change_lines
-from pytest_ltm.reporting.runs import side_of_run
-from pytest_ltm.web import shell
+from pytest_ltm.web import page_parts
 from pytest_ltm.web.live import goes_on
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ async def runs(request: Request) -> Response:
 
 def _runs(request: Request) -> Response:
     words = request.query_params.get("find", "").lower().split()
-    newest = newest_first(shell.ltm_dir(request))
+    newest = newest_first(page_parts.ltm_dir(request))
     told = [row for row in map(_row, newest[:MOST_RUNS]) if all(word in row["text"] for word in words)]
-    return shell.page(
+    return page_parts.page(
         request, "runs.html.j2", title="Runs", runs=told, find=" ".join(words), more=max(0, len(newest) - MOST_RUNS)
     )
 
@@ -69,7 +69,7 @@ def _row(path: Path) -> dict[str, Any]:
 
 async def report(request: Request) -> Response:
     """Show the HTML report of a run."""
-    return await run_in_threadpool(_report, shell.run_folder(request, request.path_params["run"]))
+    return await run_in_threadpool(_report, page_parts.run_folder(request, request.path_params["run"]))
 
 
 def _report(run: Path) -> Response:
@@ -90,13 +90,13 @@ def _compare(request: Request) -> Response:
     sides = [_side(request, text) for text in (before, after)]
     found = changes(one_agent(sides[0], how=WAYS.choose_agent), sides[1], WAYS, common=common)
     lines = [f"{sides[1].name} against {found.before}", *change_lines(found, WIDTH)]
-    return shell.page(request, "compare.html.j2", title="Two runs compared", text="\n".join(lines))
+    return page_parts.page(request, "compare.html.j2", title="Two runs compared", text="\n".join(lines))
 
 
 def _side(request: Request, text: str) -> GateSide:
     """Return a run, or one agent of it where `RUN@AGENT` says which."""
     name, _, agent = text.partition("@")
-    side = side_of_run(shell.run_folder(request, name))
+    side = side_of_run(page_parts.run_folder(request, name))
     return one_agent(side, agent) if agent else side
 
 

@@ -16,13 +16,13 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "sam
 from _chromium import Chromium
 from run_folders import held, journal, played, write_run
 
-from pytest_ltm._record import events
+from pytest_ltm._journal import events
 from pytest_ltm.reporting.html import build_report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_ltm._engine.result import ConversationResult
+    from pytest_ltm._journal.result import ConversationResult
 
 SCENARIOS = 11
 

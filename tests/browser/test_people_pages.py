@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 import pytest
 from run_folders import held, latest_run, played, write_run
 
-from pytest_ltm._engine.result import QuestionResult
-from pytest_ltm._record import amendments
-from pytest_ltm._record.fold import ConversationRecord
-from pytest_ltm._review import decisions
-from pytest_ltm._review.findings import agreements
+from pytest_ltm._journal import amendments
+from pytest_ltm._journal.fold import ConversationRecord
+from pytest_ltm._journal.result import QuestionResult
 from pytest_ltm.agents import _mailbox
+from pytest_ltm.web.review import decisions
+from pytest_ltm.web.review.findings import agreements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from _commands import ROOT, comparable, run
 from _pages import blocks
 
 from pytest_ltm._cli import commands
-from pytest_ltm._engine import suite as _suite
+from pytest_ltm._model import suite as _suite
 from pytest_ltm.agents import CAPABILITIES
 from pytest_ltm.plugin import items as _items
 from pytest_ltm.plugin import options as _options

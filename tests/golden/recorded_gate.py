@@ -14,19 +14,19 @@ from gate_sides import FULL, WAYS, WORSE, held, side
 from msgspec import Struct, structs
 from sample_runs import row
 
-from pytest_ltm import _statistics as statistics
-from pytest_ltm._engine.result import NeedleRef, QuestionResult
-from pytest_ltm._gate.changes import changes
-from pytest_ltm._gate.rules import against, under
-from pytest_ltm._gate.verdict import judge, untold
-from pytest_ltm._statistics import Pair
+from pytest_ltm._journal.result import NeedleRef, QuestionResult
+from pytest_ltm._results import statistics
+from pytest_ltm._results.change_report import change_lines, verdict_line
+from pytest_ltm._results.gate.changes import changes
+from pytest_ltm._results.gate.rules import against, under
+from pytest_ltm._results.gate.verdict import judge, untold
+from pytest_ltm._results.statistics import Pair
 from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm.reporting.moved import change_lines, verdict_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pytest_ltm._gate.changes import GateSide
+    from pytest_ltm._results.gate.changes import GateSide
 
 RECORDED = Path(__file__).parent / "gate"
 UNDER = (

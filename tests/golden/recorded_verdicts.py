@@ -17,14 +17,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_ltm._cli.verdict_check import evaluator_of
-from pytest_ltm._engine.score import SCORINGS, Score
+from pytest_ltm._lab.commands.verdict_check import evaluator_of
+from pytest_ltm._model.score import SCORINGS, Score
 from pytest_ltm.evaluators import QuoteAtReply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from pytest_ltm.judges._inquiry import Inquiry
+    from pytest_ltm._model.judge_request import Inquiry
 
 LABELLED = Path(__file__).parents[1] / "labelled"
 RECORDED = Path(__file__).parent / "verdicts"

@@ -84,7 +84,7 @@ def test_a_size_of_nothing_is_refused(words: list[str]) -> None:
         main(["steps", *words])
 
 
-COUNTS = mutants.ROOT / "pytest_ltm" / "_statistics" / "counts.py"
+COUNTS = mutants.ROOT / "pytest_ltm" / "_results" / "statistics" / "counts.py"
 HOLM = ["tests/unit/test_statistics_counts.py::test_holm_steps_down_and_keeps_the_order"]
 
 

@@ -20,7 +20,7 @@ import pytest
 from json_server import Answer, serving
 
 from pytest_ltm._cli import main
-from pytest_ltm._storage.boundary import COLOR
+from pytest_ltm._storage.sanitize import COLOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

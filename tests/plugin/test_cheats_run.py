@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._cli import main
-from pytest_ltm._cli.cheats import PADDING
-from pytest_ltm.agents._cheats import unpadded
+from pytest_ltm._lab.commands.cheats import PADDING
+from pytest_ltm.agents._padding import unpadded
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from run_folders import latest_run
 
-from pytest_ltm.plugin import at_once
+from pytest_ltm.plugin import concurrency
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -364,7 +364,7 @@ class Main(Signals):
 
 
 def test_an_agent_that_computes_instead_of_waiting_is_named(talking: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(at_once, "MUCH", 0.1)
+    monkeypatch.setattr(concurrency, "MUCH", 0.1)
     talking.file(BAD, "bad.py")
     result = talking.ltm("--ltm-trials=2", "--ltm-concurrency=2", "--ltm-no-probe", agent="bad:Computes")
     result.stdout.fnmatch_lines(["note: agents in this process computed for * s, *Computes the most: *"])

@@ -12,7 +12,7 @@ import pytest
 from run_folders import latest_run
 
 from pytest_ltm.agents._profile import profile_of
-from pytest_ltm.agents._specs import find
+from pytest_ltm.agents._registry import find
 from pytest_ltm.plugin import dry_run as _dry_run
 from pytest_ltm.plugin.state import LANE
 from pytest_ltm.reporting import forecast as _forecast
@@ -20,7 +20,7 @@ from pytest_ltm.reporting import forecast as _forecast
 if TYPE_CHECKING:
     from chat_server import ChatServer
 
-    from pytest_ltm._engine.cost import Forecast
+    from pytest_ltm._journal.cost import Forecast
 
 importlib.import_module("bm25s")  # pytester forgets what a run imports, and numpy cannot be imported twice
 
@@ -184,7 +184,7 @@ def read_by(project: pytest.Pytester, agent: str) -> tuple[int, int]:
 def test_the_tokens_of_a_chat_model_with_a_context_are_those_that_its_server_counts(
     project: pytest.Pytester, forecasts: list[Forecast], chat_server: ChatServer
 ) -> None:
-    from pytest_ltm._engine.tokens import counter
+    from pytest_ltm._model.tokens import counter
 
     chat_server.reads("window", "2k")
     chat_server.count = counter("o200k_base").count

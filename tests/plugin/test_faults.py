@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from run_folders import latest_run
 
-from pytest_ltm._engine.plan import agent_fingerprint
+from pytest_ltm._model.plan import agent_fingerprint
 
 AGENTS = '''
 import os, sys

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from run_folders import latest_run
 
-from pytest_ltm._record.fold import ConversationRecord
+from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm.agents import _mailbox
 
 if TYPE_CHECKING:

@@ -100,7 +100,7 @@ def test_an_sdist_makes_a_whole_wheel_that_runs_the_suite(source: Path, python: 
     assert {"pytest_ltm/py.typed", "pytest_ltm/scenarios/standard.ltm-suite.yml"} <= wanted <= held
     assert {name.partition("/")[0].partition("-")[0] for name in held} == {"pytest_ltm"}
     licences = {name.rpartition("licenses/")[2] for name in held if "licenses/" in name}
-    assert licences == {"LICENSE", "pytest_ltm/_engine/ranks/LICENSE-tiktoken"}
+    assert licences == {"LICENSE", "pytest_ltm/_model/bpe_ranks/LICENSE-tiktoken"}
     with tarfile.open(sdist) as packed:
         names = {name.partition("/")[2] for name in packed.getnames()}
     assert {"README.md", "CHANGELOG.md", "scenarios/colours.py", "tests/plugin/test_installs.py"} <= names

@@ -327,7 +327,7 @@ class Bot:
 def test_of_endless_output_beginning_and_end_are_kept(
     project: Project, monkeypatch: pytest.MonkeyPatch, capture: str
 ) -> None:
-    monkeypatch.setattr("pytest_ltm.plugin.internals.stretch.LONGEST", 10_000)
+    monkeypatch.setattr("pytest_ltm.plugin.internals.item_context.LONGEST", 10_000)
     project.file(
         FLOODS if capture == "fd" else FLOODS.replace('os.write(1, b"x" * 1_000)', 'print("x" * 1_000)'), "bot.py"
     )

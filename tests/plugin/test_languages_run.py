@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm.languages import CODES
+from pytest_ltm.locales import CODES
 
 OTHERS = ",".join(said for code in CODES if code != "en" for said in (code, f"en:{code}"))
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # pytester forgets what a run in this process imports.
-for _name in ("filelock", "tenacity", "pytest_ltm._providers"):
+for _name in ("filelock", "tenacity", "pytest_ltm._calls"):
     importlib.import_module(_name)
 
 HARD = """\
@@ -36,7 +36,7 @@ PLANTED = "planted-3f9a1c-secret"
 @pytest.fixture(autouse=True)
 def _own_limits() -> Iterator[None]:
     yield
-    importlib.import_module("pytest_ltm._providers").share(None)
+    importlib.import_module("pytest_ltm._calls").share(None)
 
 
 def rows(project: Any, label: str) -> list[tuple[str, int, float | None]]:

@@ -12,9 +12,9 @@ import journals
 import pytest
 from run_folders import latest_run
 
-from pytest_ltm._record import amendments as _amendments
+from pytest_ltm._journal import amendments as _amendments
+from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._storage.locks import FolderLock
-from pytest_ltm.reporting.runs import read_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

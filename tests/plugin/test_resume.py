@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from run_folders import latest_run
 
-from pytest_ltm._record import amendments as _amendments
-from pytest_ltm.plugin import resuming
-from pytest_ltm.reporting.runs import read_run
+from pytest_ltm._journal import amendments as _amendments
+from pytest_ltm._results.run_loading import read_run
+from pytest_ltm.plugin import resume
 
 if TYPE_CHECKING:
     from conftest import Project
@@ -83,7 +83,7 @@ RUN = ("--ltm-suite=none", "--ltm-span=600", "--ltm-seed=5")
 
 @pytest.fixture
 def pets(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
-    monkeypatch.setattr(resuming, "PAID_TOKENS", 0)
+    monkeypatch.setattr(resume, "PAID_TOKENS", 0)
     project.file(BOTS, "bots.py")
     project.file(SCENARIOS)
     return project
@@ -158,8 +158,8 @@ def test_what_is_done_and_how_to_go_on_is_told(pets: Project) -> None:
 def test_how_to_go_on_is_told_where_something_was_paid(
     pets: Project, monkeypatch: pytest.MonkeyPatch, limit: str, told: bool
 ) -> None:
-    monkeypatch.setattr(resuming, "PAID_TOKENS", 10**6)
-    monkeypatch.setattr(resuming, limit, 0)
+    monkeypatch.setattr(resume, "PAID_TOKENS", 10**6)
+    monkeypatch.setattr(resume, limit, 0)
     stop(pets, 1 if limit == "PAID_TOKENS" else 7)
     shown = pets.pytest("--ltm-agent=bots:Saved", *RUN).stdout.str()
     assert ("resume with" in shown, "ended early" in shown) == (told, told)

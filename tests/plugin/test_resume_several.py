@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from run_folders import latest_run
 
-from pytest_ltm.plugin import resuming
+from pytest_ltm.plugin import resume
 
 if TYPE_CHECKING:
     from _pytest.pytester import RunResult
@@ -62,7 +62,7 @@ def test_cat(ltm):
 
 @pytest.fixture
 def bots(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
-    monkeypatch.setattr(resuming, "PAID_TOKENS", 0)
+    monkeypatch.setattr(resume, "PAID_TOKENS", 0)
     project.file(BOTS, "bots.py")
     project.file(SCENARIOS)
     (project.path / "model.txt").write_text("small")

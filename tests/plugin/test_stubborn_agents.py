@@ -12,7 +12,7 @@ from run_folders import latest_run
 
 from pytest_ltm._storage.disk import Appender
 from pytest_ltm._storage.errors import AgentFault, DiskFault
-from pytest_ltm.agents._speaker import AgentCaller
+from pytest_ltm.agents._caller import AgentCaller
 
 if TYPE_CHECKING:
     from pathlib import Path

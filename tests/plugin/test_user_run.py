@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from chat_server import ChatServer
 
 # pytester forgets what a run in this process imports.
-for _name in ("filelock", "tenacity", "pytest_ltm._providers"):
+for _name in ("filelock", "tenacity", "pytest_ltm._calls"):
     importlib.import_module(_name)
 
 MODELS = """
@@ -63,7 +63,7 @@ GOAL = "Plan a birthday and mention what Ana must not eat"
 @pytest.fixture(autouse=True)
 def _own_limits() -> Iterator[None]:
     yield
-    importlib.import_module("pytest_ltm._providers").share(None)
+    importlib.import_module("pytest_ltm._calls").share(None)
 
 
 def write(project: Any, model: str = '"models:write"', goal: str = GOAL) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pytest_ltm._engine.schedule import Agenda, AgendaEntry, Decision, Fill, Finish, JumpTime, ResumeLane, Start, Tell
+from pytest_ltm._model.schedule import Agenda, AgendaEntry, Decision, Fill, Finish, JumpTime, ResumeLane, Start, Tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

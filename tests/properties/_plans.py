@@ -16,30 +16,30 @@ import journals
 from _naive_agenda import Compared
 from hypothesis import strategies as st
 
-from pytest_ltm._engine.agent import Reply
 from pytest_ltm._engine.channel import Channel
 from pytest_ltm._engine.conversation import AgendaScript, Conversation
-from pytest_ltm._engine.filler import FillerExchange
-from pytest_ltm._engine.handle import Ltm
 from pytest_ltm._engine.lane import GreenBody
-from pytest_ltm._engine.plan import Plan, PlannedExample
 from pytest_ltm._engine.port import PATIENCE, Connection, LivePort, Recorded, RecordedAgent
-from pytest_ltm._engine.scenario import Ask, Say, Wait
-from pytest_ltm._engine.score import Score
-from pytest_ltm._engine.tokens import TokenCounter
-from pytest_ltm._engine.transcript import COUNTS
-from pytest_ltm._record import events
-from pytest_ltm._record.journal import Journal
-from pytest_ltm._record.timings import Timings
+from pytest_ltm._journal import events
+from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.timings import Timings
+from pytest_ltm._model.agent import Reply
+from pytest_ltm._model.filler import FillerExchange
+from pytest_ltm._model.handle import Ltm
+from pytest_ltm._model.plan import Plan, PlannedExample
+from pytest_ltm._model.scenario import Ask, Say, Wait
+from pytest_ltm._model.score import Score
+from pytest_ltm._model.tokens import TokenCounter
+from pytest_ltm._model.transcript import COUNTS
 from pytest_ltm._storage.clock import SimulatedClock
 from pytest_ltm._storage.errors import AgentFault, LtmError
-from pytest_ltm.agents._speaker import AgentCaller
+from pytest_ltm.agents._caller import AgentCaller
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_ltm._engine.lane import Ending, Lane
-    from pytest_ltm._engine.transcript import Count, Exchange, Transcript
+    from pytest_ltm._model.transcript import Count, Exchange, Transcript
 
 NAMES = "abcdefgh"
 COUNTER = TokenCounter("characters", len)

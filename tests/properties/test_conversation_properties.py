@@ -8,8 +8,8 @@ from _plans import Case, Pause, Record, Speak, calm, cases, play, stormy, watchf
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._engine.transcript import gap
-from pytest_ltm._record import events
+from pytest_ltm._journal import events
+from pytest_ltm._model.transcript import gap
 from pytest_ltm._storage.errors import AgentFault
 
 conversations = settings(

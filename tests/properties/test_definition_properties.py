@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ltm._engine.definition import dump, from_json, read, time_to_json, to_json, write
-from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._model.definition import dump, from_json, read, time_to_json, to_json, write
+from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.errors import DefinitionError
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._engine.score import Score, Unscored
+from pytest_ltm._model.ltm_judge import FakeJudge, parse_grade
+from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm.evaluators import (
     AnswersWord,
     DecodesMessages,
@@ -26,7 +27,6 @@ from pytest_ltm.evaluators import (
     RecallsJoke,
     SaysAtEachTrigger,
 )
-from pytest_ltm.judges._ask import FakeJudge, parse_grade
 
 MENU = Menu(("Grilled Trout with Almonds", "Onion Soup", "Plum Cake"), ("Lemonade", "Beer (local)"), ("Mains",))
 WAITER = (

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._engine.tokens import TokenCounter, counter
+from pytest_ltm._model.tokens import TokenCounter, counter
 from pytest_ltm.fillers import QuizFact, TriviaFiller, answers_of, reply_of
 from pytest_ltm.fillers._quiz import CLOSING, INSTRUCTION, cost_of, item, message_of
 from pytest_ltm.fillers._trivia import MixedFiller, Pool
 
 if TYPE_CHECKING:
-    from pytest_ltm._engine.filler import FillerExchange
+    from pytest_ltm._model.filler import FillerExchange
 
 NAMES = ("cl100k_base", "o200k_base", "approx")
 LIMIT = 4096

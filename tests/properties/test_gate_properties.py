@@ -12,17 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from pytest_ltm._gate.baseline import dump, load
-from pytest_ltm._gate.changes import changes
-from pytest_ltm._gate.rules import against, under
-from pytest_ltm._gate.verdict import judge
-from pytest_ltm.reporting.moved import changes_json
+from pytest_ltm._results.change_report import changes_json
+from pytest_ltm._results.gate.baseline import dump, load
+from pytest_ltm._results.gate.changes import changes
+from pytest_ltm._results.gate.rules import against, under
+from pytest_ltm._results.gate.verdict import judge
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Iterable
 
-    from pytest_ltm._gate.changes import GateSide
+    from pytest_ltm._results.gate.changes import GateSide
 
 Value = TypeVar("Value")
 SCORES = st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 0.75, 1.0])

@@ -5,10 +5,10 @@ import unicodedata
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._engine.score import Unscored
-from pytest_ltm.judges._ask import FakeJudge, JudgeDecision, decide, parse_grade
-from pytest_ltm.judges._inquiry import defused, fenced
-from pytest_ltm.judges._prompts import PROMPTS
+from pytest_ltm._model.judge_prompts import PROMPTS
+from pytest_ltm._model.judge_request import defused, fenced
+from pytest_ltm._model.ltm_judge import FakeJudge, JudgeDecision, decide, parse_grade
+from pytest_ltm._model.score import Unscored
 
 FORGED = st.sampled_from(
     [

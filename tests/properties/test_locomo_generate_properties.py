@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from locomo_solver import Solver, agrees
 
-from pytest_ltm.datasets.locomo.generate import Generated, Size, conversation
+from pytest_ltm._lab.locomo import Generated, Size, conversation
 from pytest_ltm.datasets.locomo.samples import Category
 
 SIZES = st.integers(1, 20).flatmap(

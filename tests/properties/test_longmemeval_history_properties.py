@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from longmemeval_solver import solve
 
-from pytest_ltm._engine.tokens import counter
-from pytest_ltm.datasets.longmemeval.generate.needles import questions, record
-from pytest_ltm.datasets.longmemeval.generate.talk import counted, session, themes
-from pytest_ltm.datasets.longmemeval.histories import GeneratedFillers, Length, compiled, dates, needle, places
+from pytest_ltm._lab.longmemeval.histories import GeneratedFillers, Length, compiled, dates, needle, places
+from pytest_ltm._lab.longmemeval.needles import questions, record
+from pytest_ltm._lab.longmemeval.session_text import counted, session, themes
+from pytest_ltm._model.tokens import counter
 from pytest_ltm.datasets.longmemeval.record import read_date
 
 count = counted(counter("cl100k_base"))

@@ -10,9 +10,9 @@ from _plans import Case, Listen, Part, Pause, Speak, cases, play
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._record import events
-from pytest_ltm._record.resume import cut_back, read_recording
-from pytest_ltm._record.timings import Resumed, read
+from pytest_ltm._engine.resume import cut_back, read_recording
+from pytest_ltm._journal import events
+from pytest_ltm._journal.timings import Resumed, read
 
 HEADER = journals.sealed(journals.header())[0].encode()
 resumes = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])

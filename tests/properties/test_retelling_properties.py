@@ -10,14 +10,14 @@ import journals
 from _plans import COUNTER, Case, Dots, Part, Pause, Player, Record, Speak, Step, _example, _plan, cases, play
 from hypothesis import HealthCheck, example, given, settings
 
+from pytest_ltm._engine import rescore as _record
 from pytest_ltm._engine.channel import Channel
 from pytest_ltm._engine.conversation import Conversation
-from pytest_ltm._engine.handle import Ltm
 from pytest_ltm._engine.port import Connection, LivePort, Recorded, RecordedAgent
-from pytest_ltm._record import events, fold
-from pytest_ltm._record import rescore as _record
-from pytest_ltm._record.journal import Journal
-from pytest_ltm._record.timings import Timings
+from pytest_ltm._journal import events, fold
+from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.timings import Timings
+from pytest_ltm._model.handle import Ltm
 from pytest_ltm._storage.clock import SimulatedClock
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pytest_ltm.scenarios.conflicting_personal_information import TOPICS, confli
 from pytest_ltm.evaluators import KnowsCurrentFacts
 
 if TYPE_CHECKING:
-    from pytest_ltm._engine.scenario import Definition
+    from pytest_ltm._model.scenario import Definition
 
 SEEDS = st.integers(0, 2**63)
 SHAPES = st.fixed_dictionaries({"topics": st.integers(1, len(TOPICS)), "statements": st.integers(1, 9)})

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios.forget_on_request import forget_on_request, replies, rule_of
 
-from pytest_ltm._engine.definition import from_json, to_json
-from pytest_ltm._engine.scenario import Say
+from pytest_ltm._model.definition import from_json, to_json
+from pytest_ltm._model.scenario import Say
 
 if TYPE_CHECKING:
-    from pytest_ltm._engine.scenario import Definition
+    from pytest_ltm._model.scenario import Definition
 
 SEEDS = st.integers(0, 2**63)
 SHAPES = st.integers(2, 12).flatmap(

@@ -13,7 +13,7 @@ from pytest_ltm.scenarios.how_to_think import how_to_think
 from pytest_ltm.evaluators import AppliesRule
 
 if TYPE_CHECKING:
-    from pytest_ltm._engine.scenario import Definition
+    from pytest_ltm._model.scenario import Definition
 
 SEEDS = st.integers(0, 2**63)
 SHAPES = st.fixed_dictionaries({"rules": st.integers(1, 8), "cases": st.integers(1, 8), "options": st.integers(3, 9)})

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios.kept_secret import REFUSED, kept_secret, rule_of
 
-from pytest_ltm._engine.definition import from_json, to_json
-from pytest_ltm._engine.scenario import Say
+from pytest_ltm._model.definition import from_json, to_json
+from pytest_ltm._model.scenario import Say
 
 if TYPE_CHECKING:
-    from pytest_ltm._engine.scenario import Definition
+    from pytest_ltm._model.scenario import Definition
 
 SEEDS = st.integers(0, 2**63)
 SHAPES = st.fixed_dictionaries(

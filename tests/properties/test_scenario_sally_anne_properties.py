@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios import sally_anne
 
-from pytest_ltm._engine.definition import from_json, to_json
-from pytest_ltm._engine.scenario import Ask, Say
+from pytest_ltm._model.definition import from_json, to_json
+from pytest_ltm._model.scenario import Ask, Say
 
 NAMES = "|".join(sally_anne.PUPPETS)
 WHO, WHAT = rf"(?P<who>{NAMES})", r"(?P<what>\w+)"

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios.users_apart import rule_of, users_apart
 
-from pytest_ltm._engine.definition import from_json, to_json
-from pytest_ltm._engine.scenario import Say
+from pytest_ltm._model.definition import from_json, to_json
+from pytest_ltm._model.scenario import Say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_ltm._engine.scenario import Definition
+    from pytest_ltm._model.scenario import Definition
 
 SEEDS = st.integers(0, 2**63)
 SHAPES = st.fixed_dictionaries({"people": st.integers(2, 4), "topics": st.integers(1, 8)})

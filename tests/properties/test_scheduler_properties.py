@@ -10,7 +10,7 @@ from _naive_agenda import Compared
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ltm._engine.schedule import AgendaEntry, Fill, Finish, JumpTime, ResumeLane, Start, Tell
+from pytest_ltm._model.schedule import AgendaEntry, Fill, Finish, JumpTime, ResumeLane, Start, Tell
 from pytest_ltm._storage.clock import START
 
 if TYPE_CHECKING:

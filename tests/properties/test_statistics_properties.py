@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._statistics import (
+from pytest_ltm._results.statistics import (
     Pair,
     ScoredRow,
     compare,
@@ -25,9 +25,9 @@ from pytest_ltm._statistics import (
     pass_rate,
     wilson,
 )
-from pytest_ltm._statistics.comparison import of_conversations
-from pytest_ltm._statistics.counts import t_below, t_quantile
-from pytest_ltm._statistics.pairs import units_of
+from pytest_ltm._results.statistics.comparison import of_conversations
+from pytest_ltm._results.statistics.counts import t_below, t_quantile
+from pytest_ltm._results.statistics.pairs import units_of
 
 if TYPE_CHECKING:
     import random

@@ -12,9 +12,9 @@ import journals
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._record import events
-from pytest_ltm._record.journal import Journal
-from pytest_ltm._record.resume import cut_back, read_recording
+from pytest_ltm._engine.resume import cut_back, read_recording
+from pytest_ltm._journal import events
+from pytest_ltm._journal.journal import Journal
 from pytest_ltm.testing import run_conversation
 
 if TYPE_CHECKING:

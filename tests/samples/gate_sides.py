@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import sample_runs
 
-from pytest_ltm._engine.result import RunResult
-from pytest_ltm._gate.changes import CompareHints, GateSide
-from pytest_ltm._gate.plan_facts import facts_of
+from pytest_ltm._journal.result import RunResult
+from pytest_ltm._results.gate.changes import CompareHints, GateSide
+from pytest_ltm._results.gate.plan_facts import facts_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_ltm._engine.result import ConversationResult
-    from pytest_ltm._gate.plan_facts import PlanFacts
+    from pytest_ltm._journal.result import ConversationResult
+    from pytest_ltm._results.gate.plan_facts import PlanFacts
 
 WAYS = CompareHints(common="--common", choose_agent="Name one", settings=True)
 Scores = "Mapping[str, Sequence[float | None]]"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._record import events
-from pytest_ltm._record.chain import Chain, bare
+from pytest_ltm._journal import events
+from pytest_ltm._journal.checksum_chain import Chain, bare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pytest_ltm._engine.transcript import Kind
+    from pytest_ltm._model.transcript import Kind
 
 NOW = datetime(2024, 3, 4, 9, 0, tzinfo=timezone.utc)
 FACTS = events.AgentFacts(spec="bot", configuration=None, capabilities=(), max_message_tokens=4096)

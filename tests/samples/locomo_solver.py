@@ -12,14 +12,14 @@ from datetime import date, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from pytest_ltm._lab.locomo import world as _texts
+from pytest_ltm._lab.locomo.world import SINCE
 from pytest_ltm._text.dates import MONTHS
-from pytest_ltm.datasets.locomo.generate import world as _texts
-from pytest_ltm.datasets.locomo.generate.world import SINCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from pytest_ltm.datasets.locomo.generate.world import Event, Tellable, World
+    from pytest_ltm._lab.locomo.world import Event, Tellable, World
 
 
 _WEEK = timedelta(7)

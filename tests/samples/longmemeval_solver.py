@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ltm.datasets.longmemeval.generate.needles import Needle, WorldFact
+    from pytest_ltm._lab.longmemeval.needles import Needle, WorldFact
 
 
 def solve(needle: Needle) -> str | None:  # noqa: PLR0911 - one rule, one line

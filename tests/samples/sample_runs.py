@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._engine.result import ConversationResult, RunResult, ScenarioResult
+from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

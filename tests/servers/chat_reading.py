@@ -8,7 +8,7 @@ import threading
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm.reader.reader import make_reader
+from pytest_ltm.agents.reader.reader import make_reader
 
 if TYPE_CHECKING:
     from chat_server import Asked

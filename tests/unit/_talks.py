@@ -6,19 +6,19 @@ import io
 import json
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._engine.filler import FillerExchange
-from pytest_ltm._engine.plan import PlannedExample
-from pytest_ltm._engine.score import Score
-from pytest_ltm._record.chain import bare
-from pytest_ltm._record.journal import Journal
+from pytest_ltm._journal.checksum_chain import bare
+from pytest_ltm._journal.journal import Journal
+from pytest_ltm._model.filler import FillerExchange
+from pytest_ltm._model.plan import PlannedExample
+from pytest_ltm._model.score import Score
 from pytest_ltm.testing import Played, run_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pytest_ltm._engine.handle import Ltm
-    from pytest_ltm._engine.scenario import Watcher
-    from pytest_ltm._engine.transcript import Exchange
+    from pytest_ltm._model.handle import Ltm
+    from pytest_ltm._model.scenario import Watcher
+    from pytest_ltm._model.transcript import Exchange
 
 CHARACTERS = "builtins:len"
 

@@ -14,7 +14,7 @@ from pytest_ltm._storage.clock import can_interrupt
 from pytest_ltm._storage.errors import AgentFault
 from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.agents._adapt import source
-from pytest_ltm.agents._speaker import AgentCaller
+from pytest_ltm.agents._caller import AgentCaller
 
 interruptible = pytest.mark.skipif(not can_interrupt(), reason="no interval timer on this system")
 BLANK = Reply(None)  # type: ignore[arg-type]  # as a careless agent would

@@ -9,19 +9,19 @@ from _talks import Dots, example
 
 from pytest_ltm._engine.channel import Channel
 from pytest_ltm._engine.conversation import AgendaScript, Conversation
-from pytest_ltm._engine.handle import Ltm
 from pytest_ltm._engine.lane import Ending, GreenBody, Lane
-from pytest_ltm._engine.plan import Plan
 from pytest_ltm._engine.port import Connection, LivePort, Recorded
-from pytest_ltm._engine.tokens import TokenCounter
-from pytest_ltm._record.journal import Journal
-from pytest_ltm._record.timings import Timings
+from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.timings import Timings
+from pytest_ltm._model.handle import Ltm
+from pytest_ltm._model.plan import Plan
+from pytest_ltm._model.tokens import TokenCounter
 from pytest_ltm._storage.clock import SimulatedClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_ltm.agents._speaker import AgentCaller
+    from pytest_ltm.agents._caller import AgentCaller
 
 
 class ByHand(GreenBody):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from benchmark_data import GOODAI, lines_of
 
-from pytest_ltm._engine.plan import PlannedExample
-from pytest_ltm._engine.score import Score
+from pytest_ltm._model.plan import PlannedExample
+from pytest_ltm._model.score import Score
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.datasets._published import from_published
 from pytest_ltm.testing import Played, run_conversation

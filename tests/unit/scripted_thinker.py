@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm.memory.paging import MemoryToolCall, StepResult
-from pytest_ltm.memory.thinking import Rules, TaskResult
+from pytest_ltm.agents.memory.paging import MemoryToolCall, StepResult
+from pytest_ltm.agents.memory.thinker import Rules, TaskResult
 
 if TYPE_CHECKING:
-    from pytest_ltm.memory.thinking import Task
+    from pytest_ltm.agents.memory.thinker import Task
 
 
 class Script(Rules):

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._engine.agent import CAPABILITIES
+from pytest_ltm._calls.retry import Retries
+from pytest_ltm._model.agent import CAPABILITIES
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm.agents import Reply, Usage
-from pytest_ltm.agents._apart import Processes
+from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import near_misses
 from pytest_ltm.agents._process import STDERR
-from pytest_ltm.agents._retry import Retries
-from pytest_ltm.agents._speaker import AgentCaller
-from pytest_ltm.agents._specs import find
+from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._subprocess_agent import Processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -253,7 +253,7 @@ def test_what_is_raised_comes_back_with_its_type_its_text_and_its_traceback() ->
         trace = str(caught.value.__cause__.__cause__)  # type: ignore[union-attr]
         assert trace.count("in deeper") == 3
         assert "raise ValueError" in trace
-        assert "_child.py" not in trace
+        assert "_subprocess_main.py" not in trace
         with pytest.raises(AgentFault, match="no more credit") as fatal:
             speaker.ask("fatal")
         assert fatal.value.fatal
@@ -277,7 +277,7 @@ def test_time_jumps_there() -> None:
 
 
 def test_where_nobody_can_interrupt_the_wait_has_its_own_limit(bots: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_ltm.agents._apart.can_interrupt", lambda: False)
+    monkeypatch.setattr("pytest_ltm.agents._subprocess_agent.can_interrupt", lambda: False)
     (bots / "apart_slow.py").write_text("import time\ntime.sleep(60)\n")
     with pytest.raises(AgentError, match=r"its process gave no answer within 0.3 s"):
         find("apart_slow:Bot", apart=Processes(every=True, limit=0.3, look=False)).make()

@@ -5,14 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._engine.agent import ExpectedReply, Prompted, Reply
-from pytest_ltm._engine.result import CONTROLS
+from pytest_ltm._journal.result import CONTROLS
+from pytest_ltm._lab.cheats import CHEATS, OKAY, SPECS
+from pytest_ltm._model.agent import ExpectedReply, Prompted, Reply
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._adapt import source
 from pytest_ltm.agents._capabilities import capabilities
-from pytest_ltm.agents._cheats import CHEATS, OKAY, PADDINGS, POLITE, SPECS, make_padded, unpadded
-from pytest_ltm.agents._specs import find
-from pytest_ltm.reader.memory import count
+from pytest_ltm.agents._padding import PADDINGS, POLITE, make_padded, unpadded
+from pytest_ltm.agents._registry import find
+from pytest_ltm.agents.reader.memory import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

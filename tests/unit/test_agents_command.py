@@ -16,11 +16,11 @@ from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.agents._adapt import source
+from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import capabilities
 from pytest_ltm.agents._command import make_command
 from pytest_ltm.agents._process import STDERR
-from pytest_ltm.agents._speaker import AgentCaller
-from pytest_ltm.agents._specs import find
+from pytest_ltm.agents._registry import find
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._engine.plan import agent_fingerprint
+from pytest_ltm._model.plan import agent_fingerprint
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.secrets import redacted
-from pytest_ltm.agents._specs import find
+from pytest_ltm.agents._registry import find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._engine.tokens import counter
+from pytest_ltm._model.tokens import counter
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents import AcceptsHistory, Reply, Usage
 from pytest_ltm.agents._adapt import source
 from pytest_ltm.agents._controls import ByLength, make_cost, make_length_bias
-from pytest_ltm.agents._specs import find
+from pytest_ltm.agents._registry import find
+from pytest_ltm.agents.reader.memory import count
 from pytest_ltm.fillers import TriviaFiller
-from pytest_ltm.reader.memory import count
 
 COUNT = counter("cl100k_base").count
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from json_server import Answer, Post, serving
 
+from pytest_ltm._calls.retry import Trouble, trouble
 from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError, TransientFault
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.agents._capabilities import capabilities
 from pytest_ltm.agents._http import HttpAgent, HttpStatusError, read_settings
-from pytest_ltm.agents._retry import Trouble, trouble
-from pytest_ltm.agents._specs import find
+from pytest_ltm.agents._registry import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,21 +7,21 @@ import pytest
 from benchmark_data import GOODAI, lines_of
 from scenario_runs import conversation, generated, values
 
-from pytest_ltm._engine.agent import ExpectedReply
-from pytest_ltm._engine.definition import from_json, to_json
-from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
-from pytest_ltm._engine.score import NO_ORACLE, Score, Unscored
+from pytest_ltm._model.agent import ExpectedReply
+from pytest_ltm._model.definition import from_json, to_json
+from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._model.score import NO_ORACLE, Score, Unscored
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents import Echo
 from pytest_ltm.agents._capabilities import capabilities
-from pytest_ltm.agents._specs import find
+from pytest_ltm.agents._registry import find
 from pytest_ltm.datasets._published import from_published, scenario_of
 from pytest_ltm.testing import run_conversation
 
 if TYPE_CHECKING:
     from pytest_ltm import Ltm
-    from pytest_ltm._engine.transcript import Exchange
+    from pytest_ltm._model.transcript import Exchange
 
 NAMES = (
     "chapter_break", "colours", "conflicting_personal_information", "delayed_recall", "how_to_think",

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from pytest_ltm import AgentFault, TransientFault
+from pytest_ltm._calls.retry import LONGEST, TOTAL, Failed, Retries, Trouble, trouble
 from pytest_ltm.agents._adapt import source
-from pytest_ltm.agents._retry import LONGEST, TOTAL, Failed, Retries, Trouble, trouble
-from pytest_ltm.agents._speaker import AgentCaller
+from pytest_ltm.agents._caller import AgentCaller
 
 NOW = datetime(2024, 5, 6, 7, 8, 0, tzinfo=timezone.utc)
 

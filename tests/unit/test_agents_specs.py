@@ -8,7 +8,7 @@ import pytest
 
 from pytest_ltm._storage.errors import AgentError, ConfigurationError
 from pytest_ltm.agents import Echo, Reply, Silent
-from pytest_ltm.agents._specs import EMBEDDED, describe_embedded, find, label_for, split_specs
+from pytest_ltm.agents._registry import EMBEDDED, describe_embedded, find, label_for, split_specs
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ import pytest
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._adapt import capabilities
 from pytest_ltm.agents._profile import profile_of
-from pytest_ltm.agents._specs import find
+from pytest_ltm.agents._registry import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,10 +8,10 @@ import pytest
 from benchmark_data import GOODAI
 
 from pytest_ltm._cli import main
-from pytest_ltm._cli.agreement import AgreementReport, measure
-from pytest_ltm._engine.score import Score, Unscored
+from pytest_ltm._lab.commands.agreement import AgreementReport, measure
+from pytest_ltm._lab.published_rows import score_row
+from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm.evaluators._rows import score_row
 
 if TYPE_CHECKING:
     from pathlib import Path

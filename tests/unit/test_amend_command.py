@@ -10,8 +10,8 @@ import pytest
 import sample_runs
 
 from pytest_ltm._cli import main
-from pytest_ltm._engine.result import CallDurations, Pace, RunResult, write_results
-from pytest_ltm.reporting.runs import read_run
+from pytest_ltm._journal.result import CallDurations, Pace, RunResult, write_results
+from pytest_ltm._results.run_loading import read_run
 from pytest_ltm.reporting.summary import summary_json, verdicts_csv, write_summary
 from pytest_ltm.reporting.terminal import summary_lines
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 import sample_runs
 
-from pytest_ltm._record import amendments as _amendments
-from pytest_ltm._record.amendments import Amendment
+from pytest_ltm._journal import amendments as _amendments
+from pytest_ltm._journal.amendments import Amendment
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
 
 if TYPE_CHECKING:

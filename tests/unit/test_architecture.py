@@ -123,22 +123,22 @@ def _is_self(value: ast.expr) -> bool:
 
 # --- the boundary: everything that is written passes one place
 
-DOORS = {"pytest_ltm._storage.boundary", "pytest_ltm._storage.disk"}
+DOORS = {"pytest_ltm._storage.sanitize", "pytest_ltm._storage.disk"}
 BESIDE = {
     "pytest_ltm.__main__": "what is left of a closed pipe goes nowhere",
-    "pytest_ltm._engine.definition": "a definition, as `dump` returns it: JSON without secrets",
+    "pytest_ltm._model.definition": "a definition, as `dump` returns it: JSON without secrets",
     "pytest_ltm._cli.badge": "what `for_file` returns",
     "pytest_ltm._cli.init": "the first files of a project: our own texts",
     "pytest_ltm._cli.merge": "what `json_text` returns",
-    "pytest_ltm._cli.cheats": "what `for_file` returns",
+    "pytest_ltm._lab.commands.cheats": "what `for_file` returns",
     "pytest_ltm._cli.plot": "a picture, whose texts pass the boundary before they are drawn",
-    "pytest_ltm._cli.published": "what `json_text` and the codec return",
-    "pytest_ltm._storage.shared": "numbers that processes share",
-    "pytest_ltm.agents._child": "an agent's process: replies to the parent, which redacts them",
-    "pytest_ltm.agents._guard": "pipes, and a process that holds no text",
+    "pytest_ltm._lab.commands.import_published": "what `json_text` and the codec return",
+    "pytest_ltm._storage.shared_json": "numbers that processes share",
+    "pytest_ltm.agents._subprocess_main": "an agent's process: replies to the parent, which redacts them",
+    "pytest_ltm.agents._process_guard": "pipes, and a process that holds no text",
     "pytest_ltm.agents._human": "a person's terminal: what `for_screen` returns",
     "pytest_ltm.agents._process": "stderr of an agent: what `Lines` returns, and the agent's own stdin",
-    "pytest_ltm.datasets.longmemeval.histories": "a data set, which is an input",
+    "pytest_ltm._lab.longmemeval.histories": "a data set, which is an input",
     "pytest_ltm.judges._connection": "what `json_text` returns",
     "pytest_ltm.plugin.canaries": "lines of a file as they were, without the torn one",
     "pytest_ltm.plugin.gate": "what `for_file` returns",
@@ -147,7 +147,7 @@ BESIDE = {
     "pytest_ltm.reporting.html.page": "a page, whose texts pass the boundary before they are packed",
     "pytest_ltm.reporting.html.trend": "a page, whose texts pass the boundary where they are shown",
     "pytest_ltm.reporting.markdown": "what `for_file` returns",
-    "pytest_ltm.reporting.runs": "a baseline: what `dump` returns, JSON without secrets",
+    "pytest_ltm._results.run_loading": "a baseline: what `dump` returns, JSON without secrets",
 }
 """Who else writes, and what."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._cli.calibrate import Calibration, lines, pooled
+from pytest_ltm._lab.commands.calibrate import Calibration, lines, pooled
 from pytest_ltm._storage.errors import DefinitionError
 from pytest_ltm.datasets._published import DefinitionsFolder
 

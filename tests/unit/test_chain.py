@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from journals import filler, header, message, reply, sealed, verdict, write
 
-from pytest_ltm._record import events
-from pytest_ltm._record.chain import LONGEST, Chain, Damage, damages, mended
-from pytest_ltm._record.journal import Journal
-from pytest_ltm._record.resume import read_recording
+from pytest_ltm._engine.resume import read_recording
+from pytest_ltm._journal import events
+from pytest_ltm._journal.checksum_chain import LONGEST, Chain, Damage, damages, mended
+from pytest_ltm._journal.journal import Journal
 from pytest_ltm._storage.errors import LtmError
 
 if TYPE_CHECKING:

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
-from pytest_ltm._engine.agent import Reply, Usage
 from pytest_ltm._engine.channel import Channel
-from pytest_ltm._engine.cost import Bill, Tariff
-from pytest_ltm._engine.filler import FillerExchange
 from pytest_ltm._engine.port import Connection, LivePort
-from pytest_ltm._engine.tokens import TokenCounter
-from pytest_ltm._record.chain import bare
-from pytest_ltm._record.journal import Journal
-from pytest_ltm._record.timings import Timings
+from pytest_ltm._journal.checksum_chain import bare
+from pytest_ltm._journal.cost import Bill, Tariff
+from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.timings import Timings
+from pytest_ltm._model.agent import Reply, Usage
+from pytest_ltm._model.filler import FillerExchange
+from pytest_ltm._model.tokens import TokenCounter
 from pytest_ltm._storage.clock import START, SimulatedClock
 from pytest_ltm._storage.errors import AgentFault
-from pytest_ltm.agents._speaker import AgentCaller
+from pytest_ltm.agents._caller import AgentCaller
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_ltm._engine.transcript import Exchange
+    from pytest_ltm._model.transcript import Exchange
 
 
 T = TypeVar("T")

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._cli.cheats import Attack, as_json, best, lines, markdown, points, totals
-from pytest_ltm._engine.result import ScenarioResult
+from pytest_ltm._journal.result import ScenarioResult
+from pytest_ltm._lab.commands.cheats import Attack, as_json, best, lines, markdown, points, totals
 from pytest_ltm._storage.errors import LtmError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pytest_ltm._engine.result import Cause
+    from pytest_ltm._journal.result import Cause
 
 
 def row(

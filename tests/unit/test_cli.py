@@ -13,12 +13,12 @@ import pytest
 from pytest_ltm.__main__ import run
 from pytest_ltm._cli import commands, main
 from pytest_ltm._cli.longmemeval_score import COMPLETE
-from pytest_ltm._engine import suite as _suite
-from pytest_ltm._engine.score import SCORINGS
-from pytest_ltm._gate.baseline import FOLDER
-from pytest_ltm.agents._specs import describe_embedded, find
-from pytest_ltm.datasets.locomo.generate.dialogue import SESSIONS, TURNS
-from pytest_ltm.judges._check import NAMES
+from pytest_ltm._lab.judge_check import NAMES
+from pytest_ltm._lab.locomo.dialogue import SESSIONS, TURNS
+from pytest_ltm._model import suite as _suite
+from pytest_ltm._model.score import SCORINGS
+from pytest_ltm._results.gate.baseline import FOLDER
+from pytest_ltm.agents._registry import describe_embedded, find
 
 if TYPE_CHECKING:
     from pathlib import Path

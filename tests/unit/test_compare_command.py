@@ -9,8 +9,8 @@ import pytest
 from gate_sides import FULL, WORSE, held, side
 
 from pytest_ltm._cli import main
-from pytest_ltm._engine.result import write_results
-from pytest_ltm.reporting.runs import save
+from pytest_ltm._journal.result import write_results
+from pytest_ltm._results.run_loading import save
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._engine.channel import Channel
-from pytest_ltm._engine.filler import FillerExchange
 from pytest_ltm._engine.port import Checkpoints, Connection, LivePort, Recorded, RecordedAgent
-from pytest_ltm._engine.tokens import TokenCounter
-from pytest_ltm._record.journal import Journal
-from pytest_ltm._record.timings import Timings
+from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.timings import Timings
+from pytest_ltm._model.filler import FillerExchange
+from pytest_ltm._model.tokens import TokenCounter
 from pytest_ltm._storage.clock import START, SignallingClock, SimulatedClock, WallClock
 from pytest_ltm._storage.errors import AgentError, AgentFault, ConversationOver
-from pytest_ltm.agents._speaker import AgentCaller
+from pytest_ltm.agents._caller import AgentCaller
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -143,7 +143,7 @@ def told_twice(line: Line) -> None:
 def test_what_was_told_is_not_saved_where_saving_is_dearer_and_told_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_ltm.agents._speaker.SAVING", -math.inf)
+    monkeypatch.setattr("pytest_ltm.agents._caller.SAVING", -math.inf)
     first = Line(SavedAndTold, folder=tmp_path)
     told_twice(first)
     assert [path.name for path in tmp_path.iterdir()] == ["0.bin"]
@@ -158,7 +158,7 @@ def test_what_was_told_is_saved_where_that_is_cheap(tmp_path: Path) -> None:
 
 
 def test_an_agent_that_is_only_told_is_saved_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_ltm.agents._speaker.SAVING", -math.inf)
+    monkeypatch.setattr("pytest_ltm.agents._caller.SAVING", -math.inf)
     line = Line(SavedAndTold, folder=tmp_path)
     for text in ("one", "two", "three"):
         line.channel.tell(FillerExchange(text, "ok"))

@@ -10,17 +10,17 @@ import pytest
 from _talks import After, Agent, Dots, Historian, example, patient, simple, speakers, talk, watching
 from conversations_by_hand import conversation_of, played_out
 
-from pytest_ltm._engine.filler import FillerExchange
-from pytest_ltm._engine.scenario import Ask, Say, Wait
-from pytest_ltm._engine.score import Score
-from pytest_ltm._record.journal import Journal
+from pytest_ltm._journal.journal import Journal
+from pytest_ltm._model.filler import FillerExchange
+from pytest_ltm._model.scenario import Ask, Say, Wait
+from pytest_ltm._model.score import Score
 from pytest_ltm._storage.clock import START, SimulatedClock
-from pytest_ltm.agents._speaker import AgentCaller
+from pytest_ltm.agents._caller import AgentCaller
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_ltm._engine.handle import Ltm
+    from pytest_ltm._model.handle import Ltm
 
 
 # --- taking turns

@@ -9,15 +9,15 @@ import pytest
 from _talks import After, Agent, Historian, events, example, patient, simple, talk, watching
 
 from pytest_ltm._engine.lane import Ending
-from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
-from pytest_ltm._engine.score import Score
+from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._model.score import Score
 from pytest_ltm._storage.clock import START
 from pytest_ltm._storage.errors import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_ltm._engine.handle import Ltm
+    from pytest_ltm._model.handle import Ltm
 
 
 # --- scenarios that break the rules

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from journals import header, message, reply, write
 
-from pytest_ltm._engine.agent import Usage
-from pytest_ltm._engine.cost import (
+from pytest_ltm._journal.cost import (
     JUDGE,
     Bill,
     Budget,
@@ -24,14 +23,15 @@ from pytest_ltm._engine.cost import (
     read_tokens,
     spent_in,
 )
-from pytest_ltm._record.timings import JudgeTime, Timings, UserTime
+from pytest_ltm._journal.timings import JudgeTime, Timings, UserTime
+from pytest_ltm._model.agent import Usage
 from pytest_ltm._storage.errors import BudgetSpent, ConfigurationError
-from pytest_ltm._storage.shared import Shared
+from pytest_ltm._storage.shared_json import Shared
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ltm._record.events import Event
+    from pytest_ltm._journal.events import Event
 
 OPENAI = "https://api.openai.com/v1"
 USED = Usage(input_tokens=1_000, output_tokens=100, cached_tokens=600)

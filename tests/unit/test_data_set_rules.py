@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from benchmark_data import LOCOMO, LONGMEMEVAL, lines_of
 
+from pytest_ltm._lab.answer_mutants import invented, mutants
 from pytest_ltm.datasets.locomo.strict import verdict
 from pytest_ltm.datasets.longmemeval.evaluation import rule
-from pytest_ltm.datasets.rulings.mutants import invented, mutants
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

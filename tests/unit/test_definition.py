@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._engine.definition import from_json, read, to_json, write
-from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._model.definition import from_json, read, to_json, write
+from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._storage.errors import DefinitionError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pytest_ltm._engine.port import Checkpoints
-from pytest_ltm._record import timings
+from pytest_ltm._journal import timings
 from pytest_ltm._storage.disk import Appender, write_whole
 from pytest_ltm._storage.errors import DiskFault
 from pytest_ltm._storage.locks import FolderLock, InUse

@@ -11,8 +11,8 @@ from journals import begin, fault, header, message, reply, write
 
 from pytest_ltm._cli import main
 from pytest_ltm._cli.doctor import KNOWN, Diagnosis, diagnose, run_lines
-from pytest_ltm._record.events import End, Event
-from pytest_ltm._record.run_file import RunFile, write_run_file
+from pytest_ltm._journal.events import End, Event
+from pytest_ltm._journal.run_file import RunFile, write_run_file
 from pytest_ltm._storage.locks import FolderLock
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from pytest_ltm import evaluators
-from pytest_ltm._engine.score import Score
+from pytest_ltm._model.score import Score
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm._text.json import NoJSON, published_json, values
 from pytest_ltm.evaluators import (

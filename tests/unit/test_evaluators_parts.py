@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from pytest_ltm._engine.score import Check, Scoring
+from pytest_ltm._model.score import Check, Scoring
 from pytest_ltm.evaluators._rules import RuleCheck, Ruled, share
 
 if TYPE_CHECKING:

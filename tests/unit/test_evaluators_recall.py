@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._engine.score import Score, Unscored
+from pytest_ltm._model.judge_prompts import PROMPTS
+from pytest_ltm._model.ltm_judge import FakeJudge
+from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm.evaluators import QuoteAtReply, RecallsJoke, SaysAtEachTrigger
-from pytest_ltm.judges._ask import FakeJudge
-from pytest_ltm.judges._prompts import PROMPTS
 
 if TYPE_CHECKING:
-    from pytest_ltm.judges._inquiry import Inquiry
+    from pytest_ltm._model.judge_request import Inquiry
 
 JOKES = (
     "Our lighthouse keeper quit his job: he could not stand being looked down upon by gulls.",

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._engine.score import Score, Unscored
+from pytest_ltm._model.ltm_judge import FakeJudge
+from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm.evaluators import Menu, PlaysGuest, notices_mix_up, orders_dish, orders_drink, read_order, recalls_drink
-from pytest_ltm.judges._ask import FakeJudge
 
 PRINTED = """Waiter: Good evening, please have a look:
 

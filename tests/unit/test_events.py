@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import fields, replace
 
-from pytest_ltm._engine.score import Score
-from pytest_ltm._engine.transcript import Kind
-from pytest_ltm._record import events
-from pytest_ltm._record.fold import ConversationRecord
-from pytest_ltm._record.journal import Journal
+from pytest_ltm._journal import events
+from pytest_ltm._journal.fold import ConversationRecord
+from pytest_ltm._journal.journal import Journal
+from pytest_ltm._model.score import Score
+from pytest_ltm._model.transcript import Kind
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.schema import json_text
 from pytest_ltm.agents import Reply, Usage

@@ -14,12 +14,12 @@ from run_folders import HOSTILE, held, hostile_run, played, write_run
 
 import pytest_ltm
 from pytest_ltm._cli import commands, main
-from pytest_ltm._export.rows import TABLES
-from pytest_ltm._gate.verdict import Finding, GateVerdict
-from pytest_ltm.reporting.moved import gate_from_json, gate_json
+from pytest_ltm._results.change_report import gate_from_json, gate_json
+from pytest_ltm._results.gate.verdict import Finding, GateVerdict
+from pytest_ltm.reporting.exports.rows import TABLES
 
 if TYPE_CHECKING:
-    from pytest_ltm._export.loaded import Results
+    from pytest_ltm.reporting.exports.loaded import Results
 
 SCORES = (1.0, 0.25, 0.5, None)
 

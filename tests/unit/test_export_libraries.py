@@ -16,9 +16,9 @@ from run_folders import HOSTILE, held, hostile_run, played, write_run
 
 import pytest_ltm
 from pytest_ltm._cli import main
-from pytest_ltm._export import mlflow
-from pytest_ltm._export.parts import parts
-from pytest_ltm._record.timings import Began, Timings
+from pytest_ltm._journal.timings import Began, Timings
+from pytest_ltm.reporting.exports import mlflow
+from pytest_ltm.reporting.exports.run_slices import parts
 
 ROOT = Path(__file__).parents[2]
 SECRET = "hush-0d9c41-libraries"

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._engine.tokens import counter
+from pytest_ltm._model.tokens import counter
 from pytest_ltm._storage.errors import FillerError
+from pytest_ltm.agents.reader import ABILITIES, IncomingTurn, ReaderNotebook
 from pytest_ltm.fillers import filler_from_spec
 from pytest_ltm.fillers._knowledge import arithmetic, facts
 from pytest_ltm.fillers._trivia import BANDS, FRAMES, REPLIES, VERSION
-from pytest_ltm.reader import ABILITIES, IncomingTurn, ReaderNotebook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_ltm._engine.filler import Filler, FillerExchange
-    from pytest_ltm._engine.tokens import TokenCounter
+    from pytest_ltm._model.filler import Filler, FillerExchange
+    from pytest_ltm._model.tokens import TokenCounter
 
 LIMIT = 4096
 CL100K = counter("cl100k_base")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from benchmark_data import TRIVIAQA
 
-from pytest_ltm._engine.tokens import TokenCounter, counter
+from pytest_ltm._model.tokens import TokenCounter, counter
 from pytest_ltm._storage.errors import FillerError
 from pytest_ltm.fillers import INSTRUCTION, QuizFact, TriviaFiller, answers_of, filler_from_spec, reply_of
 from pytest_ltm.fillers._knowledge import arithmetic, facts

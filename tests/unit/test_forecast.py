@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._engine.cost import Bar
-from pytest_ltm._providers import ModelSpec
+from pytest_ltm._calls import ModelSpec
+from pytest_ltm._journal.cost import Bar
 from pytest_ltm.agents._adapt import keyless, source
 from pytest_ltm.agents._capabilities import capabilities
 from pytest_ltm.agents._openai import OpenAiChat
@@ -22,10 +22,10 @@ from pytest_ltm.agents._profile import (
     model_of,
     profile_of,
 )
-from pytest_ltm.agents._specs import find
-from pytest_ltm.agents._unmade import FixedContext
-from pytest_ltm.reader.memory import count
-from pytest_ltm.reader.reader import Reader, make_reader
+from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._unbuilt import FixedContext
+from pytest_ltm.agents.reader.memory import count
+from pytest_ltm.agents.reader.reader import Reader, make_reader
 from pytest_ltm.reporting.forecast import MOST_LINES, gantt
 
 if TYPE_CHECKING:

@@ -10,16 +10,16 @@ import pytest
 from gate_sides import FULL, WAYS, WORSE, held, side
 from msgspec import structs
 
-from pytest_ltm._gate.baseline import check_name, dump, load
-from pytest_ltm._gate.changes import changes
-from pytest_ltm._gate.plan_facts import brief, unequal
+from pytest_ltm._results.gate.baseline import check_name, dump, load
+from pytest_ltm._results.gate.changes import changes
+from pytest_ltm._results.gate.plan_facts import brief, unequal
+from pytest_ltm._results.run_loading import find, save
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
-from pytest_ltm.reporting.runs import find, save
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ltm._gate.changes import GateSide
+    from pytest_ltm._results.gate.changes import GateSide
 
 MIXED = {**FULL, "spy": (None, 1 / 3)}
 

@@ -11,23 +11,23 @@ import run_folders
 import sample_runs
 from gate_sides import FULL, WAYS, WORSE, held, side
 
-from pytest_ltm._engine.result import ExampleMetric, RunResult
-from pytest_ltm._gate.changes import changes
-from pytest_ltm._gate.rules import against, under
-from pytest_ltm._gate.verdict import Finding, GateVerdict, judge
-from pytest_ltm.reporting.columns import span_sentences, spans_json
+from pytest_ltm._journal.result import ExampleMetric, RunResult
+from pytest_ltm._results.change_report import change_lines, github_annotations, talk_lines, verdict_lines
+from pytest_ltm._results.columns import span_sentences, spans_json
+from pytest_ltm._results.gate.changes import changes
+from pytest_ltm._results.gate.rules import against, under
+from pytest_ltm._results.gate.verdict import Finding, GateVerdict, judge
 from pytest_ltm.reporting.html import build_report
 from pytest_ltm.reporting.markdown import comparison_markdown, run_markdown, text
-from pytest_ltm.reporting.moved import change_lines, github_annotations, talk_lines, verdict_lines
 from pytest_ltm.reporting.terminal import summary_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pytest_ltm._engine.result import ConversationResult
-    from pytest_ltm._gate.changes import GateSide
-    from pytest_ltm._gate.plan_facts import PlanFacts
+    from pytest_ltm._journal.result import ConversationResult
+    from pytest_ltm._results.gate.changes import GateSide
+    from pytest_ltm._results.gate.plan_facts import PlanFacts
 
 SPANS = ("isolated", "2k", "32k")
 

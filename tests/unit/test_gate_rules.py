@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._engine.result import ScenarioResult
-from pytest_ltm._gate.rules import against, pass_k, under
+from pytest_ltm._journal.result import ScenarioResult
+from pytest_ltm._results.gate.rules import against, pass_k, under
 from pytest_ltm._storage.errors import ConfigurationError
 
 

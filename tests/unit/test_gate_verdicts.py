@@ -10,12 +10,12 @@ import sample_runs
 from gate_sides import FULL, WAYS, WORSE, held, side
 from msgspec import structs
 
-from pytest_ltm._engine.result import RunResult
-from pytest_ltm._gate.changes import GateSide, changes, one_agent
-from pytest_ltm._gate.rules import against, under
-from pytest_ltm._gate.verdict import GateVerdict, judge
+from pytest_ltm._journal.result import RunResult
+from pytest_ltm._results.change_report import change_lines, changes_json, verdict_line
+from pytest_ltm._results.gate.changes import GateSide, changes, one_agent
+from pytest_ltm._results.gate.rules import against, under
+from pytest_ltm._results.gate.verdict import GateVerdict, judge
 from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm.reporting.moved import change_lines, changes_json, verdict_line
 
 RULES = ("mean:0", "total:0", "pass_rate:0", "tokens:0", "unscored:0", "errors:0")
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._engine.lane import GreenBody
-from pytest_ltm._engine.scenario import Ask, Say
-from pytest_ltm._engine.score import Check
+from pytest_ltm._model.scenario import Ask, Say
+from pytest_ltm._model.score import Check
 from pytest_ltm._storage.errors import ScenarioError
 
 if TYPE_CHECKING:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._engine.handle import MEANT, Ltm, Sheet
-from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait, Watch
-from pytest_ltm._engine.score import Check, Score, Unscored
+from pytest_ltm._model.handle import MEANT, Ltm, Sheet
+from pytest_ltm._model.scenario import Ask, Definition, Say, Wait, Watch
+from pytest_ltm._model.score import Check, Score, Unscored
 from pytest_ltm._storage.clock import START
 from pytest_ltm._storage.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from pytest_ltm._engine.scenario import Request
+    from pytest_ltm._model.scenario import Request
 
 PASSED, FAILED = Check("it is so", ok=True), Check("it is not so", ok=False)
 

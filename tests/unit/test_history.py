@@ -11,13 +11,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pytest_ltm._engine.history import PastExchange, ToldTexts, parts
-from pytest_ltm._engine.plan import PlannedExample
-from pytest_ltm._engine.scenario import Ask, Definition, Wait
-from pytest_ltm._engine.score import Score
-from pytest_ltm._engine.tokens import counter
-from pytest_ltm._engine.transcript import gap
-from pytest_ltm._record.journal import Journal
+from pytest_ltm._journal.journal import Journal
+from pytest_ltm._model.plan import PlannedExample
+from pytest_ltm._model.scenario import Ask, Definition, Wait
+from pytest_ltm._model.score import Score
+from pytest_ltm._model.tokens import counter
+from pytest_ltm._model.told_history import PastExchange, ToldTexts, parts
+from pytest_ltm._model.transcript import gap
 from pytest_ltm.testing import Played, ScriptedAgent, run_conversation
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ import pytest
 from run_folders import HOSTILE, held, hostile_run, journal, played, write_run
 
 from pytest_ltm._cli import main
-from pytest_ltm._engine.result import ExampleMetric, RunResult
-from pytest_ltm._record.amendments import Amendment, amend
-from pytest_ltm._record.chain import bare
+from pytest_ltm._journal.amendments import Amendment, amend
+from pytest_ltm._journal.checksum_chain import bare
+from pytest_ltm._journal.result import ExampleMetric, RunResult
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.reporting.html import build_report
 

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from conversations_by_hand import conversation_of, played_out
 
-from pytest_ltm._record.journal import Journal
+from pytest_ltm._calls import hub
+from pytest_ltm._calls.hub import Hub, HubRequest, OutOfTime, OwnThread, elsewhere, own_thread, pause, taking_turns
+from pytest_ltm._calls.retry import Retries
+from pytest_ltm._journal.journal import Journal
 from pytest_ltm._storage.errors import AgentFault, Stopped
-from pytest_ltm.agents import _hub
-from pytest_ltm.agents._hub import Hub, HubRequest, OutOfTime, OwnThread, elsewhere, own_thread, pause, taking_turns
-from pytest_ltm.agents._retry import Retries
-from pytest_ltm.agents._speaker import AgentCaller, call_within, limits_aside
+from pytest_ltm.agents._caller import AgentCaller, call_within, limits_aside
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_ltm._engine.handle import Ltm
+    from pytest_ltm._model.handle import Ltm
 
 SCHEDULES = 1_000
 NAMES = "ABC"
@@ -174,7 +174,7 @@ def loops() -> None:
 def test_a_reply_that_takes_too_long_is_a_fault_of_its_own_conversation(
     hang: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_hub, "REPEAT", 0.02)
+    monkeypatch.setattr(hub, "REPEAT", 0.02)
 
     class Hangs:
         stateless = True
@@ -231,9 +231,9 @@ def test_the_time_of_a_reply_does_not_count_the_wait_for_others() -> None:
     times: list[float] = []
 
     def talk() -> None:
-        began = _hub.own_time()
+        began = hub.own_time()
         elsewhere(lambda: None)
-        times.append(_hub.own_time() - began)
+        times.append(hub.own_time() - began)
 
     played(Hub(), talk, lambda: time.sleep(0.5))
     assert times[0] < 0.4
@@ -323,7 +323,7 @@ def test_without_a_hub_everything_happens_here_and_now() -> None:
     assert own_thread() is None
     with taking_turns(object()):
         pause(0)
-    assert not _hub.watched()
+    assert not hub.watched()
 
 
 def test_a_request_that_came_back_late_is_late() -> None:

@@ -16,8 +16,8 @@ from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents import _human, _mailbox
 from pytest_ltm.agents._human import HumanTestTerms, WebPerson
 from pytest_ltm.agents._mailbox import Box, HumanPrompt, NoReplyMessage, message_id
-from pytest_ltm.agents._specs import find
-from pytest_ltm.plugin.at_once import most_at_once
+from pytest_ltm.agents._registry import find
+from pytest_ltm.plugin.concurrency import most_at_once
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,14 +11,14 @@ import pytest
 from benchmark_data import GOODAI
 
 from pytest_ltm._cli import main
-from pytest_ltm._cli.published import checked, imported, notices, totals
-from pytest_ltm._engine.plan import Plan
-from pytest_ltm._engine.result import RunResult, ScenarioResult
+from pytest_ltm._journal.result import RunResult, ScenarioResult
+from pytest_ltm._lab.commands.import_published import checked, imported, notices, totals
+from pytest_ltm._lab.published_results import Benchmark, agent_labels, benchmark, merged, read
+from pytest_ltm._model.plan import Plan
+from pytest_ltm._results.columns import columns
+from pytest_ltm._results.run_loading import LoadedRun, read_run
 from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm.datasets._published_results import Benchmark, agent_labels, benchmark, merged, read
-from pytest_ltm.reporting.columns import columns
 from pytest_ltm.reporting.html.details import NO_EXCHANGES, details
-from pytest_ltm.reporting.runs import LoadedRun, read_run
 from pytest_ltm.reporting.terminal import summary_lines
 
 BOT = "LLMChatSession - bot-1 - 8000"

@@ -11,10 +11,10 @@ import pytest
 from journals import fault, header, message, opened, reply
 from msgspec.structs import replace
 
-from pytest_ltm._record import events, timings
-from pytest_ltm._record.chain import Chain, bare
-from pytest_ltm._record.journal import Journal
-from pytest_ltm._record.timings import ReplyTime, Timings
+from pytest_ltm._journal import events, timings
+from pytest_ltm._journal.checksum_chain import Chain, bare
+from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.timings import ReplyTime, Timings
 from pytest_ltm._storage.errors import LtmError
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from journals import header, message, reply, sealed, wait, write
 
-from pytest_ltm._record import events
-from pytest_ltm._record.journal import Journal
-from pytest_ltm._record.timings import ReplyTime, Timings, read
+from pytest_ltm._journal import events
+from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.timings import ReplyTime, Timings, read
 from pytest_ltm._storage.errors import DiskFault, Divergence
 
 if TYPE_CHECKING:

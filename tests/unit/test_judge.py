@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._engine.score import Unscored
+from pytest_ltm._lab.judge_check import load
+from pytest_ltm._model.judge_prompts import PROMPTS
+from pytest_ltm._model.judge_request import Inquiry, JudgePrompt, fenced
+from pytest_ltm._model.ltm_judge import FakeJudge, JudgeDecision, LtmJudge, ask_judge, decide
+from pytest_ltm._model.ltm_judge import parse_grade as grade_in
+from pytest_ltm._model.score import Unscored
 from pytest_ltm._storage.errors import JudgeError
-from pytest_ltm.judges._ask import FakeJudge, JudgeDecision, LtmJudge, ask_judge, decide
-from pytest_ltm.judges._ask import parse_grade as grade_in
-from pytest_ltm.judges._check import load
-from pytest_ltm.judges._inquiry import Inquiry, JudgePrompt, fenced
-from pytest_ltm.judges._prompts import PROMPTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pytest_ltm._cli import main
+from pytest_ltm._lab.judge_check import KINDS, OWN, load
 from pytest_ltm._storage.errors import DefinitionError
-from pytest_ltm.judges._check import KINDS, OWN, load
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm import Reply, Usage
-from pytest_ltm._record.chain import bare
-from pytest_ltm._record.journal import Journal
-from pytest_ltm._record.timings import Timings
+from pytest_ltm._calls.retry import Failed, Retries
+from pytest_ltm._journal.checksum_chain import bare
+from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.timings import Timings
+from pytest_ltm._model.judge_prompts import PROMPTS
+from pytest_ltm._model.judge_request import Inquiry
 from pytest_ltm._storage.errors import JudgeError
-from pytest_ltm.agents._retry import Failed, Retries
-from pytest_ltm.judges._asking import ModelCaller
 from pytest_ltm.judges._connection import JudgeCache, JudgeConnection
-from pytest_ltm.judges._inquiry import Inquiry
-from pytest_ltm.judges._prompts import PROMPTS
+from pytest_ltm.judges._model_calls import ModelCaller
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

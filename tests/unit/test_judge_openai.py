@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from chat_server import Asked, fails, garbled, overflows, refuses, says, slow, truncated, wrong_schema
 
+from pytest_ltm._calls.retry import Retries
 from pytest_ltm._cli import main
+from pytest_ltm._lab.judge_check import judge_all, load
+from pytest_ltm._model.judge_prompts import PROMPTS
+from pytest_ltm._model.ltm_judge import JudgeDecision, decide
 from pytest_ltm._storage.errors import ConfigurationError, JudgeError
-from pytest_ltm.agents._retry import Retries
-from pytest_ltm.judges._ask import JudgeDecision, decide
-from pytest_ltm.judges._asking import ModelCaller
 from pytest_ltm.judges._by_rules import RulesJudge
-from pytest_ltm.judges._check import judge_all, load
-from pytest_ltm.judges._named import find
-from pytest_ltm.judges._prompts import PROMPTS
+from pytest_ltm.judges._model_calls import ModelCaller
+from pytest_ltm.judges._registry import find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from chat_server import ChatServer
 
-    from pytest_ltm.judges._inquiry import Inquiry
+    from pytest_ltm._model.judge_request import Inquiry
 
 KEY = "sk-test-not-to-be-seen-anywhere"
 

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm.judges._named import NamedJudge, find
-from pytest_ltm.judges._prompts import PROMPTS
+from pytest_ltm.judges._registry import NamedJudge, find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,10 +9,10 @@ import pytest
 from _talks import After, example
 
 from pytest_ltm._engine.lane import CreditedQuestion, Ending, GreenBody, Lane, Watching
-from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait, Watch
-from pytest_ltm._engine.score import Score, Unscored
-from pytest_ltm._engine.tokens import TokenCounter
-from pytest_ltm._engine.transcript import Exchange, Kind, Transcript
+from pytest_ltm._model.scenario import Ask, Definition, Say, Wait, Watch
+from pytest_ltm._model.score import Score, Unscored
+from pytest_ltm._model.tokens import TokenCounter
+from pytest_ltm._model.transcript import Exchange, Kind, Transcript
 from pytest_ltm._storage.clock import START
 from pytest_ltm._storage.errors import ScenarioError
 

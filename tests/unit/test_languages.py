@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pytest_ltm.scenarios._wording import variants
 
-from pytest_ltm import Ask, Say, evaluators, languages
-from pytest_ltm._engine.score import Score
-from pytest_ltm._engine.suite import scenario_names
-from pytest_ltm._engine.tokens import counter
+from pytest_ltm import Ask, Say, evaluators, locales
+from pytest_ltm._model.score import Score
+from pytest_ltm._model.suite import scenario_names
+from pytest_ltm._model.tokens import counter
 from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm.agents.reader.message_translation import _QUOTED
+from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.fillers import answers_of, filler_from_spec
-from pytest_ltm.languages import CODES, heard, language, several, spoken
-from pytest_ltm.languages._gloss import Gloss
-from pytest_ltm.languages._language import _read
-from pytest_ltm.reader.heard import _QUOTED
-from pytest_ltm.reader.reader import make_reader
+from pytest_ltm.locales import CODES, heard, language, several, spoken
+from pytest_ltm.locales._language import _read
+from pytest_ltm.locales._word_translation import Gloss
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 OTHERS = [code for code in CODES if code != "en"]
-FOLDER = Path(languages.__file__).parent
+FOLDER = Path(locales.__file__).parent
 LABELLED = Path(__file__).parents[1] / "labelled" / "languages.jsonl"
 ENOUGH = 15
 """The least number of ways to say each thing."""

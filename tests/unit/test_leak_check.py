@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._cli import main
-from pytest_ltm._cli.cues import Text, all_cues, best, found, search
-from pytest_ltm._cli.leak_check import ALL, AMONG, FILLER, HISTORIES, CueTable, look
+from pytest_ltm._lab.commands.leak_check import ALL, AMONG, FILLER, HISTORIES, CueTable, look
+from pytest_ltm._lab.cues import Text, all_cues, best, found, search
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

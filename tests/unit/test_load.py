@@ -18,18 +18,18 @@ from msgspec import structs
 from run_folders import HOSTILE, NOON, held, hostile_run, played, write_run
 
 import pytest_ltm
-from pytest_ltm._engine.agent import Usage
-from pytest_ltm._engine.plan import Plan, PlannedExample
-from pytest_ltm._engine.result import Automatic, ExampleMetric
-from pytest_ltm._export import loaded, rows
-from pytest_ltm._record import events
-from pytest_ltm._record.timings import ReplyTime, Timings
+from pytest_ltm._journal import events
+from pytest_ltm._journal.result import Automatic, ExampleMetric
+from pytest_ltm._journal.timings import ReplyTime, Timings
+from pytest_ltm._model.agent import Usage
+from pytest_ltm._model.plan import Plan, PlannedExample
 from pytest_ltm._storage.schema import json_text
+from pytest_ltm.reporting.exports import loaded, rows
 from pytest_ltm.reporting.summary import summary_json
 
 if TYPE_CHECKING:
-    from pytest_ltm._engine.result import ConversationResult
-    from pytest_ltm._export.rows import PlacedRow
+    from pytest_ltm._journal.result import ConversationResult
+    from pytest_ltm.reporting.exports.rows import PlacedRow
 
 DOCS = Path(__file__).parents[2] / "docs" / "results-that-travel.md"
 

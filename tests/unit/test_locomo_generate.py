@@ -15,11 +15,11 @@ from chat_server import refuses
 from locomo_solver import Solver, agrees
 
 from pytest_ltm._cli import main
+from pytest_ltm._lab.locomo import Size, conversation
+from pytest_ltm._lab.locomo.dialogue import of_tokens, tokens_of
+from pytest_ltm._lab.locomo.modelled import fault
+from pytest_ltm._lab.locomo.world import meaning
 from pytest_ltm.datasets.locomo.file import load
-from pytest_ltm.datasets.locomo.generate import Size, conversation
-from pytest_ltm.datasets.locomo.generate.dialogue import of_tokens, tokens_of
-from pytest_ltm.datasets.locomo.generate.modelled import fault
-from pytest_ltm.datasets.locomo.generate.world import meaning
 from pytest_ltm.datasets.locomo.samples import Category
 
 if TYPE_CHECKING:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from locomo_files import AUDIT, second, talk, written
 
-from pytest_ltm._engine.scenario import Ask, Wait
+from pytest_ltm._model.scenario import Ask, Wait
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError
 from pytest_ltm.datasets import LOCOMO
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ltm._engine.scenario import Definition
+    from pytest_ltm._model.scenario import Definition
     from pytest_ltm.datasets.locomo.suite import LocomoSuite
 
 

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from locomo_files import second, talk, written
 
-from pytest_ltm._engine.scenario import Ask, Definition, Wait
+from pytest_ltm._model.judge_prompts import PROMPTS
+from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError
 from pytest_ltm._text.overlap import bleu, rouge
+from pytest_ltm.agents.reader.memory import make_memory
 from pytest_ltm.datasets import LOCOMO
 from pytest_ltm.datasets.locomo import EventSummary, NextTurn
 from pytest_ltm.datasets.locomo.tasks import facts_in, relevance, taken_apart
 from pytest_ltm.judges._by_rules import RulesJudge
-from pytest_ltm.judges._prompts import PROMPTS
-from pytest_ltm.reader.memory import make_memory
 from pytest_ltm.testing import FakeJudge
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pytest_ltm._model.judge_request import Inquiry
     from pytest_ltm.datasets.locomo.suite import LocomoSuite
-    from pytest_ltm.judges._inquiry import Inquiry
 
 EVENTS: dict[str, Any] = {
     "events_session_1": {"Ines": ["Ines buys quails."], "Tomas": [], "date": "3 March, 2024"},

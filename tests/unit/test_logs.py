@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from pytest_ltm._engine.scenario import Ask, Definition, Wait
-from pytest_ltm._engine.score import Score, Unscored
+from pytest_ltm._model.ltm_judge import FakeJudge
+from pytest_ltm._model.scenario import Ask, Definition, Wait
+from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError
 from pytest_ltm.datasets import LOGS
 from pytest_ltm.datasets.logs import LogsAnswer
 from pytest_ltm.datasets.logs import file as _file
 from pytest_ltm.datasets.logs.file import LogsFile
-from pytest_ltm.judges._ask import FakeJudge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from longmemeval_files import records, written
 
-from pytest_ltm._engine.score import Score, Unscored
+from pytest_ltm._model.ltm_judge import FakeJudge
+from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm.datasets import LONGMEMEVAL
 from pytest_ltm.datasets.longmemeval import LongMemEvalAnswer
 from pytest_ltm.datasets.longmemeval.evaluation import prompt_for
 from pytest_ltm.datasets.longmemeval.retrieval import figures
-from pytest_ltm.judges._ask import FakeJudge
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ltm.judges._inquiry import Judge
+    from pytest_ltm._model.judge_request import Judge
 
 ENTRIES = {"kiln": "knowledge_update", "moss_abs": "single_session_user", "room": "single_session_preference"}
 

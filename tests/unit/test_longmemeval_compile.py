@@ -11,11 +11,11 @@ import pytest
 from benchmark_data import LONGMEMEVAL
 
 from pytest_ltm._cli import main
-from pytest_ltm._engine.tokens import counter
-from pytest_ltm.datasets.longmemeval.generate.mentions import Mentions, filled
-from pytest_ltm.datasets.longmemeval.generate.needles import records
-from pytest_ltm.datasets.longmemeval.generate.talk import Attribute, all_of, counted
-from pytest_ltm.datasets.longmemeval.histories import Clash, Corpus, GeneratedFillers, MixedFillers, needle, themes_in
+from pytest_ltm._lab.longmemeval.histories import Clash, Corpus, GeneratedFillers, MixedFillers, needle, themes_in
+from pytest_ltm._lab.longmemeval.mentions import Mentions, filled
+from pytest_ltm._lab.longmemeval.needles import records
+from pytest_ltm._lab.longmemeval.session_text import Attribute, all_of, counted
+from pytest_ltm._model.tokens import counter
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, read_date
 
 Capture = pytest.CaptureFixture[str]

@@ -13,11 +13,11 @@ from benchmark_data import LONGMEMEVAL
 from longmemeval_solver import solve
 
 from pytest_ltm._cli import main
-from pytest_ltm._cli.leak_check import ALL, LIMIT
-from pytest_ltm._engine.tokens import counter
-from pytest_ltm.datasets.longmemeval.evaluation import rule
-from pytest_ltm.datasets.longmemeval.generate.needles import SHARES, kinds, questions, record
-from pytest_ltm.datasets.longmemeval.generate.talk import (
+from pytest_ltm._lab.commands.leak_check import ALL, LIMIT
+from pytest_ltm._lab.longmemeval.histories import GeneratedFillers, Length, compiled
+from pytest_ltm._lab.longmemeval.histories import needle as as_needle
+from pytest_ltm._lab.longmemeval.needles import SHARES, kinds, questions, record
+from pytest_ltm._lab.longmemeval.session_text import (
     FIELDS,
     Advice,
     Attribute,
@@ -29,15 +29,15 @@ from pytest_ltm.datasets.longmemeval.generate.talk import (
     lower_first,
     themes,
 )
-from pytest_ltm.datasets.longmemeval.histories import GeneratedFillers, Length, compiled
-from pytest_ltm.datasets.longmemeval.histories import needle as as_needle
+from pytest_ltm._model.tokens import counter
+from pytest_ltm.datasets.longmemeval.evaluation import rule
 from pytest_ltm.datasets.longmemeval.options import TYPES
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, is_abstention
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ltm.datasets.longmemeval.generate.needles import Needle
+    from pytest_ltm._lab.longmemeval.needles import Needle
 
 pytestmark = pytest.mark.slow  # each process generates them all
 

@@ -12,9 +12,9 @@ import pytest
 import scripted_author_longmemeval as author
 
 from pytest_ltm._cli import main
-from pytest_ltm.datasets.longmemeval.generate.modelled import RoundOutline, SessionOutline, chat, kept
-from pytest_ltm.datasets.longmemeval.generate.needles import questions
-from pytest_ltm.datasets.longmemeval.generate.talk import Aside
+from pytest_ltm._lab.longmemeval.modelled import RoundOutline, SessionOutline, chat, kept
+from pytest_ltm._lab.longmemeval.needles import questions
+from pytest_ltm._lab.longmemeval.session_text import Aside
 from pytest_ltm.datasets.longmemeval.options import TYPES
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 

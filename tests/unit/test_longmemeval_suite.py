@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from longmemeval_files import records, written
 
-from pytest_ltm._engine.scenario import Ask, Wait
+from pytest_ltm._model.scenario import Ask, Wait
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError
 from pytest_ltm.datasets import LONGMEMEVAL
 

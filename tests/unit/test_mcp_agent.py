@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError
-from pytest_ltm.agents._specs import find, split_specs
+from pytest_ltm.agents._registry import find, split_specs
 
 pytestmark = pytest.mark.skipif(find_spec("mcp") is None, reason="pip install 'pytest-ltm[mcp]'")  # slow to import
 NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)

@@ -7,18 +7,18 @@ from typing import Any
 
 import sample_runs
 
-from pytest_ltm._engine.agent import Usage
-from pytest_ltm._engine.cost import Bill, Tariff
-from pytest_ltm._engine.result import CallDurations, Pace
-from pytest_ltm._record import events
-from pytest_ltm._record.timings import ReplyTime, TellTime, Timing
-from pytest_ltm._statistics import paces
-from pytest_ltm.reporting.columns import columns, efforts
+from pytest_ltm._journal import events
+from pytest_ltm._journal.cost import Bill, Tariff
+from pytest_ltm._journal.result import CallDurations, Pace
+from pytest_ltm._journal.timings import ReplyTime, TellTime, Timing
+from pytest_ltm._model.agent import Usage
+from pytest_ltm._results.columns import columns, efforts
+from pytest_ltm._results.run_loading import LoadedRun
+from pytest_ltm._results.statistics import paces
 from pytest_ltm.reporting.html.embedded import summary
 from pytest_ltm.reporting.html.figures import figure_table
-from pytest_ltm.reporting.html.material import material
+from pytest_ltm.reporting.html.report_data import material
 from pytest_ltm.reporting.markdown import run_markdown
-from pytest_ltm.reporting.runs import LoadedRun
 from pytest_ltm.reporting.summary import summary_json
 from pytest_ltm.reporting.terminal import summary_lines
 

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from chat_server import Asked, ChatServer, Says, calls, refuses, says, wrong_schema
 
-from pytest_ltm import _providers
+from pytest_ltm import _calls
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.agents._specs import ADAPTERS
-from pytest_ltm.memory.moments import Range
-from pytest_ltm.memory.parameters import PRESETS
-from pytest_ltm.memory.reading import MemoryHit, Utterance
-from pytest_ltm.memory.roles import (
+from pytest_ltm.agents._registry import ADAPTERS
+from pytest_ltm.agents.memory.parameters import PRESETS
+from pytest_ltm.agents.memory.reading import MemoryHit, Utterance
+from pytest_ltm.agents.memory.roles import (
     Describe,
     EventDater,
     Facts,
@@ -27,8 +26,9 @@ from pytest_ltm.memory.roles import (
     Summary,
     TimeRange,
 )
-from pytest_ltm.memory.thinking import PROMPTS, make_thinker
-from pytest_ltm.reader.memory import count
+from pytest_ltm.agents.memory.thinker import PROMPTS, make_thinker
+from pytest_ltm.agents.memory.time_ranges import Range
+from pytest_ltm.agents.reader.memory import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,7 +57,7 @@ SYSTEMS = {PROMPTS[role]["system"].split(".")[0].split("\n")[0]: role for role i
 
 @pytest.fixture(autouse=True)
 def _own_limits() -> None:
-    _providers.share(None)
+    _calls.share(None)
 
 
 def role_of(asked: Asked) -> str:

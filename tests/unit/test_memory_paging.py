@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted_thinker import Script, calls
 
-from pytest_ltm.memory.paging import STEPS, MemoryToolCall, Paging, Step, StepResult
-from pytest_ltm.memory.parameters import asked
-from pytest_ltm.memory.parameters import settings as read
-from pytest_ltm.memory.thinking import size
+from pytest_ltm.agents.memory.paging import STEPS, MemoryToolCall, Paging, Step, StepResult
+from pytest_ltm.agents.memory.parameters import asked
+from pytest_ltm.agents.memory.parameters import settings as read
+from pytest_ltm.agents.memory.thinker import size
 
 MONDAY = datetime(2024, 3, 4, 9, tzinfo=timezone.utc)
 SEARCH = calls("conversation_search", query="x", request_heartbeat=True)

@@ -16,18 +16,18 @@ from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._capabilities import capabilities
 from pytest_ltm.agents._memory import CAPABILITIES
-from pytest_ltm.agents._specs import ADAPTERS, find
-from pytest_ltm.memory.parameters import PRESETS, asked, expanded, preset
-from pytest_ltm.memory.parameters import settings as settings_of
-from pytest_ltm.memory.pipeline import Pipeline
-from pytest_ltm.memory.roles import ExtractedFact
-from pytest_ltm.memory.thinking import Replying, Rules, size
-from pytest_ltm.reader.memory import count
+from pytest_ltm.agents._registry import ADAPTERS, find
+from pytest_ltm.agents.memory.parameters import PRESETS, asked, expanded, preset
+from pytest_ltm.agents.memory.parameters import settings as settings_of
+from pytest_ltm.agents.memory.pipeline import Pipeline
+from pytest_ltm.agents.memory.roles import ExtractedFact
+from pytest_ltm.agents.memory.thinker import Replying, Rules, size
+from pytest_ltm.agents.reader.memory import count
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ltm.memory.thinking import Task
+    from pytest_ltm.agents.memory.thinker import Task
 
 MONDAY = datetime(2024, 3, 4, 9, tzinfo=timezone.utc)
 TALK = (

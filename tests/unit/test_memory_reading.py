@@ -10,17 +10,17 @@ from chat_server import ChatServer, refuses, says
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm import _providers
+from pytest_ltm import _calls
 from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.memory.reading import MemoryHit, Reading, Utterance, reading
-from pytest_ltm.memory.thinking import Replying, Rules, make_thinker
-from pytest_ltm.reader.memory import count
+from pytest_ltm.agents.memory.reading import MemoryHit, Reading, Utterance, reading
+from pytest_ltm.agents.memory.thinker import Replying, Rules, make_thinker
+from pytest_ltm.agents.reader.memory import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_ltm.memory.thinking import Thinker
+    from pytest_ltm.agents.memory.thinker import Thinker
 
 NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
 
@@ -138,7 +138,7 @@ def test_rules_take_no_parameter_of_a_model() -> None:
 
 @pytest.fixture
 def model(chat_server: ChatServer) -> Iterator[Thinker]:
-    _providers.share(None)
+    _calls.share(None)
     make, _ = make_thinker(f"openai:m@{chat_server.url}", Field({}, "bot.yml"))
     thinker = make()
     yield thinker

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.agents._specs import ADAPTERS
-from pytest_ltm.memory.embeddings import make_embeds
-from pytest_ltm.memory.moments import spoken_of
-from pytest_ltm.memory.pieces import Log, Span
-from pytest_ltm.memory.reading import Utterance
-from pytest_ltm.memory.searching import Vectors, Words, joined
+from pytest_ltm.agents._registry import ADAPTERS
+from pytest_ltm.agents.memory.chunks import Log, Span
+from pytest_ltm.agents.memory.embeddings import make_embeds
+from pytest_ltm.agents.memory.reading import Utterance
+from pytest_ltm.agents.memory.searching import Vectors, Words, joined
+from pytest_ltm.agents.memory.time_ranges import spoken_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,7 +133,7 @@ def test_of_more_vectors_than_are_written_with_every_state_the_newest_are_asked_
     for one in (index, again):
         one.add(["a", "b", "ab"])
     index.best("a", 1, alive(3))
-    monkeypatch.setattr("pytest_ltm.memory.searching._SAVED", 3 * 3 * 4 - 1)
+    monkeypatch.setattr("pytest_ltm.agents.memory.searching._SAVED", 3 * 3 * 4 - 1)
     again.load(index.save())
 
     assert again.best("a", 3, alive(3)) == index.best("a", 3, alive(3))
@@ -180,7 +180,7 @@ def test_vectors_of_another_length_than_before_are_a_fault() -> None:
 def test_an_index_that_does_not_exist_is_told_before_the_run(
     index: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_ltm.memory.embeddings.find_spec", lambda _: None)
+    monkeypatch.setattr("pytest_ltm.agents.memory.embeddings.find_spec", lambda _: None)
 
     with pytest.raises(AgentError, match=said):
         make_embeds(index)[0]()

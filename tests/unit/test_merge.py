@@ -9,14 +9,14 @@ import pytest
 from run_folders import held, played
 
 from pytest_ltm._cli import main
-from pytest_ltm._engine.plan import Plan, PlannedExample
-from pytest_ltm._engine.result import write_results
-from pytest_ltm._record import amendments as _amendments
-from pytest_ltm._record import probe
-from pytest_ltm._record.amendments import Amendment
-from pytest_ltm._record.timings import ReplyTime, Timings
+from pytest_ltm._journal import amendments as _amendments
+from pytest_ltm._journal import probe_rows
+from pytest_ltm._journal.amendments import Amendment
+from pytest_ltm._journal.result import write_results
+from pytest_ltm._journal.timings import ReplyTime, Timings
+from pytest_ltm._model.plan import Plan, PlannedExample
+from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._storage.schema import json_text
-from pytest_ltm.reporting.runs import read_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,7 +124,9 @@ def test_a_run_that_is_named_twice_is_one_run(tmp_path: Path, merge: Merge) -> N
 def test_what_agents_were_asked_before_each_part_stays_in_the_summary(tmp_path: Path, merge: Merge) -> None:
     runs = [write(tmp_path / name, f"{name}~2k~0") for name in ("one", "two")]
     for number, run in enumerate(runs):
-        probe.write(run / probe.FILE, probe.Decided(agent=run.name, verdict="clean", messages=number, tokens=9))
+        probe_rows.write(
+            run / probe_rows.FILE, probe_rows.Decided(agent=run.name, verdict="clean", messages=number, tokens=9)
+        )
 
     assert merge(*runs)[0] == 0
     merged = read_run(tmp_path / "all").result.prechecks

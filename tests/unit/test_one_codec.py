@@ -13,7 +13,7 @@ PACKAGE = Path(pytest_ltm.__file__).parent
 MODULES = [*PACKAGE.rglob("*.py"), *(PACKAGE.parent / "benchmarks").glob("*.py")]
 OTHERS = PACKAGE / "datasets" / "locomo"
 """The data of LoCoMo has events of its own."""
-ROOM = {PACKAGE / "_record" / name for name in ("codec.py", "events.py", "timings.py")}
+ROOM = {PACKAGE / "_journal" / name for name in ("codec.py", "events.py", "timings.py")}
 
 
 def looks_into_lines(tree: ast.AST) -> list[int]:

@@ -20,15 +20,15 @@ from chat_server import (
     wrong_schema,
 )
 
-from pytest_ltm import _providers
-from pytest_ltm._engine.agent import Reply, Usage
-from pytest_ltm._providers import ContextOverflow, RequestRefused
-from pytest_ltm._providers import limiter as _places
+from pytest_ltm import _calls
+from pytest_ltm._calls import ContextOverflow, RequestRefused
+from pytest_ltm._calls import limiter as _places
+from pytest_ltm._model.agent import Reply, Usage
 from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError, TransientFault
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._capabilities import capabilities
 from pytest_ltm.agents._openai import FRAME, SHRINKS, History
-from pytest_ltm.agents._specs import ADAPTERS
+from pytest_ltm.agents._registry import ADAPTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,7 +38,7 @@ NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
 
 @pytest.fixture(autouse=True)
 def _own_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    _providers.share(None)
+    _calls.share(None)
     monkeypatch.setattr(_places, "POLL", 0.01)
 
 

@@ -10,7 +10,7 @@ import pytest
 from pytest_ltm._storage.errors import AgentError, DefinitionError, TokenizerError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._openai import OpenAiChat, TimedOpenAiChat
-from pytest_ltm.agents._specs import ADAPTERS, find
+from pytest_ltm.agents._registry import ADAPTERS, find
 
 if TYPE_CHECKING:
     from chat_server import ChatServer

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._cli import main
-from pytest_ltm._cli.paraphrase import ParaphraseUnit, checked, reworded
+from pytest_ltm._lab.commands.paraphrase import ParaphraseUnit, checked, reworded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_ltm.datasets._author import Model
+    from pytest_ltm._lab.author import Model
 
 Capture = pytest.CaptureFixture[str]
 SUITE = "name: small\nexamples: 2\nscenarios:\n  - scenario: colours\n"

@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
-from pytest_ltm._engine.plan import Plan, PlannedExample, agent_fingerprint, definition_rng, differences
-from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._model.plan import Plan, PlannedExample, agent_fingerprint, definition_rng, differences
+from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._storage.errors import AgentError, DefinitionError, ScenarioError
 
 DEFINITION = Definition(steps=(Say("A."), Wait(span=0.5), Ask("B?")), expected="A", parameters={"n": 1})

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._engine.agent import Reply
+from pytest_ltm._model.agent import Reply
 from pytest_ltm._storage import clock
 from pytest_ltm._storage.errors import AgentFault
 from pytest_ltm.agents import _process
-from pytest_ltm.agents._speaker import AgentCaller
-from pytest_ltm.plugin.at_once import allow_files
+from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.plugin.concurrency import allow_files
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,17 +14,17 @@ from gate_sides import held as on_a_side
 from run_folders import HOSTILE, held, played, write_run
 
 from pytest_ltm._cli import main
-from pytest_ltm._gate.changes import changes, one_agent
+from pytest_ltm._results.gate.changes import changes, one_agent
+from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm.reporting.plots import content
-from pytest_ltm.reporting.runs import read_run
+from pytest_ltm.reporting.plots import plot_data
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pytest_ltm._engine.result import ConversationResult
-    from pytest_ltm.reporting.plots.content import Content
+    from pytest_ltm._journal.result import ConversationResult
     from pytest_ltm.reporting.plots.drawing import RenderedPlot
+    from pytest_ltm.reporting.plots.plot_data import Content
 
 NEEDED = "pictures need matplotlib: pip install 'pytest-ltm[plot]'"
 SPANS: dict[str, int | None] = {"2k": 2_000, "32k": 32_000, "isolated": None}
@@ -55,7 +55,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def test_a_curve_has_the_accuracy_of_agents_under_test_and_others_as_a_ceiling_and_a_floor(run: Path) -> None:
-    found = content.curve(content.chosen([read_run(run)]))
+    found = plot_data.curve(plot_data.chosen([read_run(run)]))
 
     assert [(line.agent, line.reference) for line in found.lines] == [
         ("mybot", False), ("full", True), ("oracle (control)", True), ("recite (control)", True),
@@ -70,7 +70,7 @@ def test_a_curve_has_the_accuracy_of_agents_under_test_and_others_as_a_ceiling_a
 
 def test_agents_of_this_package_are_under_test_where_there_are_no_others_and_one_conversation_has_no_interval() -> None:
     alone = talk("full", "2k", {"colours": 0.5})
-    found = content.curve(content.chosen([_run(alone)]))
+    found = plot_data.curve(plot_data.chosen([_run(alone)]))
 
     [line] = found.lines
     assert not line.reference
@@ -80,11 +80,11 @@ def test_agents_of_this_package_are_under_test_where_there_are_no_others_and_one
 
 
 def test_a_run_without_any_score_has_no_curve_but_a_heat_map_that_says_so() -> None:
-    found = content.chosen([_run(talk("mybot", "2k", {"colours": None}))])
+    found = plot_data.chosen([_run(talk("mybot", "2k", {"colours": None}))])
 
     with pytest.raises(LtmError, match="nothing has a score"):
-        content.curve(found)
-    heat = content.heatmap(found)
+        plot_data.curve(found)
+    heat = plot_data.heatmap(found)
     [[square]] = heat.panels[0].rows
     assert square is not None
     assert (square.score, square.text) == (None, "-")
@@ -92,7 +92,7 @@ def test_a_run_without_any_score_has_no_curve_but_a_heat_map_that_says_so() -> N
 
 
 def test_a_heat_map_has_a_panel_for_each_agent_with_the_texts_of_the_tables(run: Path) -> None:
-    found = content.heatmap(content.chosen([read_run(run)], ["mybot"], ["32k", "2k"]))
+    found = plot_data.heatmap(plot_data.chosen([read_run(run)], ["mybot"], ["32k", "2k"]))
 
     assert (found.rows, found.columns) == (("colours", "jokes"), ("2k", "32k"))
     [panel] = found.panels
@@ -104,9 +104,9 @@ def test_a_heat_map_has_a_panel_for_each_agent_with_the_texts_of_the_tables(run:
     ("by", "rows", "columns"), [("gap", ("1k",), ("2k", "32k", "isolated")), ("share", None, ("< 1k", "1k"))]
 )
 def test_a_depth_map_places_examples_by_where_their_needle_was_told(
-    run: Path, by: content.By, rows: tuple[str, ...] | None, columns: tuple[str, ...]
+    run: Path, by: plot_data.By, rows: tuple[str, ...] | None, columns: tuple[str, ...]
 ) -> None:
-    found = content.depth(content.chosen([read_run(run)], ["mybot"]), by)
+    found = plot_data.depth(plot_data.chosen([read_run(run)], ["mybot"]), by)
 
     assert found.columns == columns
     assert rows in {None, found.rows}
@@ -116,17 +116,17 @@ def test_a_depth_map_places_examples_by_where_their_needle_was_told(
 
 def test_where_a_needle_was_told_takes_a_journal_and_its_gap_does_not(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", talk("mybot", "2k", {"colours": 1.0}), journals=False)
-    found = content.chosen([read_run(folder)])
+    found = plot_data.chosen([read_run(folder)])
 
     with pytest.raises(LtmError, match="--by=gap needs none"):
-        content.depth(found, "share")
+        plot_data.depth(found, "share")
     with pytest.raises(LtmError, match="no conversation has a journal"):
-        content.timeline(found)
-    assert content.depth(found, "gap").rows == ("1k",)
+        plot_data.timeline(found)
+    assert plot_data.depth(found, "gap").rows == ("1k",)
 
 
 def test_a_time_line_shows_an_agent_under_test_at_its_largest_span(run: Path) -> None:
-    found = content.timeline(content.chosen([read_run(run)]))
+    found = plot_data.timeline(plot_data.chosen([read_run(run)]))
 
     assert found.label == "mybot at 32k, trial 0"
     assert [name for name, _ in found.lanes] == ["colours/0", "jokes/0"]
@@ -137,28 +137,28 @@ def test_a_time_line_shows_an_agent_under_test_at_its_largest_span(run: Path) ->
 def test_differences_are_those_of_ltm_compare_the_worst_scenario_first() -> None:
     both = side(on_a_side(FULL, agent="a"), on_a_side(WORSE, agent="b"))
     moved = changes(one_agent(both, "a"), one_agent(both, "b"), WAYS)
-    found = content.forest(moved)
+    found = plot_data.forest(moved)
 
     [(label, rows)] = found.panels
     assert label == "b at 2k"
     assert found.across == "difference in score from a"
-    assert [row.name for row in rows] == [content.OVERALL, "colours", "jokes", "spy"]
+    assert [row.name for row in rows] == [plot_data.OVERALL, "colours", "jokes", "spy"]
     assert rows[0].value == moved.changes[0].overall.difference
     assert [row.pairs for row in rows] == ["+0 −3 =3", "+0 −2 =0", "+0 −1 =1", "+0 −0 =2"]
     with pytest.raises(LtmError, match="no difference to draw"):
-        content.forest(moved, ["32k"])
+        plot_data.forest(moved, ["32k"])
 
 
 def test_an_agent_or_span_that_no_run_has_is_refused(run: Path) -> None:
     with pytest.raises(LtmError, match="there is no agent 'mybott'"):
-        content.chosen([read_run(run)], ["mybott"])
+        plot_data.chosen([read_run(run)], ["mybott"])
     with pytest.raises(LtmError, match="there is no memory span '3k'"):
-        content.chosen([read_run(run)], [], ["3k"])
+        plot_data.chosen([read_run(run)], [], ["3k"])
 
 
 def _run(*talks: ConversationResult) -> Any:
-    from pytest_ltm._engine.result import RunResult
-    from pytest_ltm.reporting.runs import LoadedRun
+    from pytest_ltm._journal.result import RunResult
+    from pytest_ltm._results.run_loading import LoadedRun
 
     return LoadedRun.of(RunResult(run_id="run", conversations=talks))
 
@@ -199,11 +199,11 @@ def drawn(shown: Content, suffix: str = "svg", **look: Any) -> RenderedPlot:
 
 
 def pictures(run: Path) -> list[Content]:
-    found = content.chosen([read_run(run)])
+    found = plot_data.chosen([read_run(run)])
     moved = changes(side(on_a_side(FULL)), side(on_a_side(WORSE)), WAYS)
     return [
-        content.curve(found), content.heatmap(found), content.depth(found, "gap"), content.timeline(found),
-        content.forest(moved),
+        plot_data.curve(found), plot_data.heatmap(found), plot_data.depth(found, "gap"), plot_data.timeline(found),
+        plot_data.forest(moved),
     ]  # fmt: skip
 
 
@@ -236,17 +236,17 @@ def test_other_formats_are_equal_too_and_name_no_time_and_no_program(run: Path, 
 @pytest.mark.slow
 def test_texts_of_a_run_do_nothing_in_a_picture() -> None:
     names = tuple(HOSTILE.values())
-    square = content.Square(text="1.00", score=1.0)
-    spot = content.PlottedScore(span=2_000, score=1.0, low=0.5, high=1.0)
-    lines = tuple(content.AccuracyCurve(agent=name, reference=False, spots=(spot,)) for name in names)
+    square = plot_data.Square(text="1.00", score=1.0)
+    spot = plot_data.PlottedScore(span=2_000, score=1.0, low=0.5, high=1.0)
+    lines = tuple(plot_data.AccuracyCurve(agent=name, reference=False, spots=(spot,)) for name in names)
     lane = tuple((name, 1.0) for name in names)
     shown: list[Content] = [
-        content.Heat(
-            panels=tuple(content.Panel(agent=name, rows=((square,),) * len(names)) for name in names[:2]),
+        plot_data.Heat(
+            panels=tuple(plot_data.Panel(agent=name, rows=((square,),) * len(names)) for name in names[:2]),
             rows=names, columns=(names[0],), across="", down="", notes=(),
         ),
-        content.Curve(lines=lines[:8], spans={2_000: names[0]}, ceiling={}, floor={}, across="", notes=()),
-        content.Timeline(
+        plot_data.Curve(lines=lines[:8], spans={2_000: names[0]}, ceiling={}, floor={}, across="", notes=()),
+        plot_data.Timeline(
             label=names[0], lanes=lane, extent=(None,) * len(lane), marks=(), links=(), jumps=(), tokens=10, notes=()
         ),
     ]  # fmt: skip
@@ -263,9 +263,9 @@ def test_texts_of_a_run_do_nothing_in_a_picture() -> None:
 
 @pytest.mark.slow
 def test_many_agents_have_a_panel_each_and_a_picture_without_room_is_refused(run: Path) -> None:
-    spots = tuple(content.PlottedScore(span=span, score=0.5, low=0.5, high=0.5) for span in (2_000, 32_000))
-    many = content.Curve(
-        lines=tuple(content.AccuracyCurve(agent=f"_bot {n}", reference=False, spots=spots) for n in range(12)),
+    spots = tuple(plot_data.PlottedScore(span=span, score=0.5, low=0.5, high=0.5) for span in (2_000, 32_000))
+    many = plot_data.Curve(
+        lines=tuple(plot_data.AccuracyCurve(agent=f"_bot {n}", reference=False, spots=spots) for n in range(12)),
         spans={2_000: "2k", 32_000: "32k"}, ceiling={}, floor={}, across="spans", notes=("A note. " * 30,),
     )  # fmt: skip
     assert {f"_bot {n}" for n in range(12)} <= set(texts(drawn(many).data))

@@ -7,12 +7,12 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from pytest_ltm._engine.tokens import counter
+from pytest_ltm._model.tokens import counter
 from pytest_ltm._storage.errors import AgentError, ConfigurationError
 from pytest_ltm.agents import AcceptsHistory, Agent, Checkpointable, Configured, Resettable, TimeAware
+from pytest_ltm.agents.reader.reader import Reader, make_reader
 from pytest_ltm.fillers import reply_of
 from pytest_ltm.fillers._quiz import QuizFact, message_of
-from pytest_ltm.reader.reader import Reader, make_reader
 
 START = datetime(2024, 3, 4, 9, 0, tzinfo=timezone.utc)
 QUIZ = message_of([QuizFact("How many legs has a spider?", "8"), QuizFact("Which letter follows A: or B?", "C")])
@@ -306,8 +306,8 @@ def test_any_message_gets_a_reply_and_can_be_saved(message: str) -> None:
 @pytest.mark.slow
 def test_the_full_reader_needs_no_tokenizer() -> None:
     code = (
-        "import sys; from pytest_ltm.reader.reader import make_reader; make_reader('full')().reply('Hello.'); "
-        "print([name for name in sys.modules if name.startswith(('tiktoken', 'pytest_ltm._engine.tokens'))])"
+        "import sys; from pytest_ltm.agents.reader.reader import make_reader; make_reader('full')().reply('Hello.'); "
+        "print([name for name in sys.modules if name.startswith(('tiktoken', 'pytest_ltm._model.tokens'))])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from pytest_ltm.agents.reader.reader import RetrievingReader, make_reader
 from pytest_ltm.datasets.locomo.delivery import opening
 from pytest_ltm.datasets.locomo.options import TELLINGS
 from pytest_ltm.datasets.longmemeval.conversations import OPENING as OF_LONGMEMEVAL
 from pytest_ltm.plugin.planning import OPENING
-from pytest_ltm.reader.reader import RetrievingReader, make_reader
 
 if TYPE_CHECKING:
     from pytest_ltm.datasets.locomo.samples import Sample

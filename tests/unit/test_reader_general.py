@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ltm.reader.general import _Statements, _words
-from pytest_ltm.reader.notes import IncomingTurn, ReaderNotebook
+from pytest_ltm.agents.reader.general import _Statements, _words
+from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
 
 WORDS = st.lists(st.sampled_from(["kelvin", "ochre", "harbour", "violin", "marble"]), max_size=4).map(" ".join)
 

@@ -7,8 +7,8 @@ from datetime import date, datetime, timedelta, timezone
 import pytest
 
 from pytest_ltm.agents import ShowsRetrieval
-from pytest_ltm.reader.reader import Reader, RetrievingReader, make_reader
-from pytest_ltm.reader.told_history import NOT_MENTIONED, dated, read, when
+from pytest_ltm.agents.reader.history_qa import NOT_MENTIONED, dated, read, when
+from pytest_ltm.agents.reader.reader import Reader, RetrievingReader, make_reader
 
 TALK = [
     "[9:05 am on 3 March, 2021] Ida: Hi Tom! I adopted a greyhound called Biscuit yesterday.",

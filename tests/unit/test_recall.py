@@ -6,9 +6,9 @@ from datetime import datetime, timezone
 
 import pytest
 
-from pytest_ltm._engine.recall import covers_all, metrics, places, recall
-from pytest_ltm._engine.result import NeedleRef, QuestionResult
-from pytest_ltm._engine.transcript import Exchange
+from pytest_ltm._journal.result import NeedleRef, QuestionResult
+from pytest_ltm._journal.retrieval_recall import covers_all, metrics, places, recall
+from pytest_ltm._model.transcript import Exchange
 
 NEEDLE = "My train leaves from platform 14."
 

@@ -14,7 +14,7 @@ from pytest_ltm.fillers import INSTRUCTION, answers_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ltm._record.events import Event
+    from pytest_ltm._journal.events import Event
 
 
 def journal(path: Path, *exchanges: tuple[str, str], told: tuple[str, str] | None = None) -> str:

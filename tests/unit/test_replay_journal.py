@@ -6,9 +6,9 @@ import journals
 import pytest
 from journals import fault, header, reply, write
 
-from pytest_ltm._engine.agent import Usage
-from pytest_ltm._record import events
-from pytest_ltm._record.fold import ConversationRecord
+from pytest_ltm._journal import events
+from pytest_ltm._journal.fold import ConversationRecord
+from pytest_ltm._model.agent import Usage
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm.agents import AcceptsHistory, Checkpointable, ShowsRetrieval
 from pytest_ltm.agents._replay import JournalReplay, RecordedReplies, contrast, nearest, replay

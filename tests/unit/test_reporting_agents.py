@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 from run_folders import held, played
 
-from pytest_ltm._engine.result import RunResult
+from pytest_ltm._journal.result import RunResult
+from pytest_ltm._results.columns import columns
 from pytest_ltm.reporting.agents import AgentAtSpan, _reach, rank, standings
 from pytest_ltm.reporting.agents import tested as under_test
-from pytest_ltm.reporting.columns import columns
 
 if TYPE_CHECKING:
-    from pytest_ltm._engine.result import ConversationResult
+    from pytest_ltm._journal.result import ConversationResult
 
 
 def sides(*conversations: ConversationResult) -> list[AgentAtSpan]:

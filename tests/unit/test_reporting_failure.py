@@ -9,12 +9,12 @@ import pytest
 from sample_runs import row
 from test_reporting_terminal import HOSTILE, same_as_snapshot
 
-from pytest_ltm._engine.result import NeedleRef, QuestionResult, ScenarioResult
-from pytest_ltm._engine.score import Check
-from pytest_ltm._engine.transcript import Exchange
+from pytest_ltm._journal.result import NeedleRef, QuestionResult, ScenarioResult
+from pytest_ltm._model.score import Check
+from pytest_ltm._model.transcript import Exchange
+from pytest_ltm._results.text import columns_of
 from pytest_ltm._storage.clock import START
 from pytest_ltm.reporting.failure import failure_text, live_line
-from pytest_ltm.reporting.text import columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

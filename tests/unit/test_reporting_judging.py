@@ -14,7 +14,7 @@ from pytest_ltm.reporting.summary import summary_json
 from pytest_ltm.reporting.terminal import judge_lines, summary_lines, user_lines
 
 if TYPE_CHECKING:
-    from pytest_ltm._engine.result import RunResult
+    from pytest_ltm._journal.result import RunResult
 
 
 def judged(*asked: tuple[int, int, float | None]) -> RunResult:

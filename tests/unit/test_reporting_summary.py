@@ -16,19 +16,19 @@ from msgspec import structs
 from run_folders import played
 from sample_runs import row
 
-from pytest_ltm._engine.result import CallDurations, ExampleMetric, Pace, Precheck
-from pytest_ltm._record.amendments import Amendment, apply
-from pytest_ltm.reporting.columns import precheck_sentences
-from pytest_ltm.reporting.html.material import origin
+from pytest_ltm._journal.amendments import Amendment, apply
+from pytest_ltm._journal.result import CallDurations, ExampleMetric, Pace, Precheck
+from pytest_ltm._results.columns import precheck_sentences
+from pytest_ltm._results.run_loading import LoadedRun
+from pytest_ltm.reporting.html.report_data import origin
 from pytest_ltm.reporting.markdown import run_markdown
-from pytest_ltm.reporting.runs import LoadedRun
 from pytest_ltm.reporting.summary import METRICS, summary_json, user_properties, verdicts_csv, write_summary
 from pytest_ltm.reporting.terminal import summary_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ltm._engine.result import RunResult
+    from pytest_ltm._journal.result import RunResult
 
 ALL = (
     "ltm_score", "ltm_scenario", "ltm_example", "ltm_agent", "ltm_span", "ltm_trial", "ltm_gap", "ltm_told_gap",

@@ -12,14 +12,14 @@ import pytest
 import sample_runs
 from sample_runs import conversation, row, run
 
-from pytest_ltm._engine.result import ended_early
+from pytest_ltm._journal.result import ended_early
+from pytest_ltm._results.text import columns_of
 from pytest_ltm.reporting.terminal import summary_lines
-from pytest_ltm.reporting.text import columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_ltm._engine.result import RunResult
+    from pytest_ltm._journal.result import RunResult
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 RUNS: dict[str, Callable[[], RunResult]] = {

@@ -9,18 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wcwidth import wcwidth
 
-from pytest_ltm._storage.boundary import printable
-from pytest_ltm.reporting.text import (
-    amount,
-    clip,
-    columns_of,
-    left,
-    one_line,
-    right,
-    shorten,
-    span_of_time,
-    wrap,
-)
+from pytest_ltm._results.text import amount, clip, columns_of, left, one_line, right, shorten, span_of_time, wrap
+from pytest_ltm._storage.sanitize import printable
 
 TEXTS = st.text(st.characters(), max_size=200)
 

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from journals import begin, header, judge, message, write
 
-from pytest_ltm._engine.plan import Plan, PlannedExample
-from pytest_ltm._engine.result import Automatic, ScenarioResult
-from pytest_ltm._record import events
-from pytest_ltm._record.rescore import Playback
-from pytest_ltm._record.rescored import compared, plan_differences, reasons, rescored_plan, setting_differences
+from pytest_ltm._engine.rescore import Playback
+from pytest_ltm._engine.verdict_changes import compared, plan_differences, reasons, rescored_plan, setting_differences
+from pytest_ltm._journal import events
+from pytest_ltm._journal.result import Automatic, ScenarioResult
+from pytest_ltm._model.plan import Plan, PlannedExample
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.reporting.terminal import rescored_lines
 

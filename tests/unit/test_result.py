@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._engine.result import (
+from pytest_ltm._journal.result import (
     WHOLE,
     ConversationName,
     ConversationResult,
@@ -26,7 +26,7 @@ from pytest_ltm._engine.result import (
     to_json,
     write_results,
 )
-from pytest_ltm._engine.score import Check
+from pytest_ltm._model.score import Check
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.datasets._dataset import SPAN
 

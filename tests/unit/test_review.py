@@ -11,25 +11,25 @@ import pytest
 from run_folders import held, played, write_run
 
 from pytest_ltm._cli import main
-from pytest_ltm._engine.result import QuestionResult, RunResult
-from pytest_ltm._engine.score import Check
-from pytest_ltm._gate.changes import GateSide
-from pytest_ltm._record import amendments, events
-from pytest_ltm._record.amendments import Amendment
-from pytest_ltm._review import decisions
-from pytest_ltm._review.decisions import Opinions, decide, decision
-from pytest_ltm._review.findings import agreements, estimate
-from pytest_ltm._review.labelled import judge_rows, verdict_rows
-from pytest_ltm._review.queue import Cases, read_cases
+from pytest_ltm._journal import amendments, events
+from pytest_ltm._journal.amendments import Amendment
+from pytest_ltm._journal.result import QuestionResult, RunResult
+from pytest_ltm._lab.judge_check import load
+from pytest_ltm._model.score import Check
+from pytest_ltm._results.gate.changes import GateSide
+from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
-from pytest_ltm.judges._check import load
-from pytest_ltm.reporting.runs import read_run
+from pytest_ltm.web.review import decisions
+from pytest_ltm.web.review.decisions import Opinions, decide, decision
+from pytest_ltm.web.review.findings import agreements, estimate
+from pytest_ltm.web.review.labelled import judge_rows, verdict_rows
+from pytest_ltm.web.review.queue import Cases, read_cases
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from pytest_ltm._engine.result import ScenarioResult
+    from pytest_ltm._journal.result import ScenarioResult
 
 
 def run_of(tmp_path: Path, *rows: ScenarioResult, expected: dict[str, Any] | None = None) -> Path:

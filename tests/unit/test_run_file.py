@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._record.run_file import RunFile, find_run, newest_first, read_run_file, write_run_file
+from pytest_ltm._journal.run_file import RunFile, find_run, newest_first, read_run_file, write_run_file
 from pytest_ltm._storage.errors import ConfigurationError
 
 if TYPE_CHECKING:

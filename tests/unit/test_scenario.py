@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait, Watch, spread
+from pytest_ltm._model.scenario import Ask, Definition, Say, Wait, Watch, spread
 from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.errors import ScenarioError
 

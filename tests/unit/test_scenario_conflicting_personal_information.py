@@ -8,10 +8,10 @@ from pytest_ltm.scenarios import conflicting_personal_information as scenario
 from pytest_ltm.scenarios._wording import capital, variants
 from scenario_runs import generated, scores
 
-from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm.agents import Echo, Silent
+from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.evaluators import KnowsCurrentFacts
-from pytest_ltm.reader.reader import make_reader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,12 +9,12 @@ from pytest_ltm.scenarios import how_to_think
 from pytest_ltm.scenarios._wording import capital, variants
 from scenario_runs import generated, scores
 
-from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents._controls import Oracle
+from pytest_ltm.agents.reader.memory import Full
+from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.evaluators import AppliesRule
-from pytest_ltm.reader.memory import Full
-from pytest_ltm.reader.reader import make_reader
 
 BODY = how_to_think.test_how_to_think
 FULL = make_reader("full")

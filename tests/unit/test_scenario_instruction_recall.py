@@ -7,11 +7,11 @@ import pytest
 from pytest_ltm.scenarios import instruction_recall
 from scenario_runs import generated, published, scores
 
-from pytest_ltm._engine.scenario import Definition, Say, Wait
-from pytest_ltm._engine.score import Score
+from pytest_ltm._model.scenario import Definition, Say, Wait
+from pytest_ltm._model.score import Score
 from pytest_ltm.agents import Echo, Silent
+from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.evaluators import RecallsSteps
-from pytest_ltm.reader.reader import make_reader
 
 BODY = instruction_recall.test_instruction_recall
 FULL = make_reader("full")

@@ -11,7 +11,7 @@ import pytest
 from pytest_ltm.scenarios import _parameters
 
 from pytest_ltm import Wait
-from pytest_ltm._engine import suite as _suite
+from pytest_ltm._model import suite as _suite
 
 if TYPE_CHECKING:
     from collections.abc import Callable

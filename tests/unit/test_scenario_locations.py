@@ -10,9 +10,9 @@ from scenario_runs import conversation, generated, scores, values
 from pytest_ltm import ConfigurationError, DefinitionError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents import Echo, Silent
+from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.datasets._published import from_published
 from pytest_ltm.evaluators import LiesAt
-from pytest_ltm.reader.reader import make_reader
 
 BODY = locations.test_locations
 FULL = make_reader("full")

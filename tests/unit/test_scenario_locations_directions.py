@@ -10,9 +10,9 @@ from scenario_runs import generated, published, scores
 from pytest_ltm import DefinitionError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents import Echo, Silent
+from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.datasets._published import from_published
 from pytest_ltm.evaluators import LeadsTo
-from pytest_ltm.reader.reader import make_reader
 from pytest_ltm.testing import ScriptedAgent
 
 BODY = locations_directions.test_locations_directions

@@ -11,8 +11,8 @@ from scenario_runs import generated, published, scores
 
 from pytest_ltm._text.words import words
 from pytest_ltm.agents import Echo, Silent
+from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.evaluators import ListsNames
-from pytest_ltm.reader.reader import make_reader
 from pytest_ltm.testing import ScriptedAgent
 
 BODY = name_list.test_name_list

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from benchmark_data import GOODAI, lines_of
 
-from pytest_ltm.reader.reader import make_reader
+from pytest_ltm.agents.reader.reader import make_reader
 
 LOGS = ("master_log_1k_gpt4o.jsonl", "master_log_120k_gpt-4-turbo.jsonl.gz")
 TOLD = {

@@ -10,14 +10,14 @@ from benchmark_data import GOODAI
 from pytest_ltm.scenarios import colours, restaurant
 from pytest_ltm.scenarios._wording import variants
 
-from pytest_ltm._engine.plan import PlannedExample
-from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
-from pytest_ltm._engine.score import Score
+from pytest_ltm._model.plan import PlannedExample
+from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._model.score import Score
 from pytest_ltm._text.words import words
 from pytest_ltm.agents import Echo, Silent
+from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.datasets._published import DefinitionsFolder
 from pytest_ltm.evaluators import Menu, orders_dish, orders_drink, recalls_drink
-from pytest_ltm.reader.reader import make_reader
 from pytest_ltm.testing import ScriptedAgent, run_conversation, run_scenario
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from scenario_runs import generated, published, scores
 from pytest_ltm import Say
 from pytest_ltm._text.words import stem, words
 from pytest_ltm.agents import Echo, Silent
+from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.evaluators import ListsItems
-from pytest_ltm.reader.reader import make_reader
 from pytest_ltm.testing import ScriptedAgent
 
 BODY = shopping_list.test_shopping_list

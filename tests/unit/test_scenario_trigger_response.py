@@ -9,12 +9,12 @@ from pytest_ltm.scenarios import trigger_response
 from pytest_ltm.scenarios._wording import variants
 from scenario_runs import generated, published, scores
 
-from pytest_ltm._engine.score import Score
+from pytest_ltm._model.score import Score
 from pytest_ltm._text.words import content_stems, stem, words
 from pytest_ltm.agents import Echo, Silent
+from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.evaluators import SaysAtEachTrigger
-from pytest_ltm.languages import ENGLISH
-from pytest_ltm.reader.reader import make_reader
+from pytest_ltm.locales import ENGLISH
 from pytest_ltm.testing import ScriptedAgent
 
 BODY = trigger_response.test_trigger_response

@@ -27,8 +27,8 @@ from pytest_ltm.scenarios import (
 )
 from pytest_ltm.scenarios._wording import capital, variants, worded
 
-from pytest_ltm._engine.scenario import Say
-from pytest_ltm.reader.reader import make_reader
+from pytest_ltm._model.scenario import Say
+from pytest_ltm.agents.reader.reader import make_reader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

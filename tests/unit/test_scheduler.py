@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from pytest_ltm._engine.schedule import Agenda, AgendaEntry, Fill, Finish, JumpTime, ResumeLane, Start, Tell
+from pytest_ltm._model.schedule import Agenda, AgendaEntry, Fill, Finish, JumpTime, ResumeLane, Start, Tell
 from pytest_ltm._storage.clock import START
 
 

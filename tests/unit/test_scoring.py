@@ -9,13 +9,13 @@ import pytest
 from _talks import After, Agent, example, simple, talk, watching
 
 from pytest_ltm._engine.lane import Ending
-from pytest_ltm._engine.score import Check, Score, Unscored
 from pytest_ltm._engine.scoring import describe, scenario_result
+from pytest_ltm._model.score import Check, Score, Unscored
 from pytest_ltm._storage.errors import AgentFault, LtmInternalError
 
 if TYPE_CHECKING:
-    from pytest_ltm._engine.handle import Ltm
-    from pytest_ltm._engine.result import ScenarioResult
+    from pytest_ltm._journal.result import ScenarioResult
+    from pytest_ltm._model.handle import Ltm
     from pytest_ltm.testing import Played
 
 PLACE: dict[str, Any] = {

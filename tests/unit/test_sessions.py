@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._engine.plan import Plan
 from pytest_ltm._engine.port import Checkpoints, Connection
-from pytest_ltm._engine.sessions import Rhythm, cannot_come_back, checked, rhythm
-from pytest_ltm._engine.transcript import Exchange
+from pytest_ltm._model.plan import Plan
+from pytest_ltm._model.sessions import Rhythm, cannot_come_back, checked, rhythm
+from pytest_ltm._model.transcript import Exchange
 from pytest_ltm._storage.clock import START
 from pytest_ltm._storage.errors import AgentFault, ConfigurationError
-from pytest_ltm.agents._speaker import AgentCaller
+from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.testing import Played, run_conversation
 
 SAID = Exchange(

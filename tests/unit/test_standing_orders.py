@@ -11,7 +11,7 @@ from pytest_ltm.scenarios import standing_orders
 from pytest_ltm.scenarios._wording import variants
 from scenario_runs import conversation, generated, scores
 
-from pytest_ltm.agents._specs import find
+from pytest_ltm.agents._registry import find
 from pytest_ltm.evaluators import ObeysOrders
 from pytest_ltm.evaluators._orders import obeys
 

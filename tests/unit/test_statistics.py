@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from benchmark_data import GOODAI, lines_of
 
-from pytest_ltm._engine.result import ScenarioResult
-from pytest_ltm._statistics import (
+from pytest_ltm._journal.result import ScenarioResult
+from pytest_ltm._results.statistics import (
     accuracy,
     filler_share,
     ltm_reach,

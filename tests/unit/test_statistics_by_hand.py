@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._engine.result import ScenarioResult
-from pytest_ltm._record.timings import TellTime
-from pytest_ltm._statistics import (
+from pytest_ltm._journal.result import ScenarioResult
+from pytest_ltm._journal.timings import TellTime
+from pytest_ltm._results.statistics import (
     Pair,
     ScoredRow,
     effective_span,
@@ -23,8 +23,8 @@ from pytest_ltm._statistics import (
     weighted_reach,
     wilson,
 )
-from pytest_ltm._statistics.comparison import MOST_TRIALS, Flips, scatter, unseen
-from pytest_ltm._statistics.pairs import SignUnit, unit_kind
+from pytest_ltm._results.statistics.comparison import MOST_TRIALS, Flips, scatter, unseen
+from pytest_ltm._results.statistics.pairs import SignUnit, unit_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 
 from benchmarks.worlds import MOODY, WORLDS, Drop, pairs
-from pytest_ltm._statistics import (
+from pytest_ltm._results.statistics import (
     Pair,
     ScoredRow,
     chance_here,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._statistics import (
+from pytest_ltm._results.statistics import (
     Interval,
     ScoredRow,
     holm,

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from pytest_ltm import _statistics as stats
+from pytest_ltm._results import statistics as stats
 
 
 def test_a_difference_of_shares_has_newcombes_interval() -> None:

@@ -14,9 +14,9 @@ import pytest
 from pytest_ltm._cli import main
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm.agents._adapt import capabilities
+from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._profile import profile_of
-from pytest_ltm.agents._speaker import AgentCaller
-from pytest_ltm.agents._specs import find
+from pytest_ltm.agents._registry import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._engine.suite import SuiteEntry, built_in, built_in_names, folder, load, scenario_names
+from pytest_ltm._model.suite import SuiteEntry, built_in, built_in_names, folder, load, scenario_names
 from pytest_ltm._storage.errors import ConfigurationError, DefinitionError
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from pytest_ltm.scenarios._wording import variants
 from scenario_runs import generated, scores
 
 from pytest_ltm import evaluators
-from pytest_ltm._engine.suite import built_in
-from pytest_ltm.agents._specs import find
+from pytest_ltm._model.suite import built_in
+from pytest_ltm.agents._registry import find
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,9 +12,9 @@ from pytest_ltm.scenarios import _languages, gradual, transfer
 from pytest_ltm.scenarios._wording import variants
 from scenario_runs import conversation, generated, scores
 
-from pytest_ltm._cli.verdict_check import evaluator_of
-from pytest_ltm._engine.suite import built_in
-from pytest_ltm.agents._specs import find
+from pytest_ltm._lab.commands.verdict_check import evaluator_of
+from pytest_ltm._model.suite import built_in
+from pytest_ltm.agents._registry import find
 from pytest_ltm.evaluators import SpeaksLanguage
 
 NAMES = tuple(entry.scenario for entry in built_in("learning").entries)

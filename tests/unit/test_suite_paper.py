@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._engine import suite as _suite
-from pytest_ltm._engine.definition import to_json
-from pytest_ltm._engine.plan import PlannedExample, definition_rng
-from pytest_ltm.agents._specs import find
+from pytest_ltm._model import suite as _suite
+from pytest_ltm._model.definition import to_json
+from pytest_ltm._model.plan import PlannedExample, definition_rng
+from pytest_ltm.agents._registry import find
 from pytest_ltm.plugin.collection import Noticing
 from pytest_ltm.testing import run_conversation
 

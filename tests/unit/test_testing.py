@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._engine.plan import PlannedExample, definition_rng
-from pytest_ltm._engine.scenario import Ask, Definition, Say, Wait
-from pytest_ltm._engine.score import Score
-from pytest_ltm._engine.tokens import counter
-from pytest_ltm._record.journal import Journal
+from pytest_ltm._journal.journal import Journal
+from pytest_ltm._model.plan import PlannedExample, definition_rng
+from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._model.score import Score
+from pytest_ltm._model.tokens import counter
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.testing import CountingFiller, ScriptedAgent, run_conversation, run_scenario
 
 if TYPE_CHECKING:
-    from pytest_ltm._engine.filler import Filler
-    from pytest_ltm._engine.handle import Ltm
+    from pytest_ltm._model.filler import Filler
+    from pytest_ltm._model.handle import Ltm
 
 
 def remembers(ltm: Ltm) -> None:

@@ -13,9 +13,9 @@ from pytest_ltm.scenarios._wording import variants
 from scenario_runs import conversation, generated, scores, values
 
 from pytest_ltm import Ask, Say
-from pytest_ltm._engine.score import Unscored
+from pytest_ltm._model.score import Unscored
 from pytest_ltm._storage.clock import WallClock
-from pytest_ltm.agents._specs import find
+from pytest_ltm.agents._registry import find
 from pytest_ltm.evaluators import RemindsInTime
 
 if TYPE_CHECKING:

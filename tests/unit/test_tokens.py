@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import tiktoken_ext.openai_public as original  # type: ignore[import-untyped]
 
-from pytest_ltm._engine import tokens as _tokens
-from pytest_ltm._engine.tokens import CARRIED, counter, encoding, fetch, rank_file
+from pytest_ltm._model import tokens as _tokens
+from pytest_ltm._model.tokens import CARRIED, counter, encoding, fetch, rank_file
 from pytest_ltm._storage.errors import TokenizerError
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def test_an_encoding_is_built_once() -> None:
 
 
 def test_importing_the_module_imports_no_tiktoken() -> None:
-    code = "import sys, pytest_ltm._engine.tokens; sys.exit('tiktoken' in sys.modules)"
+    code = "import sys, pytest_ltm._model.tokens; sys.exit('tiktoken' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_ltm._engine.transcript import Exchange, Transcript, gap
+from pytest_ltm._model.transcript import Exchange, Transcript, gap
 from pytest_ltm._storage.clock import START
 
 

@@ -16,10 +16,10 @@ from past_runs import BAD, COMMIT, GOOD, run_folder, trials
 from run_folders import HOSTILE
 
 from pytest_ltm._cli import main
-from pytest_ltm._cli.committed import versions
+from pytest_ltm._cli.git_versions import versions
+from pytest_ltm._results.run_loading import save
 from pytest_ltm.reporting.history import read_past
 from pytest_ltm.reporting.html.trend import build_trend
-from pytest_ltm.reporting.runs import save
 from pytest_ltm.reporting.trend import DRAWN, PLAIN, of_run, series_of, trend_lines
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._engine.score import Score
+from pytest_ltm._model.score import Score
 from pytest_ltm.evaluators import (
     AnswersWord,
     DecodesMessages,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm import ScenarioError, Unscored, UserError
+from pytest_ltm._model.simulated_user import TRIES, UserMessage, read_line
 from pytest_ltm.testing import ScriptedAgent, run_conversation, run_scenario
-from pytest_ltm.users._user import TRIES, UserMessage, read_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable

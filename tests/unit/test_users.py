@@ -10,13 +10,13 @@ import pytest
 from pytest_ltm.scenarios import users_apart
 
 from pytest_ltm import Ask, Definition, Say, Score, Unscored
-from pytest_ltm._engine.definition import from_json, to_json
+from pytest_ltm._model.definition import from_json, to_json
 from pytest_ltm._storage.errors import AgentFault
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._adapt import capabilities, source
+from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._command import make_command
 from pytest_ltm.agents._http import HttpSettings, JsonPath
-from pytest_ltm.agents._speaker import AgentCaller
 from pytest_ltm.testing import run_conversation
 
 if TYPE_CHECKING:

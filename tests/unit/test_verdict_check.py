@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._cli import main
-from pytest_ltm._cli.verdict_check import check
+from pytest_ltm._lab.commands.verdict_check import check
 
 if TYPE_CHECKING:
     from pathlib import Path

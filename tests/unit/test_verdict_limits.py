@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm import evaluators
-from pytest_ltm._cli.verdict_check import VerdictCheckReport, check, evaluator_of, mutants_of_scenario, value_of
+from pytest_ltm._lab.commands.verdict_check import (
+    VerdictCheckReport,
+    check,
+    evaluator_of,
+    mutants_of_scenario,
+    value_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

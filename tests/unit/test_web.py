@@ -13,18 +13,18 @@ from asking import Got, ask
 from run_folders import held, played, write_run
 
 from pytest_ltm._cli import main
-from pytest_ltm._engine.result import QuestionResult
-from pytest_ltm._record import amendments
-from pytest_ltm._review import decisions
-from pytest_ltm._storage.boundary import for_screen
+from pytest_ltm._journal import amendments
+from pytest_ltm._journal.result import QuestionResult
+from pytest_ltm._storage.sanitize import for_screen
 from pytest_ltm.agents import _mailbox
 from pytest_ltm.agents._mailbox import Box, HumanPrompt, NoReplyMessage, message_id
+from pytest_ltm.web.review import decisions
 
 pytest.importorskip("starlette", reason="the page needs the extra web")
 
 from pytest_ltm.web.app import make_app
 from pytest_ltm.web.guard import ENTRANCE, MOST_BYTES
-from pytest_ltm.web.sitting import LONG, TWICE
+from pytest_ltm.web.human_test import LONG, TWICE
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,16 +9,16 @@ import pytest
 from asking import ask
 from run_folders import held, played, write_run
 
-from pytest_ltm._record import events
-from pytest_ltm._record.journal import Journal
-from pytest_ltm._record.run_file import FILE, SUMMARY
+from pytest_ltm._journal import events
+from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.run_file import FILE, SUMMARY
 from pytest_ltm._storage.clock import START
 
 pytest.importorskip("starlette", reason="the page needs the extra web")
 
-from pytest_ltm.web import following
+from pytest_ltm.web import journal_tail
 from pytest_ltm.web.app import make_app
-from pytest_ltm.web.following import FollowedRun
+from pytest_ltm.web.journal_tail import FollowedRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -167,7 +167,7 @@ def test_a_journal_that_was_cut_is_read_anew(folder: Path, journal: Journal) -> 
 
 
 def test_no_journal_keeps_the_others_waiting(folder: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(following, "AT_ONCE", 1_000)
+    monkeypatch.setattr(journal_tail, "AT_ONCE", 1_000)
     for number in range(1, 50):
         for event in exchange(number):
             journal.write(event)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from journals import NOW, begin, filler, header, judge, message, reply, wait, write
 
-from pytest_ltm._engine.agent import Usage
-from pytest_ltm._engine.cost import Price, Tariff
-from pytest_ltm._record.events import TimeJumped, encode
+from pytest_ltm._journal.cost import Price, Tariff
+from pytest_ltm._journal.events import TimeJumped, encode
+from pytest_ltm._model.agent import Usage
 from pytest_ltm.plugin.xdist import wire as _wire
 from pytest_ltm.plugin.xdist.controller import JournalSnapshot, Tries, scene
 from pytest_ltm.plugin.xdist.scheduling import WorkUnit
@@ -19,7 +19,7 @@ from pytest_ltm.plugin.xdist.wire import Filter, ReportLedger
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ltm._record.events import Event
+    from pytest_ltm._journal.events import Event
 
 LATER = NOW + timedelta(hours=1)
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._engine.scenario import Ask, Say, Wait
-from pytest_ltm._engine.yaml_scenario import YamlCheck, load, play
+from pytest_ltm._model.scenario import Ask, Say, Wait
+from pytest_ltm._model.yaml_scenario import YamlCheck, load, play
 from pytest_ltm._storage.errors import DefinitionError
 
 if TYPE_CHECKING:

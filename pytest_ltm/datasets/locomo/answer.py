@@ -6,23 +6,23 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._engine.score import Score
+from pytest_ltm._model.judge_prompts import PROMPTS
+from pytest_ltm._model.ltm_judge import JudgeDecision, ask_judge
+from pytest_ltm._model.score import Score
 from pytest_ltm._storage.rows import faults_of_data, json_of
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.datasets.locomo.file import repaired
 from pytest_ltm.datasets.locomo.metric import official_f1
 from pytest_ltm.datasets.locomo.samples import Category
 from pytest_ltm.datasets.locomo.strict import abstains, chosen
-from pytest_ltm.judges._ask import JudgeDecision, ask_judge
-from pytest_ltm.judges._prompts import PROMPTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
-    from pytest_ltm._engine.scenario import Definition
+    from pytest_ltm._model.judge_request import Judge
+    from pytest_ltm._model.scenario import Definition
     from pytest_ltm.datasets.locomo.samples import LocomoQuestion, Sample
-    from pytest_ltm.judges._inquiry import Judge
 
 
 _TURN = re.compile(r"D(\d+):(\d+)")

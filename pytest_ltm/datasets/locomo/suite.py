@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._engine.scenario import Ask, Definition, Wait
-from pytest_ltm._engine.suite import Suite, SuiteEntry
+from pytest_ltm._model.scenario import Ask, Definition, Wait
+from pytest_ltm._model.suite import Suite, SuiteEntry
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
 from pytest_ltm.datasets._dataset import ToldConversation, label_of, labelled
 from pytest_ltm.datasets.locomo.answer import load_audit
@@ -22,7 +22,7 @@ from pytest_ltm.datasets.locomo.tasks import EventSummaries, NextTurns, embeddin
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_ltm._engine.history import PastExchange
+    from pytest_ltm._model.told_history import PastExchange
     from pytest_ltm.datasets.locomo.file import LocomoData
     from pytest_ltm.datasets.locomo.samples import LocomoQuestion, Sample
 

@@ -8,23 +8,23 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from pytest_ltm._engine.scenario import Ask, Definition, Wait
-from pytest_ltm._engine.score import Score, Unscored
-from pytest_ltm._engine.suite import SuiteEntry
+from pytest_ltm._model.judge_prompts import PROMPTS
+from pytest_ltm._model.ltm_judge import ask_judge
+from pytest_ltm._model.scenario import Ask, Definition, Wait
+from pytest_ltm._model.score import Score, Unscored
+from pytest_ltm._model.suite import SuiteEntry
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm._text.overlap import bleu, rouge
 from pytest_ltm.datasets.locomo.delivery import held_by, said, session_of
 from pytest_ltm.datasets.locomo.options import NOTED
-from pytest_ltm.judges._ask import ask_judge
-from pytest_ltm.judges._prompts import PROMPTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pytest_ltm._engine.history import PastExchange
+    from pytest_ltm._model.judge_request import Judge
+    from pytest_ltm._model.told_history import PastExchange
     from pytest_ltm.datasets.locomo.samples import LocomoSession, LocomoTurn, Sample
-    from pytest_ltm.judges._inquiry import Judge
 
 
 VERSION = 1

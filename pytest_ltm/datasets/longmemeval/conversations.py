@@ -9,9 +9,9 @@ from itertools import chain, pairwise
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pytest_ltm._engine.history import PastExchange
-from pytest_ltm._engine.scenario import Ask, Definition, Wait
-from pytest_ltm._engine.suite import Suite, SuiteEntry
+from pytest_ltm._model.scenario import Ask, Definition, Wait
+from pytest_ltm._model.suite import Suite, SuiteEntry
+from pytest_ltm._model.told_history import PastExchange
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
 from pytest_ltm.datasets._dataset import ToldConversation, labelled
 from pytest_ltm.datasets.longmemeval.options import TYPES

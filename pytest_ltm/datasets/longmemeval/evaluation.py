@@ -6,7 +6,9 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._engine.score import Score, Unscored
+from pytest_ltm._model.judge_prompts import PROMPTS
+from pytest_ltm._model.ltm_judge import JudgeDecision, ask_judge
+from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm._text.clauses import level, places
 from pytest_ltm._text.dates import stretches
 from pytest_ltm._text.quantities import quantities, same_amounts
@@ -27,15 +29,13 @@ from pytest_ltm.datasets.rulings.rules import (
 from pytest_ltm.datasets.rulings.stance import DOUBTFUL, FINAL, OVER, rejected
 from pytest_ltm.datasets.rulings.times import time_of, time_ruling
 from pytest_ltm.datasets.rulings.wording import is_left_behind
-from pytest_ltm.judges._ask import JudgeDecision, ask_judge
-from pytest_ltm.judges._prompts import PROMPTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pytest_ltm._engine.scenario import Definition
+    from pytest_ltm._model.judge_request import Judge, JudgePrompt
+    from pytest_ltm._model.scenario import Definition
     from pytest_ltm.datasets.rulings.gold import Gold
-    from pytest_ltm.judges._inquiry import Judge, JudgePrompt
 
 
 _BY_TYPE = {

@@ -22,8 +22,8 @@ from _pytest.scope import Scope
 from greenlet import getcurrent, greenlet
 
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm.agents._apart import Traceback
-from pytest_ltm.plugin.internals.stretch import remember_warnings
+from pytest_ltm.agents._subprocess_agent import Traceback
+from pytest_ltm.plugin.internals.item_context import remember_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from _pytest import capture
 
-from pytest_ltm.agents._hub import SAYING
+from pytest_ltm._calls.hub import SAYING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._engine.cost import Bill, Tariff
-from pytest_ltm._engine.result import (
+from pytest_ltm._engine.resume import JOURNAL, RESULTS, cannot_go_on, read_recording
+from pytest_ltm._engine.scoring import totals
+from pytest_ltm._journal import events
+from pytest_ltm._journal.cost import Bill, Tariff
+from pytest_ltm._journal.fold import ConversationRecord
+from pytest_ltm._journal.result import (
     ConversationName,
     ConversationResult,
     ScenarioResult,
@@ -19,21 +23,17 @@ from pytest_ltm._engine.result import (
     scenario_from_json,
     write_results,
 )
-from pytest_ltm._engine.scoring import totals
-from pytest_ltm._record import events
-from pytest_ltm._record.fold import ConversationRecord
-from pytest_ltm._record.resume import JOURNAL, RESULTS, cannot_go_on, read_recording
-from pytest_ltm._storage.boundary import for_file
+from pytest_ltm._results.text import counted
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm.judges._asking import ModelUse
-from pytest_ltm.plugin.opening import checkpoints_of
+from pytest_ltm._storage.sanitize import for_file
+from pytest_ltm.judges._model_calls import ModelUse
+from pytest_ltm.plugin.conversation_setup import checkpoints_of
 from pytest_ltm.plugin.state import mark_unreached, not_reached
 from pytest_ltm.plugin.xdist import wire as _wire
 from pytest_ltm.plugin.xdist.scheduling import ConversationScheduling, failed_collection
 from pytest_ltm.plugin.xdist.wire import Brief, ReportLedger, conversation_of
 from pytest_ltm.reporting.summary import user_properties
-from pytest_ltm.reporting.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -15,7 +15,7 @@ from collections import Counter
 from queue import Empty
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_ltm._engine.result import ConversationName
+from pytest_ltm._journal.result import ConversationName
 from pytest_ltm._storage.clock import stopwatch
 from pytest_ltm._storage.errors import LtmInternalError
 from pytest_ltm.plugin.items import label

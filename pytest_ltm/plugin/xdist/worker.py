@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from pytest_ltm._engine.result import to_json
-from pytest_ltm._record import events
-from pytest_ltm._record.resume import RESULTS
-from pytest_ltm._record.run_file import FILE as RUN_FILE
+from pytest_ltm._engine.resume import RESULTS
+from pytest_ltm._journal import events
+from pytest_ltm._journal.result import to_json
+from pytest_ltm._journal.run_file import FILE as RUN_FILE
 from pytest_ltm._storage.disk import make_private
+from pytest_ltm.plugin.internals.item_context import worker_interactor
 from pytest_ltm.plugin.internals.setup import last_teardown
-from pytest_ltm.plugin.internals.stretch import worker_interactor
 from pytest_ltm.plugin.items import LTM_ITEM
 from pytest_ltm.plugin.selection import conversations, expected_tokens
 from pytest_ltm.plugin.state import LANE
@@ -24,8 +24,8 @@ from pytest_ltm.plugin.xdist.wire import Brief, Filter, conversation_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from pytest_ltm._engine.result import ConversationName
-    from pytest_ltm.plugin.played import PlayedConversation
+    from pytest_ltm._journal.result import ConversationName
+    from pytest_ltm.plugin.conversation_run import PlayedConversation
     from pytest_ltm.plugin.session import LtmRun
 
 

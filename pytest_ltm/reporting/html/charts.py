@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ltm._statistics import FULL_MARKS
+from pytest_ltm._results.statistics import FULL_MARKS
+from pytest_ltm._results.text import dollars, score_text
 from pytest_ltm.reporting.agents import largest, rank, tested
-from pytest_ltm.reporting.text import dollars, score_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pytest_ltm.reporting.html.material import Material, ResultSeries
+    from pytest_ltm.reporting.html.report_data import Material, ResultSeries
 
 
 WIDTH, HEIGHT = 640, 300

@@ -5,16 +5,16 @@ from __future__ import annotations
 from math import log2
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ltm._statistics import grouped, mean
+from pytest_ltm._results.statistics import grouped, mean
+from pytest_ltm._results.text import counted, score_text
 from pytest_ltm.reporting.html.charts import Shaded, shade
-from pytest_ltm.reporting.text import counted, score_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from pytest_ltm._record.fold import ConversationRecord
-    from pytest_ltm.reporting.html.breaks import Breaks
-    from pytest_ltm.reporting.html.material import ExampleEntry, Material
+    from pytest_ltm._journal.fold import ConversationRecord
+    from pytest_ltm.reporting.html.breaking_points import Breaks
+    from pytest_ltm.reporting.html.report_data import ExampleEntry, Material
 
 BANDS = 10
 """So many rows a conversation has, from its beginning to the question."""

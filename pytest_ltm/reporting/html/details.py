@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from pytest_ltm._engine.transcript import gap
-from pytest_ltm._record.fold import Example
-from pytest_ltm._statistics.totals import grouped
+from pytest_ltm._journal.fold import Example
+from pytest_ltm._model.transcript import gap
+from pytest_ltm._results.statistics.totals import grouped
+from pytest_ltm._results.text import counted, distance, text_of, verdict_text
 from pytest_ltm._storage.clock import describe
 from pytest_ltm._text.patterns import later
 from pytest_ltm.reporting.html.charts import shade
-from pytest_ltm.reporting.text import counted, distance, text_of, verdict_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from pytest_ltm._engine.result import ExampleMetric, QuestionResult, ScenarioResult
-    from pytest_ltm._engine.transcript import Exchange
-    from pytest_ltm._record.fold import ConversationRecord, Leap
-    from pytest_ltm.reporting.html.material import ExampleEntry
+    from pytest_ltm._journal.fold import ConversationRecord, Leap
+    from pytest_ltm._journal.result import ExampleMetric, QuestionResult, ScenarioResult
+    from pytest_ltm._model.transcript import Exchange
+    from pytest_ltm.reporting.html.report_data import ExampleEntry
 
 
 NO_JOURNAL = "The run folder has no readable journal, so the exchanges are missing here."

@@ -7,24 +7,24 @@ import gzip
 from html import escape
 from typing import TYPE_CHECKING
 
-from pytest_ltm._engine.transcript import gap
-from pytest_ltm._storage.boundary import for_screen
+from pytest_ltm._model.transcript import gap
+from pytest_ltm._results.run_loading import LoadedRun
+from pytest_ltm._results.text import distance, verdict_text
+from pytest_ltm._storage.sanitize import for_screen
 from pytest_ltm.reporting.failure import shown_state
-from pytest_ltm.reporting.html.breaks import breaks
+from pytest_ltm.reporting.html.breaking_points import breaks
 from pytest_ltm.reporting.html.charts import score_by_span
 from pytest_ltm.reporting.html.headline import gates, leads, said, trust
-from pytest_ltm.reporting.html.material import material
 from pytest_ltm.reporting.html.page import asset, environment
-from pytest_ltm.reporting.runs import LoadedRun
+from pytest_ltm.reporting.html.report_data import material
 from pytest_ltm.reporting.terminal import summary_lines
-from pytest_ltm.reporting.text import distance, verdict_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from pytest_ltm._engine.result import RunResult, ScenarioResult
-    from pytest_ltm._engine.transcript import Exchange
+    from pytest_ltm._journal.result import RunResult, ScenarioResult
+    from pytest_ltm._model.transcript import Exchange
 
 
 _CHARTS = (

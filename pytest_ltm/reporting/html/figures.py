@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ltm._statistics import mean
+from pytest_ltm._results.columns import time_text
+from pytest_ltm._results.statistics import mean
+from pytest_ltm._results.text import NOTHING, amount, percent, score_text, span_of_time
 from pytest_ltm.reporting.agents import forgotten, largest, rank
-from pytest_ltm.reporting.columns import time_text
 from pytest_ltm.reporting.html.charts import NONE, Shaded, shade
-from pytest_ltm.reporting.text import NOTHING, amount, percent, score_text, span_of_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pytest_ltm._engine.result import CallDurations
-    from pytest_ltm.reporting.html.material import ExampleEntry, Material, ResultSeries
+    from pytest_ltm._journal.result import CallDurations
+    from pytest_ltm.reporting.html.report_data import ExampleEntry, Material, ResultSeries
 
 
 GAPS = (1_000, 4_000, 16_000, 64_000, 256_000, 1_000_000)

@@ -5,21 +5,21 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ltm._engine.result import at_span, span_place
-from pytest_ltm._statistics import compare, effective_span, grouped, paired, placed
+from pytest_ltm._journal.result import at_span, span_place
+from pytest_ltm._results.columns import LEFT_OPEN, leading, short_span, span_sentence
+from pytest_ltm._results.comparison_text import told
+from pytest_ltm._results.statistics import compare, effective_span, grouped, paired, placed
+from pytest_ltm._results.text import amount, counted, dollars
 from pytest_ltm._text.lists import listed, shortened
 from pytest_ltm.reporting.agents import AgentAtSpan, largest, rank, standings
-from pytest_ltm.reporting.columns import LEFT_OPEN, leading, short_span, span_sentence
-from pytest_ltm.reporting.compared import told
-from pytest_ltm.reporting.text import amount, counted, dollars
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from pytest_ltm._results.columns import Column
+    from pytest_ltm._results.comparison_text import ComparisonText
     from pytest_ltm.reporting.agents import AgentSentence
-    from pytest_ltm.reporting.columns import Column
-    from pytest_ltm.reporting.compared import ComparisonText
-    from pytest_ltm.reporting.html.material import Material, ResultSeries
+    from pytest_ltm.reporting.html.report_data import Material, ResultSeries
 
 
 class SeriesDifference(NamedTuple):

@@ -13,22 +13,22 @@ from importlib.resources import files
 from itertools import combinations, zip_longest
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._statistics import grouped
-from pytest_ltm._storage.boundary import for_screen, printable
+from pytest_ltm._results.columns import measured
+from pytest_ltm._results.run_loading import read_run
+from pytest_ltm._results.statistics import grouped
+from pytest_ltm._results.text import amount, percent, score_text
 from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._storage.sanitize import for_screen, printable
 from pytest_ltm._storage.secrets import written
 from pytest_ltm.reporting.agents import largest, rank
-from pytest_ltm.reporting.columns import measured
-from pytest_ltm.reporting.html.breaks import breaks, columns
+from pytest_ltm.reporting.html.breaking_points import breaks, columns
 from pytest_ltm.reporting.html.charts import score_by_cost, score_by_span, shade
 from pytest_ltm.reporting.html.depth import asked_at, depths
 from pytest_ltm.reporting.html.details import definitions, details, timeline
 from pytest_ltm.reporting.html.figures import by_gap, figure_table, forgets, scoreboard
 from pytest_ltm.reporting.html.headline import answers, difference, gates, leads, said, trust
-from pytest_ltm.reporting.html.material import Material, material, origin, reasons, rules
-from pytest_ltm.reporting.runs import read_run
+from pytest_ltm.reporting.html.report_data import Material, material, origin, reasons, rules
 from pytest_ltm.reporting.summary import METRICS
-from pytest_ltm.reporting.text import amount, percent, score_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
-    from pytest_ltm.reporting.html.material import ConversationEntry, ExampleEntry
+    from pytest_ltm.reporting.html.report_data import ConversationEntry, ExampleEntry
 
 
 _ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}

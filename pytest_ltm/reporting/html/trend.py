@@ -6,9 +6,9 @@ import base64
 import hashlib
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ltm._results.text import percent
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.reporting.html.page import asset, environment
-from pytest_ltm.reporting.text import percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

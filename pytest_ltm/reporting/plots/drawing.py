@@ -20,16 +20,16 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure, SubFigure
 from msgspec import Struct
 
-from pytest_ltm._statistics import FULL_MARKS
-from pytest_ltm._storage.boundary import for_screen
+from pytest_ltm._results.statistics import FULL_MARKS
+from pytest_ltm._results.text import one_line, shorten, wrap
 from pytest_ltm._storage.errors import LtmError, did_you_mean
-from pytest_ltm.reporting.plots.content import Curve, Forest, Heat, Timeline
-from pytest_ltm.reporting.text import one_line, shorten, wrap
+from pytest_ltm._storage.sanitize import for_screen
+from pytest_ltm.reporting.plots.plot_data import Curve, Forest, Heat, Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pytest_ltm.reporting.plots.content import AccuracyCurve, Content, Panel, PlottedDifference
+    from pytest_ltm.reporting.plots.plot_data import AccuracyCurve, Content, Panel, PlottedDifference
 
 
 class Look(Struct, frozen=True, kw_only=True):

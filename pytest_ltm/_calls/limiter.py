@@ -1,0 +1,278 @@
+"""Limiter: everybody's turns at one endpoint, in all conversations and processes of a run."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import platform
+import re
+import threading
+from contextlib import contextmanager, suppress
+from copy import deepcopy
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct
+
+from pytest_ltm._storage.clock import sleep, stopwatch
+from pytest_ltm._storage.errors import AgentFault, LtmError, TransientFault
+from pytest_ltm._storage.shared_json import Shared
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+FIRST = 8.0
+"""Requests at a time before anything is known."""
+MOST = 256.0
+CALM = 5.0
+"""Seconds after a refusal until more is tried than the endpoint has carried; longer where that was refused before."""
+LONGEST_CALM = 60.0
+SOON = 5.0
+"""Seconds after a pause in which another refusal means that it carries less than it did."""
+POLL = 0.1
+"""Seconds after which to look again for a place."""
+LONGEST_PAUSE = 3600.0
+"""Seconds; a pause that ends later than that is left over from before the machine was restarted."""
+_LONGEST_GUESS = 60.0
+
+State = dict[str, Any]
+"""`limit`, `halved` (when), `carried` (places in use before that), `calm` (see CALM), `refusals` (in a row), `until`
+(end of a pause), `places`: ticket -> Place's fields.
+"""
+
+
+class Ticket(Struct, frozen=True):
+    """One request's claim to a place. Times are in seconds of one clock for all processes of a machine."""
+
+    name: str
+    host: str
+    pid: int
+    lease: float
+    """Seconds after which the place is free again, whatever became of its holder."""
+
+
+def take(state: State, ticket: Ticket, now: float, alive: Callable[[str, int], bool]) -> float:
+    """Give the ticket a place and return 0, or return the seconds to wait before asking again."""
+    places = state["places"] = _held(state, now, alive)
+    pause = float(state.get("until", 0.0)) - now
+    if 0 < pause <= LONGEST_PAUSE:
+        return pause
+    if len(places) >= int(_limit(state)):
+        return POLL
+    places[ticket.name] = [ticket.host, ticket.pid, now, now + ticket.lease]
+    return 0.0
+
+
+def leave(state: State, ticket: Ticket) -> None:
+    """Give the place back."""
+    state.get("places", {}).pop(ticket.name, None)
+
+
+def succeeded(state: State, now: float) -> None:
+    """An answer came: if most places were in use, there may be more of them.
+
+    Twice as many after a round of answers until the endpoint refuses for the first time, and later up to what it
+    carried then; beyond that one more after a round, once it has been calm: to find out costs everybody a pause.
+    """
+    limit = _limit(state)
+    state["refusals"] = 0
+    if 2 * len(state.get("places", {})) < limit:
+        return
+    if "halved" not in state:
+        state["limit"] = min(MOST, limit + 1)
+    elif limit < state.get("carried", 1.0):
+        state["limit"] = min(state["carried"], limit + 1)
+    elif not 0 <= now - state["halved"] < state.get("calm", CALM):
+        state["limit"] = min(MOST, limit + 1 / limit)
+
+
+def refused(state: State, ticket: Ticket, now: float, retry_after: float | None, spread: float) -> None:
+    """The endpoint wants less: everybody pauses, for as long as it says or else longer from time to time.
+
+    What it carried is what was in use, unless it refuses again at once: then that was too much. `spread` (0…1, by
+    chance) keeps processes that guess from guessing alike.
+    """
+    places = state.get("places", {})
+    began = places.get(ticket.name, [0, 0, now, 0])[2]
+    if began >= state.get("halved", 0.0) or state.get("halved", 0.0) > now:
+        limit = _limit(state)
+        used = max(1.0, min(limit, len(places)))
+        again = "halved" in state and now < state.get("until", 0.0) + SOON
+        carried = used - 1 if again else max(used - 1, state.get("carried", 1.0))
+        at_the_same = not again and used > state.get("carried", MOST) >= used - 2
+        state["calm"] = min(LONGEST_CALM, 2 * state.get("calm", CALM)) if at_the_same else state.get("calm", CALM)
+        state["limit"], state["carried"] = max(1.0, limit / 2), max(1.0, carried)
+        state["halved"] = now
+        state["refusals"] = state.get("refusals", 0) + 1
+    guess = min(_LONGEST_GUESS, 2.0 ** (max(1, state.get("refusals", 1)) - 1)) * (0.5 + spread)
+    until = now + (guess if retry_after is None else min(retry_after, LONGEST_PAUSE))
+    kept = state.get("until", 0.0)
+    state["until"] = max(until, kept) if kept - now <= LONGEST_PAUSE else until
+
+
+def _held(state: State, now: float, alive: Callable[[str, int], bool]) -> dict[str, Any]:
+    """Return the places without those of dead processes, of expired leases, and of before a restart."""
+    return {
+        name: place
+        for name, place in state.get("places", {}).items()
+        if place[2] <= now < place[3] and alive(place[0], place[1])
+    }
+
+
+def _limit(state: State) -> float:
+    return min(MOST, max(1.0, float(state.get("limit", FIRST))))
+
+
+LONGEST_WAIT = 900.0
+"""Seconds that a request waits for its turn."""
+_UNLIMITED_LEASE = 3600.0
+_MARGIN = 60.0
+_NUMBERS = itertools.count()
+
+
+class Unshared:
+    """A value of this process alone, for agents that are used outside a run."""
+
+    def __init__(self) -> None:
+        self._value: dict[str, Any] = {}
+        self._lock = threading.Lock()
+
+    def change(self, alter: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+        """Replace the value by what `alter` makes of it, and return that."""
+        with self._lock:
+            self._value = alter(deepcopy(self._value))
+            return self._value
+
+
+Value: TypeAlias = Shared | Unshared
+"""What keeps the state of an endpoint: a file that processes share, or a part of this process's memory."""
+
+
+class _Sharing(Struct):
+    folder: Path | None = None
+    reply_timeout: float | None = None
+
+
+_SHARING = _Sharing()
+_OWN: dict[str, Unshared] = {}
+
+
+def share(folder: Path | None, *, reply_timeout: float | None = None) -> None:
+    """From now on keep the limits of all endpoints in this folder, for all processes that name the same one.
+
+    None: each process keeps its own. `reply_timeout` (seconds, None: no limit) is that of the run. Nothing is written
+    before a model is asked.
+    """
+    _SHARING.folder, _SHARING.reply_timeout = folder, reply_timeout
+
+
+def reply_timeout() -> float | None:
+    """Return the run's limit for one reply, in seconds; None: there is none."""
+    return _SHARING.reply_timeout
+
+
+def value_of(endpoint: str) -> Value:
+    """Return what keeps the state of an endpoint, the same one for equal names."""
+    if _SHARING.folder is None:
+        return _OWN.setdefault(endpoint, Unshared())
+    slug = re.sub(r"[^A-Za-z0-9]+", "-", endpoint.partition("://")[2] or endpoint).strip("-")[:60]
+    return Shared(_SHARING.folder / f"{slug}-{hashlib.sha256(endpoint.encode()).hexdigest()[:8]}.json")
+
+
+class RateLimitSlot:
+    """A request's turn at the endpoint."""
+
+    def __init__(self, limiter: Limiter, ticket: Ticket) -> None:
+        self._limiter, self._ticket = limiter, ticket
+
+    def succeeded(self) -> None:
+        """An answer came."""
+        self._limiter.change(lambda state: succeeded(state, stopwatch()))
+
+    def refused(self, retry_after: float | None) -> None:
+        """The endpoint asks for less, and perhaps for a pause of so many seconds."""
+        self._limiter.refused(self._ticket, retry_after)
+
+
+class Limiter:
+    """Hands out turns at one endpoint; `lease` is the seconds that a request can take (None: nobody knows)."""
+
+    def __init__(self, endpoint: str, *, value: Value, rng: random.Random, lease: float | None = None) -> None:
+        self.endpoint = endpoint
+        self._value, self._rng = value, rng
+        self._lease = (_UNLIMITED_LEASE if lease is None else lease) + _MARGIN
+
+    @contextmanager
+    def turn(self, longest: float = LONGEST_WAIT) -> Iterator[RateLimitSlot]:
+        """Wait for a turn and keep it for the time of the block; Ctrl-C ends the wait.
+
+        Raises TransientFault if none comes within `longest` seconds, AgentFault if the endpoint itself asked for more.
+        """
+        ticket = Ticket(f"{os.getpid()}.{next(_NUMBERS)}", platform.node(), os.getpid(), self._lease)
+        try:
+            self._wait(ticket, longest)
+            yield RateLimitSlot(self, ticket)
+        finally:
+            self.change(partial(leave, ticket=ticket))
+
+    def refused(self, ticket: Ticket, retry_after: float | None) -> None:
+        """Note a refusal."""
+        spread = self._rng.random()
+        # The time is that of the change: who got a place while this waited for the lock came before it.
+        self.change(lambda state: refused(state, ticket, stopwatch(), retry_after, spread))
+
+    def change(self, note: Callable[[dict[str, Any]], object]) -> None:
+        """Change the endpoint's state; one that cannot be read is learned anew."""
+
+        def alter(state: dict[str, Any]) -> dict[str, Any]:
+            state["endpoint"] = self.endpoint
+            note(state)
+            return state
+
+        try:
+            self._value.change(alter)
+        except LtmError:
+            if not isinstance(self._value, Shared):
+                raise
+            with suppress(FileNotFoundError):
+                self._value.path.unlink()
+            self._value.change(alter)
+
+    def _wait(self, ticket: Ticket, longest: float) -> None:
+        end = stopwatch() + longest
+        while (wait := self._ask(ticket)) > 0:
+            if stopwatch() + wait > end:
+                raise self._late(wait, longest)
+            # Spread, so that those who waited for the same moment do not all come in it.
+            sleep(wait + self._rng.uniform(0, min(1.0, 0.1 * wait + POLL / 2)))
+
+    def _ask(self, ticket: Ticket) -> float:
+        waits: list[float] = []
+
+        def ask(state: dict[str, Any]) -> None:
+            waits.append(take(state, ticket, stopwatch(), _alive))
+
+        self.change(ask)
+        return waits[-1]
+
+    def _late(self, wait: float, longest: float) -> AgentFault:
+        if wait > longest:
+            return AgentFault(f"{self.endpoint} asks to wait {wait:.0f} s, and a request waits {longest:g} s at most")
+        return TransientFault(f"no turn at {self.endpoint} within {longest:g} s: others were before", retry_after=wait)
+
+
+def _alive(host: str, pid: int) -> bool:
+    """Whether a process of this machine is still there; true for one that nobody here can tell of."""
+    if os.name == "nt" or host != platform.node():  # on Windows, os.kill would end it
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

@@ -1,0 +1,360 @@
+"""Playback: what a journal holds, one event after the other; RecordScript: the conversation that says it again."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from pytest_ltm._engine.conversation import (
+    Close,
+    ConversationScript,
+    GiveUp,
+    Renew,
+    ScriptChanged,
+    Send,
+    SendFiller,
+    TellHistoryPart,
+)
+from pytest_ltm._engine.resume import JOURNAL
+from pytest_ltm._journal import events
+from pytest_ltm._journal.fold import ConversationRecord
+from pytest_ltm._journal.run_file import conversations_in
+from pytest_ltm._model.filler import FillerExchange
+from pytest_ltm._model.plan import Plan
+from pytest_ltm._model.scenario import Ask
+from pytest_ltm._model.schedule import Finish, JumpTime, ResumeLane, Start
+from pytest_ltm._storage.errors import AgentError, ConversationOver, Divergence, LtmError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from pytest_ltm._engine.conversation import Action, Conversation
+    from pytest_ltm._engine.lane import Ending, Lane
+    from pytest_ltm._model.scenario import Say
+
+
+E = TypeVar("E", bound=events.Event)
+NO_AGENT = "it uses the agent itself, and there is none"
+NO_USER = "it asks its simulated user's model something else"
+SPOKEN = frozenset({"say", "ask"})
+_TAKEN = (
+    events.MessageSent,
+    events.ReplyReceived,
+    events.FillerSent,
+    events.Fault,
+    events.WaitBegan,
+    events.SessionBegan,
+    events.Watcher,
+)
+A = TypeVar("A", events.JudgeAsked, events.UserModelAsked)
+_APART = (events.Header, events.ModelAsked, events.VerdictRecorded)
+
+
+class Playback:
+    """A recorded conversation, from its header to where it ends; what it is asked for is at `next`.
+
+    What judges and users' models said is set apart, to be asked for again; so are verdicts, which are made again.
+    """
+
+    replaying = True
+    """No agent, judge or user's model is ever called."""
+
+    def __init__(self, record: ConversationRecord, said: Iterable[events.Event]) -> None:
+        self.record = record
+        self.wanted = ""
+        """Who was needed that is not here: the agent itself, or a user's model that is asked something else."""
+        self._asked: dict[tuple[type[events.ModelAsked], str, str, int], deque[Any]] = {}
+        self._events: deque[events.Event] = deque()
+        for event in said:
+            if isinstance(event, events.ModelAsked):
+                key = type(event), event.example, event.prompt, event.vote
+                self._asked.setdefault(key, deque()).append(event)
+            elif not isinstance(event, _APART) and getattr(event, "reason", None) is None:
+                self._events.append(event)
+        if self._events and isinstance(self._events[-1], events.MessageSent):
+            self._events.pop()  # never replied to
+        self._left = Counter(speaker for event in self._events if (speaker := _speaker(event)))
+
+    @classmethod
+    def of(cls, path: Path) -> Playback | None:
+        """Return what a journal holds, None if there is none or it has no header; LtmError for any other file."""
+        if not path.is_file():
+            return None
+        record = ConversationRecord()
+        said = [event for _, event in record.follow(path)]
+        return cls(record, said) if said else None
+
+    @property
+    def header(self) -> events.Header:
+        """What the conversation was begun with."""
+        if self.record.header is None:
+            raise LtmError("the record has no header")
+        return self.record.header
+
+    @property
+    def next(self) -> events.Event | None:
+        """The event that comes next, None at the end."""
+        return self._events[0] if self._events else None
+
+    def upcoming(self, kind: type[E]) -> E | None:
+        """Return the event that comes next, if it is of that kind."""
+        found = self.next
+        return found if isinstance(found, kind) else None
+
+    def no_agent(self) -> NoReturn:
+        """Stand in for the agent, which is not made."""
+        self.wanted = NO_AGENT
+        raise AgentError("no agent exists while a run is scored again")
+
+    def skip(self) -> None:
+        """Go on to the event after it."""
+        speaker = _speaker(self._events.popleft())
+        if speaker:
+            self._left[speaker] -= 1
+
+    def left(self, example: str) -> int:
+        """Return how many messages, waits and watchers of an example are still to come."""
+        return self._left[example]
+
+    def reply(self, kind: type[A], example: str, prompt: str, vote: int) -> A | None:
+        """Return what a judge or a user's model was heard to say to that very question, None if it was not asked."""
+        said = self._asked.get((kind, example, prompt, vote))
+        if not said:
+            return None
+        found: A = said.popleft() if len(said) > 1 else said[0]
+        return found
+
+
+def header_of(path: Path) -> events.Header | None:
+    """Return a journal's first line, None if it is incomplete; LtmError if it is not a header."""
+    found = next(events.read(path), None) if path.is_file() else None
+    return found if isinstance(found, events.Header) else None
+
+
+def recorded_plan(path: Path) -> Plan | None:
+    """Return the plan in a journal's first line, None if there is no whole one; LtmError if it cannot be read."""
+    header = header_of(path)
+    return None if header is None else plan_of(header)
+
+
+def plan_of(header: events.Header) -> Plan:
+    """Return the recorded plan; DefinitionError if this version cannot read it."""
+    return Plan.from_json(header.plan, where="the recorded plan")
+
+
+def recorded_settings(run: Path, label: str) -> Mapping[str, Any] | None:
+    """Return what stood in the YAML file of an agent, None where it had none or nothing is recorded of it."""
+    for path in (path for name, path in conversations_in(run, JOURNAL).items() if name.agent == label):
+        try:
+            header = header_of(path)
+        except LtmError:
+            continue
+        told = header.agent.configuration if header is not None and header.agent is not None else None
+        found = told.get("file", told) if isinstance(told, dict) else None
+        if isinstance(found, dict) and isinstance(found.get("agent"), str):
+            return found
+    return None
+
+
+def as_recorded(text: str) -> str:
+    """Return a text as a journal holds it: without secrets."""
+    said = events.Fault(exchange=0, text=text)
+    recorded = events.decode(events.encode(said), "a text")
+    return recorded.text if isinstance(recorded, events.Fault) else text
+
+
+def _speaker(event: events.Event | None) -> str:
+    """Return the example whose body made an event, "" where none did."""
+    if isinstance(event, events.MessageSent):
+        return event.by if event.kind in SPOKEN else ""
+    return event.example if isinstance(event, (events.WaitBegan, events.SessionBegan, events.Watcher)) else ""
+
+
+# --- RecordScript: follows a record instead of an agenda, and so needs no agent and no filler.
+
+CUT_SHORT = "its record ends here: the run that is scored again has not come to its end"
+
+
+class RecordScript(ConversationScript):
+    """Says a record again; `kept_ending(example)` returns how an example ended that cannot be scored again.
+
+    `passed` must observe the conversation, so that the record keeps up with it.
+    """
+
+    def __init__(self, playback: Playback, kept_ending: Callable[[str], Ending]) -> None:
+        self._playback, self._kept_ending = playback, kept_ending
+        self.cut_short = False
+        """The record ends before the conversation does."""
+        self._lanes: dict[str, Lane] = {}
+        self._waiting: set[int] = set()
+        self._told = 0
+        """How many exchanges of the history have been told."""
+        self._parts: deque[str] = deque()
+        """What is left to be told of the next."""
+
+    def passed(self, event: events.Event) -> None:
+        """Go on in the record by what has been said or has ended again."""
+        recorded = self._playback.next
+        same = type(recorded) is type(event)
+        if (same and isinstance(event, _TAKEN)) or (isinstance(event, events.End) and event == recorded):
+            self._playback.skip()
+
+    def next(self, talk: Conversation) -> Action | None:
+        """Return what the record has next."""
+        self._lanes = self._lanes or {lane.example.key: lane for lane in talk.lanes}
+        action: Action | None = None
+        match self._playback.next:
+            case None:
+                action = self._end_of_record(talk)
+            case events.Begin(example=name):
+                self._playback.skip()
+                lane = self._lanes.get(name)
+                action = Start(lane.index) if lane is not None and lane.start is None else None
+            case events.TimeJumped(to=to):
+                self._playback.skip()
+                action = JumpTime(to)
+            case events.End(example=str(name)):
+                action = self._end(talk, name)
+            case events.SessionBegan(example=""):
+                action = Renew()
+            case events.WaitBegan(example=name) | events.SessionBegan(example=name) | events.Watcher(example=name):
+                # A waiting body that waited again, or began to watch, goes on as soon as its wait was over.
+                action = self._resumed(name)
+                if action is None:
+                    self._playback.skip()  # of an example that is not here
+            case event:
+                action = self._said(talk, event)
+        return action
+
+    def ahead(self, talk: Conversation, lane: Lane) -> Iterator[Action]:
+        """Yield what the record holds of the ends of others before this one goes on; it may be over by then."""
+        while (event := self._playback.next) is not None:
+            match event:
+                case events.End(example=str(name)) if name != lane.example.key:
+                    action = self._end(talk, name)
+                    if action is not None:
+                        yield action
+                case events.MessageSent(kind="reset", by=by) if by != lane.example.key:
+                    yield _again(event)
+                case _:
+                    break
+        record = self._playback.record
+        if event is None and not record.complete:
+            self.cut_short = not record.ended_early
+            raise ConversationOver(record.ended_early or CUT_SHORT)
+        if isinstance(event, events.End) and record.ended_early:
+            raise ConversationOver(record.ended_early)
+
+    def check(self, lane: Lane, made: Say | Ask | events.WaitBegan | events.SessionBegan | events.Watcher) -> None:
+        """Raise ScriptChanged if the record has something else."""
+        event = self._playback.next
+        if isinstance(made, events.SessionBegan):
+            if made != event:
+                raise ScriptChanged("it begins a session where it did not")
+        elif isinstance(made, (events.WaitBegan, events.Watcher)):
+            if made != event:
+                is_same = type(event) is type(made) and _speaker(event) == made.example
+                what = "for something else" if is_same else "where it did not"
+                raise ScriptChanged(f"it waits or watches {what}")
+        elif not isinstance(event, events.MessageSent) or event.by != lane.example.key:
+            raise ScriptChanged(f"it says {_shown(made.text)}, where it said nothing")
+        elif (event.kind, event.text) != ("ask" if isinstance(made, Ask) else "say", as_recorded(made.text)):
+            raise ScriptChanged(f"it says {_shown(made.text)}, where it said {_shown(event.text)}")
+
+    def wait(self, talk: Conversation, lane: Lane, wait: events.WaitBegan) -> None:
+        """Remember that it waits."""
+        del talk, wait
+        self._waiting.add(lane.index)
+
+    def release(self, lane: Lane) -> str:
+        """Return the message that was sent after it."""
+        match self._playback.next:
+            case events.MessageSent(kind="reset", by=lane.example.key, text=text):
+                return text
+        return ""
+
+    def settle(self, lane: Lane) -> None:
+        """Raise ScriptChanged if it used the agent, or had more to say."""
+        wanted, self._playback.wanted = self._playback.wanted, ""
+        if wanted:
+            raise ScriptChanged(wanted)
+        by_itself = lane.broken is None and lane.body.error is None and lane.body.assertion is None
+        if by_itself and self._playback.left(lane.example.key) and not lane.released:
+            raise ScriptChanged("it ends where it went on")
+
+    # --- one event of the record
+
+    def _resumed(self, example: str) -> ResumeLane | None:
+        lane = self._lanes.get(example)
+        if lane is None or lane.index not in self._waiting:
+            return None
+        self._waiting.discard(lane.index)
+        return ResumeLane(lane.index)
+
+    def _said(self, talk: Conversation, event: events.Event) -> Action:
+        match event:
+            case events.MessageSent(kind="history", text=text):
+                return self._history(talk, text)
+            case events.MessageSent(by=by, kind=kind):
+                return (self._resumed(by) if kind in SPOKEN else None) or _again(event)
+            case events.FillerSent(history=history, message=message, reply=reply):
+                return self._history(talk, message) if history else SendFiller(FillerExchange(message, reply))
+            case events.Fault():  # what the agent was told and would not have: its text is not recorded
+                return SendFiller(FillerExchange("", ""))
+        raise Divergence("the journal holds a reply to no message")
+
+    def _history(self, talk: Conversation, text: str) -> TellHistoryPart:
+        """Return the next part of the history, which must be what was told."""
+        if not self._parts and self._told < len(talk.pastime.history):
+            self._parts.extend(talk.pastime.messages(self._told))
+        if not self._parts or as_recorded(self._parts[0]) != text:
+            raise ConversationOver("the recorded history is not the data set's")
+        part = TellHistoryPart(self._told, self._parts.popleft())
+        self._told += not self._parts
+        return part
+
+    def _end(self, talk: Conversation, example: str) -> Action | None:
+        lane = self._lanes.get(example)
+        if lane is not None and self._was_reached(lane) and (action := self._resumed(example)):
+            return action  # what it did after its wait left no trace but its end
+        self._playback.skip()
+        if lane is None or lane.ended:
+            return None
+        if example in talk.kept:
+            return Close(lane.index, self._kept_ending(example))
+        if lane.start is None and self._was_unplayable(talk, lane):
+            return Start(lane.index)
+        early = self._playback.record.ended_early
+        return GiveUp(early) if early and not lane.body_ended else None
+
+    def _was_reached(self, lane: Lane) -> bool:
+        reason = self._playback.record.ended_early
+        return not reason or self._recorded_reason(lane) != reason
+
+    def _was_unplayable(self, talk: Conversation, lane: Lane) -> bool:
+        why = lane.unplayable(talk.counter, talk.channel.capabilities)
+        return bool(why) and (not self._playback.record.ended_early or self._recorded_reason(lane) == why)
+
+    def _recorded_reason(self, lane: Lane) -> str | None:
+        verdict = self._playback.record.example(lane.example.key).verdict
+        return None if verdict is None else verdict.reason
+
+    def _end_of_record(self, talk: Conversation) -> Finish | GiveUp:
+        record = self._playback.record
+        if record.complete:
+            every = all(lane.ended or (lane.body_ended and lane.example.key not in talk.kept) for lane in talk.lanes)
+            return Finish() if every else GiveUp("its end is not recorded")
+        self.cut_short = not record.ended_early
+        return GiveUp(record.ended_early or CUT_SHORT)
+
+
+def _again(event: events.MessageSent) -> Send:
+    return Send(event.by, event.kind, event.text, event.about)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
+
+
+_LONGEST = 60

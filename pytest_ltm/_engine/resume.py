@@ -1,0 +1,183 @@
+"""Recording: what the folder of a started conversation holds, and how much of it is kept when it is resumed.
+
+What came from outside (replies, told filler, judge calls, faults) is kept. What follows the last of it comes of
+itself when the conversation is played again, so it is cut off; where the agent was gone its last faults are, too, so
+that it may be asked again. What is cut off goes to `timings.jsonl` first: a kill at any instant loses nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from pytest_ltm._engine.port import PATIENCE, RecordedAgent, cannot_be_put_back
+from pytest_ltm._journal import events
+from pytest_ltm._journal.fold import ConversationRecord
+from pytest_ltm._journal.timings import Resumed, Timings
+from pytest_ltm._model.plan import Plan, differences
+from pytest_ltm._storage.disk import refused
+from pytest_ltm._storage.errors import DefinitionError, LtmError
+from pytest_ltm._storage.schema import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pytest_ltm._engine.port import Checkpoints
+
+
+JOURNAL, TIMINGS, RESULTS, CHECKPOINTS = "journal.jsonl", "timings.jsonl", "results.json", "checkpoints"
+_OUTSIDE = (events.Header, events.ReplyReceived, events.FillerSent, events.ModelAsked, events.Fault)
+
+
+class Recording(Struct, frozen=True, kw_only=True):
+    """A journal that can be resumed."""
+
+    record: ConversationRecord
+    header: events.Header
+    kept: int
+    """Bytes that are kept when it is resumed."""
+    size: int
+    """Bytes of the file."""
+    torn: int
+    """Bytes of a last line that is not whole."""
+    heard: bool
+    """The agent has heard something: one that starts afresh would not know it."""
+
+    @property
+    def complete(self) -> bool:
+        """The conversation has come to its end: there is nothing to send."""
+        return self.record.complete
+
+    @property
+    def exchanges(self) -> int:
+        """Replies and told filler."""
+        return len(self.record.transcript)
+
+    @property
+    def last(self) -> int | None:
+        """The number of the last of them."""
+        return self.record.transcript[-1].number if self.record.transcript else None
+
+
+def read_recording(path: Path) -> Recording | None:
+    """Return what a journal holds; None if there is none or it has no whole header.
+
+    An incomplete last line is ignored. LtmError for anything but a journal of this version.
+    """
+    if not path.is_file():
+        return None
+    record = ConversationRecord()
+    end = outside = before_faults = 0
+    for end, event in record.follow(path):
+        if isinstance(event, events.Fault) and record.faults_in_a_row == 1:
+            before_faults = outside
+        if isinstance(event, _OUTSIDE):
+            outside = end
+    if record.header is None:
+        return None
+    gone = record.fatal or record.faults_in_a_row >= PATIENCE or bool(record.ended_early)
+    size = path.stat().st_size
+    return Recording(
+        record=record,
+        header=record.header,
+        kept=end if record.complete else before_faults if gone and record.faults_in_a_row else outside,
+        size=size,
+        torn=size - end,
+        heard=len(record.transcript) > 0 or (record.faults_in_a_row > 0 and not gone),
+    )
+
+
+def cut_back(folder: Path, recording: Recording | None) -> None:
+    """Cut a journal back to what is kept of it, once what is cut off stands in the timings."""
+    path, kept = folder / JOURNAL, recording.kept if recording else 0
+    if not path.exists() or path.stat().st_size == kept:
+        return
+    with path.open("rb") as file:
+        file.seek(kept)
+        cut = file.read().decode("utf-8", "backslashreplace")
+    timings = Timings.resuming(folder / TIMINGS)
+    try:
+        timings.write(Resumed(kept=kept, cut=cut))
+        timings.sync()
+    finally:
+        timings.close()
+    try:
+        with path.open("r+b") as file:
+            file.truncate(kept)
+    except OSError as error:
+        raise refused(path, error) from error
+
+
+# --- Whether a recorded conversation can be resumed: its plan and its agent must be the original ones.
+
+
+class AgentRecord(Struct, frozen=True, kw_only=True):
+    """What a journal's header says of an agent."""
+
+    fingerprint: str
+    facts: events.AgentFacts
+
+
+def known(recording: Recording) -> RecordedAgent:
+    """Return what the recording says of its agent; LtmError if it says nothing that can be used."""
+    agent = recording.header.agent
+    if agent is None or agent.max_message_tokens < 1:
+        raise LtmError("the journal's header does not list its agent's capabilities")
+    return RecordedAgent(frozenset(agent.capabilities), agent.max_message_tokens)
+
+
+def plan_differences(recording: Recording, plan: Plan) -> list[str]:
+    """Return a sentence for each difference between the recorded plan and this one."""
+    if recording.header.plan_fingerprint == plan.fingerprint:
+        return []
+    try:
+        recorded = Plan.from_json(recording.header.plan, where="the recorded plan")
+        plans = ("the recorded plan", "the current plan")
+        found = differences(recorded, plan, names=("recorded", "now"), plans=plans)
+    except DefinitionError as error:
+        found = [str(error)]
+    return found or ["The plan's fingerprint is different."]
+
+
+def agent_differences(recording: Recording, agent: AgentRecord) -> list[str]:
+    """Return a sentence for each difference between the recorded agent and this one."""
+    same = recording.header.agent_fingerprint == agent.fingerprint
+    found = []
+    for name in (
+        ("capabilities", "max_message_tokens")
+        if same
+        else ("spec", "configuration", "capabilities", "max_message_tokens")
+    ):
+        then, now = getattr(recording.header.agent, name, None), getattr(agent.facts, name)
+        if isinstance(then, dict) and isinstance(now, dict):
+            found += _changed(then, now)
+        elif then != now:
+            found.append(f"The agent's {name} was {_shown(then)} and is {_shown(now)}.")
+    if not same and not found:
+        found.append("The agent's configuration differs in a value that is not shown because it may be secret.")
+    return found
+
+
+def _shown(value: object) -> str:
+    return shown(list(value) if isinstance(value, tuple) else value)
+
+
+def cannot_go_on(recording: Recording, checkpoints: Checkpoints) -> str:
+    """Return why no agent could resume the recording, or ""."""
+    if recording.complete or not recording.heard:
+        return ""
+    capabilities = known(recording).capabilities
+    if "AcceptsHistory" not in capabilities and "Checkpointable" in capabilities and "Stateless" not in capabilities:
+        lost = recording.last is not None and not checkpoints.has(recording.last)
+        return f"there is no checkpoint of exchange {recording.last}" if lost else ""
+    return cannot_be_put_back(capabilities)
+
+
+def _changed(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    return [
+        f"The agent's configuration, {key}: was {shown(then.get(key))} and is {shown(now.get(key))}."
+        for key in {**then, **now}
+        if then.get(key) != now.get(key)
+    ]

@@ -1,0 +1,285 @@
+"""What scoring a run again comes to: which verdicts differ and why, and what may change between the two."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from pytest_ltm._engine.lane import Ending
+from pytest_ltm._engine.rescore import Playback, plan_of
+from pytest_ltm._engine.resume import JOURNAL, RESULTS
+from pytest_ltm._engine.scoring import classify_ending
+from pytest_ltm._journal.result import ConversationName, ConversationResult, ScenarioResult, read_results
+from pytest_ltm._model.plan import is_of_source
+from pytest_ltm._model.score import Score, Unscored, undecided_if_open
+from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._storage.schema import shown, to_record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from pytest_ltm._journal import events
+    from pytest_ltm._journal.result import Automatic
+    from pytest_ltm._model.plan import Plan, PlannedExample
+
+
+class Move(Struct, frozen=True, kw_only=True):
+    """One verdict that is another one now."""
+
+    nodeid: str
+    scenario: str
+    example: str
+    agent: str
+    span_label: str
+    trial: str
+    before: Automatic
+    after: Automatic
+    why: str
+    """What has changed of that which decides a verdict; a few words."""
+    amended: bool
+    """A person has said something else, which counts."""
+
+
+class Rescored(Struct, frozen=True, kw_only=True):
+    """The outcome of scoring a run again."""
+
+    run: str
+    """The id of the run that was scored again."""
+    same: int
+    moves: tuple[Move, ...]
+    kept: Mapping[str, str]
+    """Why an example keeps its recorded verdict, by its conversation and name: `full-2k-0 colours/0`."""
+    unknown: int = 0
+    """Examples without a recorded verdict, because the run had not reached them."""
+    left_out: int = 0
+    """Recorded verdicts of examples that were not scored again."""
+    without: int = 0
+    """Examples that have no verdict, then or now: an error, or skipped."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON values for `summary.json`."""
+        return {
+            "run": self.run, "same": self.same, "unknown": self.unknown, "left_out": self.left_out,
+            "without": self.without, "kept": dict(self.kept), "moved": [_move_json(move) for move in self.moves],
+        }  # fmt: skip
+
+
+def compared(
+    run: str,
+    before: Iterable[ScenarioResult],
+    after: Iterable[ScenarioResult],
+    *,
+    plans: Mapping[ConversationName, Sequence[Plan]],
+    kept: Mapping[str, str],
+) -> Rescored:
+    """Return what moved between two scorings of one run.
+
+    `plans`: the recorded and the current plan by conversation; `kept`: as in `Rescored`.
+    """
+    then = {_place(row): row for row in before}
+    now = {_place(row): row for row in after}
+    pairs = [(then[place], row) for place, row in now.items() if place in then]
+    moves = tuple(_move(one, other, plans) for one, other in pairs if _said(one) != _said(other))
+    unmoved = [row for one, row in pairs if _said(one) == _said(row) and " ".join(_place(row)) not in kept]
+    new = [row for place, row in now.items() if place not in then]
+    same, unknown = sum(map(_has_verdict, unmoved)), sum(map(_has_verdict, new))
+    return Rescored(
+        run=run,
+        same=same,
+        moves=moves,
+        kept=kept,
+        unknown=unknown,
+        left_out=len(then.keys() - now.keys()),
+        without=len(unmoved) + len(new) - same - unknown,
+    )
+
+
+def by_rules(row: ScenarioResult) -> Automatic:
+    """Return the verdict of the rules, before a person amended it."""
+    return row.automatic or row.verdict
+
+
+def reasons(before: ScenarioResult, after: ScenarioResult, plans: Sequence[Plan]) -> list[str]:
+    """Return what differs of that which decides a verdict."""
+    found = _contrast("evaluator", before.rule, after.rule)
+    found += _contrast("threshold", f"{before.threshold:g}", f"{after.threshold:g}")
+    if len(plans) == 2:
+        then, now = plans
+        one, other = (_version(plan, before.id) for plan in plans)
+        by_source = is_of_source(one) and is_of_source(other)
+        found += ["the test's source has changed"] * (one != other) if by_source else _contrast("scenario", one, other)
+        found += _contrast("scoring", then.scoring, now.scoring)
+        if before.judge_calls or after.judge_calls:
+            found += _judges(then.judge, now.judge)
+            found += _contrast("votes", str(then.judge_votes), str(now.judge_votes))
+    return found
+
+
+def _move(before: ScenarioResult, after: ScenarioResult, plans: Mapping[ConversationName, Any]) -> Move:
+    why = reasons(before, after, plans.get(after.conversation, ()))
+    unversioned = "no version has changed: the code that the test uses has, or the judge answered differently"
+    return Move(
+        nodeid=after.nodeid,
+        scenario=after.scenario,
+        example=after.example,
+        agent=after.agent,
+        span_label=after.span_label,
+        trial=after.trial,
+        before=by_rules(before),
+        after=by_rules(after),
+        why="; ".join(why) or unversioned,
+        amended=after.automatic is not None,
+    )
+
+
+def _place(row: ScenarioResult) -> tuple[str, str]:
+    return str(row.conversation), row.id
+
+
+def _has_verdict(row: ScenarioResult) -> bool:
+    return row.scored or row.cause in ("unscored", "ungraded")
+
+
+def _said(row: ScenarioResult) -> tuple[object, ...]:
+    plain = by_rules(row)
+    return plain.outcome, plain.score, plain.upper
+
+
+def _judges(before: str, after: str) -> list[str]:
+    """Return which judge, or which of its prompts, is another one."""
+    (one, prompts), (other, others) = ([*text.rstrip(")").split(" ("), ""][:2] for text in (before, after))
+    if one != other:
+        return _contrast("judge", one, other)
+    then, now = prompts.split(", "), others.split(", ")
+    old, new = [part for part in then if part not in now], [part for part in now if part not in then]
+    return _contrast("prompt", ", ".join(old), ", ".join(new))
+
+
+def _contrast(what: str, before: str, after: str) -> list[str]:
+    return [] if before == after else [f"{what} {before or 'none'} -> {after or 'none'}"]
+
+
+def _version(plan: Plan, key: str) -> str:
+    return next((example.version for example in plan.examples if example.key == key), "")
+
+
+def _move_json(move: Move) -> dict[str, Any]:
+    sides = {name: to_record(verdict) for name, verdict in (("before", move.before), ("after", move.after))}
+    return {"nodeid": move.nodeid, **sides, "why": move.why, "amended": move.amended}
+
+
+# --- What may be another one when a run is re-scored, and what may not.
+
+FREE = frozenset({"scoring", "judge", "rescored"})
+"""Settings of a run that decide only how it is scored, not what is said."""
+_FIXED = ("seed", "trial", "span", "tokenizer", "time", "history")
+
+
+def setting_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Return a sentence for each changed setting that decides what is said."""
+    return [
+        f"{name} was {shown(then.get(name))} and is {shown(now.get(name))}."
+        for name in {**then, **now}
+        if name not in FREE and then.get(name) != now.get(name)
+    ]
+
+
+def plan_differences(recorded: Plan, now: Plan) -> list[str]:
+    """Return a sentence for each difference that keeps a conversation from being scored again."""
+    then = recorded.to_json()
+    today = now.to_json()
+    found = [
+        f"The plan's {name} was {shown(then[name])} and is {shown(today[name])}."
+        for name in _FIXED
+        if then[name] != today[name]
+    ]
+    known = {example.key for example in recorded.examples}
+    return found + [f"{example.key} was not recorded." for example in now.examples if example.key not in known]
+
+
+def rescored_plan(recorded: Plan, now: Plan, *, same_judge: bool) -> Plan:
+    """Return the recorded plan, of today's examples, with the rules of today.
+
+    `same_judge`: only the original judge is used.
+    """
+    today = {example.key: example for example in now.examples}
+    judge = {} if same_judge else {"judge": now.judge, "judge_votes": now.judge_votes}
+    examples = tuple(_rescored(one, today[one.key]) for one in recorded.examples if one.key in today)
+    return replace(recorded, examples=examples, scoring=now.scoring, **judge)  # type: ignore[arg-type]
+
+
+def judge_spec(plan: Plan) -> str:
+    """Return the judge's spec in a plan, without the versions of its prompts."""
+    return plan.judge.rpartition(" (")[0] or plan.judge
+
+
+def _rescored(then: PlannedExample, now: PlannedExample) -> PlannedExample:
+    return replace(then, version=now.version, skills=now.skills, threshold=now.threshold)
+
+
+# --- The verdicts that a recorded conversation came to, from its results or, where it died before them, its journal.
+
+
+def recorded_result(folder: Path) -> ConversationResult | None:
+    """Return a conversation's results, None if there are none that can be read."""
+    try:
+        return read_results(folder / RESULTS)
+    except LtmError:
+        return None
+
+
+def recorded_rows(folder: Path) -> list[ScenarioResult]:
+    """Return the verdicts of a conversation; from its journal those with a score only, which says no more."""
+    result = recorded_result(folder)
+    if result is not None:
+        return [row for row in result.scenarios if row.cause != "not reached"]
+    name = ConversationName.of_folder(folder.name)
+    try:
+        playback = Playback.of(folder / JOURNAL)
+        known = {} if playback is None else {example.key: example for example in plan_of(playback.header).examples}
+    except LtmError:
+        return []
+    if playback is None or name is None or name.variant:
+        return []
+    rows = []
+    for key, recorded in playback.record.examples.items():
+        verdict, example = recorded.verdict, known.get(key)
+        if example is not None and verdict is not None and verdict.score is not None and 0 <= verdict.score <= 1:
+            outcome, cause, _ = classify_ending(ending_told(verdict), example.threshold)
+            row = ScenarioResult(
+                scenario=example.scenario, example=example.example, agent=name.agent, span_label=name.span, span=None,
+                trial=name.trial, nodeid="", score=float(verdict.score), upper=verdict.upper, reason=verdict.reason,
+                threshold=example.threshold, rule=verdict.rule,
+                outcome=outcome, cause=cause,
+            )  # fmt: skip
+            rows.append(row)
+    return rows
+
+
+def ending_of(row: ScenarioResult) -> Ending:
+    """Return how an example ended, from its row."""
+    if row.score is not None:
+        score = Score(row.score, row.reason, row.checks, row.rule, row.evidence, row.upper_end - row.score)
+        return Ending(verdict=undecided_if_open(score))
+    if row.cause == "requires" and not row.questions:
+        return Ending(unplayable=row.reason)
+    if row.cause == "not reached":
+        return Ending(unreached=row.reason)
+    if row.outcome == "error":
+        return Ending(error=LtmError(row.reason))
+    cause = row.cause if row.cause in ("judge", "user", "ungraded") else "unscored"
+    return Ending(verdict=Unscored(row.reason, row.rule, row.evidence, cause=cause))
+
+
+def ending_told(verdict: events.VerdictRecorded | None) -> Ending:
+    """Return how an example ended, from its event in the journal; without one it was not reached."""
+    if verdict is None:
+        return Ending(unreached="no verdict is recorded")
+    if verdict.score is not None and 0 <= verdict.score <= 1:
+        left_open = min(max((verdict.upper or 0.0) - verdict.score, 0.0), 1.0)
+        score = Score(verdict.score, verdict.reason, rule=verdict.rule, left_open=left_open)
+        return Ending(verdict=undecided_if_open(score))
+    return Ending(verdict=Unscored(verdict.reason))

@@ -1,0 +1,334 @@
+"""Events: what a journal says, one frozen struct for each kind of line.
+
+The header says "format" first. Each line ends in a checksum (`_journal/checksum_chain.py`). What differs between
+equal runs (latencies, the time on the wall) is not an event: see `timings.jsonl`.
+"""
+
+# Annotations are evaluated here, because they say how each field is read.
+
+import shlex
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeAlias, get_args
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from pytest_ltm._journal import codec
+from pytest_ltm._journal.checksum_chain import Chain, bare, damages
+from pytest_ltm._journal.codec import JournalRecord, NonNegativeInt, RecordCodec, whole_lines
+from pytest_ltm._model.agent import Usage
+from pytest_ltm._model.transcript import Kind
+from pytest_ltm._storage.errors import LtmError
+
+FORMAT = 3
+
+# --- what is said
+
+
+class AgentFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a header says of the agent: what decides what may be sent to it, and what it may remember."""
+
+    spec: str
+    configuration: object
+    """JSON values, without secrets; None where it reports none."""
+    capabilities: tuple[str, ...]
+    """Sorted."""
+    max_message_tokens: NonNegativeInt
+    """0 if the agent could not be made."""
+
+
+class Header(JournalRecord, frozen=True, kw_only=True):
+    """The first event: what the conversation was begun with."""
+
+    format: NonNegativeInt = field(default_factory=lambda: FORMAT)  # unlike a default it is always written
+    plan: Mapping[str, Any]
+    plan_fingerprint: str
+    agent_fingerprint: str
+    now: datetime | None = None
+    """The conversation's time at its beginning; None in an imported conversation."""
+    agent: AgentFacts | None = None
+    """None in an imported conversation."""
+
+
+class Begin(JournalRecord, frozen=True, kw_only=True):
+    """An example begins."""
+
+    example: str
+    position: NonNegativeInt
+    """Tokens of the conversation before it."""
+    now: datetime
+
+
+class MessageSent(JournalRecord, tag="message", frozen=True, kw_only=True):
+    """A message, written down before it is sent."""
+
+    exchange: NonNegativeInt
+    by: str
+    """The example that speaks, or "" for opening, filler and history."""
+    kind: Kind
+    text: str
+    tokens: NonNegativeInt
+    position: NonNegativeInt
+    """Tokens of the conversation before it."""
+    now: datetime
+    about: tuple[NonNegativeInt, ...] = ()
+    """The numbers of the exchanges that a question depends on."""
+    images: tuple[str, ...] = ()
+    """Names of the files that an AcceptsImages agent sees beside it."""
+    user: str = ""
+    """Whose message it is, as an agent that SeparatesUsers is told."""
+
+
+class ReplyReceived(JournalRecord, tag="reply", frozen=True, kw_only=True):
+    """The agent's reply to the message of that number."""
+
+    exchange: NonNegativeInt
+    text: str
+    tokens: NonNegativeInt
+    usage: Usage | None = None
+    cost_usd: float | None = None
+    hypothetical: bool = False
+    """Nothing is spent: usage and cost are what they would be."""
+    retrieved: tuple[str, ...] | None = None
+    """What the agent says that it retrieved, best first; None where it does not report it. Long texts are cut."""
+    places: tuple[tuple[NonNegativeInt, NonNegativeInt], ...] = ()
+    """Of earlier exchanges that may be needles, as far as that is known: the number of each, and which of the texts
+    retrieved was the first to hold its whole message, from 1; 0 if none did."""
+    now: datetime | None = None
+    """When it came, where the clock is the one on the wall."""
+    lost: Usage | None = None
+    """What attempts before it used that came to nothing."""
+
+
+class FillerSent(JournalRecord, tag="filler", frozen=True, kw_only=True):
+    """An exchange that the agent was told and generated nothing for."""
+
+    exchange: NonNegativeInt
+    message: str
+    message_tokens: NonNegativeInt
+    reply: str
+    reply_tokens: NonNegativeInt
+    history: str = ""
+    """Its id in the conversation's history, if it is part of that."""
+    now: datetime | None = None
+    """When it had been told, where the clock is the one on the wall."""
+    usage: Usage | None = None
+    """What taking it in used, where the agent reports that."""
+    cost_usd: float | None = None
+    hypothetical: bool = False
+    """Nothing is spent: usage and cost are what they would be."""
+    lost: Usage | None = None
+    """What attempts before it used that came to nothing."""
+
+
+class WaitBegan(JournalRecord, tag="wait", frozen=True, kw_only=True):
+    """An example waits until all three are over."""
+
+    example: str
+    tokens: NonNegativeInt
+    """What must have been said, of what counts towards spans."""
+    time: datetime
+    history: NonNegativeInt = 0
+    """How many exchanges of the history must have been told."""
+
+
+class TimeJumped(JournalRecord, tag="jump", frozen=True, kw_only=True):
+    """Time jumps, because no example could speak."""
+
+    to: datetime
+
+
+class SessionBegan(JournalRecord, tag="session", frozen=True, kw_only=True):
+    """The user's next session begins: the agent is made anew, and has its own memory only."""
+
+    example: str = ""
+    """The example that asked for it; "": it was due."""
+
+
+class Watcher(JournalRecord, frozen=True, kw_only=True):
+    """An example begins to watch."""
+
+    example: str
+    replies: NonNegativeInt | None
+    """How many replies it counts; None: it lasts to the end of the conversation."""
+
+
+class ModelAsked(JournalRecord, tag="asked", frozen=True, kw_only=True):
+    """An example had a model beside the agent asked something: it replied or it failed."""
+
+    example: str
+    name: str
+    """Of the prompt."""
+    version: NonNegativeInt
+    """Of the prompt."""
+    prompt: str
+    """The hash of the whole question."""
+    vote: NonNegativeInt
+    reply: str | None = None
+    usage: Usage | None = None
+    cost_usd: float | None = None
+    fault: str | None = None
+    """Why there is no reply."""
+
+    def __post_init__(self) -> None:
+        if (self.reply is None) == (self.fault is None):
+            raise ValueError("a model that is asked either replies or has a fault")
+
+
+class JudgeAsked(ModelAsked, tag="judge", frozen=True, kw_only=True):
+    """An example asked the judge."""
+
+
+class UserModelAsked(ModelAsked, tag="user", frozen=True, kw_only=True):
+    """A simulated user's model was asked for its next message."""
+
+    model: str
+    """Which one, as the scenario names it."""
+
+
+class VerdictRecorded(JournalRecord, tag="verdict", frozen=True, kw_only=True):
+    """The outcome of an example."""
+
+    example: str
+    score: float | None
+    """None: unscored."""
+    reason: str
+    rule: str
+    evidence: str
+    checks: tuple[tuple[str, bool | None], ...]
+    """Label and whether it passed; None: that is open."""
+    upper: float | None = None
+    """The score if all open parts passed; None: no part is open."""
+
+
+class Fault(JournalRecord, frozen=True, kw_only=True):
+    """The agent did not take a message or what it was told, or did not reply."""
+
+    exchange: NonNegativeInt
+    text: str
+    fatal: bool = False
+    """The conversation cannot go on after it."""
+    lost: Usage | None = None
+    """What was used all the same."""
+
+
+class End(JournalRecord, frozen=True, kw_only=True):
+    """An example has ended, or the conversation has."""
+
+    example: str | None = None
+    reason: str | None = None
+    """Why the conversation ended: `complete`, `interrupted` or a sentence."""
+
+    def __post_init__(self) -> None:
+        if (self.example is None) == (self.reason is None):
+            raise ValueError("an end has either an example or, for the conversation, a reason")
+
+
+Event: TypeAlias = (
+    Header
+    | Begin
+    | MessageSent
+    | ReplyReceived
+    | FillerSent
+    | WaitBegan
+    | TimeJumped
+    | SessionBegan
+    | Watcher
+    | JudgeAsked
+    | UserModelAsked
+    | VerdictRecorded
+    | Fault
+    | End
+)
+_LINES: RecordCodec[Event] = RecordCodec(get_args(Event), f"journal format {FORMAT}")
+KINDS: Mapping[str, type[Event]] = _LINES.kinds
+"""By what "event" says."""
+_CLEAN = frozenset({Begin, WaitBegan, TimeJumped, SessionBegan, Watcher, ReplyReceived})
+"""Events of names and numbers, and what an agent said, which is redacted on arrival and not again."""
+
+# --- from and to a line
+
+
+def encode(event: Event) -> str:
+    """Return an event as its line, without secrets."""
+    return codec.encode(event, clean=type(event) in _CLEAN)
+
+
+def decode(line: bytes | str, where: str) -> Event:
+    """Return the event of a line; LtmError that begins with `where` if it is not one of this format."""
+    event = _LINES.decode(line, where)
+    if isinstance(event, Header) and event.format != FORMAT:
+        raise LtmError(
+            f"{where}: a journal of format {event.format}; this version of pytest-ltm reads format {FORMAT}. Read it "
+            "with the version that wrote it"
+        )
+    return event
+
+
+def without_texts(event: Event) -> Event:
+    """Return an event with its names and numbers only."""
+    match event:
+        case MessageSent():
+            return replace(event, text="")
+        case ReplyReceived():
+            return replace(event, text="", retrieved=None)
+        case FillerSent():
+            return replace(event, message="", reply="")
+        case ModelAsked(reply=str()):
+            return replace(event, prompt="", reply="")
+        case ModelAsked():
+            return replace(event, prompt="", fault="")
+        case _:
+            return event
+
+
+def read(path: Path) -> Iterator[Event]:
+    """Yield the events of a journal, header first; a torn last line is dropped.
+
+    Raises LtmError, with file and line, for anything else that is not a journal of this format, as it was written.
+    """
+    for _, event in lines(path):
+        yield event
+
+
+def lines(path: Path) -> Iterator[tuple[int, Event]]:
+    """Yield the events of a journal as `read` does, each with the bytes of the file up to its end."""
+    end, chain = 0, Chain()
+    for number, line in whole_lines(path):
+        where = f"{path}, line {number}"
+        text = chain.opened(line)
+        if text is None:
+            if number == 1 and line == bare(line):
+                decode(line, where)  # of another format, or no journal at all
+            raise LtmError(broken(path))
+        event = decode(text, where)
+        if (number == 1) != isinstance(event, Header):
+            raise LtmError(f"{where}: {'not the' if number == 1 else 'a second'} header of a journal")
+        end += len(line)
+        yield end, event
+
+
+def head(path: Path) -> str:
+    """Return the last checksum of a journal; LtmError as `read` raises it."""
+    chain = Chain()
+    for _, line in whole_lines(path):
+        if chain.opened(line) is None:
+            raise LtmError(broken(path))
+    return chain.head
+
+
+def readable(path: Path) -> Iterator[Event]:
+    """Yield what can be read of a journal, damaged or not, if there is one."""
+    return codec.readable(path, lambda line, where: decode(bare(line), where))
+
+
+def broken(path: Path) -> str:
+    """Return where a journal is damaged first, and what can be done; "" if it is not."""
+    damage = next(damages(path.read_bytes()), None)
+    if damage is None:
+        return ""
+    cure = "Put it back" if damage.flipped else "Restore a copy of the file, or cut it there"
+    repair = f"ltm doctor --repair {shlex.quote(str(path.parent))}"
+    return f"{path}, line {damage.line}: {damage.what}. {cure}, keeping the damaged file: {repair}"

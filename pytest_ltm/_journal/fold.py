@@ -1,0 +1,251 @@
+"""The fold: from the events of a journal to the state of its conversation; everybody who reads a journal reads this."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from msgspec import Struct, field
+
+from pytest_ltm._journal import events
+from pytest_ltm._model.transcript import Exchange, Transcript
+from pytest_ltm._storage.clock import START
+from pytest_ltm._storage.errors import LtmError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from datetime import datetime
+    from pathlib import Path
+
+    from typing_extensions import Self
+
+
+class Leap(Struct, frozen=True, kw_only=True):
+    """Time that was jumped, because no example could speak."""
+
+    position: int
+    """Tokens of the conversation before it."""
+    before: datetime
+    to: datetime
+
+
+class Example(Struct):
+    """What is recorded of one example beside its exchanges."""
+
+    begin: int | None = None
+    """Tokens of the conversation before it; None if it never began."""
+    end: int | None = None
+    """Tokens of the conversation up to its end; None if it has not ended."""
+    waits: list[events.WaitBegan] = field(default_factory=list)
+    watchers: list[events.Watcher] = field(default_factory=list)
+    judged: list[events.JudgeAsked] = field(default_factory=list)
+    """What it asked the judge, the calls that failed included."""
+    voiced: list[events.UserModelAsked] = field(default_factory=list)
+    """What the models of its simulated users were asked, the calls that failed included."""
+    verdict: events.VerdictRecorded | None = None
+
+
+class ConversationRecord(Struct):
+    """A conversation as its events describe it: what was said, by whom and when, and how it ended."""
+
+    header: events.Header | None = None
+    transcript: Transcript = field(default_factory=Transcript)
+    """The exchanges: a message without a reply is none."""
+    messages: dict[int, events.MessageSent] = field(default_factory=dict)
+    """All messages that were sent, by their exchange."""
+    replies: dict[int, events.ReplyReceived] = field(default_factory=dict)
+    """What the agent generated, by exchange."""
+    faults: dict[int, events.Fault] = field(default_factory=dict)
+    """By exchange."""
+    jumps: list[Leap] = field(default_factory=list)
+    sessions: list[int] = field(default_factory=list)
+    """Tokens of the conversation before each session but the first."""
+    examples: dict[str, Example] = field(default_factory=dict)
+    """By name (`colours/0`), in the order in which anything was recorded of them."""
+    position: int = 0
+    """Tokens that were said."""
+    now: datetime = START
+    """The conversation's time."""
+    speaking: str = ""
+    """The example whose message was the last, or that began after it; "" for filler or none."""
+    last: int | None = None
+    """The exchange of the last message, or of what was told last."""
+    faults_in_a_row: int = 0
+    """Faults since the last reply."""
+    reason: str | None = None
+    """Why the conversation ended; None as long as its end is not the last event."""
+
+    @classmethod
+    def of(cls, path: Path) -> Self:
+        """Return what a journal records; LtmError, with file and line, if it cannot be read."""
+        record = cls()
+        for _ in record.follow(path):
+            pass
+        return record
+
+    @classmethod
+    def after(cls, said: Iterable[events.Event]) -> Self:
+        """Return the state after these events; ValueError if one cannot follow those before it."""
+        record = cls()
+        for event in said:
+            record.add(event)
+        return record
+
+    def follow(self, path: Path) -> Iterator[tuple[int, events.Event]]:
+        """Add the events of a journal, and yield each after that with the bytes of the file up to its end."""
+        for number, (end, event) in enumerate(events.lines(path), start=1):
+            try:
+                self.add(event)
+            except ValueError as error:
+                raise LtmError(f"{path}, line {number}: {error}") from error
+            yield end, event
+
+    @property
+    def unanswered(self) -> dict[int, Exchange]:
+        """The messages that have no reply, as exchanges with an empty one."""
+        return {number: _exchange(asked) for number, asked in self.messages.items() if number not in self.replies}
+
+    @property
+    def complete(self) -> bool:
+        """Whether the conversation is complete."""
+        return self.reason == "complete"
+
+    @property
+    def ended_early(self) -> str:
+        """Why the conversation ended before its end, for the agent or the budget was gone; "" if it did not."""
+        return "" if self.reason in {None, "complete", "interrupted"} else str(self.reason)
+
+    @property
+    def fatal(self) -> bool:
+        """Whether the last fault was the end of the conversation, and no reply followed."""
+        return self.faults_in_a_row > 0 and next(reversed(self.faults.values())).fatal
+
+    @property
+    def seconds(self) -> float:
+        """The conversation's own time since its beginning; 0 if that is not recorded."""
+        began = self.header and self.header.now
+        return (self.now - began).total_seconds() if began else 0.0
+
+    def example(self, name: str) -> Example:
+        """Return what is recorded of an example."""
+        return self.examples.setdefault(name, Example())
+
+    def exchange(self, number: int) -> Exchange | None:
+        """Return the exchange of that number, with an empty reply if it has none; None if there is no such message."""
+        try:
+            return self.transcript.number(number)
+        except KeyError:
+            asked = self.messages.get(number)
+            return None if asked is None else _exchange(asked)
+
+    def fault(self, number: int) -> str:
+        """Return what the agent did instead of replying to that message; "" if it did not fail."""
+        return self.faults[number].text if number in self.faults else ""
+
+    def add(self, event: events.Event) -> None:
+        """Go on to the next event; ValueError if it cannot follow those before it."""
+        self.reason = None
+        self._ADD[type(event)](self, event)
+
+    def _header(self, event: events.Header) -> None:
+        self.header, self.now = event, event.now or self.now
+        if not self.transcript:
+            self.transcript.counts = event.plan.get("count", "all")
+
+    def _begin(self, event: events.Begin) -> None:
+        self.example(event.example).begin = event.position
+        self.now, self.speaking = event.now, event.example
+
+    def _wait(self, event: events.WaitBegan) -> None:
+        self.example(event.example).waits.append(event)
+
+    def _jump(self, event: events.TimeJumped) -> None:
+        self.jumps.append(Leap(position=self.position, before=self.now, to=event.to))
+        self.now = event.to
+
+    def _session(self, event: events.SessionBegan) -> None:
+        del event
+        self.sessions.append(self.position)
+
+    def _watcher(self, event: events.Watcher) -> None:
+        self.example(event.example).watchers.append(event)
+
+    def _judge(self, event: events.JudgeAsked) -> None:
+        self.example(event.example).judged.append(event)
+
+    def _user(self, event: events.UserModelAsked) -> None:
+        self.example(event.example).voiced.append(event)
+
+    def _verdict(self, event: events.VerdictRecorded) -> None:
+        self.example(event.example).verdict = event
+
+    def _fault(self, event: events.Fault) -> None:
+        self.faults.pop(event.exchange, None)  # so that the last is the last
+        self.faults[event.exchange] = event
+        self.faults_in_a_row += 1
+
+    def _end(self, event: events.End) -> None:
+        if event.example is None:
+            self.reason = event.reason
+        else:
+            self.example(event.example).end = self.position
+
+    def _message(self, event: events.MessageSent) -> None:
+        self.messages[event.exchange] = event
+        self.position, self.now = event.position, event.now
+        self.speaking, self.last = event.by, event.exchange
+
+    def _reply(self, event: events.ReplyReceived) -> None:
+        asked = self.messages.get(event.exchange)
+        if asked is None or event.exchange in self.replies:
+            raise ValueError(f"a reply to no message: no message {event.exchange} waits for one")
+        self.replies[event.exchange] = event
+        self._said(_exchange(asked, event), event.now)
+
+    def _filler(self, event: events.FillerSent) -> None:
+        self.speaking, self.last = "", event.exchange
+        self._said(
+            Exchange(
+                number=event.exchange,
+                by="",
+                kind="history" if event.history else "filler",
+                message=event.message,
+                reply=event.reply,
+                start=self.position,
+                message_tokens=event.message_tokens,
+                reply_tokens=event.reply_tokens,
+                now=self.now,
+                told=True,
+            ),
+            event.now,
+        )
+
+    def _said(self, exchange: Exchange, now: datetime | None) -> None:
+        self.transcript.append(exchange)
+        self.position, self.now, self.faults_in_a_row = exchange.end, now or self.now, 0
+
+    # A table, not a match: this is looked up for each event.
+    _ADD: ClassVar[Mapping[type[events.Event], Callable[[Any, Any], None]]] = {
+        events.Header: _header,
+        events.Begin: _begin,
+        events.MessageSent: _message,
+        events.ReplyReceived: _reply,
+        events.FillerSent: _filler,
+        events.WaitBegan: _wait,
+        events.TimeJumped: _jump,
+        events.SessionBegan: _session,
+        events.Watcher: _watcher,
+        events.JudgeAsked: _judge,
+        events.UserModelAsked: _user,
+        events.VerdictRecorded: _verdict,
+        events.Fault: _fault,
+        events.End: _end,
+    }
+
+
+def _exchange(asked: events.MessageSent, given: events.ReplyReceived | None = None) -> Exchange:
+    got = given or events.ReplyReceived(exchange=asked.exchange, text="", tokens=0)
+    return Exchange(
+        number=asked.exchange, by=asked.by, kind=asked.kind, message=asked.text, reply=got.text, start=asked.position,
+        message_tokens=asked.tokens, reply_tokens=got.tokens, now=asked.now, retrieved=got.retrieved,
+        places=got.places, user=asked.user,
+    )  # fmt: skip

@@ -1,0 +1,50 @@
+"""`canaries.json`: whether the judge graded the canaries right; beside it what it said, and what that took."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from pytest_ltm._journal.cost import Tariff
+from pytest_ltm._journal.result import Precheck
+from pytest_ltm._journal.timings import JudgeTime
+from pytest_ltm._journal.timings import read as read_timings
+from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._storage.schema import from_record, json_text, to_record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+FILE, JOURNAL, TIMINGS = "canaries.json", "canaries.jsonl", "canaries.timings.jsonl"
+
+
+def read(run: Path) -> Precheck | None:
+    """Return what the canaries of a run came to; None where that is not decided, or the file cannot be read."""
+    try:
+        return from_record(Precheck, json.loads((run / FILE).read_bytes()), FILE)
+    except (OSError, ValueError, LtmError):
+        return None
+
+
+def write(run: Path, came_to: Precheck) -> None:
+    """Keep it; DiskFault if it cannot be kept."""
+    write_whole(run / FILE, json_text(to_record(came_to)).encode())
+
+
+def used(run: Path, tariff: Tariff) -> tuple[int, int, float | None, bool]:
+    """Return the calls of the judge, their tokens and dollars (None: unknown), and whether any of that is a guess."""
+    asked = [one for one in read_timings(run / TIMINGS, JudgeTime) if not one.remembered]
+    costs = [usd for one in asked if (usd := tariff.cost(one)) is not None]
+    guessed = any(map(tariff.estimates, asked))
+    return len(asked), sum(tariff.spent(one)[1] for one in asked), sum(costs) if costs else None, guessed
+
+
+def prechecks(run: Path) -> list[Precheck]:
+    """Return what they came to, if anybody was asked."""
+    calls, tokens, usd, guessed = used(run, Tariff())
+    begun = Precheck(
+        kind="canaries", of="", verdict="unfinished", calls=calls, tokens=tokens, cost_usd=usd, estimated=guessed
+    )
+    return [found for found in [read(run) or begun] if found.verdict != "unfinished" or calls]

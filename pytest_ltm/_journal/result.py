@@ -1,0 +1,551 @@
+"""ScenarioResult, ConversationResult, RunResult: all that a report may show; and `results.json`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from msgspec import Struct, structs
+
+from pytest_ltm._model.score import NO_ORACLE, UNDECIDED, Check
+from pytest_ltm._model.transcript import Count  # noqa: TC001 - read from records
+from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._storage.schema import SPARSE, from_record, json_text, to_record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from typing_extensions import Self
+
+
+FORMAT = "pytest-ltm results 2"
+"""The first field of every `results.json`."""
+
+Outcome: TypeAlias = Literal["passed", "failed", "error", "skipped"]
+
+Cause: TypeAlias = Literal[
+    "",
+    "unscored",
+    "undecided",
+    "ungraded",
+    "requires",
+    "not reached",
+    "agent",
+    "judge",
+    "user",
+    "scenario",
+    "internal",
+]
+"""Why there is no score: it could not be judged; nothing is proven (the score is 0, its upper end 1); the judge gave no
+grade; a capability or room is missing; the agent or budget was gone before its end; or whose fault it was. "" where
+there is a score, and where the scenario skipped itself."""
+
+
+def outcome_of(score: float, threshold: float) -> Literal["passed", "failed"]:
+    """Return whether a score passes: 2/3 + 1/3 must reach a mark of 1.0 whatever the floating point says."""
+    return "passed" if score >= threshold - 1e-9 else "failed"
+
+
+Ended: TypeAlias = Literal["complete", "agent gone", "budget spent", "interrupted"]
+
+
+class ConversationName(Struct, frozen=True):
+    """Which conversation of a run: labels of letters, digits, `_` and `.`; written `bot-32k-0` in node ids."""
+
+    agent: str
+    span: str
+    """As in the node id: `32k`, `isolated`."""
+    trial: str
+    """`<trial>`, or `<trial>.<thread>` where a trial has several conversations."""
+    variant: str = ""
+    """The scenario, where isolated variants of one test have a conversation each: told by the folder alone."""
+
+    def __str__(self) -> str:
+        return f"{self.agent}-{self.span}-{self.trial}"
+
+    @property
+    def folder(self) -> str:
+        """The name of its folder: `bot~32k~0`."""
+        return f"{self.agent}~{self.place}"
+
+    @property
+    def place(self) -> str:
+        """Its folder's name without the agent, which another agent's conversation of the same plan has, too."""
+        return "~".join(filter(None, (self.span, self.trial, self.variant)))
+
+    @property
+    def whole(self) -> Self:
+        """The name without its variant."""
+        return structs.replace(self, variant="")
+
+    @property
+    def planned(self) -> Self:
+        """What the run's settings say of it, which know no threads: agent, span and trial."""
+        return structs.replace(self, trial=self.trial.partition(".")[0], variant="")
+
+    @classmethod
+    def of_folder(cls, name: str) -> Self | None:
+        """Return which conversation a folder of this name holds; None if that is none."""
+        labels = name.split("~")
+        return cls(*labels) if len(labels) in (3, 4) else None
+
+    @classmethod
+    def of_labels(cls, labels: str) -> Self | None:
+        """Return what the parameters of a node id begin with: `bot-32k-0-1`; None for those of an ordinary test."""
+        found = labels.split("-")
+        return cls(*found[:3]) if len(found) >= 3 else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeedleRef:
+    """Something said that the answer to a question depends on."""
+
+    number: int
+    """Of its exchange in the conversation."""
+    text: str
+    gap: int
+    """Tokens from the end of the needle's message to the start of the question's."""
+    told_gap: int
+    """Of the gap, the tokens that were told: all but what the agent itself generated."""
+    seconds_passed: float
+    """Of the conversation's time, from the needle to the question."""
+    rank: int | None = field(default=None, metadata={SPARSE: True})
+    """Its place, from 1, among what the agent retrieved for the question; 0: not there; None: that is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionResult:
+    """One question asked for credit."""
+
+    number: int
+    """Of its exchange in the conversation."""
+    text: str
+    answer: str
+    gap: int | None = None
+    """The smallest gap of its needles, in tokens; None if it depends on none."""
+    needles: tuple[NeedleRef, ...] = ()
+    retrieved: tuple[str, ...] | None = field(default=None, metadata={SPARSE: True})
+    """What the agent says that it retrieved for its answer, best first; None where it does not report it."""
+
+
+class ExampleMetric(Struct, frozen=True):
+    """A figure beside the score, such as an answer's F1: it is shown and averaged, and earns nothing."""
+
+    name: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Automatic:
+    """The verdict that the rules gave before a person amended it."""
+
+    score: float | None
+    reason: str
+    outcome: Outcome
+    upper: float | None = field(default=None, metadata={SPARSE: True})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioResult:
+    """How one example of a scenario went: one pytest item."""
+
+    scenario: str
+    example: str
+    agent: str
+    """The agent's label."""
+    span_label: str
+    """As in the node id: `32k`, `isolated`."""
+    span: int | None
+    """The memory span in tokens; None where examples are isolated."""
+    trial: str
+    """The third label of the node id: a trial, or `<trial>.<thread>`."""
+    nodeid: str
+    outcome: Outcome
+    score: float | None
+    """0 to 1; None if there is none, which is not a zero."""
+    reason: str
+    """One sentence: why this score, or why there is none."""
+    cause: Cause = ""
+    checks: tuple[Check, ...] = ()
+    rule: str = ""
+    """Name and version of the rule that decided."""
+    evidence: str = ""
+    """The part of an answer that decided."""
+    upper: float | None = field(default=None, metadata={SPARSE: True})
+    """The score if all open parts passed; None: no part is open."""
+    threshold: float = 1.0
+    """The lowest score that passes."""
+    pass_k: int | None = None
+    """The number of trials that must reach the threshold; None: not given."""
+    floor: float = field(default=0.0, metadata={SPARSE: True})
+    """The score that an agent without memory may earn."""
+    skills: tuple[str, ...] = ()
+    gap: int | None = None
+    """The smallest needle gap of the last question, in tokens."""
+    measured_span: int | None = None
+    """Tokens from the example's start to the start of its last question."""
+    overrun: bool = False
+    """It was stretched over more than its memory span."""
+    tokens: int = 0
+    """Of its own exchanges."""
+    cost_usd: float | None = None
+    """Of its own exchanges; None where the agent does not report it."""
+    estimated: bool = field(default=False, metadata={SPARSE: True})
+    """Some of the cost was not reported: it is an estimate."""
+    judge_calls: int = 0
+    """Calls of the judge, votes and cached replies included."""
+    judge_tokens: int = 0
+    """Of those, as the judge's provider counts them, where it reports them."""
+    judge_cost_usd: float | None = None
+    """What those cost when they were made, be it in this run or in an earlier one; None where it is not reported."""
+    judge_estimated: bool = field(default=False, metadata={SPARSE: True})
+    """Some of the judge's tokens were not reported: they are estimates."""
+    user_calls: int = field(default=0, metadata={SPARSE: True})
+    """How often the models of simulated users were asked for a message."""
+    user_tokens: int = field(default=0, metadata={SPARSE: True})
+    """Of those, as their providers count them, where they report them."""
+    user_cost_usd: float | None = field(default=None, metadata={SPARSE: True})
+    """What those cost when they were made; None where it is not known."""
+    user_estimated: bool = field(default=False, metadata={SPARSE: True})
+    """Some of those tokens were not reported: they are estimates."""
+    questions: tuple[QuestionResult, ...] = ()
+    metrics: tuple[ExampleMetric, ...] = ()
+    """Figures beside the score, in the order in which the scenario noted them."""
+    automatic: Automatic | None = None
+    """What the rules said, where a person has amended the verdict; None: not amended."""
+
+    def __post_init__(self) -> None:
+        if self.scored != (self.outcome in ("passed", "failed") or self.cause == UNDECIDED):
+            raise ValueError(f"outcome {self.outcome!r} cannot have score {self.score!r}")
+        if self.score is not None and not 0 <= self.score <= self.upper_end <= 1:
+            raise ValueError(f"a score lies between 0 and 1, not {self.score!r}")
+
+    @property
+    def scored(self) -> bool:
+        """Whether it counts in any mean."""
+        return self.score is not None
+
+    @property
+    def told_gap(self) -> int | None:
+        """Of the gap, the tokens that were told: all but what the agent itself generated."""
+        needles = self.questions[-1].needles if self.questions else ()
+        return min(needles, key=lambda needle: needle.gap).told_gap if needles else None
+
+    @property
+    def infrastructure(self) -> bool:
+        """Whether agent, judge, simulated user or budget took the score away: such a run cannot be measured."""
+        return self.cause in ("agent", "judge", "user", "not reached")
+
+    @property
+    def upper_end(self) -> float:
+        """The score if all that is open passed."""
+        return 1.0 if self.is_lost else (self.score or 0.0) if self.upper is None else self.upper
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it may have earned more than its score, or without one anything from 0 to 1."""
+        return self.is_lost or self.upper is not None
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it was played, or was to be, and has no score: it may be 0, and it may be 1."""
+        deliberate = not self.cause or self.reason == NO_ORACLE or (self.cause == "requires" and not self.tokens)
+        return self.score is None and not deliberate
+
+    def settled(self, end: Literal[0, 1]) -> Self:
+        """Return it with the lower or the upper end of what it may have earned as its score."""
+        if not self.is_open:
+            return self
+        score = self.upper_end if end else self.score or 0.0
+        return replace(self, score=score, upper=None, outcome=outcome_of(score, self.threshold))
+
+    @property
+    def verdict(self) -> Automatic:
+        """Score, reason and outcome, for a person to amend."""
+        return Automatic(score=self.score, reason=self.reason, outcome=self.outcome, upper=self.upper)
+
+    @property
+    def conversation(self) -> ConversationName:
+        """Where it was played."""
+        return ConversationName(self.agent, self.span_label, self.trial)
+
+    @property
+    def id(self) -> str:
+        """`colours/0`: what its exchanges are signed with."""
+        return f"{self.scenario}/{self.example}"
+
+
+class KeptVerdict(Struct, frozen=True, kw_only=True):
+    """An example that keeps its recorded verdict where its run is scored again, because its script has changed."""
+
+    example: str
+    why: str
+
+    @property
+    def notice(self) -> str:
+        """The sentence for a reader."""
+        return f"{self.example} keeps its recorded verdict, because its script has changed: {self.why}"
+
+
+ORACLE = "oracle"
+CONTROLS = frozenset({
+    ORACLE, "padded", "dump", "dump-always", "recite", "keywords", "candidates", "hedge", "fixed", "random", "agree",
+    "notes", "inject",
+})  # fmt: skip
+"""The agent specs, up to the `:`, of the control that is told what full marks ask for, and of the cheats."""
+YARDSTICKS = frozenset({"full", "window", "bm25", "forgetful", "length-bias", "cost", "echo", "silent"})
+"""Those of the other agents that this package has: beside an agent of somebody's own they show what is possible."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationResult:
+    """One conversation with one agent: equal plans and replies give equal results, so no wall times."""
+
+    agent: str
+    agent_spec: str
+    span_label: str
+    span: int | None
+    trial: str
+    plan_fingerprint: str
+    agent_fingerprint: str
+    scenarios: tuple[ScenarioResult, ...]
+    """One for each planned example, reached or not, in the order of the plan."""
+    tokens: int = 0
+    """Of all its exchanges, by the plan's tokenizer."""
+    filler_tokens: int = 0
+    reply_tokens: int = 0
+    """Of the replies that the agent generated: told filler is not among them."""
+    exchanges: int = 0
+    simulated_seconds: float = 0.0
+    """Of the conversation's own time, from its first message to its end."""
+    cost_usd: float | None = None
+    """Of all replies of the agent; None where unknown. The judge is not in it."""
+    filler_cost_usd: float | None = None
+    """Of those, to filler and to the history of a data set."""
+    harness_cost_usd: float | None = None
+    """Of those, to the opening message and to messages that end a scenario."""
+    count: Count = "capped"
+    """How much of the replies counted towards spans."""
+    hypothetical: bool = False
+    """The dollars are what it would cost: nothing is spent."""
+    input_tokens: int | None = None
+    """As the agent's provider counts them, all that is sent again included; None where the agent does not report it."""
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    """Of the input tokens, those that came from the provider's cache."""
+    metered: int = field(default=0, metadata={SPARSE: True})
+    """Replies whose usage is known."""
+    calls: int = field(default=0, metadata={SPARSE: True})
+    """Requests to models for those, as the agent reports them."""
+    told: int = field(default=0, metadata={SPARSE: True})
+    """Exchanges that the agent was only told, where it reports what that took, be it once."""
+    told_calls: int = field(default=0, metadata={SPARSE: True})
+    """Requests to models for those."""
+    told_input_tokens: int = field(default=0, metadata={SPARSE: True})
+    """Of the input tokens, those for what it was told."""
+    estimated: bool = field(default=False, metadata={SPARSE: True})
+    """Some of the tokens and dollars were not reported: they are estimates."""
+    lost_tokens: int = field(default=0, metadata={SPARSE: True})
+    """What attempts used that came to nothing, and telling a restored agent again; in no other figure."""
+    lost_cost_usd: float | None = field(default=None, metadata={SPARSE: True})
+    notices: tuple[str, ...] = ()
+    """What a reader should know: overruns, a torn line, a resume; a sentence each."""
+    ended: Ended = "complete"
+    gone: str = field(default="", metadata={SPARSE: True})
+    """Why nothing more was sent, as one of the notices says (see `ended_early`); "" where it was not given up."""
+    kept: tuple[KeptVerdict, ...] = field(default=(), metadata={SPARSE: True})
+    """The examples that keep their recorded verdicts, where the run was scored again; a notice explains each."""
+    journal: str = field(default="", metadata={SPARSE: True})
+    """The last checksum of its journal, which stands for all of it; "" where there is none."""
+
+    @property
+    def is_control(self) -> bool:
+        """Whether its agent is told what full marks ask for, or cheats: it is never ranked."""
+        return self.agent_spec.partition(":")[0] in CONTROLS
+
+    @property
+    def is_cheat(self) -> bool:
+        """Whether its agent is a control that looks for points without remembering."""
+        return self.is_control and self.agent_spec.partition(":")[0] != ORACLE
+
+    @property
+    def is_yardstick(self) -> bool:
+        """Whether its agent is one of this package, ranked only among such."""
+        return self.agent_spec.partition(":")[0] in YARDSTICKS
+
+    @property
+    def name(self) -> ConversationName:
+        """Which conversation it is."""
+        return ConversationName(self.agent, self.span_label, self.trial)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Its notices, before them that it did not reach its end, where none of them says so."""
+        if self.ended == "complete" or self.gone:
+            return self.notices
+        return (f"the conversation did not reach its end: {self.ended}", *self.notices)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Precheck:
+    """What an agent or the judge was asked before the first conversation, what that came to, and what it cost."""
+
+    kind: Literal["probe", "canaries"]
+    of: str
+    """The agent's label; the judge, with the versions of its prompts."""
+    verdict: Literal["clean", "leaks", "skipped", "right", "wrong", "unfinished"]
+    """Of the probe: clean, leaks or skipped; of the canaries: right or wrong. Unfinished: it was cut off."""
+    why: str = ""
+    """A sentence on what was found, or on why nobody was asked."""
+    calls: int = 0
+    """Messages to the agent, questions to the judge: those that were really sent."""
+    tokens: int = 0
+    cost_usd: float | None = None
+    estimated: bool = field(default=False, metadata={SPARSE: True})
+    """Some of the tokens or dollars were not reported: they are estimates."""
+
+
+class CallDurations(Struct, frozen=True, kw_only=True):
+    """How long calls took."""
+
+    total: float
+    median: float | None = None
+    p95: float | None = None
+    """What 95 % of them took at most."""
+
+
+class Pace(Struct, frozen=True, kw_only=True):
+    """How long one agent took at one memory span: times on the wall, so they stand in no conversation's result."""
+
+    agent: str
+    span_label: str
+    asking: CallDurations | None = None
+    """Its replies; None where they were not timed."""
+    storing: CallDurations | None = None
+    """What it was only told."""
+
+
+WHOLE = "all"
+"""The label of the only memory span that a data set has, which is also `SPAN` where unused plugins may look."""
+
+
+ISOLATED = "isolated"
+"""The label of examples that have a conversation each, and so no memory span."""
+
+
+def span_place(label: str) -> str:
+    """Return a memory span as sentences have it: `at 32k`, `isolated`; where there is one span, nothing."""
+    return {WHOLE: "", ISOLATED: ISOLATED}.get(label, f"at {label}")
+
+
+def at_span(agent: str, label: str) -> str:
+    """Return an agent and its memory span as sentences have them: `full at 32k`, `full (isolated)`, `full`."""
+    return f"{agent} ({ISOLATED})" if label == ISOLATED else f"{agent} {span_place(label)}".strip()
+
+
+IMPORTED = "published results, imported"
+"""How the first notice of such a run begins."""
+
+
+class RunResult(Struct, frozen=True, kw_only=True):
+    """All conversations of one pytest session."""
+
+    run_id: str
+    conversations: tuple[ConversationResult, ...]
+    folder: str = ""
+    """The run folder, as a person would type it; "" where nothing is written."""
+    notices: tuple[str, ...] = ()
+    """About the run as a whole."""
+    prechecks: tuple[Precheck, ...] = ()
+    paces: tuple[Pace, ...] = ()
+    """By agent and span, where anything was timed."""
+    suite: str = ""
+    """The name of its suite, with the version; "" where that says nothing of what was played."""
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether it was published elsewhere: of what was said only a part is there."""
+        return any(notice.startswith(IMPORTED) for notice in self.notices)
+
+    @property
+    def scenarios(self) -> tuple[ScenarioResult, ...]:
+        """Every example of every conversation."""
+        return tuple(row for conversation in self.conversations for row in conversation.scenarios)
+
+
+def ended_early(reason: str) -> str:
+    """Return the notice of a conversation that was given up."""
+    return f"the conversation ended early: {reason}"
+
+
+def lost_examples(lost: int, of: int) -> str:
+    """Return the sentence that says how many of the examples say nothing about memory."""
+    were = "was" if lost == 1 else "were"
+    return f"{lost} of {of} example{'s' * (of != 1)} {were} lost through agent, judge, user or budget"
+
+
+UNGRADED = 0.05
+"""The share of the examples that ask a judge which it may leave without a grade."""
+
+
+def unmeasured(run: RunResult) -> str:
+    """Return why a run says too little about memory; "" if it says enough."""
+    rows = run.scenarios
+    lost = sum(row.infrastructure for row in rows)
+    if lost:
+        reasons = {row.reason if row.cause == "not reached" else "" for row in rows}
+        [why] = reasons if len(reasons) == 1 else [""]  # nothing was played at all
+        return why or f"{lost_examples(lost, len(rows))}, not through memory"
+    asked = [row for row in rows if row.judge_calls]
+    ungraded = sum(row.cause == "ungraded" for row in asked)
+    if ungraded > UNGRADED * len(asked):
+        return (
+            f"the judge gave no grade for {ungraded} of {len(asked)} examples that asked it, more than {UNGRADED:.0%}"
+        )
+    return "" if any(row.scored for row in rows) else "nothing has a score"
+
+
+Result: TypeAlias = ScenarioResult | ConversationResult | RunResult
+
+
+def to_json(result: Result) -> dict[str, Any]:
+    """Return the result as JSON values."""
+    record: dict[str, Any] = to_record(result)
+    return record
+
+
+def scenario_from_json(record: object, where: str = "scenario") -> ScenarioResult:
+    """Return the result of one example; LtmError names the field that is missing or ill-typed."""
+    return from_record(ScenarioResult, record, where)
+
+
+def conversation_from_json(record: object, where: str = "conversation") -> ConversationResult:
+    """Return the result of one conversation; LtmError names the field that is missing or ill-typed."""
+    return from_record(ConversationResult, record, where)
+
+
+def run_from_json(record: object, where: str = "run") -> RunResult:
+    """Return the result of a run; LtmError names the field that is missing or ill-typed."""
+    return from_record(RunResult, record, where)
+
+
+def write_results(path: Path, conversation: ConversationResult) -> None:
+    """Write a conversation's `results.json`: the same bytes for equal results on every platform."""
+    text = json_text({"format": FORMAT, **to_json(conversation)})
+    write_whole(path, text.encode())
+
+
+def read_results(path: Path) -> ConversationResult:
+    """Return what `write_results` wrote; LtmError says what is wrong with the file and where."""
+    try:
+        record = json.loads(path.read_bytes().decode())
+    except OSError as error:
+        raise LtmError(f"{path}: cannot be read ({error.strerror})") from error
+    except (ValueError, RecursionError) as error:
+        raise LtmError(f"{path}: not a results file: {error}") from error
+    found = record.get("format") if isinstance(record, dict) else None
+    if found != FORMAT:
+        raise LtmError(f"{path}: not a results file of this version: format {found!r}, expected {FORMAT!r}")
+    return conversation_from_json(record, str(path))

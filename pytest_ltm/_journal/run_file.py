@@ -1,0 +1,187 @@
+"""`run.json`: how a run was started, so that the same can be started again; written before the first message."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from pytest_ltm._journal.result import ConversationName
+from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm._storage.locks import holder
+from pytest_ltm._storage.revision import SourceRevision  # noqa: TC001 - read by msgspec
+from pytest_ltm._storage.schema import json_text, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+FILE = "run.json"
+SUMMARY = "summary.json"
+"""What a run writes at its very end."""
+FORMAT = "pytest-ltm run 1"
+LATEST = "latest"
+
+
+class RunFile(Struct, frozen=True, kw_only=True):
+    """How a run was started."""
+
+    run: str
+    """The run's id."""
+    options: Mapping[str, Any]
+    """Options of the command line by their names within pytest (`ltm_span`): texts, lists of texts, or true."""
+    paths: tuple[str, ...]
+    """What the command line named to be run."""
+    folder: str
+    """Where it was started, relative to the root folder."""
+    settings: Mapping[str, Any]
+    """What options and ini file came to; equal for runs that can be resumed, JSON values."""
+    versions: Mapping[str, str]
+    """Of what took part."""
+    source: SourceRevision | None = None
+    """The commit that is tested; None where it is unknown."""
+
+
+def write_run_file(folder: Path, run: RunFile) -> None:
+    """Write it into a run folder."""
+    record = {
+        "format": FORMAT, "run": run.run, "options": dict(run.options), "paths": list(run.paths),
+        "folder": run.folder, "settings": dict(run.settings), "versions": dict(run.versions),
+        **({} if run.source is None else {"source": msgspec.to_builtins(run.source)}),
+    }  # fmt: skip
+    write_whole(folder / FILE, json_text(record).encode(), lasting=True)
+
+
+def read_run_file(folder: Path) -> RunFile:
+    """Return what `write_run_file` wrote; ConfigurationError says what is wrong with it, and where."""
+    path = folder / FILE
+    try:
+        record = json.loads(path.read_bytes())
+    except FileNotFoundError as error:
+        raise ConfigurationError(
+            f"{folder}: no {FILE} says how it was started. Merged and imported runs have none: name one of the "
+            "original runs"
+        ) from error
+    except OSError as error:
+        raise ConfigurationError(f"{path}: cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(f"{path}: not JSON: {error}") from error
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise ConfigurationError(f"{path}: not a run file that this version can resume")
+    for name, kind in _KINDS.items():
+        if not isinstance(record.get(name), kind):
+            raise ConfigurationError(f"{path}: {name} is {shown(record.get(name))}, not a {kind.__name__}")
+    if not all(_is_given(value) for value in record["options"].values()) or not _are_texts(record["paths"]):
+        raise ConfigurationError(f"{path}: options and paths must be texts")
+    return RunFile(
+        **{**{name: record[name] for name in _KINDS}, "paths": tuple(record["paths"])}, source=source_of(folder)
+    )
+
+
+class _Tested(Struct):
+    source: SourceRevision | None = None
+
+
+def source_of(folder: Path) -> SourceRevision | None:
+    """Return the commit that a run tested; None where its run file says none, or cannot be read."""
+    try:
+        return msgspec.json.decode((folder / FILE).read_bytes(), type=_Tested).source
+    except (OSError, ValueError, RecursionError):  # msgspec's errors are ValueErrors
+        return None
+
+
+def conversations_in(run: Path, file: str) -> dict[ConversationName, Path]:
+    """Return the files of this name in the folders of a run's conversations, in the order of the folders' names."""
+    found = ((ConversationName.of_folder(path.parent.name), path) for path in sorted(run.glob(f"*/{file}")))
+    return {name: path for name, path in found if name is not None}
+
+
+def find_run(said: str, ltm_dir: Path, base: Path = Path()) -> Path:
+    """Return the run folder that `latest`, a run's id or a path (relative to `base`) names.
+
+    ConfigurationError if there is none, with what runs there are.
+    """
+    runs = ltm_dir / "runs"
+    name = _latest(ltm_dir) if said == LATEST else said
+    if runs.is_dir() and name in {path.name for path in runs.iterdir() if path.is_dir()}:
+        return runs / name
+    if said not in {"", LATEST} and (base / said).is_dir():
+        return base / said
+    known = [path.name for path in newest_first(ltm_dir)]
+    if not known:
+        raise ConfigurationError(f"there is no run {name!r}: there are no runs in {runs}")
+    few = ", ".join([LATEST, *known[:_FEW]]) + (" ..." if len(known) > _FEW else "")
+    raise ConfigurationError(f"there is no run {name!r} in {runs}.{did_you_mean(name, [LATEST, *known])} Runs: {few}")
+
+
+def newest_first(ltm_dir: Path) -> list[Path]:
+    """Return the folders of runs, the one that was begun last first; none where they cannot be read."""
+    return folders_by_age(ltm_dir / "runs")
+
+
+def folders_by_age(folder: Path) -> list[Path]:
+    """Return the folders within a folder in the same order."""
+    try:
+        return sorted((path for path in folder.iterdir() if path.is_dir()), key=_begun, reverse=True)
+    except OSError:
+        return []
+
+
+def cut_short(run: Path) -> bool:
+    """Return whether a run had begun to talk when its process ended, and nobody wrote down what it came to."""
+    if (run / SUMMARY).exists() or not (run / FILE).is_file() or not any(run.glob("*/journal.jsonl")):
+        return False
+    with contextlib.suppress(OSError):
+        return not holder(run)  # it may be going on
+    return False
+
+
+def _begun(run: Path) -> tuple[float, float, str]:
+    """Return when a run was begun: what its id says, which copying keeps, else when it was written."""
+    with contextlib.suppress(OSError):
+        written = (run / FILE if (run / FILE).is_file() else run).stat().st_mtime
+        said = _said(run)
+        return said.timestamp() if said else float(int(written)), written, run.name
+    return 0.0, 0.0, run.name
+
+
+def began(run: Path) -> datetime | None:
+    """Return when a run was begun, to the second; None where that cannot be told."""
+    if said := _said(run):
+        return said
+    with contextlib.suppress(OSError, ValueError, OverflowError):
+        return datetime.fromtimestamp(int(_begun(run)[1]), timezone.utc) if run.is_dir() else None
+    return None
+
+
+def _said(run: Path) -> datetime | None:
+    try:
+        return datetime.strptime(run.name[:_STAMP], "%Y%m%d-%H%M%S").replace(tzinfo=timezone.utc)
+    except ValueError:  # a name of somebody's own
+        return None
+
+
+_STAMP = len("20260105-101500")
+_FEW = 5
+_KINDS = {"run": str, "options": dict, "paths": list, "folder": str, "settings": dict, "versions": dict}
+
+
+def _latest(ltm_dir: Path) -> str:
+    try:
+        return (ltm_dir / LATEST).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):
+        raise ConfigurationError(f"there is no latest run in {ltm_dir}") from None
+
+
+def _is_given(value: object) -> bool:
+    return value is True or isinstance(value, str) or (isinstance(value, list) and _are_texts(value))
+
+
+def _are_texts(values: Iterable[object]) -> bool:
+    return all(isinstance(value, str) for value in values)

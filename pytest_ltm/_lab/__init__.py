@@ -1,0 +1,1 @@
+"""What measures or attacks the benchmark itself, and what generates data. No core room imports it."""

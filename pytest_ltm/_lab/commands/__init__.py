@@ -1,0 +1,1 @@
+"""The commands of `ltm` for those who work on the benchmark."""

@@ -1,0 +1,196 @@
+"""`agreement FILE`: published results of real agents are scored again by our rules, and compared."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._lab.published_rows import Group, Row, score_row, spy_groups
+from pytest_ltm._model.score import Score, Scoring, Unscored
+from pytest_ltm._storage.errors import DatasetError
+from pytest_ltm._storage.rows import rows
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+REPRODUCED: dict[str, tuple[str, ...]] = {
+    "current": ("v3.5", "paper"),
+    "v3.5": ("v3.5",),
+    "paper": ("paper",),
+}
+"""The code versions whose deterministic rules each scoring reproduces (`current`: is measured against)."""
+
+_SAME = 1e-6
+
+
+def run(given: Namespace) -> int:
+    """Print how often the verdicts agree; DatasetError if the file cannot be read."""
+    found = measure(given.file, given.scoring, keep=given.list)
+    parts = [str(difference) for difference in found.differences]
+    if given.json:
+        counts = found.as_json()
+        print(json.dumps({**counts, "differences": parts} if given.list else counts, indent=2))
+    else:
+        print("\n".join([*parts, found.as_text()]))
+    return 0
+
+
+@dataclass(slots=True)
+class Tally:
+    """How often our verdict equals the published score."""
+
+    rows: int = 0
+    agree: int = 0
+    unscored: int = 0
+    full: list[int] = field(default_factory=lambda: [0, 0])
+    """Rows with published full marks: ours full as well, all."""
+    less: list[int] = field(default_factory=lambda: [0, 0])
+    """Rows published with less: ours less as well, all."""
+
+    @property
+    def disagree(self) -> int:
+        """Rows scored otherwise."""
+        return self.rows - self.agree - self.unscored
+
+    @property
+    def sides(self) -> int:
+        """Rows on the published side of full marks: `current` gives part marks by formulas of its own."""
+        return self.full[0] + self.less[0]
+
+    @property
+    def balanced_accuracy(self) -> float | None:
+        """The mean over both classes, full marks or less, of the share recognised; None where a class is empty."""
+        if not (self.full[1] and self.less[1]):
+            return None
+        return (self.full[0] / self.full[1] + self.less[0] / self.less[1]) / 2
+
+    def __str__(self) -> str:
+        told = f", {self.unscored} unscored" if self.unscored else ""
+        sides = f", {self.sides} in full marks or less" if self.sides != self.agree else ""
+        return f"{self.agree} of {self.rows} agree ({self.agree / max(self.rows, 1):.1%}){sides}{told}"
+
+    def add(self, verdict: Score | Unscored, published: float) -> bool:
+        """Count one row and return whether it agrees."""
+        self.rows += 1
+        if isinstance(verdict, Unscored):
+            self.unscored += 1
+            return False
+        agrees = abs(verdict.value - published) < _SAME
+        self.agree += agrees
+        full = published > 1 - _SAME
+        bin_ = self.full if full else self.less
+        bin_[0] += (verdict.value > 1 - _SAME) == full
+        bin_[1] += 1
+        return agrees
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictDisagreement:
+    """One row that our rules score otherwise than published."""
+
+    line: str
+    row: Row
+    published: float
+    verdict: Score
+
+    def __str__(self) -> str:
+        row, verdict = self.row, self.verdict
+        where = f"{row.get('dataset')} {row.get('example_id')} ({_version(row)}, {row.get('agent')}), line {self.line}"
+        answer = str((row.get("responses") or [""])[-1])
+        lines = [
+            f"{where}: published {self.published:.2f}, ours {verdict.value:.2f}: {verdict.reason} [{verdict.rule}]",
+            f"  expected  {json.dumps(row.get('expected_responses'), ensure_ascii=True)[:300]}",
+            f"  answer    {json.dumps(verdict.evidence or answer, ensure_ascii=True)[:500]}",
+            f"  published {json.dumps(row.get('reasoning'), ensure_ascii=True)[:300]}",
+        ]
+        return "\n".join(lines)
+
+
+@dataclass(slots=True)
+class AgreementReport:
+    """The tallies of one file."""
+
+    scoring: Scoring
+    strict: Tally = field(default_factory=Tally)
+    all: dict[tuple[str, str], Tally] = field(default_factory=dict)
+    """By dataset and version."""
+    judged: dict[tuple[str, str], Tally] = field(default_factory=dict)
+    """The rows that a model or a person judged, by dataset and version."""
+    differences: list[VerdictDisagreement] = field(default_factory=list)
+
+    def add(self, line: str, row: Row, verdict: Score | Unscored, *, keep: bool) -> None:
+        """Count one row; keep it if it differs."""
+        published = float(row["score"]) / float(row.get("max_score") or 1)
+        key = (str(row["dataset"]), _version(row))
+        status = (row.get("orig_eval") or {}).get("status")
+        agrees = self.all.setdefault(key, Tally()).add(verdict, published)
+        if status == "ok" and key[1] in REPRODUCED[self.scoring]:
+            self.strict.add(verdict, published)
+        if status == "llm":
+            self.judged.setdefault(key, Tally()).add(verdict, published)
+        if keep and not agrees and isinstance(verdict, Score):
+            self.differences.append(VerdictDisagreement(line, row, published, verdict))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the counts as JSON values; a dataset's model-judged total is over the versions reproduced."""
+        judged_datasets: dict[str, dict[str, Any]] = {}
+        for dataset in sorted({dataset for dataset, _ in self.judged}):
+            mine = {v: tally for (d, v), tally in self.judged.items() if d == dataset}
+            counted = _sum(tally for v, tally in mine.items() if v in REPRODUCED[self.scoring])
+            judged_datasets[dataset] = {**counted, "by_version": {v: _sum([mine[v]]) for v in sorted(mine)}}
+        by_version = {
+            version: _sum(tally for (_, v), tally in self.judged.items() if v == version)
+            for version in sorted({version for _, version in self.judged})
+        }
+        datasets: dict[str, dict[str, Any]] = {}
+        for (dataset, version), tally in sorted(self.all.items()):
+            counts = {**_sum([tally]), "disagree": tally.disagree, "balanced_accuracy": tally.balanced_accuracy}
+            datasets.setdefault(dataset, {})[version] = counts
+        judged = {"by_version": by_version, "datasets": judged_datasets}
+        strict = {name: getattr(self.strict, name) for name in ("rows", "agree", "sides")}
+        return {"strict": strict, "model_judged": judged, "datasets": datasets}
+
+    def as_text(self) -> str:
+        """Return a table for people."""
+        head = f"{'dataset':<22}{'version':<9}{'rows':>6}{'agree':>7}{'differ':>8}{'unscored':>10}{'balanced':>10}"
+        lines = [f"scoring {self.scoring}, no model asked", head]
+        for (dataset, version), tally in sorted(self.all.items()):
+            balanced = tally.balanced_accuracy
+            told = "one-sided" if balanced is None else f"{balanced:.3f}"
+            counts = f"{tally.rows:>6}{tally.agree:>7}{tally.disagree:>8}{tally.unscored:>10}{told:>10}"
+            lines.append(f"{dataset:<22}{version:<9}{counts}")
+        versions = " and ".join(REPRODUCED[self.scoring])
+        lines.append(f"strict rows ({versions}): {self.strict}")
+        for (dataset, version), tally in sorted(self.judged.items()):
+            lines.append(f"judged by a model or a person: {dataset}, {version}: {tally}")
+        return "\n".join(lines)
+
+
+def measure(path: Path, scoring: Scoring, *, keep: bool = False) -> AgreementReport:
+    """Score a file of published results again; reads it twice, a row at a time.
+
+    Raises DatasetError, naming the line, where it cannot be read.
+    """
+    groups: set[Group] = {group for _, row in rows(path, ["dataset"]) for group in spy_groups(row)}
+    found = AgreementReport(scoring)
+    for where, row in rows(path, ["dataset"]):
+        try:
+            found.add(where.rpartition(":")[2], row, score_row(row, scoring, groups), keep=keep)
+        except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+            expected = "a published result with dataset, score and max_score"
+            raise DatasetError(f"{where}: not {expected} ({type(error).__name__}: {error})") from error
+    return found
+
+
+def _version(row: Row) -> str:
+    code = (row.get("orig_eval") or {}).get("code") or "unknown"
+    return str(code).removesuffix("-benchmark")
+
+
+def _sum(tallies: Iterable[Tally]) -> dict[str, int]:
+    held = list(tallies)
+    return {name: sum(getattr(tally, name) for tally in held) for name in ("rows", "agree", "sides", "unscored")}

@@ -1,0 +1,247 @@
+"""`calibrate DIR...`: what control agents earn on published definitions, beside what they earn on a suite of ours."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pytest_ltm._cli import tables
+from pytest_ltm._cli.pytest_runs import counting, examples, play
+from pytest_ltm._model.definition import read_json
+from pytest_ltm._results import statistics as stats
+from pytest_ltm._results.text import counted
+from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm.datasets._published import ENDING, FOLDERS, DefinitionsFolder, menu_above
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from pytest_ltm._journal.result import ScenarioResult
+
+
+APART = 1
+"""The exit status where totals are further apart than LIMIT, or a scenario of ours cannot be solved."""
+CONTROLS = ("bm25:8k", "bm25:top5", "window:8k", "length-bias:shortest:8k", "length-bias:longest:8k")
+READER, ORACLE = "full", "oracle"
+"""Who remembers everything: the rule-based reader, and the control that is told the answers."""
+LIMIT = 0.7 / 11
+"""How far the totals of a control that retrieves may be apart, as a share of all marks."""
+READS = 0.75
+"""What the reader earns at least of a scenario that it can read; some of the published answers are wrong."""
+TOGETHER = 3
+"""Examples of a scenario in one conversation, as in the published runs."""
+
+Marks: TypeAlias = "Mapping[tuple[str, str], Sequence[float]]"
+"""The scores by agent and scenario; 0 where an example has none."""
+
+
+def run(given: Namespace) -> int:
+    """Play both sides and print what was earned; return 0, or APART. LtmError if one of them cannot be played."""
+    folders = [DefinitionsFolder(path) for path in given.definitions]
+    span = given.span or next((str(folder.span) for folder in folders if folder.span), "")
+    if not span:
+        raise ConfigurationError("no config.yml there names a memory span. Give one with --span, as in --span=120k")
+    controls = tuple(dict.fromkeys(spec for text in given.agents or CONTROLS for spec in text.split(",")))
+    options = [f"--ltm-span={span}", "--ltm-count=all", *(word for text in given.pytest for word in shlex.split(text))]
+    with tempfile.TemporaryDirectory(prefix="ltm-calibrate-") as name:
+        place = Path(name).resolve()
+        suite = Path(given.suite).resolve() if Path(given.suite).is_file() else given.suite
+        published = pooled(folders, place / "definitions")
+        print(f"published definitions: {counted(len(published), 'conversation')} at {span} ...", file=sys.stderr)
+        theirs = [
+            row
+            for number, folder in enumerate(published)
+            for row in _rows([*controls, READER], [f"--ltm-definitions={folder}", *options], place / f"theirs{number}")
+        ]
+        print(f"{given.suite}: {counted(given.seeds, 'seed')} at {span} ...", file=sys.stderr)
+        ours = [
+            row
+            for seed in range(given.seeds)
+            for row in _rows(
+                [*controls, READER, ORACLE],
+                [f"--ltm-suite={suite}", f"--ltm-seed={seed}", *options],
+                place / f"ours{seed}",
+            )
+        ]
+    found = Calibration(controls=controls, theirs=marks(theirs), ours=marks(ours), span=span)
+    print(json.dumps(found.as_json(), indent=1) if given.json else "\n".join(lines(found)))
+    return APART if found.breaches else 0
+
+
+def _rows(specs: Sequence[str], words: Sequence[str], folder: Path) -> list[tuple[str, ScenarioResult]]:
+    folder.mkdir()
+    return counting(examples(play(specs, words, folder, cwd=folder)))
+
+
+def pooled(folders: Iterable[DefinitionsFolder], into: Path) -> list[Path]:
+    """Write the distinct definitions, at most TOGETHER of a scenario to a folder; return these, one a conversation.
+
+    What differs in its waits alone is not distinct. What says nothing (it is made up at run time) is kept each time.
+    A scenario with fewer definitions than others is in every conversation, or in as many as it has definitions. Raises
+    DefinitionError for a file that cannot be played.
+    """
+    names = {scenario: name for name, scenario in FOLDERS.items()}
+    kept: dict[str, dict[str, Path]] = {}
+    for folder in folders:
+        for scenario in folder.examples.keys() - set(folder.unknown):
+            for example in folder.examples[scenario]:
+                folder.definition(scenario, example)
+                path = folder.file(scenario, example)
+                kept.setdefault(scenario, {}).setdefault(_texts(path), path)
+    conversations = math.ceil(max(map(len, kept.values())) / TOGETHER)
+    for scenario, files in sorted(kept.items()):
+        for number, path in enumerate(files.values()):
+            place = into / str(number % conversations)
+            beside = place / names.get(scenario, scenario)
+            beside.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, beside / f"{number}{ENDING}")
+            if menu := menu_above(path):
+                shutil.copyfile(menu, place / menu.name)
+    return sorted(into.iterdir(), key=lambda place: int(place.name))
+
+
+def _texts(path: Path) -> str:
+    """Return what a definition says and expects; the path of one that says nothing."""
+    data = read_json(path).json()
+    if isinstance(data, dict) and not data.pop("waits", None) and not data.get("steps"):
+        return str(path)
+    return json.dumps(data, sort_keys=True)
+
+
+def marks(rows: Iterable[tuple[str, ScenarioResult]]) -> Marks:
+    """Return what was earned, by agent and scenario."""
+    groups = stats.grouped(rows, lambda each: (each[0], each[1].scenario))
+    return {key: [row.score or 0.0 for _, row in held] for key, held in groups.items()}
+
+
+# --- what was earned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """What controls earned on both sides."""
+
+    controls: tuple[str, ...]
+    theirs: Marks
+    ours: Marks
+    span: str
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Why a scenario is in no total, by its name."""
+        found = {}
+        for name in sorted({scenario for side in (self.theirs, self.ours) for _, scenario in side}):
+            one, other = (stats.mean(side.get((READER, name), ())) for side in (self.theirs, self.ours))
+            if one is None or other is None:
+                found[name] = f"only {'ours' if one is None else 'published'}"
+            elif min(one, other) < READS:
+                found[name] = f"{READER} cannot read it: {one:.2f} published, {other:.2f} ours"
+        return found
+
+    @property
+    def scenarios(self) -> list[str]:
+        """Those that are compared."""
+        names = sorted({name for _, name in self.theirs} & {name for _, name in self.ours})
+        return [name for name in names if name not in self.left_out]
+
+    def sides(self, agent: str, scenario: str) -> tuple[stats.IntervalEstimate, stats.IntervalEstimate]:
+        """Return what an agent earns in a scenario: published, ours."""
+        return stats.mark(self.theirs[agent, scenario]), stats.mark(self.ours[agent, scenario])
+
+    def totals(self, agent: str) -> tuple[stats.IntervalEstimate, stats.IntervalEstimate]:
+        """Return what an agent earns in all scenarios that are compared: published, ours."""
+        pairs = [self.sides(agent, name) for name in self.scenarios]
+        return stats.summed(one for one, _ in pairs), stats.summed(other for _, other in pairs)
+
+    @property
+    def breaches(self) -> list[str]:
+        """A sentence for each limit that is broken."""
+        told = []
+        limit = LIMIT * len(self.scenarios)
+        for agent in self.controls:
+            one, other = self.totals(agent)
+            if agent.startswith("bm25:") and abs(other.value - one.value) > limit:
+                earned = f"{agent} earns {one.value:.2f} published and {other.value:.2f} ours of {len(self.scenarios)}"
+                told.append(f"{earned}: more than {limit:.2f} apart")
+        for name in sorted({scenario for _, scenario in self.ours}):
+            most = max(stats.mean(self.ours.get((agent, name), ())) or 0.0 for agent in (READER, ORACLE))
+            if most < stats.FULL_MARKS:
+                told.append(f"neither {READER} nor {ORACLE} gets full marks in {name} of ours: {most:.2f}")
+        return told
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        return {
+            "span": self.span,
+            "scenarios": self.scenarios,
+            "left_out": self.left_out,
+            "agents": {
+                agent: {
+                    "scenarios": {
+                        name: _json(*self.sides(agent, name))
+                        | {"examples": [len(side[agent, name]) for side in (self.theirs, self.ours)]}
+                        for name in self.scenarios
+                    },
+                    "total": _json(*self.totals(agent)),
+                }
+                for agent in (*self.controls, READER)
+            },
+            "breaches": self.breaches,
+        }
+
+
+def _json(one: stats.IntervalEstimate, other: stats.IntervalEstimate) -> dict[str, Any]:
+    named = {"published": one, "ours": other, "difference": other - one}
+    return {
+        name: {"value": held.value, "low": held.interval.low, "high": held.interval.high}
+        for name, held in named.items()
+    }
+
+
+# --- how it is shown
+
+
+def lines(found: Calibration) -> Iterator[str]:
+    """Yield the tables: totals, then scenario by scenario for each agent, and the sentences."""
+    yield from tables.aligned(totals(found))
+    for agent in (*found.controls, READER):
+        yield ""
+        yield from tables.aligned(points(found, agent))
+    yield ""
+    for name, why in found.left_out.items():
+        yield f"left out: {name}: {why}"
+    breaches = found.breaches
+    yield from (f"- {sentence}" for sentence in breaches)
+    if not breaches:
+        yield f"Totals of controls that retrieve are within {LIMIT * len(found.scenarios):.2f} of each other."
+
+
+def totals(found: Calibration) -> list[list[str]]:
+    """Return the totals of each agent on both sides, and the difference."""
+    head = [f"at {found.span}, of {len(found.scenarios)}", "published", "ours", "ours - published"]
+    return [head, *([agent, *_cells(*found.totals(agent))] for agent in (*found.controls, READER))]
+
+
+def points(found: Calibration, agent: str) -> list[list[str]]:
+    """Return what an agent earns in each scenario on both sides, and the difference."""
+    table = [[agent, "published", "ours", "ours - published", "examples"]]
+    for name in found.scenarios:
+        played = " and ".join(str(len(side[agent, name])) for side in (found.theirs, found.ours))
+        table.append([name, *_cells(*found.sides(agent, name)), played])
+    return table
+
+
+def _cells(one: stats.IntervalEstimate, other: stats.IntervalEstimate) -> list[str]:
+    gain = other - one
+    return [
+        *(f"{held.value:5.2f} [{held.interval.low:.2f} to {held.interval.high:.2f}]" for held in (one, other)),
+        f"{gain.value:+.2f} [{gain.interval.low:+.2f} to {gain.interval.high:+.2f}]",
+    ]

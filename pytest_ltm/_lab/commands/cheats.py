@@ -1,0 +1,259 @@
+"""`cheats`: what agents earn that look for points without remembering, beside what scenarios declare as their floor."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._cli import tables
+from pytest_ltm._cli.pytest_runs import counting, examples, play
+from pytest_ltm._journal.result import span_place
+from pytest_ltm._lab.cheats import SPECS
+from pytest_ltm._results import statistics as stats
+from pytest_ltm._results.text import NOTHING, counted, one_line, score_text
+from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._storage.sanitize import for_file
+from pytest_ltm.agents._padding import unpadded
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterator, Sequence
+
+    from pytest_ltm._journal.result import ScenarioResult
+
+
+ABOVE = 1
+"""The exit status where a cheat earns too much."""
+LIMIT = 0.03
+"""The share of a scenario's marks that a cheat may earn above the floor."""
+PADDING = 0.3 / 11
+"""The share of all marks that padding may earn above the same agent without it."""
+LUCK = 0.05
+"""Where a scenario with a floor is all or nothing, what chance gives at least this often is allowed."""
+EACH = ("--ltm-examples=1", "--ltm-trials=3")
+"""Three examples of each scenario, in a conversation each: what a dump recites holds no rival of an earlier example."""
+
+
+def run(given: Namespace) -> int:
+    """Attack and print what was earned; return 0, or ABOVE if a limit is broken. LtmError if nothing was played."""
+    specs = [spec for text in given.agents or SPECS for spec in text.split(",")]
+    twins = [twin for spec in specs if (twin := unpadded(spec)) and twin not in specs]
+    suite = given.suite or ("none" if given.tests else "standard")
+    print(f"{counted(len(specs), 'agent')} at {given.spans} ...", file=sys.stderr)
+    with tempfile.TemporaryDirectory(prefix="ltm-cheats-") as folder:
+        words = [f"--ltm-suite={suite}", f"--ltm-span={given.spans}", *EACH, *given.tests]
+        words += [word for text in given.pytest for word in shlex.split(text)]
+        rows = examples(play([*specs, *dict.fromkeys(twins)], words, Path(folder)))
+    found = Attack.of(specs, rows, given.spans.split(","))
+    print("\n".join(lines(found)))
+    if given.output is not None:
+        whole = as_json(found) if given.output.suffix == ".json" else "\n".join(markdown(found))
+        given.output.write_bytes(for_file(whole + "\n"))
+    return ABOVE if found.finds else 0
+
+
+# --- what was earned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheatCell:
+    """What one agent earned in one scenario at one span."""
+
+    agent: str
+    scenario: str
+    span: str
+    floor: float
+    scores: tuple[float, ...]
+    """Of each example; 0 where it has none."""
+    unscored: tuple[str, ...]
+    """Why some have no score."""
+
+    @property
+    def points(self) -> float:
+        """The mean."""
+        return sum(self.scores) / len(self.scores)
+
+    @property
+    def above(self) -> bool:
+        """Whether it is more than the floor allows, and more than luck explains where it is all or nothing."""
+        if self.points <= self.floor + LIMIT:
+            return False
+        chance = self.floor > 0 and set(self.scores) <= {0.0, 1.0}
+        return not chance or _tail(round(sum(self.scores)), len(self.scores), self.floor) < LUCK
+
+
+def _tail(least: int, of: int, chance: float) -> float:
+    """Return how probable so many successes are, or more."""
+    return sum(math.comb(of, k) * chance**k * (1 - chance) ** (of - k) for k in range(least, of + 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attack:
+    """What all agents earned."""
+
+    specs: tuple[str, ...]
+    """The cheats; the agents that padded ones ask follow, unless they are among them."""
+    scenarios: tuple[str, ...]
+    spans: tuple[str, ...]
+    cells: dict[tuple[str, str, str], CheatCell]
+    """By agent, scenario and span; those that were played."""
+
+    @classmethod
+    def of(cls, specs: Sequence[str], rows: Sequence[tuple[str, ScenarioResult]], spans: Sequence[str] = ()) -> Attack:
+        """Return what the examples of a run come to, without those that could not be played.
+
+        `spans`: their order.
+        """
+        counted_rows = counting(rows)
+        if not counted_rows:
+            raise LtmError("nothing was played: no example has a score")
+        groups = stats.grouped(counted_rows, lambda each: (each[0], each[1].scenario, each[1].span_label))
+        cells = {
+            (agent, scenario, span): CheatCell(
+                agent=agent,
+                scenario=scenario,
+                span=span,
+                floor=held[0][1].floor,
+                scores=tuple(row.score or 0.0 for _, row in held),
+                unscored=tuple(row.reason for _, row in held if not row.scored),
+            )
+            for (agent, scenario, span), held in groups.items()
+        }
+        agents, scenarios, played = (dict.fromkeys(key[place] for key in cells) for place in range(3))
+        return cls(
+            specs=tuple(dict.fromkeys([*specs, *agents])),
+            scenarios=tuple(sorted(scenarios)),
+            spans=tuple(sorted(played, key=lambda span: (span not in spans, [*spans, span].index(span)))),
+            cells=cells,
+        )
+
+    @property
+    def cheats(self) -> list[str]:
+        """The agents that floors are for: all but the padded ones and those that they ask."""
+        asked = {unpadded(spec) for spec in self.specs}
+        return [spec for spec in self.specs if spec not in asked and not unpadded(spec)]
+
+    def floor(self, scenario: str) -> float:
+        """Return the floor of a scenario."""
+        return next(cell.floor for cell in self.cells.values() if cell.scenario == scenario)
+
+    def total(self, agent: str, span: str) -> tuple[float, int]:
+        """Return an agent's points at a span, and the number of scenarios that they are of."""
+        held = [cell.points for cell in self.cells.values() if (cell.agent, cell.span) == (agent, span)]
+        return sum(held), len(held)
+
+    def best(self, scenario: str, span: str) -> CheatCell | None:
+        """Return the cheat that earned most; of several the first."""
+        held = [self.cells.get((agent, scenario, span)) for agent in self.cheats]
+        return max(filter(None, held), key=lambda cell: cell.points, default=None)
+
+    @property
+    def finds(self) -> list[str]:
+        """A sentence for each limit that is broken."""
+        by_place = stats.grouped([c for c in self.cells.values() if c.agent in self.cheats and c.above], _place)
+        broken = [_sentence(cells) for cells in by_place.values()]
+        for spec in filter(unpadded, self.specs):
+            for span in self.spans:
+                (more, of), (less, _) = self.total(spec, span), self.total(unpadded(spec), span)
+                if more - less > PADDING * of:
+                    broken.append(f"{spec} earns {more:.2f} of {of} {span_place(span)}, {unpadded(spec)} {less:.2f}")
+        return broken
+
+
+def _place(cell: CheatCell) -> tuple[str, str]:
+    return cell.agent, cell.scenario
+
+
+def _sentence(cells: Sequence[CheatCell]) -> str:
+    first = cells[0]
+    points = ", ".join(f"{score_text(cell.points)} {span_place(cell.span)}" for cell in cells)
+    return f"{first.agent} earns {points} in {first.scenario}, whose floor is {score_text(first.floor)}"
+
+
+# --- how it is shown
+
+
+def lines(found: Attack) -> Iterator[str]:
+    """Yield the tables of the terminal, and the sentences."""
+    for table in filter(None, (totals(found), best(found))):
+        yield from tables.aligned(table)
+        yield ""
+    yield from verdict(found)
+
+
+def markdown(found: Attack) -> Iterator[str]:
+    """Yield the same as Markdown, and what each earned in each scenario."""
+    for table in filter(None, (totals(found), best(found), *(points(found, span) for span in found.spans))):
+        yield from tables.markdown(table)
+        yield ""
+    yield from verdict(found)
+
+
+def verdict(found: Attack) -> Iterator[str]:
+    """Yield a sentence for each find; one if there is none."""
+    finds = found.finds
+    if not finds:
+        yield f"No cheat earns more than {LIMIT:.0%} above a floor, and no padding more than 0.3 of 11."
+    else:
+        yield f"{counted(len(finds), 'find')}:"
+    yield from (f"- {sentence}" for sentence in finds)
+    unscored = [reason for cell in found.cells.values() for reason in cell.unscored]
+    if unscored:
+        yield f"Without a score, counted as 0: {counted(len(unscored), 'example')}; the first: {one_line(unscored[0])}"
+
+
+def totals(found: Attack) -> list[list[str]]:
+    """Return points by agent and span."""
+    floors = [{cell.scenario: cell.floor for cell in found.cells.values() if cell.span == span} for span in found.spans]
+    table = [
+        ["agent", *(f"{span} (of {len(floor)})" for span, floor in zip(found.spans, floors, strict=True))],
+        ["floors of the scenarios", *(f"{sum(floor.values()):.2f}" for floor in floors)],
+    ]
+    for agent in found.specs:
+        held = [found.total(agent, span) for span in found.spans]
+        table.append([agent, *(f"{earned:.2f}" if of else NOTHING for earned, of in held)])
+    return table
+
+
+def best(found: Attack) -> list[list[str]]:
+    """Return for each scenario its floor, and which cheat earned most at each span; nothing without cheats."""
+    if not found.cheats:
+        return []
+    table = [["scenario", "floor", *found.spans]]
+    for name in found.scenarios:
+        cells = [found.best(name, span) for span in found.spans]
+        table.append([name, score_text(found.floor(name)), *map(_best, cells)])
+    return table
+
+
+def _best(cell: CheatCell | None) -> str:
+    if cell is None:
+        return NOTHING
+    return f"{score_text(cell.points)} {cell.agent}" if cell.points else score_text(0)
+
+
+def points(found: Attack, span: str) -> list[list[str]]:
+    """Return points by scenario and agent at one span."""
+    table = [[f"at {span}", *found.specs]]
+    for name in found.scenarios:
+        held = [found.cells.get((agent, name, span)) for agent in found.specs]
+        table.append([name, *(NOTHING if cell is None else score_text(cell.points) for cell in held)])
+    return table
+
+
+def as_json(found: Attack) -> str:
+    """Return all of it as JSON."""
+    cells: list[dict[str, Any]] = [
+        {
+            "agent": cell.agent, "scenario": cell.scenario, "span": cell.span, "points": cell.points,
+            "floor": cell.floor, "examples": len(cell.scores), "unscored": len(cell.unscored), "above": cell.above,
+        }
+        for cell in found.cells.values()
+    ]  # fmt: skip
+    return json.dumps({"cells": cells, "finds": found.finds}, indent=1)

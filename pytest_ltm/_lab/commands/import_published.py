@@ -1,0 +1,256 @@
+"""`import-published DIR|FILE... [-o RUN]`: published results of the LTM Benchmark as a run that reports can show."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._cli import new_run
+from pytest_ltm._journal import events
+from pytest_ltm._journal.checksum_chain import Chain
+from pytest_ltm._journal.result import IMPORTED, RunResult, write_results
+from pytest_ltm._lab.published_results import (
+    MEMORY_SPANS_SINCE,
+    PAPERS_NAMES,
+    TOKENIZER,
+    PublishedConversation,
+    agent_labels,
+    benchmark,
+    by_conversation,
+    held,
+    merged,
+    read,
+    scenario,
+)
+from pytest_ltm._model.tokens import counter
+from pytest_ltm._results.columns import columns
+from pytest_ltm._results.text import counted
+from pytest_ltm._storage.disk import make_private
+from pytest_ltm._storage.errors import ConfigurationError, DatasetError
+from pytest_ltm._storage.rows import json_of
+from pytest_ltm._storage.schema import json_text
+from pytest_ltm.reporting.summary import summary_json, write_summary, write_verdicts
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from pytest_ltm._journal.result import ConversationResult
+    from pytest_ltm._lab.published_results import PublishedResult
+    from pytest_ltm._results.columns import Column
+
+
+DIFFERENT = 1
+"""The exit status where a number differs from the leaderboard's."""
+
+
+def run(given: Namespace) -> int:
+    """Import published results and print their totals; return 0, or 1 if a checked total differs."""
+    found = _chosen(read(given.files), given.ref, given.benchmark)
+    rows = merged(found)
+    conversations = imported(rows)
+    if given.output is None:
+        made = RunResult(run_id="published", conversations=tuple(each.result for each in conversations))
+    else:
+        made = write(new_run(given.output, given.ltm_dir), conversations, notices(rows))
+    for line in table_lines(made):
+        print(line.rstrip())
+    if given.output is not None:
+        print(f"{counted(len(conversations), 'conversation')} in {made.folder}")
+    if given.check is None:
+        return 0
+    compared, differences = checked(found, given.check)
+    for text in differences:
+        print(text)
+    equal = "total, accuracy, LTM score and the mean of every scenario"
+    print(f"{counted(compared, 'published run')} compared ({equal}): {len(differences):,} differences")
+    return DIFFERENT if differences else 0
+
+
+def _chosen(rows: Sequence[PublishedResult], refs: Sequence[str], begins: str) -> list[PublishedResult]:
+    known = sorted({row.ref for row in rows})
+    for ref in refs:
+        if ref not in known:
+            raise ConfigurationError(f"--ref: no results of branch {ref!r}. There are {', '.join(known)}")
+    chosen = [row for row in rows if row.benchmark.startswith(begins) and (row.ref in refs or not refs)]
+    if not chosen:
+        names = ", ".join(sorted({row.benchmark for row in rows}))
+        raise ConfigurationError(f"--benchmark: no results of {begins!r}. There are {names}")
+    return chosen
+
+
+def imported(rows: Sequence[PublishedResult]) -> list[PublishedConversation]:
+    """Return the conversations that the rows are of; DatasetError names a benchmark that cannot be understood."""
+    labels = agent_labels((row.benchmark, row.agent) for row in rows)
+    count = counter(TOKENIZER).count if any(row.log for row in rows) else len
+    return [held(mine, labels[agent], count) for (_, agent), mine in by_conversation(rows).items()]
+
+
+def notices(rows: Sequence[PublishedResult]) -> list[str]:
+    """Return what a reader should know of imported results, a sentence each."""
+    missing = sum(not row.log for row in rows)
+    shown = {name: benchmark(name) for name in {row.benchmark for row in rows}}
+    renamed = sorted(name for name, its in shown.items() if its and its.span_label in PAPERS_NAMES.values())
+    older = sorted(name for name, its in shown.items() if its and its.version < MEMORY_SPANS_SINCE)
+    found = [f"{IMPORTED}: verdicts and measured spans are as published, nothing was scored again"]
+    found += [
+        f"{their!r} is labelled 2k as in the paper; the memory span of its configuration is 1,000 tokens"
+        for their in renamed
+    ]
+    if older:
+        found.append(f"{', '.join(older)}: these versions name the filler between messages, not a memory span")
+    if missing:
+        found.append(f"the transcripts of {missing:,} of {counted(len(rows), 'example')} are missing")
+    if missing < len(rows):
+        found.append("tokens and places in the conversation count only the exchanges that are there; filler is missing")
+    return found
+
+
+# --- totals
+
+NOTHING = "-"
+SEVERAL = "*"
+"""Marks the mean of several runs."""
+_TOLERANCE = 1e-5
+"""Published totals have six places."""
+_TOKENS = 0.01
+"""Published LTM scores have three."""
+
+
+def totals(run: RunResult) -> dict[str, dict[str, tuple[float, int]]]:
+    """Return by agent and span label the mean of the totals of its runs, and how many those are."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for each in run.conversations:
+        found.setdefault(each.agent, {}).setdefault(each.span_label, []).append(_column_of(each).total)
+    return {
+        agent: {span: (fmean(values), len(values)) for span, values in spans.items()} for agent, spans in found.items()
+    }
+
+
+def table_lines(run: RunResult) -> list[str]:
+    """Return the totals as a table of text, agents down and memory spans across; those with most spans first."""
+    found = totals(run)
+    known = {each.span_label: each.span for each in run.conversations}
+    spans = sorted(known, key=lambda text: ("." in text, known[text] or 0, text))  # isolated first, older versions last
+    width = max(map(len, found))
+    lines = [" ".join([" " * width, *(f"{span:>9}" for span in spans)])]
+    lines += [
+        " ".join([f"{agent:<{width}}", *(_cell(found[agent].get(span)) for span in spans)])
+        for agent in sorted(found, key=lambda agent: (-len(found[agent]), agent.lower()))
+    ]
+    if any(runs > 1 for row in found.values() for _, runs in row.values()):
+        lines.append(f"{SEVERAL}: mean of the totals of two or more runs")
+    return lines
+
+
+def _column_of(conversation: ConversationResult) -> Column:
+    """Return the numbers of one conversation as every report has them."""
+    (column,) = columns(RunResult(run_id="", conversations=(conversation,)))
+    return column
+
+
+def checked(rows: Sequence[PublishedResult], leaderboard: Path) -> tuple[int, list[str]]:
+    """Compare each published run, branch by branch, with the leaderboard's numbers.
+
+    Returns how many runs were compared, and a sentence for each number that differs.
+    """
+    published = json_of(leaderboard)
+    if not isinstance(published, dict):
+        raise DatasetError(f"{leaderboard}: expected an object of branches, benchmarks and agents")
+    compared, differences = 0, []
+    for ref in sorted({row.ref for row in rows}):
+        for (name, agent), mine in by_conversation(merged(row for row in rows if row.ref == ref)).items():
+            entry = published.get(ref, {}).get(name, {}).get(agent)
+            told = ["not in the leaderboard"] if entry is None else _differences(mine, entry)
+            compared += entry is not None
+            differences += [f"{ref}, {name}, {agent}: {text}" for text in told]
+    return compared, differences
+
+
+def _differences(rows: Sequence[PublishedResult], entry: Mapping[str, Any]) -> Iterator[str]:
+    column = _column_of(held(rows, "agent", len).result)
+    datasets = {scenario(row): row.dataset for row in rows}
+    pairs: list[tuple[str, float | None, float | None, float]] = [
+        ("total", column.total, entry["score"], _TOLERANCE),
+        ("out of", column.out_of, entry["max_score"], 0),
+        ("results", column.examples, entry["n_results"], 0),
+        ("accuracy", 100 * (column.accuracy or 0), entry["accuracy"], 100 * _TOLERANCE),
+        ("LTM score", column.reach or 0, entry["ltm"], _TOKENS),
+    ]
+    pairs += [
+        (datasets[name], cell.mean, entry["by_dataset"].get(datasets[name]), _TOLERANCE)
+        for name, cell in column.cells.items()
+    ]
+    for name, ours, theirs, near in pairs:
+        if ours is None or theirs is None or abs(ours - theirs) > near:
+            yield f"{name} is {ours!r} here and {theirs!r} there"
+
+
+def _cell(found: tuple[float, int] | None) -> str:
+    if found is None:
+        return f"{NOTHING:>8} "
+    value, runs = found
+    return f"{value:>8.2f}{SEVERAL if runs > 1 else ' '}"
+
+
+# --- as a run folder, as a run of ours leaves it
+
+
+def write(path: Path, conversations: Sequence[PublishedConversation], notices: Sequence[str]) -> RunResult:
+    """Write a run folder; ConfigurationError if it cannot be written."""
+    run = RunResult(
+        run_id=path.name,
+        conversations=tuple(each.result for each in conversations),
+        folder=str(path),
+        notices=tuple(notices),
+    )
+    try:
+        make_private(path, exist_ok=True)
+        for each in conversations:
+            _write_conversation(path, each)
+        summary = summary_json(run, pytest_ltm_version=version("pytest-ltm"), seed=0, plan={})
+        write_summary(path / "summary.json", summary)
+        write_verdicts(path, run)
+    except OSError as error:
+        raise ConfigurationError(f"cannot write {str(path)!r}: {error.strerror}. Name a folder that can be") from error
+    return run
+
+
+def _write_conversation(run: Path, each: PublishedConversation) -> None:
+    result = each.result
+    folder = run / result.name.folder
+    folder.mkdir()
+    (folder / "plan.json").write_bytes(json_text(each.plan.to_json()).encode())
+    write_results(folder / "results.json", result)
+    if each.talk.exchanges:
+        chain = Chain()
+        text = "".join(chain.sealed(events.encode(event)) for event in _events(each))
+        (folder / "journal.jsonl").write_bytes(text.encode())
+
+
+def _events(each: PublishedConversation) -> Iterator[events.Event]:
+    """Yield the journal: what was said in order, each example's begin before its first and its end after its last."""
+    result, exchanges = each.result, each.talk.exchanges
+    first = {exchange.by: exchange.number for exchange in reversed(exchanges)}
+    last = {exchange.by: exchange.number for exchange in exchanges}
+    yield events.Header(
+        plan=each.plan.to_json(), plan_fingerprint=result.plan_fingerprint, agent_fingerprint=result.agent_fingerprint
+    )
+    for exchange in exchanges:
+        number, by = exchange.number, exchange.by
+        if by and first[by] == number:
+            yield events.Begin(example=by, position=exchange.start, now=exchange.now)
+        yield events.MessageSent(
+            exchange=number, by=by, kind=exchange.kind, text=exchange.message, tokens=exchange.message_tokens,
+            position=exchange.start, now=exchange.now,
+        )  # fmt: skip
+        yield events.ReplyReceived(exchange=number, text=exchange.reply, tokens=exchange.reply_tokens)
+        if by and last[by] == number:
+            yield events.End(example=by)
+    for row in result.scenarios:
+        yield events.VerdictRecorded(
+            example=row.id, score=row.score, reason=row.reason, rule=row.rule, evidence=row.evidence, checks=()
+        )
+    yield events.End(reason="complete")

@@ -1,0 +1,290 @@
+"""`leak-check WHAT...`: how much of the evidence is found by words, lengths and places alone, without any question."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._cli import tables
+from pytest_ltm._cli.pytest_runs import play
+from pytest_ltm._lab.commands.calibrate import pooled
+from pytest_ltm._lab.cues import SHARES, CueRecall, Text, all_cues, best, found, one_cue, search
+from pytest_ltm._model.suite import SUFFIX, built_in_names
+from pytest_ltm._results.text import clip, counted, one_line
+from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm.datasets._published import DefinitionsFolder
+from pytest_ltm.datasets.locomo.file import load
+from pytest_ltm.datasets.longmemeval.conversations import holds_evidence
+from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from pytest_ltm._model.transcript import Transcript
+
+
+LEAKS = 1
+"""The exit status where more is found than LIMIT times as much as in the reference."""
+LIMIT = 1.25
+ALL = "all"
+AMONG, FILLER, HISTORIES = "among scenario messages", "against filler", "in histories"
+"""The tables; filler is not anybody's to hide in, so what is found against it is a figure without a limit."""
+READER = "full"
+"""Who plays a suite: it keeps every scenario going to its end."""
+_PAGE = 50
+"""Words of a message that count at most: 1 % of a book would be as much as all that a scenario says."""
+_HEAD = 65_536
+_SHOWN = 3
+_CUES = 100
+
+
+def run(given: Namespace) -> int:
+    """Look for evidence and print how much was found; return 0, or LEAKS. LtmError for what cannot be read."""
+    options = [word for text in given.pytest for word in shlex.split(text)]
+    source = LeakCheckInput(given.seeds, given.span, options, sessions=given.sessions)
+    theirs = source.texts(given.reference) if given.reference else {}
+    if theirs:  # no more is played than is compared
+        source = replace(source, seeds=min(given.seeds, max(map(_conversations, theirs.values()))))
+    ours = source.texts(given.what)
+    for table in ours.keys() & theirs.keys():
+        most = min(_conversations(side[table]) for side in (ours, theirs))
+        ours[table], theirs[table] = _first(ours[table], most), _first(theirs[table], most)
+    looked = [CueTable.of(name, texts, theirs.get(name, ())) for name, texts in ours.items()]
+    breaches = [sentence for table in looked for sentence in table.breaches]
+    if given.json:
+        print(json.dumps({"tables": [table.as_json() for table in looked], "breaches": breaches}, indent=1))
+    else:
+        told = [line for table in looked for line in (*tables.aligned(table.rows()), "", *table.cues(), "")]
+        print("\n".join([*told, *(f"- {sentence}" for sentence in breaches)]).rstrip())
+    return LEAKS if breaches else 0
+
+
+def _conversations(texts: Sequence[Text]) -> int:
+    return len({text.group for text in texts})
+
+
+def _first(texts: Sequence[Text], most: int) -> list[Text]:
+    """Return the texts of as many conversations, so that both sides learn from equally many."""
+    kept = set(list(dict.fromkeys(text.group for text in texts))[:most])
+    return [text for text in texts if text.group in kept]
+
+
+# --- what is looked through
+
+
+@dataclass(frozen=True, slots=True)
+class LeakCheckInput:
+    """How suites are played and files are read."""
+
+    seeds: int
+    span: str
+    options: Sequence[str]
+    sessions: bool
+    """Whole sessions of histories are looked for, not turns."""
+
+    def texts(self, what: Sequence[str]) -> dict[str, list[Text]]:
+        """Return what is in suites, test files, folders of definitions or files of histories, by table."""
+        paths = [Path(text) for text in what]
+        if all(path.suffix == ".json" for path in paths):
+            return {HISTORIES: list(dict.fromkeys(text for path in paths for text in self._histories(path)))}
+        folders = all(path.is_dir() and text not in built_in_names() for text, path in zip(what, paths, strict=True))
+        said = self._definitions(paths) if folders else self._suite(what)
+        messages: list[Text] = []
+        filler: list[Text] = []
+        for text, is_filler in said:
+            (filler if is_filler else messages).append(text)
+        return {AMONG: messages, FILLER: [text for text in messages if text.kinds] + filler}
+
+    def _suite(self, what: Sequence[str]) -> Iterator[tuple[Text, bool]]:
+        suites = [text for text in what if text in built_in_names() or text.endswith(SUFFIX)]
+        tests = [text for text in what if text not in suites]
+        strange = [text for text in tests if not Path(text.partition("::")[0]).exists()]
+        if len(suites) > 1 or strange:
+            first, known = (strange or suites)[0], built_in_names()
+            raise ConfigurationError(
+                f"{first!r}: name one suite ({', '.join(known)}, or a file *{SUFFIX}), test files, folders of "
+                f"definitions, or *.json files of LongMemEval or LoCoMo.{did_you_mean(first, known)}"
+            )
+        for seed in range(self.seeds):
+            words = [f"--ltm-suite={suites[0] if suites else 'none'}", f"--ltm-seed={seed}", *tests]
+            yield from self._played(words, f"seed {seed}")
+
+    def _definitions(self, paths: Sequence[Path]) -> Iterator[tuple[Text, bool]]:
+        with tempfile.TemporaryDirectory(prefix="ltm-leak-check-") as name:
+            for place in pooled(map(DefinitionsFolder, paths), Path(name).resolve()):
+                yield from self._played([f"--ltm-definitions={place}"], f"conversation {place.name}", place)
+
+    def _played(self, words: Sequence[str], group: str, cwd: Path | None = None) -> Iterator[tuple[Text, bool]]:
+        print(f"{group} ...", file=sys.stderr)
+        with tempfile.TemporaryDirectory(prefix="ltm-leak-check-") as name:
+            run = play([READER], [f"--ltm-span={self.span}", *self.options, *words], Path(name), cwd=cwd)
+            for held in run.conversations:
+                if record := held.record():
+                    yield from _said(record.transcript, group)
+
+    def _histories(self, path: Path) -> Iterable[Text]:
+        if not path.is_file():
+            raise ConfigurationError(f"there is no file {str(path)!r}")
+        with path.open("rb") as file:
+            is_longmemeval = b'"question_id"' in file.read(_HEAD)
+        return self._longmemeval(path) if is_longmemeval else self._locomo(path)
+
+    def _longmemeval(self, path: Path) -> Iterator[Text]:
+        for record in LongMemEvalFile(path).records():
+            kinds = ("abstention" if record.abstention else record.type,)
+            for session in record.sessions:
+                if self.sessions:
+                    text = "\n".join(turn.content for turn in session.turns)
+                    yield Text(text, record.id, "session", kinds if holds_evidence(session, record) else ())
+                    continue
+                for number, turn in enumerate(session.turns):
+                    place = f"{turn.role}, {_place(number, len(session.turns))}"
+                    yield Text(turn.content, record.id, place, kinds if turn.has_answer else ())
+
+    def _locomo(self, path: Path) -> Iterator[Text]:
+        for sample in load(path).samples:
+            kinds: dict[str, dict[str, None]] = {}
+            for question in sample.questions:
+                for turn_id in question.evidence:
+                    kinds.setdefault(turn_id, {})[str(question.category)] = None
+            for session in sample.sessions:
+                held = session.turns
+                if self.sessions:
+                    cited = dict.fromkeys(kind for turn in held for kind in kinds.get(turn.id, ()))
+                    yield Text("\n".join(turn.text for turn in held), sample.id, "session", tuple(cited))
+                    continue
+                for number, turn in enumerate(held):
+                    place = f"{_place(number, len(held))}, photo" if turn.caption else _place(number, len(held))
+                    yield Text(turn.text, sample.id, place, tuple(kinds.get(turn.id, ())))
+
+
+def _place(number: int, of: int) -> str:
+    """Return where a turn stands in its session."""
+    return "last" if number == of - 1 else ("first", "second")[number] if number < len(("first", "second")) else "later"
+
+
+def _said(transcript: Transcript, group: str) -> Iterator[tuple[Text, bool]]:
+    """Yield what examples say and ask, and filler; what they say is the evidence of their scenario."""
+    for exchange in transcript:
+        if exchange.kind in ("say", "ask", "filler"):
+            tenth = 10 * exchange.start // max(transcript.position, 1)
+            kinds = (exchange.by.partition("/")[0],) if exchange.kind == "say" else ()
+            yield Text(exchange.message, group, f"tenth {tenth + 1}", kinds, _PAGE), exchange.kind == "filler"
+
+
+# --- what is found
+
+
+def look(table: str, texts: Sequence[Text]) -> dict[str, CueRecall]:
+    """Return what is found, by kind of evidence.
+
+    Among scenario messages each scenario is looked for by itself and by one cue: by all of them a subject is always
+    known, in anybody's words. Else evidence of any kind is looked for together, by all cues, and ALL is what is found.
+    """
+    kinds = sorted({kind for text in texts for kind in text.kinds})
+    if table == AMONG:
+        each = [found(kind, search(texts, _of(kind), one_cue), cues=best(texts, _of(kind), _SHOWN)) for kind in kinds]
+    else:
+        parts = search(texts, _is_evidence, all_cues)
+        each = [found(kind, parts, _of(kind)) for kind in kinds]
+        each.append(found(ALL, parts, cues=best(texts, _is_evidence, 2 * _SHOWN)))
+    return {one.kind: one for one in each if one}
+
+
+def _is_evidence(text: Text) -> bool:
+    return bool(text.kinds)
+
+
+def _of(kind: str) -> Callable[[Text], bool]:
+    return lambda text: kind in text.kinds
+
+
+@dataclass(frozen=True, slots=True)
+class CueTable:
+    """What is found in one kind of place, and in that of the reference."""
+
+    name: str
+    conversations: int
+    """Of each side."""
+    ours: Mapping[str, CueRecall]
+    theirs: Mapping[str, CueRecall]
+
+    @classmethod
+    def of(cls, name: str, ours: Sequence[Text], theirs: Sequence[Text]) -> CueTable:
+        """Return what is found in both; ALL is of what both have."""
+        one, other = look(name, ours), look(name, theirs)
+        if name == AMONG:
+            both = [kind for kind in one if kind in other or not other]
+            one, other = (side | _mean([side[kind] for kind in both if side]) for side in (one, other))
+        return cls(name, _conversations(ours), one, other)
+
+    @property
+    def breaches(self) -> list[str]:
+        """A sentence for each share at which much more is found than in the reference."""
+        if self.name == FILLER or not (ALL in self.ours and ALL in self.theirs):
+            return []
+        pairs = zip(SHARES, self.ours[ALL].recalls, self.theirs[ALL].recalls, strict=True)
+        return [
+            f"{self.name}, {share:.0%} of the words find {ours:.1%} of the evidence, in the reference {theirs:.1%}: "
+            f"more than {LIMIT} times as much"
+            for share, ours, theirs in pairs
+            if ours > LIMIT * theirs
+        ]
+
+    def rows(self) -> list[list[str]]:
+        """Return the table, the first row its head."""
+        head = ["evidence", *(f"{share:.0%}" for share in SHARES), "lift", "order"]
+        title = f"{self.name}, {counted(self.conversations, 'conversation')}"
+        if not self.ours:
+            return [[f"{title}: nothing to look for, or nothing to learn from"]]
+        table = [[title, *head, *(f"ref. {name}" for name in head if self.theirs)]]
+        for kind, one in self.ours.items():
+            other = self.theirs.get(kind)
+            table.append([kind, *_cells(one), *(_cells(other) if other else [""] * len(head) * bool(self.theirs))])
+        return table
+
+    def cues(self) -> Iterator[str]:
+        """Yield the cues that tell evidence best."""
+        for one in self.ours.values():
+            if one.cues:
+                yield clip(one_line(f"{one.kind}: {'; '.join(one.cues)}"), _CUES)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "name": self.name,
+            "conversations": self.conversations,
+            **{
+                side: {
+                    kind: {
+                        "evidence": one.evidence,
+                        "recall": {f"{share:.0%}": recall for share, recall in zip(SHARES, one.recalls, strict=True)},
+                        "lift": {f"{share:.0%}": lift for share, lift in zip(SHARES, one.lifts, strict=True)},
+                        "order": one.order,
+                        "cues": one.cues,
+                    }
+                    for kind, one in looked.items()
+                }
+                for side, looked in (("ours", self.ours), ("reference", self.theirs))
+            },
+        }
+
+
+def _mean(held: Sequence[CueRecall]) -> dict[str, CueRecall]:
+    """Return the mean over scenarios as ALL; nothing without any."""
+    if not held:
+        return {}
+    recalls = tuple(sum(each) / len(held) for each in zip(*(one.recalls for one in held), strict=True))
+    evidence, order = sum(one.evidence for one in held), sum(one.order for one in held) / len(held)
+    return {ALL: CueRecall(ALL, evidence, recalls, order)}
+
+
+def _cells(one: CueRecall) -> list[str]:
+    lifts = " and ".join(f"{lift:.1f}" for lift in one.lifts)
+    return [f"{one.evidence:,}", *(f"{recall:.1%}" for recall in one.recalls), lifts, f"{one.order:.2f}"]

@@ -1,0 +1,279 @@
+"""`verdict-check FILE`: our rules against replies that a person labelled, and against mutants of the right answers."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm import evaluators
+from pytest_ltm._lab.verdict_mutants import of_answer, of_scenario
+from pytest_ltm._model.score import Score
+from pytest_ltm._storage.errors import DatasetError, did_you_mean
+from pytest_ltm._storage.rows import rows
+from pytest_ltm._text.words import snippet
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from pytest_ltm.datasets.rulings.gold import Ruling
+
+
+FAILED = 1
+OUTCOMES = ("right", "too much", "too little", "undecided")
+LIMITS = {
+    "right": 0.95,
+    "too much": 0.02,
+    "undecided scenarios": 0.05,
+    "undecided data sets": 0.20,
+    "mutants passed": 0.01,
+}
+"""Shares of what is decided, of all replies, and of the mutants; `right` is the only lower bound."""
+_SAME = 0.01
+"""Labels are written with few digits."""
+
+
+def run(given: Namespace) -> int:
+    """Print how often our verdict is that of a careful person; 1 if a limit is broken, else 0."""
+    found = check(given.file)
+    breaches = found.breaches()
+    if given.json:
+        told = [as_json(row) for row in found.wrong()] if given.list else None
+        print(json.dumps({**found.as_json(), "breaches": breaches, **({"wrong": told} if told else {})}, indent=1))
+    else:
+        listed = [*map(str, found.wrong()), *map(str, found.passed())] if given.list else []
+        print("\n".join([*listed, *found.table(), *(f"breach: {breach}" for breach in breaches)]))
+    return FAILED if breaches else 0
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedVerdict:
+    """One labelled reply and what our rules say of it."""
+
+    id: str
+    kind: str
+    """The scenario, or data set and type of question."""
+    of_scenario: bool
+    label: float
+    value: float | None
+    """None: undecided."""
+    reason: str
+    reply: str
+
+    @property
+    def outcome(self) -> str:
+        """What the verdict is: one of OUTCOMES."""
+        if self.value is None:
+            return "undecided"
+        if abs(self.value - self.label) < _SAME:
+            return "right"
+        return "too much" if self.value > self.label else "too little"
+
+    def __str__(self) -> str:
+        value = "none" if self.value is None else f"{self.value:.2f}"
+        return f"{self.id}: {self.outcome}: label {self.label:.2f}, ours {value}: {self.reason}\n    {self.reply}"
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A wrong answer made from a right one."""
+
+    kind: str
+    way: str
+    """How it was made: denied, swapped, …"""
+    passes: bool
+    reply: str
+
+    def __str__(self) -> str:
+        return f"mutant passes: {self.kind}, {self.way}\n    {self.reply}"
+
+
+@dataclass(slots=True)
+class VerdictCheckReport:
+    """All verdicts of one file."""
+
+    verdicts: list[CheckedVerdict] = field(default_factory=list)
+    mutants: list[Mutant] = field(default_factory=list)
+
+    def wrong(self) -> Iterator[CheckedVerdict]:
+        """Yield what is not right."""
+        return (verdict for verdict in self.verdicts if verdict.outcome != "right")
+
+    def passed(self) -> Iterator[Mutant]:
+        """Yield the mutants that get full marks."""
+        return (mutant for mutant in self.mutants if mutant.passes)
+
+    def counts(self, verdicts: Iterable[CheckedVerdict] | None = None) -> dict[str, int]:
+        """Return how many verdicts are of each outcome."""
+        counted = Counter(verdict.outcome for verdict in (self.verdicts if verdicts is None else verdicts))
+        return {"rows": counted.total(), **{outcome: counted[outcome] for outcome in OUTCOMES}}
+
+    def by_kind(self) -> dict[str, dict[str, int]]:
+        """Return the counts of each scenario and type of question, with the mutants that pass and all of them."""
+        kinds = dict.fromkeys(verdict.kind for verdict in self.verdicts)
+        return {
+            kind: {
+                **self.counts(verdict for verdict in self.verdicts if verdict.kind == kind),
+                "mutants": len([one for one in self.mutants if one.kind == kind]),
+                "mutants passed": len([one for one in self.passed() if one.kind == kind]),
+            }
+            for kind in kinds
+        }
+
+    def breaches(self) -> list[str]:
+        """Return a sentence for each limit that is broken."""
+        told = [*self._share("right", of_scenarios=None), *self._share("too much", of_scenarios=None)]
+        told += [*self._share("undecided scenarios", of_scenarios=True)]
+        told += [*self._share("undecided data sets", of_scenarios=False)]
+        passed = len(list(self.passed()))
+        if passed > LIMITS["mutants passed"] * len(self.mutants):
+            told.append(f"{passed} of {len(self.mutants)} mutants passed, limit {LIMITS['mutants passed']:.0%}")
+        return told
+
+    def _share(self, name: str, *, of_scenarios: bool | None) -> Iterator[str]:
+        counted = self.counts(one for one in self.verdicts if of_scenarios in (None, one.of_scenario))
+        outcome = "undecided" if name.startswith("undecided") else name
+        of = counted["rows"] - (counted["undecided"] if outcome != "undecided" else 0)
+        share = counted[outcome] / of if of else None
+        if share is not None and (share < LIMITS[name] if name == "right" else share > LIMITS[name]):
+            yield f"{name}: {counted[outcome]} of {of} ({share:.1%}), limit {LIMITS[name]:.0%}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the counts as JSON values."""
+        ways = Counter(one.way for one in self.mutants)
+        passed = Counter(one.way for one in self.passed())
+        return {
+            "kinds": self.by_kind(),
+            "total": self.counts(),
+            "mutants": {way: {"rows": count, "passed": passed[way]} for way, count in sorted(ways.items())},
+        }
+
+    def table(self) -> Iterator[str]:
+        """Yield the lines of a table for people."""
+        head = f"{'replies':<36}{'rows':>5}{'right':>7}{'too much':>10}{'too little':>12}{'undecided':>11}"
+        yield f"{head}   mutants passed"
+        for kind, counted in self.by_kind().items():
+            yield f"{_cells(kind, counted)}   {counted['mutants passed']} of {counted['mutants']}"
+        total = self.counts()
+        decided = total["rows"] - total["undecided"]
+        yield f"{_cells('all', total)}   {len(list(self.passed()))} of {len(self.mutants)}"
+        yield f"right: {total['right'] / max(decided, 1):.1%} of {decided} decided"
+
+
+def _cells(kind: str, counted: Mapping[str, int]) -> str:
+    right, much, little, undecided = (counted[outcome] for outcome in OUTCOMES)
+    return f"{kind:<36}{counted['rows']:>5}{right:>7}{much:>10}{little:>12}{undecided:>11}"
+
+
+def as_json(verdict: CheckedVerdict) -> dict[str, Any]:
+    """Return a verdict as JSON values."""
+    said = {name: getattr(verdict, name) for name in ("id", "kind", "label", "value", "reason", "reply")}
+    return {**said, "outcome": verdict.outcome}
+
+
+def check(path: Path) -> VerdictCheckReport:
+    """Score the labelled rows of a file and the mutants of their right answers; DatasetError where one is none."""
+    found = VerdictCheckReport()
+    golds: dict[str, dict[str, Any]] = {}
+    for where, row in rows(path, ["id"]):
+        try:
+            if "automatic" in row:
+                found.verdicts.append(_reviewed(row))
+            elif "scenario" in row:
+                found.verdicts.append(_reply(row))
+                golds.setdefault(f"{row['scenario']} {json.dumps(row['args'], sort_keys=True)}", row)
+            else:
+                found.verdicts.append(_answer(row))
+                golds.setdefault(f"{row['set']} {row['type']} {row['question']} {row['answer']}", row)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DatasetError(f"{where}: not a labelled row ({type(error).__name__}: {error})") from error
+    answers = [row for row in golds.values() if "scenario" not in row]
+    for row in golds.values():
+        found.mutants += mutants_of_scenario(row) if "scenario" in row else _mutants_of_answer(row, answers)
+    return found
+
+
+# --- Replies to scenarios.
+
+
+def evaluator_of(name: str, args: Mapping[str, Any]) -> Any:
+    """Return the evaluator of that name; lists become tuples, `menu` a Menu. DatasetError if there is none."""
+    if name not in evaluators.__all__:
+        raise DatasetError(f"there is no evaluator {name!r}.{did_you_mean(name, evaluators.__all__)}")
+    made = {key: evaluators.Menu(**_tuples(value)) if key == "menu" else _tuples(value) for key, value in args.items()}
+    return getattr(evaluators, name)(**made)
+
+
+def value_of(evaluator: Any, answers: list[str]) -> tuple[float | None, str]:
+    """Return the score of answers, None where it is undecided, and the reason."""
+    verdict = evaluator.verdict(answers) if isinstance(evaluator, evaluators.QuoteAtReply) else evaluator(answers)
+    if verdict is None:
+        return 0.0, "the replies end before it could be told"
+    return (verdict.value if isinstance(verdict, Score) else None), verdict.reason
+
+
+def _tuples(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(map(_tuples, value))
+    return {key: _tuples(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def _reply(row: Mapping[str, Any]) -> CheckedVerdict:
+    value, reason = value_of(evaluator_of(row["evaluator"], row["args"]), row["answers"])
+    reply = " | ".join(map(repr, row["answers"][-4:]))
+    return CheckedVerdict(row["id"], row["scenario"], True, float(row["credit"]), value, reason, reply)
+
+
+def _reviewed(row: Mapping[str, Any]) -> CheckedVerdict:
+    """Return what was decided about a reply when it was played: what its evaluator expects is not in the row."""
+    value = None if row["automatic"] is None else float(row["automatic"])
+    reply = " | ".join(map(repr, row["answers"][-4:]))
+    return CheckedVerdict(row["id"], row["scenario"], True, float(row["credit"]), value, row["reason"], reply)
+
+
+def mutants_of_scenario(row: Mapping[str, Any]) -> Iterator[Mutant]:
+    evaluator = evaluator_of(row["evaluator"], row["args"])
+    for way, answers, most in of_scenario(row["evaluator"], row["args"]):
+        value, _ = value_of(evaluator, answers)
+        yield Mutant(
+            row["scenario"], way, value is not None and value > most - _SAME, snippet(" | ".join(answers[-4:]))
+        )
+
+
+# --- Answers to questions of data sets.
+
+
+def ruling_of(row: Mapping[str, Any], hypothesis: str) -> Ruling:
+    """Return what the rules of a data set say of an answer."""
+    if row["set"] == "locomo":
+        from pytest_ltm.datasets.locomo.strict import verdict
+
+        return verdict(category=int(row["type"]), question=row["question"], answer=row["answer"], prediction=hypothesis)
+    from pytest_ltm.datasets.longmemeval.evaluation import rule
+
+    abstains, _, kind = row["type"].rpartition(":")
+    return rule(
+        question_id="q_abs" if abstains else "q",
+        question_type=kind,
+        question=row["question"],
+        answer=row["answer"],
+        hypothesis=hypothesis,
+    )
+
+
+_VALUES = {"yes": 1.0, "no": 0.0, "unscored": None}
+
+
+def _answer(row: Mapping[str, Any]) -> CheckedVerdict:
+    ruling = ruling_of(row, row["hypothesis"])
+    kind, value = f"{row['set']} {row['type']}", _VALUES[ruling.verdict]
+    return CheckedVerdict(row["id"], kind, False, float(row["label"]), value, ruling.reason, repr(row["hypothesis"]))
+
+
+def _mutants_of_answer(row: Mapping[str, Any], others: Iterable[Mapping[str, Any]]) -> Iterator[Mutant]:
+    for way, hypothesis in of_answer(row, others):
+        passes = ruling_of(row, hypothesis).verdict == "yes"
+        yield Mutant(f"{row['set']} {row['type']}", way, passes, hypothesis)

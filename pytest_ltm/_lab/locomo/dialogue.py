@@ -1,0 +1,181 @@
+"""One conversation made from templates: world, sessions, questions, all from one source of chance."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._lab.locomo.dialogue_text import HAPPENED, happening, sessions
+from pytest_ltm._lab.locomo.questions import questions
+from pytest_ltm._lab.locomo.world import SHORTEST, kinds, meaning, outlines, texts, weave
+from pytest_ltm._storage.errors import DatasetError
+from pytest_ltm.datasets.locomo.samples import Category, written, written_day
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from pytest_ltm._lab.locomo.dialogue_text import GeneratedTurn, Reveal
+    from pytest_ltm._lab.locomo.questions import GeneratedQuestion
+    from pytest_ltm._lab.locomo.world import World
+
+
+def record(
+    name: str, speakers: tuple[str, str], dates: Sequence[datetime], sessions: Sequence[Sequence[Any]],
+    qa: list[dict[str, Any]], events: Sequence[Any], observations: Sequence[Any], summaries: Sequence[Any],
+) -> dict[str, Any]:  # fmt: skip
+    """Return the record of one conversation; all but the questions are by session."""
+    said: dict[str, Any] = {"speaker_a": speakers[0], "speaker_b": speakers[1]}
+    for number, (at, turns) in enumerate(zip(dates, sessions, strict=True), start=1):
+        said |= {f"session_{number}_date_time": written(at), f"session_{number}": list(turns)}
+    return {
+        "qa": qa,
+        "conversation": said,
+        "event_summary": {f"events_session_{n}": one for n, one in enumerate(events, start=1)},
+        "observation": {f"session_{n}_observation": one for n, one in enumerate(observations, start=1)},
+        "session_summary": {f"session_{n}_summary": one for n, one in enumerate(summaries, start=1)},
+        "sample_id": name,
+    }
+
+
+def question(category: Category, text: str, gold: str, evidence: Sequence[str]) -> dict[str, Any]:
+    """Return a question's record; the gold of an adversarial one is what it wrongly suggests."""
+    if category is Category.ADVERSARIAL:
+        return {"question": text, "evidence": list(evidence), "category": int(category), "adversarial_answer": gold}
+    answer = int(gold) if gold.isdecimal() else gold  # as the published file has years
+    return {"question": text, "answer": answer, "evidence": list(evidence), "category": int(category)}
+
+
+def _turn(one: GeneratedTurn) -> dict[str, str]:
+    photo = {"blip_caption": one.caption} if one.caption else {}
+    return {"speaker": one.speaker, **photo, "dia_id": one.id, "text": one.text}
+
+
+def _events(world: World, number: int) -> dict[str, Any]:
+    dated = [event for event in world.events if event.session == number and event.on]
+    found = {who: [f"{who} {happening(event)}." for event in dated if event.who == who] for who in world.speakers}
+    return {**found, "date": written_day(world.dates[number - 1])}
+
+
+def _observations(world: World, said: Sequence[GeneratedTurn]) -> dict[str, list[list[str]]]:
+    return {
+        who: [[text, turn.id] for turn in said if turn.speaker == who for text in _notes(world, turn)]
+        for who in world.speakers
+    }
+
+
+def _notes(world: World, turn: GeneratedTurn) -> Iterator[str]:
+    for reveal in turn.reveals:
+        if reveal.what == HAPPENED:
+            yield _statement(world, reveal)
+        for detail in kinds()[reveal.event.kind].details:
+            if detail.role == reveal.what and detail.ask:
+                shown = f" (the photo shows {turn.caption.removeprefix('a photo of ')})" if turn.caption else ""
+                about = f"{reveal.event.who} {happening(reveal.event)}"
+                yield f'{about} - "{detail.ask}" {turn.speaker} said: "{turn.text}"{shown}'
+
+
+def _statement(world: World, reveal: Reveal) -> str:
+    event = reveal.event
+    told, kind = world.dates[event.session - 1].date(), kinds()[event.kind]
+    if event.on:
+        return f"{event.who} {happening(event)} ({meaning(reveal.value, told)})."
+    said = f'{event.who} said: "{kind.tell.format(**event.roles)}"'
+    return f"{event.who} {happening(event)}." if kind.gist else said
+
+
+def _summary(world: World, number: int, said: Sequence[GeneratedTurn]) -> str:
+    one, two = world.speakers
+    notes = [_statement(world, r) for turn in said for r in turn.reveals if r.what == HAPPENED]
+    return f"{one} and {two} talked at {written(world.dates[number - 1])}. " + " ".join(notes)
+
+
+TURNS, SESSIONS = 588, 27
+"""Of a published conversation, on average."""
+_TURNS_FOR_A_QUESTION = 3
+_TOKENS_OF_A_TURN = 19
+_TOKENIZER = "o200k_base"
+_OFF = 0.02
+_TRIES = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """How long a conversation is to be; DatasetError for what cannot be."""
+
+    sessions: int = SESSIONS
+    turns: int = TURNS
+    """Of the whole conversation."""
+    questions: int | None = None
+    """At most; None: one for every three turns, as in the published file."""
+
+    def __post_init__(self) -> None:
+        if self.sessions < 1 or self.turns < SHORTEST * self.sessions:
+            raise DatasetError(
+                f"{self.turns} turns cannot be shared among {self.sessions} sessions: each has {SHORTEST} at least. "
+                f"Ask for more turns or fewer sessions"
+            )
+        if self.questions is not None and self.questions < 0:
+            raise DatasetError(f"cannot make {self.questions} questions")
+
+    @property
+    def wanted(self) -> int:
+        """How many questions are asked at most."""
+        return self.turns // _TURNS_FOR_A_QUESTION if self.questions is None else self.questions
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A conversation with all that is known about it."""
+
+    id: str
+    world: World
+    sessions: tuple[tuple[GeneratedTurn, ...], ...]
+    questions: tuple[GeneratedQuestion, ...]
+
+    @property
+    def turns(self) -> tuple[GeneratedTurn, ...]:
+        """All turns in order."""
+        return tuple(said for session in self.sessions for said in session)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as a LoCoMo file has it."""
+        world, turns = self.world, [[_turn(one) for one in said] for said in self.sessions]
+        qa = [question(one.category, one.text, one.gold, one.evidence) for one in self.questions]
+        events = [_events(world, number) for number in range(1, len(turns) + 1)]
+        observations = [_observations(world, said) for said in self.sessions]
+        summaries = [_summary(world, number, said) for number, said in enumerate(self.sessions, start=1)]
+        return record(self.id, world.speakers, world.dates, turns, qa, events, observations, summaries)
+
+
+def of_tokens(tokens: int, sessions: int | None, rng: random.Random) -> Size:
+    """Return the size with which a conversation has about as many tokens; as many sessions as fit unless given."""
+    turns = round(tokens / _TOKENS_OF_A_TURN)
+    fitting = max(1, round(turns * SESSIONS / TURNS)) if sessions is None else sessions
+    for _ in range(_TRIES):
+        size = Size(sessions=fitting, turns=max(turns, SHORTEST * fitting), questions=0)
+        probe = random.Random()
+        probe.setstate(rng.getstate())
+        counted = tokens_of(conversation("", size, probe))
+        if abs(counted - tokens) <= _OFF * tokens:
+            break
+        turns = round(turns * tokens / counted)
+    return replace(size, questions=None)
+
+
+def tokens_of(made: Generated) -> int:
+    """Return the tokens of what is said, speakers and captions included."""
+    from pytest_ltm._model.tokens import counter
+
+    return counter(_TOKENIZER).count("\n".join(f"{one.speaker}: {one.text} {one.caption}" for one in made.turns))
+
+
+def conversation(name: str, size: Size, rng: random.Random) -> Generated:
+    """Return a new conversation with this id."""
+    first, second = rng.sample(texts("personas")["names"], 2)
+    plan = outlines(size.sessions, size.turns, rng)
+    world = weave((first, second), plan, rng)
+    said = sessions(world, plan, rng)
+    asked = questions(world, [turn for session in said for turn in session], size.wanted, rng)
+    return Generated(name, world, tuple(map(tuple, said)), tuple(asked))

@@ -1,0 +1,162 @@
+"""Sessions out of the event graph: what the two say, and which facts each turn makes known."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ltm._lab.locomo.world import kinds, phrase, storylines, texts
+from pytest_ltm._text.words import upper_first
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Iterator, Sequence
+
+    from pytest_ltm._lab.locomo.world import Detail, Event, Outline, Tellable, World
+
+
+HAPPENED, PLAN, CAUSE = "happened", "plan", "cause"
+"""What a turn may make known of an event beside its roles."""
+_WITH_PHOTO = 0.3
+_WITH_CAUSE = 0.75
+_APART = 6
+"""So many sentences of any purpose lie between two that are the same, where there are others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reveal:
+    """One fact that a turn makes known."""
+
+    event: Event
+    what: str
+    """A role of the event, or HAPPENED, PLAN, CAUSE."""
+    value: str
+    """As it stands in the text or the caption; of dates: the words, such as `last Friday`."""
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedTurn:
+    """One turn."""
+
+    id: str
+    speaker: str
+    text: str
+    caption: str = ""
+    reveals: tuple[Reveal, ...] = ()
+
+    @property
+    def session(self) -> int:
+        """In which it is said."""
+        return int(self.id[1:].split(":")[0])
+
+
+class _DraftTurn(NamedTuple):
+    text: str
+    caption: str = ""
+    reveals: tuple[Reveal, ...] = ()
+
+
+def sessions(world: World, outlines: Sequence[Outline], rng: random.Random) -> list[list[GeneratedTurn]]:
+    """Return the turns of each session; the speakers alternate."""
+    speaker = _Speaker(world, rng)
+    events = iter(world.events)
+    found = []
+    for outline in outlines:
+        you, who = world.speakers[outline.first], world.speakers[1 - outline.first]
+        turns: list[GeneratedTurn] = []
+        for number, (text, caption, reveals) in enumerate(speaker.session(outline, events), start=1):
+            you, who = who, you
+            turns.append(GeneratedTurn(f"D{outline.number}:{number}", who, text.format(you=you), caption, reveals))
+        found.append(turns)
+    return found
+
+
+class _Speaker:
+    """Finds words; does not repeat itself as long as there are others."""
+
+    def __init__(self, world: World, rng: random.Random) -> None:
+        self._world, self._rng = world, rng
+        self._by_id = {event.id: event for event in world.events}
+        self._left: dict[str, list[str]] = {}
+        self._recent: deque[str] = deque(maxlen=_APART)
+
+    def session(self, outline: Outline, events: Iterator[Event]) -> Iterator[_DraftTurn]:
+        """Yield the lines of one session; `{you}` stands for the other speaker."""
+        yield _DraftTurn(self._words("greetings"))
+        yield _DraftTurn(self._words("replies"))
+        for number, asked in enumerate(outline.blocks):
+            bridge = f"{self._words('bridges')} " if number else ""
+            yield from self._told(next(events), asked, bridge) if asked else [self._small_talk()]
+        yield _DraftTurn(self._words("farewells"))
+        yield _DraftTurn(self._words("partings"))
+
+    def _words(self, purpose: str) -> str:
+        left = self._left.setdefault(purpose, [])
+        if not left:
+            known = texts("talk")[purpose]
+            left.extend(self._rng.sample(known, len(known)))
+        fresh = [place for place, sentence in enumerate(left) if sentence not in self._recent]
+        found = left.pop(fresh[-1] if fresh else -1)
+        self._recent.append(found)
+        return found
+
+    def _small_talk(self) -> _DraftTurn:
+        if self._rng.random() > _WITH_PHOTO:
+            return _DraftTurn(f"{self._words('bridges')} {self._words('chat')}")
+        text, caption = self._words("snaps").split(" | ")
+        return _DraftTurn(text, caption)
+
+    def _told(self, event: Event, asked: int, bridge: str) -> Iterator[_DraftTurn]:
+        """Yield the event's opening, and as many questions about it with their answers."""
+        kind = kinds()[event.kind]
+        yield self._opening(event, kind, bridge)
+        details = self._rng.sample(kind.details, min(asked, len(kind.details)))
+        for detail in details:
+            yield _DraftTurn(f"{self._words('reactions')} {detail.ask or self._words('whys')}")
+            answer = self._answer(event, detail)
+            yield self._with_plan(answer, event, kind) if detail is details[-1] else answer
+        for number in range(asked - len(details)):
+            question, answers = ("moods", "answers") if kind.conclusions and not number else ("chat", "chat")
+            yield _DraftTurn(f"{self._words('reactions')} {self._words(question)}")
+            yield _DraftTurn(self._words(answers))
+
+    def _answer(self, event: Event, detail: Detail) -> _DraftTurn:
+        text = _filled(detail.tell or self._words("reasons"), event)
+        caption = detail.caption.format(**event.roles) if detail.caption else ""
+        return _DraftTurn(text, caption, (Reveal(event, detail.role, event.roles[detail.role]),))
+
+    def _with_plan(self, line: _DraftTurn, event: Event, kind: Tellable) -> _DraftTurn:
+        if event.plan is None:
+            return line
+        after = following(kind).do.format(**event.roles)
+        text = f"{line.text} {self._words('plans').format(next=after)}"
+        return _DraftTurn(text, line.caption, (*line.reveals, Reveal(event, PLAN, "next month")))
+
+    def _opening(self, event: Event, kind: Tellable, bridge: str) -> _DraftTurn:
+        if event.on is None:
+            happened = Reveal(event, HAPPENED, event.roles.get(kind.role, ""))
+            return _DraftTurn(f"{bridge}{_filled(kind.tell, event)}", "", (happened,))
+        when = phrase(event.on, self._world.dates[event.session - 1].date(), self._rng)
+        told = event.causes and self._rng.random() < _WITH_CAUSE
+        cause = happening(self._by_id[event.causes[0]]) if told else ""
+        reveals = (Reveal(event, HAPPENED, when), *([Reveal(event, CAUSE, cause)] if cause else []))
+        sentence = self._words("effects" if cause else "openings")
+        filled = sentence.format(when=when, When=upper_first(when), did=happening(event), cause=cause)
+        return _DraftTurn(f"{bridge}{filled}", "", reveals)
+
+
+def happening(event: Event) -> str:
+    """Return what happened, after a name: `signed up for a pottery class`; of what has no date: `has a sister ...`."""
+    kind = kinds()[event.kind]
+    return (kind.did or kind.gist or "{new}").format(**event.roles)
+
+
+def following(kind: Tellable) -> Tellable:
+    """Return the step after this one."""
+    name, _, number = kind.key.partition("/")
+    return storylines()[name].steps[int(number) + 1]
+
+
+def _filled(text: str, event: Event) -> str:
+    return upper_first(text.format(**event.roles))

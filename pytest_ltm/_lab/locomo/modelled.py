@@ -1,0 +1,342 @@
+"""One conversation written by a model, step by step: personas, event graphs, sessions with memory, questions.
+
+Maharana et al. (2024), section 3: after each session the two agents keep a summary and observations, from which
+the next is written, at once or turn by turn (`speakers`). Dates are ours, not the model's. What does not hold is asked
+for again, a few times.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._lab.author import need, written_by
+from pytest_ltm._lab.locomo.dialogue import question, record
+from pytest_ltm._lab.locomo.speakers import SessionContext, lines, prompt
+from pytest_ltm._lab.locomo.world import outlines, texts
+from pytest_ltm._text.dates import MONTHS
+from pytest_ltm.datasets.locomo.metric import tokens
+from pytest_ltm.datasets.locomo.samples import Category, read_date, written, written_day
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+    from pytest_ltm._lab.author import Model
+    from pytest_ltm._lab.locomo.dialogue import Size
+    from pytest_ltm._lab.locomo.speakers import Writes
+    from pytest_ltm._lab.locomo.world import Outline
+
+    _Turn = Mapping[str, Any]
+
+
+# --- Reading what a model wrote: of the form asked for, or ValueError with a sentence that the model can act on.
+
+
+def persona(value: Any) -> dict[str, Any]:
+    """Return a persona."""
+    need(isinstance(value, dict) and isinstance(value.get("about"), str), "it must be an object with a text `about`.")
+    return dict(value)
+
+
+def events(value: Any, first: date, last: date, count: int) -> list[dict[str, Any]]:
+    """Return dated events: in order, within the months, of known causes that came first."""
+    need(isinstance(value, list) and len(value) >= count, f"it must be a list of {count} events.")
+    before, known = first, set()
+    for number, one in enumerate(value, start=1):
+        whole = isinstance(one, dict) and all(isinstance(one.get(name), str) for name in ("id", "date", "event"))
+        need(whole, f"event {number} must have the texts `id`, `date` and `event`.")
+        try:
+            on = date.fromisoformat(one["date"])
+        except ValueError:
+            raise ValueError(f"event {number}: {one['date']!r} is no date YYYY-MM-DD.") from None
+        need(before <= on <= last, f"event {number}: {one['date']} is before the one above it, or not in the months.")
+        causes = one.get("causes") or []
+        unknown = [cause for cause in causes if cause not in known] if isinstance(causes, list) else ["?"]
+        need(not unknown, f"event {number}: its causes {unknown} are no ids of earlier events.")
+        before = on
+        known.add(one["id"])
+    need(len(known) == len(value), "two events have the same id.")
+    return list(value)
+
+
+def turns(value: Any, scene: SessionContext) -> list[dict[str, Any]]:
+    """Return the turns of a session with their ids; the speakers alternate."""
+    need(isinstance(value, list), "it must be a list of turns.")
+    count = scene.turns
+    need(abs(len(value) - count) <= max(2, count // 5), f"it has {len(value)} turns; write {count}.")
+    found = []
+    for place, one in enumerate(value):
+        said = one.get("text") if isinstance(one, dict) else None
+        need(isinstance(said, str) and bool(said.strip()), f"turn {place + 1} must be an object with a `text`.")
+        who = scene.order[place % 2]
+        need(one.get("speaker") == who, f"turn {place + 1} must be spoken by {who}, not {one.get('speaker')!r}.")
+        found.append(scene.turn(place, str(said), one["photo"] if isinstance(one.get("photo"), str) else ""))
+    return found
+
+
+def reflection(value: Any, speakers: Sequence[str], said: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return summary and observations; each is told by the speaker it is about, in a turn that exists."""
+    need(isinstance(value, dict) and isinstance(value.get("summary"), str), "it must have a text `summary`.")
+    observed = value.get("observations")
+    need(isinstance(observed, dict) and set(observed) <= set(speakers), f"`observations` must be by {list(speakers)}.")
+    ids = {turn["dia_id"] for turn in said}
+    for who in speakers:
+        for note in observed.setdefault(who, []):
+            pair = isinstance(note, list) and len(note) == 2 and all(isinstance(one, str) for one in note)
+            need(pair, f"an observation of {who} is no pair [fact, turn id]: {note!r:.80}.")
+            need(note[1] in ids, f"the observation {note[0]!r:.80} cites {note[1]!r}, which is no turn of this chat.")
+    return {"summary": value["summary"], "observations": observed}
+
+
+# --- Whether a question that a model wrote holds, as far as rules can tell; each check gives a reason or "".
+
+LABELS = {category.label: category for category in Category}
+_ENOUGH = 0.6
+"""This share of a single-hop answer's words must stand in its evidence, of each part of a multi-hop answer as well."""
+_DAY = re.compile(rf"((\d{{1,2}} )?({'|'.join(MONTHS)}) )?\d{{4}}|.*\b\d+ (day|week|month|year)s?\b.*|The .+ before .+")
+
+
+def fault(one: Any, turns: Mapping[str, _Turn], speakers: Sequence[str], asked: Collection[str]) -> str:
+    """Return what is wrong with the question, "" if nothing is. `turns`: by id; `asked`: the texts there are."""
+    if not isinstance(one, dict) or one.get("category") not in LABELS:
+        return f"has no category of {', '.join(LABELS)}"
+    if not all(isinstance(one.get(name), str) and one[name].strip() for name in ("question", "answer")):
+        return "lacks a question or an answer"
+    if one["question"] in asked:
+        return "has been asked"
+    evidence = one.get("evidence")
+    if not isinstance(evidence, list) or not evidence or any(cited not in turns for cited in evidence):
+        return f"cites evidence that does not exist: {evidence!r:.60}"
+    if not any(name in one["question"] for name in speakers):
+        return "names neither speaker"
+    return _content_fault(LABELS[one["category"]], one, turns, speakers)
+
+
+def _content_fault(  # noqa: PLR0911 - one rule, one line
+    category: Category, one: Mapping[str, Any], turns: Mapping[str, _Turn], speakers: Sequence[str]
+) -> str:
+    answer, cited = one["answer"], [turns[name] for name in dict.fromkeys(one["evidence"])]
+    if category is Category.TEMPORAL:
+        return "" if _DAY.fullmatch(answer) else f"has an answer that is no date: {answer!r:.60}"
+    if category is Category.OPEN_DOMAIN:
+        return ""
+    if category is Category.MULTI_HOP and len(cited) < 2:
+        return "is multi-hop with one turn of evidence"
+    said = " ".join(map(_all_said, cited))
+    parts = answer.split(",") if category is Category.MULTI_HOP else [answer]
+    if not all(_share(said, part) >= _ENOUGH for part in parts):
+        return f"has an answer that its evidence does not hold: {answer!r:.60}"
+    if _share(one["question"], answer) == 1:
+        return "gives its answer away"
+    if category is Category.ADVERSARIAL:
+        return _adversarial_fault(one, cited, turns, speakers)
+    elsewhere = [name for name, turn in turns.items() if turn not in cited and _share(_all_said(turn), answer) == 1]
+    found = elsewhere and category is Category.SINGLE_HOP
+    return f"is answered without its evidence, by {elsewhere[0]}" if found else ""
+
+
+def _adversarial_fault(
+    one: Mapping[str, Any], cited: Sequence[_Turn], turns: Mapping[str, _Turn], speakers: Sequence[str]
+) -> str:
+    """Return what is wrong if the person asked about may have said so themselves."""
+    about = [name for name in speakers if name in one["question"]]
+    if len(about) == 1 and any(turn["speaker"] == about[0] for turn in cited):
+        return f"is adversarial, but its evidence is said by {about[0]}"
+    own = [turn for turn in turns.values() if turn["speaker"] in about and _share(_all_said(turn), one["answer"]) == 1]
+    return f"is adversarial, but {own[0]['dia_id']} may answer it" if own else ""
+
+
+def _all_said(turn: _Turn) -> str:
+    return f"{turn['text']} {turn.get('blip_caption', '')}"
+
+
+def _share(text: str, answer: str) -> float:
+    """Return the share of the answer's words that the text holds."""
+    wanted, there = tokens(answer), set(tokens(text))
+    return sum(word in there for word in wanted) / len(wanted) if wanted else 1.0
+
+
+_EVENTS_A_SESSION = 1
+_REMEMBERED, _SUMMARIES = 40, 3
+
+
+@dataclass(slots=True)
+class _Draft:
+    """The conversation so far."""
+
+    speakers: tuple[str, str]
+    personas: dict[str, Any] = field(default_factory=dict)
+    events: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    sessions: list[list[dict[str, Any]]] = field(default_factory=list)
+    kept: list[dict[str, Any]] = field(default_factory=list)
+    """Summary and observations of each session."""
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    dropped: int = 0
+
+    @property
+    def turns(self) -> dict[str, dict[str, Any]]:
+        """All turns by id."""
+        return {turn["dia_id"]: turn for session in self.sessions for turn in session}
+
+    def facts(self) -> list[str]:
+        """Return the observations of all sessions, the newest last."""
+        return [
+            f"{who}: {fact} ({cited})"
+            for one in self.kept
+            for who, notes in one["observations"].items()
+            for fact, cited in notes
+        ]
+
+
+def modelled(
+    name: str, size: Size, model: Model, rng: random.Random, tell: Callable[[str], None], writes: Writes
+) -> dict[str, Any]:
+    """Return the record of a new conversation, its sessions as `writes` makes them; `tell` hears what is dropped.
+
+    Raises DatasetError if the model cannot do it.
+    """
+    one, two = rng.sample(texts("personas")["names"], 2)
+    plan = outlines(size.sessions, size.turns, rng)
+    draft = _Draft((one, two))
+    _people(draft, plan, model)
+    for outline in plan:
+        _sit(draft, outline, plan, model, writes)
+        _ask(draft, outline, size.wanted * outline.number // len(plan) - len(draft.asked), model)
+    tell(f"{name}: {len(draft.asked)} questions, {draft.dropped} that did not hold were dropped")
+    return _record(name, draft, plan)
+
+
+def _people(draft: _Draft, plan: list[Outline], model: Model) -> None:
+    first, last = plan[0].at.date(), plan[-1].at.date()
+    begin = first.replace(day=1)
+    count = max(2, len(plan) * _EVENTS_A_SESSION)
+    other = None
+    for who in draft.speakers:
+        unlike = prompt("unlike", about=other) if other else ""
+        other = written_by(model, prompt("persona", name=who, unlike=unlike), persona, f"persona of {who}")
+        draft.personas[who] = other
+        asked = prompt("events", name=who, about=other, count=count, first=begin.isoformat(), last=last.isoformat())
+        draft.events[who] = written_by(
+            model, asked, lambda value: events(value, begin, last, count), f"events of {who}"
+        )
+
+
+def _sit(draft: _Draft, outline: Outline, plan: list[Outline], model: Model, writes: Writes) -> None:
+    """Add one session and what is kept of it."""
+    one, two = draft.speakers
+    order = (one, two) if outline.first == 0 else (two, one)
+    when, what = written(outline.at), f"session {outline.number}"
+    count = sum(1 + 2 * asked for asked in outline.blocks) + 4
+    said = writes(
+        SessionContext(
+            number=outline.number, when=when, order=order, personas=draft.personas, news=_news(draft, outline, plan),
+            summaries=[kept["summary"] for kept in draft.kept[-_SUMMARIES:]], facts=draft.facts(), turns=count,
+        ),
+        model,
+    )  # fmt: skip
+    draft.sessions.append(said)
+    asked = prompt("reflection", one=one, two=two, when=when, turns=lines(said))
+    kept = written_by(model, asked, lambda value: reflection(value, draft.speakers, said), f"{what}, reflection")
+    draft.kept.append(kept)
+
+
+def at_once(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
+    """Return the turns of a session that the model wrote in one answer."""
+    asked = prompt(
+        "session", one=scene.order[0], two=scene.order[1], personas=scene.personas, when=scene.when, news=scene.news,
+        memory={"summaries": scene.summaries, "facts": scene.facts[-_REMEMBERED:]}, count=scene.turns,
+    )  # fmt: skip
+    return written_by(model, asked, lambda value: turns(value, scene), f"session {scene.number}")
+
+
+def _news(draft: _Draft, outline: Outline, plan: list[Outline]) -> dict[str, list[str]]:
+    """Return what befell each speaker since the session before: before this day, for the last one up to it."""
+    since = plan[outline.number - 2].at.date().isoformat() if outline.number > 1 else ""
+    until = outline.at.date() + timedelta(outline is plan[-1])
+    return {
+        who: [f"{one['date']}: {one['event']}" for one in draft.events[who] if since <= one["date"] < until.isoformat()]
+        for who in draft.speakers
+    }
+
+
+def _ask(draft: _Draft, outline: Outline, count: int, model: Model) -> None:
+    """Add questions about the session; those that do not hold are dropped, and made up for next time."""
+    if count <= 0:
+        return
+    one, two = draft.speakers
+    earlier, said = "\n".join(draft.facts()[-_REMEMBERED:]), lines(draft.sessions[-1])
+    when = written(outline.at)
+    request = prompt("questions", earlier=earlier, when=when, turns=said, count=count, one=one, two=two)
+    for one in written_by(model, request, _listed, f"questions about session {outline.number}"):
+        if fault(one, draft.turns, draft.speakers, [asked["question"] for asked in draft.asked]):
+            draft.dropped += 1
+        else:
+            draft.asked.append(one)
+
+
+def _listed(value: Any) -> list[Any]:
+    need(isinstance(value, list), "it must be a list of questions.")
+    return list(value)
+
+
+def _record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, Any]:
+    """Return the conversation as the file has it; what later turns made answerable after all is left out."""
+    asked = [one for one in draft.asked if not fault(one, draft.turns, draft.speakers, ())]
+    qa = [
+        question(LABELS[one["category"]], one["question"], one["answer"], list(dict.fromkeys(one["evidence"])))
+        for one in asked
+    ]
+    events, dates = [_events(draft, outline, plan) for outline in plan], [outline.at for outline in plan]
+    observations, summaries = [one["observations"] for one in draft.kept], [one["summary"] for one in draft.kept]
+    return record(name, draft.speakers, dates, draft.sessions, qa, events, observations, summaries)
+
+
+def _events(draft: _Draft, outline: Outline, plan: list[Outline]) -> dict[str, Any]:
+    news = _news(draft, outline, plan)
+    told = {who: [text.partition(": ")[2] for text in texts] for who, texts in news.items()}
+    return {**told, "date": written_day(outline.at)}
+
+
+# --- A file that people have edited: what no longer holds.
+
+
+def faults(record: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with the conversation of a file, with its place; the file itself could be loaded."""
+    said = record["conversation"]
+    speakers = (said["speaker_a"], said["speaker_b"])
+    known: dict[str, _Turn] = {}
+    before = None
+    for number in sorted(int(name.split("_")[1]) for name in said if re.fullmatch(r"session_\d+", name)):
+        at = read_date(said.get(f"session_{number}_date_time", ""))
+        if at is None or (before and at <= before):
+            yield f"session_{number}_date_time: is no date, or not after the session before"
+        before = at or before
+        yield from _faults_of_turns(said[f"session_{number}"], number, speakers, known)
+    for number, one in enumerate(record["qa"]):
+        asked = {**one, "category": Category(one["category"]).label}
+        asked["answer"] = str(one.get("answer", one.get("adversarial_answer", "")))
+        if wrong := fault(asked, known, speakers, [other["question"] for other in record["qa"][:number]]):
+            yield f"qa[{number}] ({one['question']!r:.60}): {wrong}"
+    for name, observed in record.get("observation", {}).items():
+        for who, notes in observed.items():
+            cited = [one for _, ids in notes for one in (ids if isinstance(ids, list) else [ids])]
+            lost = [one for one in cited if one not in known]
+            yield from (f"observation.{name}.{who}: cites {one!r}, which is no turn" for one in lost)
+
+
+def _faults_of_turns(
+    turns: Sequence[_Turn], session: int, speakers: Sequence[str], known: dict[str, _Turn]
+) -> Iterator[str]:
+    previous = ""
+    for number, one in enumerate(turns, start=1):
+        name, who = f"D{session}:{number}", one["speaker"]
+        if one["dia_id"] != name:
+            yield f"session_{session}, turn {number}: dia_id is {one['dia_id']!r}, expected {name!r}"
+        if who not in speakers or who == previous:
+            yield f"session_{session}, turn {number}: spoken by {who!r}; the two take turns"
+        if not one["text"].strip():
+            yield f"session_{session}, turn {number}: says nothing"
+        known[one["dia_id"]], previous = one, who

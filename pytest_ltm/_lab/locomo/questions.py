@@ -1,0 +1,280 @@
+"""Questions of all five categories, their golds and evidence, out of what was said: the event graph is not looked at.
+
+Maharana et al. (2024), section 4.1, defines the categories. The tests answer the same questions from the graph, so that
+the one checks the other.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pytest_ltm._lab.locomo.dialogue_text import CAUSE, HAPPENED, PLAN, following
+from pytest_ltm._lab.locomo.world import SINCE, drawn, habits, kinds, meaning, storylines, texts
+from pytest_ltm._text.dates import MONTHS
+from pytest_ltm.datasets.locomo.samples import Category
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from pytest_ltm._lab.locomo.dialogue_text import GeneratedTurn
+    from pytest_ltm._lab.locomo.world import Event, Tellable, World
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedQuestion:
+    """One question."""
+
+    category: Category
+    pattern: str
+    """Its text before names and things are filled in."""
+    filling: Mapping[str, str]
+    """`who`, `theme` ...: what is filled in."""
+    gold: str
+    """Of an adversarial question: what it wrongly suggests."""
+    evidence: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The question."""
+        return self.pattern.format(**self.filling)
+
+
+@dataclass(frozen=True, slots=True)
+class FactMention:
+    """One fact, heard."""
+
+    turn: GeneratedTurn
+    event: Event
+    """Only who it is about, its kind and what the turn says of it are used."""
+    value: str
+
+    @property
+    def kind(self) -> Tellable:
+        """What kind of thing was told."""
+        return kinds()[self.event.kind]
+
+
+@dataclass(frozen=True)
+class MentionedFacts:
+    """All facts of a conversation, by what they are."""
+
+    speakers: tuple[str, str]
+    days: Mapping[int, date]
+    """Of the sessions, by number."""
+    turns: Sequence[GeneratedTurn]
+
+    @cached_property
+    def facts(self) -> Mapping[tuple[str, str], FactMention]:
+        """Facts by event id and what of it; in the order of their turns."""
+        return {
+            (reveal.event.id, reveal.what): FactMention(turn, reveal.event, reveal.value)
+            for turn in self.turns
+            for reveal in turn.reveals
+        }
+
+    def happened(self) -> Iterator[FactMention]:
+        """Yield what happened or is so, without its details."""
+        return (told for (_, what), told in self.facts.items() if what == HAPPENED)
+
+    def mentioned(self, words: str, by: str | None = None) -> bool:
+        """Whether the words occur in a turn or caption (of that speaker), in any case."""
+        wanted = words.casefold()
+        texts = [self._texts[by]] if by else self._texts.values()
+        whole = re.compile(rf"(?<!\w){re.escape(wanted)}(?!\w)")
+        return any(wanted in text and whole.search(text) for text in texts)
+
+    @cached_property
+    def _texts(self) -> Mapping[str, str]:
+        return {
+            who: "\n".join(f"{one.text} {one.caption}".casefold() for one in self.turns if one.speaker == who)
+            for who in self.speakers
+        }
+
+    @cached_property
+    def pools(self) -> Mapping[str, str]:
+        """The pool of each theme of which something was told."""
+        lines = storylines()
+        themed = (told.event for told in self.happened() if "theme" in told.event.roles)
+        return {event.roles["theme"]: lines[event.kind.partition("/")[0]].theme for event in themed}
+
+
+def filling(event: Event) -> dict[str, str]:
+    """Return what a question about the event may name."""
+    named = {name: event.roles[name] for name in ("theme", "new", "job") if name in event.roles}
+    return {"who": event.who, **named}
+
+
+def bare(value: str) -> str:
+    """Return a value as a third person gives it: `my aunt Greta` is `aunt Greta`."""
+    return re.sub(r"^my ", "", value, flags=re.IGNORECASE).replace(" my ", " their ")
+
+
+# --- Questions that one turn answers: single-hop, temporal and (with common knowledge) open-domain ones.
+
+WHEN = "When did {{who}} {do}?"
+MEANT = "When did {{who}} plan to {do}?"
+BETWEEN = "How many days lay between the day when {{who}} {one} and the day when {{who}} {two}?"
+
+
+def single_hop(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
+    """Yield the questions about details, about the two themselves, and about what was so before a change."""
+    for (_, what), told in heard.facts.items():
+        if what == HAPPENED and told.kind.question:
+            was = told.event.roles["old"] if told.kind.key.endswith("/change") else told.value
+            yield _asked(Category.SINGLE_HOP, told.kind.question, told, was)
+        for detail in told.kind.details:
+            if detail.role == what and detail.question not in {"", SINCE}:
+                yield _asked(Category.SINGLE_HOP, detail.question, told, told.value)
+
+
+def temporal(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
+    """Yield the questions about days, months, years and the time between two events."""
+    for (_, what), told in heard.facts.items():
+        today = heard.days[told.turn.session]
+        if what == HAPPENED and told.kind.do:
+            yield _asked(Category.TEMPORAL, WHEN.format(do=told.kind.do), told, meaning(told.value, today))
+        if what == PLAN:
+            after = following(told.kind).do
+            yield _asked(Category.TEMPORAL, MEANT.format(do=after), told, meaning(told.value, today))
+        if any(detail.role == what and detail.question == SINCE for detail in told.kind.details):
+            yield _asked(Category.TEMPORAL, told.kind.since, told, str(today.year - int(told.value)))
+    for told in heard.happened():
+        for cause in told.event.causes:
+            before = heard.facts[cause, HAPPENED]
+            days = [_day(meaning(one.value, heard.days[one.turn.session])) for one in (before, told)]
+            if days[0] and days[1]:
+                pattern = BETWEEN.format(one=before.kind.did, two=told.kind.did)
+                apart = (days[1] - days[0]).days
+                gold, evidence = f"{apart} day{'s' * (apart != 1)}", (before.turn.id, told.turn.id)
+                yield GeneratedQuestion(Category.TEMPORAL, pattern, filling(told.event), gold, evidence)
+
+
+def _day(gold: str) -> date | None:
+    found = re.fullmatch(r"(\d+) (\w+) (\d{4})", gold)
+    return date(int(found[3]), MONTHS.index(found[2]) + 1, int(found[1])) if found else None
+
+
+def open_domain(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
+    """Yield the questions whose answers are said nowhere, but follow from what is said and common knowledge."""
+    known = texts("personas")
+    for told in heard.happened():
+        for question, answer in told.kind.conclusions:
+            yield _asked(Category.OPEN_DOMAIN, question, told, answer.format(who=told.event.who))
+        of_city = known["cities"][told.event.roles["theme"]] if told.kind.key == "trip/1" else ()
+        for question, answer in zip(known["city_questions"], of_city, strict=False):
+            yield _asked(Category.OPEN_DOMAIN, question, told, answer)
+
+
+def _asked(category: Category, pattern: str, told: FactMention, gold: str) -> GeneratedQuestion:
+    return GeneratedQuestion(category, pattern, filling(told.event), bare(gold), (told.turn.id,))
+
+
+# --- Questions that need several turns: lists over storylines, causes, and what has changed.
+
+LED_TO = "What had {{who}} done that led to this: {{who}} {did}?"
+_LONGEST = 8
+"""So many parts has the longest list that is asked for."""
+
+
+def collected(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
+    """Yield the questions for lists of things, and for what has changed."""
+    for line in storylines().values():
+        for who in heard.speakers:
+            begun = [one for one in heard.happened() if one.event.who == who and one.kind.key == f"{line.name}/0"]
+            if 1 < len(begun) <= _LONGEST:
+                yield _asked_several(line.listing, begun, [one.event.roles["theme"] for one in begun])
+    for habit in habits():
+        stages = [one for one in heard.happened() if one.kind in {habit.first, habit.change}]
+        if len(stages) > 1:
+            values = [one.value for one in stages]
+            yield _asked_several(habit.now, stages, values[-1:])
+            yield _asked_several(habit.all, stages, values)
+
+
+def causes(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
+    """Yield the questions for what an event came of."""
+    for (event, what), told in heard.facts.items():
+        if what == CAUSE:
+            cause = heard.facts[told.event.causes[0], HAPPENED]
+            both = [cause, heard.facts[event, HAPPENED]]
+            yield _asked_several(LED_TO.format(did=told.kind.did), both, [told.value])
+
+
+def _asked_several(pattern: str, told: list[FactMention], gold: list[str]) -> GeneratedQuestion:
+    evidence = tuple(dict.fromkeys(one.turn.id for one in told))
+    return GeneratedQuestion(Category.MULTI_HOP, pattern, filling(told[0].event), ", ".join(gold), evidence)
+
+
+# --- Questions that the conversation does not answer, though something in it looks as if it did.
+
+_TRIES = 5
+
+
+def adversarial(
+    heard: MentionedFacts, answerable: Sequence[GeneratedQuestion], rng: random.Random
+) -> Iterator[GeneratedQuestion]:
+    """Yield what becomes unanswerable by a change of the speaker or of the theme."""
+    for one in answerable:
+        changed = _of_the_other(heard, one) if rng.random() < 0.6 else _of_nothing(heard, one, rng)
+        if changed is not None:
+            yield replace(changed, category=Category.ADVERSARIAL)
+
+
+def _of_the_other(heard: MentionedFacts, one: GeneratedQuestion) -> GeneratedQuestion | None:
+    (other,) = (who for who in heard.speakers if who != one.filling["who"])
+    theme = one.filling.get("theme")
+    known = theme and heard.mentioned(theme, by=other)
+    return None if known else replace(one, filling={**one.filling, "who": other})
+
+
+def _of_nothing(heard: MentionedFacts, one: GeneratedQuestion, rng: random.Random) -> GeneratedQuestion | None:
+    pool = heard.pools.get(one.filling.get("theme", ""), "")
+    for _ in range(_TRIES if pool else 0):
+        theme = drawn(pool, rng)
+        if not heard.mentioned(theme):
+            return replace(one, filling={**one.filling, "theme": theme})
+    return None
+
+
+SHARES = dict(zip(Category, (0.14, 0.16, 0.05, 0.42, 0.23), strict=True))
+"""Of the categories, as in the published file."""
+
+
+def questions(world: World, turns: Sequence[GeneratedTurn], count: int, rng: random.Random) -> list[GeneratedQuestion]:
+    """Return at most `count` questions, each category by its share: fewer where not enough was said for one."""
+    heard = MentionedFacts(world.speakers, {n: at.date() for n, at in enumerate(world.dates, start=1)}, turns)
+    wanted, found = _counts(count), list[GeneratedQuestion]()
+
+    def take(candidates: Iterable[GeneratedQuestion], most: int) -> None:
+        """Add candidates in random order; no text twice."""
+        fresh: dict[str, GeneratedQuestion] = {}
+        for one in candidates:
+            fresh.setdefault(one.text, one)
+        for one in found:
+            fresh.pop(one.text, None)
+        found.extend(rng.sample(list(fresh.values()), min(most, len(fresh))))
+
+    take(collected(heard), wanted[Category.MULTI_HOP])
+    take(causes(heard), wanted[Category.MULTI_HOP] - len(found))
+    dated, single = list(temporal(heard)), list(single_hop(heard))
+    take(dated, wanted[Category.TEMPORAL])
+    take(open_domain(heard), wanted[Category.OPEN_DOMAIN])
+    take(single, wanted[Category.SINGLE_HOP])
+    cited = {turn for one in found for turn in one.evidence}
+    known = [one for one in (*single, *dated) if cited.issuperset(one.evidence)]
+    take(adversarial(heard, known, rng), wanted[Category.ADVERSARIAL])
+    return found
+
+
+def _counts(count: int) -> dict[Category, int]:
+    """Return how many of each: rounded shares, one of each at least where the count allows, the rest single-hop."""
+    found = {category: max(round(count * share), 1) for category, share in SHARES.items()}
+    found[Category.SINGLE_HOP] += count - sum(found.values())
+    if found[Category.SINGLE_HOP] >= 0:
+        return found
+    return {category: int(number <= count) for number, category in enumerate(Category, start=1)}

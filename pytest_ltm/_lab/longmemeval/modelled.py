@@ -1,0 +1,170 @@
+"""Evidence sessions written by a model: the question, its gold and what must be said are ours, the words are not.
+
+What the model wrote is checked: everything that the question needs stands in the marked turn, and in no other of the
+user's.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pytest_ltm._lab.author import need, prompt_of, written_by
+from pytest_ltm._lab.longmemeval.needles import as_record, besides, identity
+from pytest_ltm._lab.longmemeval.session_text import WORDS, Aside, frames, themes
+from pytest_ltm._storage.schema import load
+from pytest_ltm._text.words import content_stems
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pytest_ltm._lab.author import Model
+    from pytest_ltm._lab.longmemeval.needles import EvidenceSession, Needle
+
+
+ROUNDS = (2, 4)
+_REPLY_WORDS = 150
+_ENOUGH = 0.5
+"""This share of the words that say what is told must be in the message; names, numbers and days must be in any case."""
+_NUMBER = re.compile(r"\$?\d[\d:.,]*(?<=\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class RoundOutline:
+    """What a message is about, and what comes out in it and in its answer."""
+
+    wants: str
+    aside: Aside
+    evidence: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOutline:
+    """A session to be written."""
+
+    rounds: tuple[RoundOutline, ...]
+    kept: tuple[str, ...]
+    """What must stand in the message that is evidence, as it is."""
+    what: str
+    """Its name in errors."""
+
+
+_Turn: TypeAlias = dict[str, Any]
+Writes: TypeAlias = "Callable[[SessionOutline, Model], list[_Turn]]"
+"""From a session to be written to its turns; DatasetError if the model cannot do it."""
+
+
+def modelled(needle: Needle, seed: str, model: Model, writes: Writes) -> dict[str, Any]:
+    """Return the record of a question, its sessions as `writes` makes them. DatasetError if the model cannot do it."""
+    name, rng = identity(needle, seed)
+    mentions, values = besides(needle, name), [fact.value for fact in needle.world]
+    sessions = []
+    for number, told in enumerate(needle.told, start=1):
+        rounds = rng.randint(*ROUNDS)
+        place = rng.randrange(rounds)
+        asides = [told.aside if at == place else mentions.next(told.theme) or Aside() for at in range(rounds)]
+        requests = rng.sample(themes()[told.theme].requests, rounds)
+        plan = tuple(
+            RoundOutline(f"{asked.text} {aside.request}".strip(), aside, at == place)
+            for at, (asked, aside) in enumerate(zip(requests, asides, strict=True))
+        )
+        sessions.append(writes(SessionOutline(plan, kept(told, values), f"question {name}, session {number}"), model))
+    return as_record(needle, name, sessions)
+
+
+@cache
+def _prompts() -> dict[str, str]:
+    found: dict[str, str] = load(Path(__file__).parent / "texts" / "prompts.yml").value
+    return found
+
+
+def at_once(talk: SessionOutline, model: Model) -> list[_Turn]:
+    """Return the turns of a session that the model wrote in one answer."""
+    plan = [
+        {"wants": one.wants}
+        | ({"lets_slip": one.aside.said} if one.aside.said else {})
+        | ({"made": one.aside.made} if one.aside.made else {})
+        for one in talk.rounds
+    ]
+    asked = prompt_of(_prompts(), "session", rounds=str(len(plan)), words=str(_REPLY_WORDS), plan=plan)
+    return written_by(model, asked, lambda value: chat(value, talk), talk.what)
+
+
+def by_turns(talk: SessionOutline, model: Model) -> list[_Turn]:
+    """Return the turns of a session for which the model was asked one by one.
+
+    As the person it knows what the person wants and lets slip, as the assistant only what has been said (and the list
+    that it makes up): the self-chat of LongMemEval (Wu et al., 2025).
+    """
+    turns: list[_Turn] = []
+    for number, one in enumerate(talk.rounds, start=1):
+        slip = _prompts()["slips"].replace("$said", one.aside.said) if one.aside.said else ""
+        listed = _prompts()["lists"].replace("$made", one.aside.made) if one.aside.made else ""
+        for role, more in (("user", {"wants": one.wants, "slips": slip}), ("assistant", {"lists": listed})):
+            asked = prompt_of(_prompts(), role, chat=_so_far(turns), words=str(_REPLY_WORDS), **more)
+            read = partial(_turn, role=role, number=number, talk=talk)
+            turns.append(written_by(model, asked, read, f"{talk.what}, round {number}, {role}"))
+    return turns
+
+
+def _so_far(turns: Sequence[_Turn]) -> str:
+    return "\n\n".join(f"{turn['role']}: {turn['content']}" for turn in turns) or "(nothing yet)"
+
+
+def kept(told: EvidenceSession, values: Sequence[str]) -> tuple[str, ...]:
+    """Return what must stand in the message as it is: numbers and days, and of names and gold values their words."""
+    said = told.aside.said
+    exact = {*_NUMBER.findall(said), *(day for day in WORDS if day in said.casefold())}
+    spoken = said.split()
+    names = [word for word in spoken[1:] if word[0].isupper()]
+    names += [word for word in spoken[:1] if word.rstrip(",") not in frames()["small_words"]]
+    stems = content_stems(said) if said else frozenset()
+    needed = {stem for value in (*values, *names) for stem in content_stems(value) & stems if not stem.isdigit()}
+    return (*sorted(exact), *sorted(needed - {"i"}))
+
+
+def chat(value: Any, talk: SessionOutline) -> list[_Turn]:
+    """Return the turns of a session, the evidence marked; ValueError with what is wrong."""
+    rounds = len(talk.rounds)
+    need(isinstance(value, list) and len(value) == rounds, f"it must be a list of {rounds} rounds.")
+    return [
+        _turn({"text": one.get(role) if isinstance(one, dict) else None}, role, number, talk)
+        for number, one in enumerate(value, start=1)
+        for role in ("user", "assistant")
+    ]
+
+
+def _turn(value: Any, role: str, number: int, talk: SessionOutline) -> _Turn:
+    """Return a turn of a round, marked if it is evidence; ValueError with what is wrong."""
+    said = value.get("text") if isinstance(value, dict) else None
+    text = said.strip() if isinstance(said, str) else ""
+    need(bool(text), f"round {number} must have a text of the {role}.")
+    here = talk.rounds[number - 1]
+    listed = [line for line in here.aside.made.splitlines() if line.strip()] if role == "assistant" else []
+    gone = [line for line in listed if line not in text]
+    need(not gone, f"round {number}: the assistant's answer lacks this line of `made`: {gone[:1]}.")
+    if role == "user" and here.evidence and here.aside.said:
+        _told(text, here.aside.said, talk.kept, number)
+    elif role == "user" and talk.kept:
+        need(bool(_lacking(text, talk.kept)), f"round {number}: what slips out elsewhere is said again: {text[:80]!r}.")
+    return {
+        "role": role,
+        "content": text,
+        "has_answer": here.evidence and bool(here.aside.made) is (role == "assistant"),
+    }
+
+
+def _told(text: str, said: str, kept: Sequence[str], number: int) -> None:
+    lacking = _lacking(text, kept)
+    need(not lacking, f"round {number}: the message must keep {lacking} of {said!r}.")
+    stems = content_stems(said)
+    share = len(stems & content_stems(text)) / len(stems)
+    need(share >= _ENOUGH, f"round {number}: the message does not tell {said!r}.")
+
+
+def _lacking(text: str, kept: Sequence[str]) -> list[str]:
+    stems, plain = content_stems(text), text.casefold()
+    return [part for part in kept if part not in stems and part.casefold() not in plain]

@@ -1,0 +1,418 @@
+"""Which questions are generated: kinds in the shares of the published file, rows one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
+from itertools import repeat
+from random import Random
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+
+from pytest_ltm._lab.longmemeval.mentions import Mentions, filled, made, written_list
+from pytest_ltm._lab.longmemeval.session_text import (
+    SESSION_TOKENS,
+    WORDS,
+    Aside,
+    Attribute,
+    Happening,
+    ItemSeries,
+    Made,
+    Taste,
+    Update,
+    all_of,
+    days_of_may,
+    end_of_may,
+    late_in_year,
+    months_before,
+    session,
+    some_time,
+    themes,
+)
+from pytest_ltm._text.words import content_stems
+from pytest_ltm.datasets.longmemeval.record import ABSTENTION, written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from pytest_ltm._lab.longmemeval.session_text import Never
+
+
+How = Literal[
+    "value", "latest", "before", "count", "sum", "days", "weeks", "months", "first", "order", "entry", "taste"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class WorldFact:
+    """Something that is true in the world from a moment on."""
+
+    at: datetime
+    about: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorldQuery:
+    """What a question asks of the world."""
+
+    how: How
+    about: tuple[str, ...]
+    """Names of facts; all of them are needed."""
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceSession:
+    """One session of evidence."""
+
+    at: datetime
+    theme: str
+    aside: Aside
+
+
+@dataclass(frozen=True, slots=True)
+class Needle:
+    """One question with its evidence."""
+
+    type: str
+    """Of the data set's question types."""
+    question: str
+    answer: str | int
+    asked: datetime
+    told: tuple[EvidenceSession, ...]
+    """In the order of their dates."""
+    world: tuple[WorldFact, ...]
+    query: WorldQuery
+    field: str = ""
+    """What the attribute is about, one of FIELDS; "" where that makes no difference."""
+    abstains: bool = False
+
+
+# --- Questions whose evidence stands in one session: what the user said, what the assistant said, what the user likes.
+
+
+def _unanswerable(needle: Needle, never: Never, *, verb: tuple[str, str] = ("mention", "mentioned")) -> Needle:
+    """Return the question about what was never said, with the same evidence."""
+    now, then = verb
+    answer = f"The information provided is not enough. You did not {now} {never.lacks}, you only {then} {never.has}."
+    query = replace(needle.query, about=(never.ask,))
+    return replace(needle, question=never.ask, answer=answer, query=query, abstains=True)
+
+
+def from_user(rng: Random, row: Attribute, *, abstains: bool) -> Needle:
+    """Return a question about something that the user mentioned once."""
+    (at,) = days_of_may(rng, 1)
+    value = rng.choice(row.values)
+    shown, question = row.shown.format(v=value), "" if abstains else rng.choice(row.ask)
+    asked = end_of_may(rng)
+    told = EvidenceSession(at, row.theme, Aside(filled(rng.choice(row.say), v=value), row.nod))
+    world, query = (WorldFact(at, row.key, shown),), WorldQuery("value", (row.key,))
+    found = Needle("single-session-user", question, shown, asked, (told,), world, query, row.field)
+    return _unanswerable(found, row.never) if abstains else found
+
+
+def from_assistant(rng: Random, row: Made, *, abstains: bool) -> Needle:
+    """Return a question about an entry of a list or table that the assistant made up."""
+    (at,) = days_of_may(rng, 1)
+    entries = made(rng, row)
+    slot = rng.choice(sorted(entries))
+    aside = Aside(request=row.request, made=written_list(row, entries))
+    question, told = row.ask.format(nth=slot, slot=slot), EvidenceSession(at, row.theme, aside)
+    world = tuple(WorldFact(at, f"{row.key}: {name}", entry) for name, entry in entries.items())
+    query = WorldQuery("entry", (f"{row.key}: {slot}",))
+    found = Needle("single-session-assistant", question, entries[slot], end_of_may(rng), (told,), world, query)
+    return _unanswerable(found, row.never, verb=("ask for", "asked for")) if abstains else found
+
+
+def from_taste(rng: Random, row: Taste) -> Needle:
+    """Return a request for advice that what the user once said should shape; its gold is a rubric."""
+    (at,) = days_of_may(rng, 1)
+    answer = f"The user would prefer {row.likes}. They would not want {row.dislikes}."
+    world = (WorldFact(at, f"likes: {row.ask}", row.likes), WorldFact(at, f"dislikes: {row.ask}", row.dislikes))
+    query, told = (
+        WorldQuery("taste", tuple(fact.about for fact in world)),
+        EvidenceSession(at, row.theme, Aside(rng.choice(row.say), row.nod)),
+    )
+    return Needle("single-session-preference", row.ask, answer, end_of_may(rng), (told,), world, query)
+
+
+# --- Questions whose evidence stands in several sessions: counts, sums, and what has changed.
+
+_BEFORE = 0.25
+"""The share of questions about a change that ask for the old value."""
+
+
+def from_series(rng: Random, row: ItemSeries, *, abstains: bool) -> Needle:
+    """Return a question for the number or the sum of items that sessions mention one by one."""
+    items = rng.sample(row.items, rng.randint(2, min(5, len(row.items))))
+    values = [rng.choice(row.values) if row.values else 1 for _ in items]
+    dates = days_of_may(rng, len(items))
+    told = tuple(
+        EvidenceSession(at, row.theme, Aside(filled(rng.choice(row.say), item=item, v=value), row.nod))
+        for at, item, value in zip(dates, items, values, strict=True)
+    )
+    world = tuple(WorldFact(at, row.key, str(value)) for at, value in zip(dates, values, strict=True))
+    query = WorldQuery("count" if row.how == "count" else "sum", (row.key,), row.unit)
+    total, asked = _total(row, sum(values)), end_of_may(rng)
+    found = Needle("multi-session", row.ask, total, asked, told, world, query, row.field)
+    return _unanswerable(found, row.never) if abstains else found
+
+
+def _total(row: ItemSeries, total: int) -> str | int:
+    if row.unit == "$":
+        return f"${total:,}"
+    return f"{total} {row.unit}" if row.unit else total
+
+
+def from_update(rng: Random, row: Update, *, abstains: bool) -> Needle:
+    """Return a question for something that has changed: its value now, or the one before."""
+    first, second = sorted(rng.sample(range(len(row.values)), 2))
+    values = [row.shown.format(v=row.values[place]) for place in (first, second)]
+    asked = late_in_year(rng)
+    old_at = some_time(rng, asked - timedelta(days=rng.randint(40, 150)))
+    new_at = some_time(rng, old_at + timedelta(days=rng.randint(10, 35)))
+    wants_old = bool(row.before) and rng.random() < _BEFORE
+    told = (
+        EvidenceSession(old_at, row.theme, Aside(filled(rng.choice(row.old), v=row.values[first]), row.nod)),
+        EvidenceSession(new_at, row.theme, Aside(filled(rng.choice(row.new), v=row.values[second]), row.nod)),
+    )
+    world = (WorldFact(old_at, row.key, values[0]), WorldFact(new_at, row.key, values[1]))
+    question, answer = (row.before, values[0]) if wants_old else (row.ask, values[1])
+    query = WorldQuery("before" if wants_old else "latest", (row.key,))
+    found = Needle("knowledge-update", question, answer, asked, told, world, query, row.field)
+    return _unanswerable(found, row.never) if abstains else found
+
+
+# --- Questions about dates: how long between, how long ago, which first, in which order.
+
+
+def from_dates(rng: Random, rows: Sequence[Happening], *, abstains: bool) -> Needle:
+    """Return a question about the dates of the first of some events; three of different themes are enough."""
+    if abstains:
+        return _unknown(rng, rows[0], rows[1])
+    return rng.choice(_KINDS)(rng, rows)
+
+
+def _days_between(rng: Random, rows: Sequence[Happening]) -> Needle:
+    asked, days = late_in_year(rng), rng.randint(5, 60)
+    second = asked - timedelta(days=rng.randint(4, 60))
+    dates = [second - timedelta(days=days), second]
+    question = f"How many days passed between the day {rows[0].past} and the day {rows[1].past}?"
+    return _needle(rng, rows[:2], dates, asked, question, _days(days), "days")
+
+
+def _months_between(rng: Random, rows: Sequence[Happening]) -> Needle:
+    asked, months = late_in_year(rng), rng.randint(2, 5)
+    day = rng.randint(5, 25)
+    second = months_before(asked.replace(day=1), 1).replace(day=day)
+    dates = [months_before(second, months), second]
+    question = f"How many months passed between the day {rows[0].past} and the day {rows[1].past}?"
+    return _needle(rng, rows[:2], dates, asked, question, f"{months} months", "months")
+
+
+def _ago(rng: Random, rows: Sequence[Happening], unit: Literal["days", "weeks"], least: int, most: int) -> Needle:
+    asked, count = late_in_year(rng), rng.randint(least, most)
+    answer = _days(count) if unit == "days" else f"{count} weeks"
+    dates = [asked - timedelta(**{unit: count})]
+    return _needle(rng, rows[:1], dates, asked, f"How many {unit} ago did I {rows[0].did}?", answer, unit)
+
+
+def _first(rng: Random, rows: Sequence[Happening]) -> Needle:
+    dates, asked = _apart(rng, 2)
+    named = [rows[0].thing, rows[1].thing]
+    rng.shuffle(named)
+    question = f"Which of the two came first, {named[0]} or {named[1]}?"
+    return _needle(rng, rows[:2], dates, asked, question, rows[0].thing, "first")
+
+
+def _order(rng: Random, rows: Sequence[Happening]) -> Needle:
+    dates, asked = _apart(rng, 3)
+    named = [row.thing for row in rows[:3]]
+    shuffled = rng.sample(named, 3)
+    question = f"In which order did these three happen: {shuffled[0]}, {shuffled[1]} and {shuffled[2]}?"
+    answer = f"First {named[0]}, then {named[1]}, and last {named[2]}"
+    return _needle(rng, rows[:3], dates, asked, question, answer, "order")
+
+
+_KINDS: tuple[Callable[[Random, Sequence[Happening]], Needle], ...] = (
+    _days_between, partial(_ago, unit="days", least=5, most=40), partial(_ago, unit="weeks", least=2, most=12),
+    _months_between, _first, _order,
+)  # fmt: skip
+
+
+def _unknown(rng: Random, known: Happening, unknown: Happening) -> Needle:
+    asked = late_in_year(rng)
+    date = asked - timedelta(days=rng.randint(10, 60))
+    named = rng.sample([known.thing, unknown.thing], 2)
+    question, how = rng.choice(_UNKNOWN)
+    question = question.format(known=known.past, unknown=unknown.past, did=unknown.did, first=named[0], second=named[1])
+    said = f"You mentioned {known.thing}, you did not mention {unknown.thing}"
+    answer = f"The information provided is not enough. {said}."
+    return _needle(rng, [known], [date], asked, question, answer, how, unknown=unknown)
+
+
+_UNKNOWN: tuple[tuple[str, How], ...] = (
+    ("How many days passed between the day {known} and the day {unknown}?", "days"),
+    ("Which of the two came first, {first} or {second}?", "first"),
+    ("How many weeks ago did I {did}?", "weeks"),
+)
+
+
+def _apart(rng: Random, count: int) -> tuple[list[datetime], datetime]:
+    """Return the dates of events at least four days apart, in order, and when is asked."""
+    asked = late_in_year(rng)
+    weeks = rng.sample(range(1, 12), count)
+    return sorted(asked - timedelta(days=7 * week + rng.randint(0, 3)) for week in weeks), asked
+
+
+def _days(days: int) -> str:
+    return f"{days} days. {days + 1} days (including the last day) is also acceptable."
+
+
+def _needle(
+    rng: Random, rows: Sequence[Happening], dates: Sequence[datetime], asked: datetime, question: str, answer: str,
+    how: How, unknown: Happening | None = None,
+) -> Needle:  # fmt: skip
+    told = tuple(map(_told, repeat(rng), rows, dates))
+    world = tuple(WorldFact(date, row.thing, row.past) for row, date in zip(rows, dates, strict=True))
+    query = WorldQuery(how, tuple(row.thing for row in (*rows, *([unknown] if unknown else []))))
+    kind, abstains = "temporal-reasoning", unknown is not None
+    return Needle(kind, question, answer, asked, told, world, query, "events", abstains)
+
+
+def _told(rng: Random, row: Happening, date: datetime) -> EvidenceSession:
+    """Return a session some days after the event at most, in which the user says how many."""
+    late = rng.randrange(len(WORDS))
+    aside = Aside(filled(rng.choice(row.say), when=WORDS[late]), row.nod)
+    return EvidenceSession(some_time(rng, date + timedelta(days=late)), row.theme, aside)
+
+
+_Row = TypeVar("_Row")
+
+
+class QuestionKind(NamedTuple):
+    """One kind of question."""
+
+    type: str
+    abstains: bool = False
+
+
+SHARES = {
+    QuestionKind("single-session-user"): 64,
+    QuestionKind("single-session-assistant"): 54,
+    QuestionKind("single-session-preference"): 30,
+    QuestionKind("multi-session"): 121,
+    QuestionKind("temporal-reasoning"): 127,
+    QuestionKind("knowledge-update"): 72,
+    QuestionKind("multi-session", abstains=True): 12,
+    QuestionKind("single-session-user", abstains=True): 6,
+    QuestionKind("temporal-reasoning", abstains=True): 6,
+    QuestionKind("knowledge-update", abstains=True): 6,
+    QuestionKind("single-session-assistant", abstains=True): 2,
+}
+"""Of 500 questions, nearly as published: the published file has no abstention about what an assistant said."""
+
+
+def kinds(count: int) -> list[QuestionKind]:
+    """Return the kinds of `count` questions, in the shares of SHARES as nearly as whole numbers allow.
+
+    The kinds take turns, so that the first eleven are all of them.
+    """
+    whole = sum(SHARES.values())
+    given: dict[QuestionKind, int] = dict.fromkeys(SHARES, 0)
+    chosen: list[QuestionKind] = []
+    for done in range(count):
+        behind = max(SHARES, key=lambda kind: (given[kind] == 0, SHARES[kind] * (done + 1) / whole - given[kind]))
+        given[behind] += 1
+        chosen.append(behind)
+    return chosen
+
+
+def questions(count: int, seed: int) -> Iterator[Needle]:
+    """Yield `count` questions; the same ones for a seed, and the first of them for a smaller count."""
+    decks = _Decks(Random(f"longmemeval rows {seed}"))
+    for number, kind in enumerate(kinds(count)):
+        yield _question(Random(f"longmemeval question {seed} {number}"), kind, decks)
+
+
+class _Decks:
+    """Rows in a random order, each kind's in an order of its own, from the beginning again when all have been used."""
+
+    def __init__(self, rng: Random) -> None:
+        self._rng = rng
+        self._left: dict[tuple[str, bool], list[int]] = {}
+
+    def draw(self, kind: QuestionKind, rows: Sequence[_Row], count: int = 1) -> list[_Row]:
+        left = self._left.setdefault(kind, [])
+        if len(left) < count:
+            left[:] = self._rng.sample(range(len(rows)), len(rows))
+        return [rows[left.pop()] for _ in range(count)]
+
+
+def _question(rng: Random, kind: QuestionKind, decks: _Decks) -> Needle:
+    match kind.type:
+        case "single-session-user":
+            return from_user(rng, *decks.draw(kind, all_of(Attribute)), abstains=kind.abstains)
+        case "single-session-assistant":
+            return from_assistant(rng, *decks.draw(kind, all_of(Made)), abstains=kind.abstains)
+        case "single-session-preference":
+            return from_taste(rng, *decks.draw(kind, all_of(Taste)))
+        case "multi-session":
+            return from_series(rng, *decks.draw(kind, all_of(ItemSeries)), abstains=kind.abstains)
+        case "knowledge-update":
+            return from_update(rng, *decks.draw(kind, all_of(Update)), abstains=kind.abstains)
+        case _:
+            return from_dates(rng, decks.draw(kind, all_of(Happening), 3), abstains=kind.abstains)
+
+
+# --- Questions as records of the published schema, with their evidence as the only sessions.
+
+
+def records(count: int, seed: int, counts: Callable[[str], int]) -> Iterator[dict[str, Any]]:
+    """Yield so many records, with nothing but their evidence; the first of them for a smaller count."""
+    for number, needle in enumerate(questions(count, seed)):
+        yield record(needle, f"{seed} {number}", counts)
+
+
+def record(needle: Needle, seed: str, counts: Callable[[str], int]) -> dict[str, Any]:
+    """Return the record of a question; `seed` decides its id and what its sessions say beside the evidence."""
+    name, rng = identity(needle, seed)
+    mentions = besides(needle, name)
+    sessions = [
+        session(
+            rng, themes()[one.theme], counts, tokens=rng.randint(*SESSION_TOKENS), aside=one.aside,
+            mentions=mentions.next,
+        )
+        for one in needle.told
+    ]  # fmt: skip
+    return as_record(needle, name, sessions)
+
+
+def identity(needle: Needle, seed: str) -> tuple[str, Random]:
+    """Return the id of a question, and the source of chance for its record."""
+    rng = Random(f"longmemeval record {seed}")
+    return f"{rng.getrandbits(32):08x}{ABSTENTION if needle.abstains else ''}", rng
+
+
+def besides(needle: Needle, name: str) -> Mentions:
+    """Return what the user may mention beside the evidence."""
+    heard = " ".join([needle.question, *(f"{one.aside.said} {one.aside.request}" for one in needle.told)])
+    return Mentions(name, {one.theme for one in needle.told}, content_stems(heard))
+
+
+def as_record(needle: Needle, name: str, sessions: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
+    """Return the question with its sessions of evidence as the file has it."""
+    names = [f"answer_{name}_{number}" for number in range(1, len(sessions) + 1)]
+    return {
+        "question_id": name,
+        "question_type": needle.type,
+        "question": needle.question,
+        "answer": needle.answer,
+        "question_date": written(needle.asked),
+        "haystack_dates": [written(one.at) for one in needle.told],
+        "haystack_session_ids": names,
+        "haystack_sessions": list(sessions),
+        "answer_session_ids": names,
+    }

@@ -1,0 +1,516 @@
+"""Sessions: rounds about one task, in which users mention things about themselves; one of them may be evidence."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pytest_ltm._storage.schema import load
+from pytest_ltm._text.words import upper_first
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from random import Random
+
+    Count = Callable[[str], int]
+    Shape = Callable[[Random, "Advice", int, Count], list[str]]
+    from pytest_ltm._model.tokens import TokenCounter
+
+
+FIELDS = ("person", "habits", "circumstances", "events", "things")
+"""What attributes are about: who users are, how they live, what they are in, what befell them, what they own."""
+_FOLDER = Path(__file__).parent / "texts"
+_Row = TypeVar("_Row")
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantRequest:
+    """What a user asks an assistant for."""
+
+    text: str
+    topic: str
+    """A noun phrase for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aspect:
+    """One side of a theme: any of the things to do goes with any of the reasons."""
+
+    name: str
+    do: tuple[str, ...]
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """A field of everyday advice."""
+
+    name: str
+    requests: tuple[AssistantRequest, ...]
+    aspects: tuple[Aspect, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Never:
+    """A question about something similar that was never said."""
+
+    ask: str
+    lacks: str
+    has: str
+    """What was said instead."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What a question can be about, and a similar one that nobody can answer."""
+
+    key: str
+    theme: str
+    nod: str = ""
+    """What a reply calls it."""
+    field: str = ""
+    """One of FIELDS; "" where that makes no difference."""
+    words: tuple[str, ...]
+    """What no other session of the history may be about."""
+    never: Never
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attribute(Subject):
+    """Something about the user that does not change."""
+
+    say: tuple[str, ...]
+    """Sentences that mention `{v}` in passing."""
+    ask: tuple[str, ...]
+    values: tuple[str, ...]
+    shown: str = "{v}"
+    """How the value is written in an answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update(Subject):
+    """Something about the user that changes; values in the order in which they may follow each other."""
+
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+    ask: str
+    values: tuple[str, ...]
+    before: str = ""
+    """The question for the old value, where there is a clear one."""
+    shown: str = "{v}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemSeries(Subject):
+    """Items mentioned one by one, to be counted or summed up."""
+
+    how: str
+    """`count` or `sum`."""
+    say: tuple[str, ...]
+    items: tuple[str, ...]
+    ask: str
+    values: tuple[int, ...] = ()
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made(Subject):
+    """A list or table that an assistant makes up."""
+
+    how: str
+    """`nth`, `pairs` or `amount`."""
+    title: str
+    request: str
+    entries: tuple[str, ...]
+    ask: str
+    slots: tuple[str, ...] = ()
+    values: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happening:
+    """A dated event."""
+
+    theme: str
+    nod: str
+    thing: str
+    past: str
+    did: str
+    say: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taste:
+    """What advice to the user should respect."""
+
+    theme: str
+    nod: str
+    say: tuple[str, ...]
+    ask: str
+    likes: str
+    dislikes: str
+
+
+@cache
+def themes() -> dict[str, Theme]:
+    """Return all themes by name."""
+    found = {**_read("themes_home"), **_read("themes_active"), **_read("themes_mind")}
+    return {name: _theme(name, content) for name, content in found.items()}
+
+
+def _theme(name: str, content: dict[str, Any]) -> Theme:
+    requests = (ask.partition(" | ") for ask in content["asks"])
+    return Theme(
+        name,
+        tuple(AssistantRequest(text, topic) for text, _, topic in requests),
+        tuple(Aspect(side, tuple(part["do"]), tuple(part["for"])) for side, part in content["aspects"].items()),
+    )
+
+
+@cache
+def frames() -> dict[str, tuple[str, ...]]:
+    """Return the sentences around the advice, by purpose."""
+    return {name: tuple(lines) for name, lines in _read("frames").items()}
+
+
+_FILES = {
+    Attribute: "facts", Update: "updates", ItemSeries: "several", Happening: "events", Made: "assistant",
+    Taste: "preferences",
+}  # fmt: skip
+
+
+@cache
+def all_of(kind: type[_Row]) -> tuple[_Row, ...]:
+    """Return all that there is of a kind: Attribute, Update, Series, Happening, Made or Taste."""
+    return tuple(kind(**{key: _frozen(value) for key, value in row.items()}) for row in _read(_FILES[kind]))
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, dict):
+        return Never(**value)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _read(name: str) -> Any:
+    return load(_FOLDER / f"{name}.yml").value
+
+
+# --- Pieces of advice on one theme, and the shapes in which replies give them: points, plans, questions, examples.
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One thing to do, and why."""
+
+    aspect: str
+    do: str
+    reason: str
+
+
+class Advice:
+    """The pieces of a theme in a random order; each thing to do comes once before any comes again."""
+
+    def __init__(self, rng: Random, theme: Theme) -> None:
+        self._rng, self._theme = rng, theme
+        self._left: list[tuple[Aspect, str]] = []
+
+    def about(self, aspect: Aspect) -> None:
+        """Put what is left about an aspect in front."""
+        self._fill()
+        self._left.sort(key=lambda one: one[0] is aspect)
+
+    def next(self) -> Piece:
+        """Return the next piece."""
+        self._fill()
+        aspect, do = self._left.pop()
+        return Piece(aspect.name, do, self._rng.choice(aspect.reasons))
+
+    def _fill(self) -> None:
+        if not self._left:
+            pieces = [(aspect, do) for aspect in self._theme.aspects for do in aspect.do]
+            self._left = self._rng.sample(pieces, len(pieces))
+
+
+def points(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
+    """Return points with a name each, sometimes with a list of them at the end."""
+    wants_list = rng.random() < _LISTED
+    found = list(_fitting(rng, advice, room * 2 // 3 if wants_list else room, count, "points"))
+    lines = [f"- {line}" for line, _ in found]
+    if not (wants_list and lines):
+        return lines
+    steps = ["", rng.choice(frames()["lists"])]
+    steps += [f"{number}. {upper_first(piece.do)}." for number, (_, piece) in enumerate(found, start=1)]
+    return lines + (steps if count("\n".join([*lines, *steps])) < room else [])
+
+
+def plan(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
+    """Return what to do week by week."""
+    lines = [rng.choice(frames()["plans"])]
+    room -= count(f"{lines[0]}\n")
+    for week in range(1, rng.randint(4, 8)):
+        piece = advice.next()
+        line = f"- Week {week}: {piece.do}, because {piece.reason}."
+        room -= count(f"{line}\n")
+        if room < 0:
+            break
+        lines.append(line)
+    return lines if len(lines) > 1 else []
+
+
+def questions(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
+    """Return questions with their answers."""
+    return [line for line, _ in _fitting(rng, advice, room, count, "questions")]
+
+
+def examples(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
+    """Return paragraphs."""
+    found = [line for line, _ in _fitting(rng, advice, room, count, "examples")]
+    return [part for line in found for part in (line, "")][:-1]
+
+
+SHAPES: dict[str, Shape] = {"points": points, "plan": plan, "questions": questions, "examples": examples}
+_LISTED = 0.3
+"""The share of lists of points that end in a list of steps."""
+
+
+def _fitting(rng: Random, advice: Advice, room: int, count: Count, frame: str) -> Iterator[tuple[str, Piece]]:
+    """Yield pieces in a frame until the room is used up."""
+    while True:
+        piece = advice.next()
+        line = _framed(rng, advice, piece, frame)
+        room -= count(f"- {line}\n\n")
+        if room < 0:
+            return
+        yield line, piece
+
+
+def _framed(rng: Random, advice: Advice, piece: Piece, frame: str) -> str:
+    chosen = rng.choice(frames()[frame])
+    return chosen.format(
+        Aspect=piece.aspect,
+        aspect=f'"{piece.aspect}"',
+        do=piece.do,
+        Do=upper_first(piece.do),
+        do2=advice.next().do if "{do2}" in chosen else "",
+        tail=rng.choice(frames()["tails"]),
+        minutes=rng.choice((10, 15, 20, 30, 45)),
+        weeks=rng.choice((3, 4, 5, 6)),
+        **{"for": piece.reason, "For": upper_first(piece.reason)},
+    ).rstrip()
+
+
+# --- Task-oriented talk: what a user asks an assistant for, and long helpful replies, from an endless stock.
+
+_CACHED_LINES = 1 << 16
+_LINE = re.compile(r"[^\n]*\n+|[^\n]+")
+"""A line with all breaks behind it, which an encoding may take as one token."""
+LEAST = 80
+"""The least tokens that a round needs, about."""
+
+
+def counted(counter: TokenCounter) -> Callable[[str], int]:
+    """Return the same count, faster where lines come back."""
+    if not counter.additive:
+        return counter.count
+    line = lru_cache(maxsize=_CACHED_LINES)(counter.count)
+    return lambda text: sum(map(line, _LINE.findall(text)))
+
+
+def theme_of(rng: Random) -> Theme:
+    """Return any theme."""
+    return themes()[rng.choice(sorted(themes()))]
+
+
+SESSION_TOKENS = (700, 3600)
+"""A session is about so long, with evidence or without: 2,100 tokens on average, near the published histories."""
+ROUND_TOKENS = (190, 430)
+"""A question and its reply are about so long, unless the session must be shorter."""
+_JITTER = 0.4
+"""By this share a reply is longer or shorter than the others of its session."""
+_GOES_ON = (0.7, 0.4, 0.1)
+"""How likely a further question about the same thing is, after one round, two, three."""
+_MENTIONS = 0.85
+"""The share of rounds without evidence in which users mention something about themselves, as they do with it."""
+_BESIDES = (0, 1, 1, 2)
+"""How many things they say besides, each as likely as the others."""
+_MENTIONED = 0.4
+"""The share of these that tell something about themselves as well; the others are chat."""
+_GREETS, _THANKS, _CHANGES, _BYES, _NODS = 0.3, 0.3, 0.5, 0.2, 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """What is said in a session beside its task."""
+
+    said: str = ""
+    """By the user, in passing."""
+    nod: str = ""
+    """What a reply calls that."""
+    request: str = ""
+    """What the user asks for in addition, for `made`."""
+    made: str = ""
+    """What the assistant makes up for that request."""
+
+
+def session(
+    rng: Random, theme: Theme, count: Count, *, tokens: int, aside: Aside | None = None,
+    mentions: Callable[[str], Aside | None] = lambda _theme: None,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Return the turns of a session of about `tokens` tokens, never more unless the aside alone needs them.
+
+    With an aside each turn has `has_answer`: whether it holds the aside; and the session keeps to its theme. `mentions`
+    gives what else the user mentions, for a theme.
+    """
+    talk = _SessionWriter(rng, theme, changes_theme=aside is None)
+    rounds = max(1, tokens // rng.randint(*ROUND_TOKENS))
+    place = rng.randrange(rounds) if aside else -1
+    turns: list[dict[str, Any]] = []
+    left = tokens
+    for number in range(rounds):
+        if turns and left < LEAST and number > place:
+            break
+        here = aside if number == place else mentions(talk.theme) if rng.random() < _MENTIONS else None
+        besides = [_besides(rng, lambda: mentions(talk.theme)) for _ in range(rng.choice(_BESIDES))]
+        before, request = talk.question()
+        said = _said(rng, before, request, here, besides)
+        if number != place and left - count(said) - (count(here.made) if here else 0) < LEAST:
+            here, said = None, request
+        nod, made = _nod(rng, here), f"\n\n{here.made}" if here and here.made else ""
+        share = left / (rounds - number) * (1 if number == rounds - 1 else rng.uniform(1 - _JITTER, 1 + _JITTER))
+        size = min(round(share), left) - count(said) - count(made) - count(nod)
+        replied = nod + talk.reply(size, count) + made
+        turns += [{"role": "user", "content": said}, {"role": "assistant", "content": replied}]
+        if aside:
+            turns[-2]["has_answer"] = number == place and not aside.made
+            turns[-1]["has_answer"] = number == place and bool(aside.made)
+        left -= count(said) + count(replied)
+    return turns
+
+
+class _SessionWriter:
+    """What is asked and replied, round by round: a request, questions about the reply, then another request."""
+
+    def __init__(self, rng: Random, theme: Theme, *, changes_theme: bool) -> None:
+        self._rng, self._theme, self._changes_theme = rng, theme, changes_theme
+        self._advice, self._rounds, self._begun = Advice(rng, theme), 0, False
+        self._topic = ""
+        self._lead, self._shape = "", ""
+
+    @property
+    def theme(self) -> str:
+        """What is talked about."""
+        return self._theme.name
+
+    def question(self) -> tuple[str, str]:
+        """Return what the user asks next: how it begins, and the request."""
+        rng = self._rng
+        if self._rounds and rng.random() < _GOES_ON[min(self._rounds, len(_GOES_ON)) - 1]:
+            self._rounds += 1
+            aspect = rng.choice(self._theme.aspects)
+            self._advice.about(aspect)
+            frame, self._shape, *leads = rng.choice(frames()["follow_ups"]).split(" | ")
+            slots = {"aspect": aspect.name, "minutes": rng.choice((10, 15, 20, 30, 45)), "weeks": rng.choice((3, 4, 6))}
+            self._lead = upper_first(rng.choice(leads).format(**slots))
+            return self._begins("thanks", _THANKS), frame.format(**slots)
+        if self._begun and self._changes_theme:
+            self._theme = theme_of(rng)
+            self._advice = Advice(rng, self._theme)
+        asked = rng.choice(self._theme.requests)
+        before = self._begins("changes", _CHANGES) if self._begun else self._begins("hellos", _GREETS)
+        self._rounds, self._begun = 1, True
+        self._lead, self._shape = rng.choice(frames()["openings"]).format(topic=asked.topic), rng.choice([*SHAPES])
+        return before, asked.text
+
+    def _begins(self, frame: str, share: float) -> str:
+        return f"{self._rng.choice(frames()[frame])} " if self._rng.random() < share else ""
+
+    def reply(self, tokens: int, count: Count) -> str:
+        """Return a reply to that of about `tokens` tokens, more only if its first sentence is."""
+        rng, lines = self._rng, [self._lead]
+        close = rng.choice(frames()["closings"])
+        room = tokens - count(f"{lines[0]}\n\n{close}")
+        other = rng.choice([name for name in SHAPES if name != self._shape])
+        for shape, third in ((self._shape, 2), (other, 3)):
+            if section := SHAPES[shape](rng, self._advice, room * third // 3, count):
+                lines += ["", *section]
+                room -= count("\n\n" + "\n".join(section))
+        return "\n".join([*lines, "", close] if len(lines) > 1 else lines)
+
+
+def _said(rng: Random, before: str, request: str, aside: Aside | None, besides: Sequence[str]) -> str:
+    """Return the request with what is said beside it: in front, behind, or in the same sentence."""
+    known = frames()
+    if aside and aside.request:
+        request = f"{request} {aside.request}"
+    if aside and aside.said:
+        bare = aside.said.removesuffix(".")
+        request = rng.choice(known["joins"]).format(
+            request=request, ask=lower_first(request),
+            Said=aside.said, said=lower_first(aside.said), Bare=bare, bare=lower_first(bare),
+        )  # fmt: skip
+    for other in besides:
+        request = rng.choice((f"{request} {other}", f"{other} {request}"))
+    return before + request + (f" {rng.choice(known['byes'])}" if rng.random() < _BYES else "")
+
+
+def _besides(rng: Random, mention: Callable[[], Aside | None]) -> str:
+    """Return something else that the user says: about themselves, or chat."""
+    if rng.random() < _MENTIONED and (told := mention()) and told.said:
+        return told.said
+    known = frames()
+    who = rng.choice(known["chat_people"])
+    day, sky = rng.choice(known["chat_days"]), rng.choice(known["chat_skies"])
+    return rng.choice(known["chat"]).format(who=who, Who=upper_first(who), day=day, sky=sky)
+
+
+def _nod(rng: Random, aside: Aside | None) -> str:
+    """Return how a reply takes up what was mentioned, if it does."""
+    if not (aside and aside.nod) or rng.random() > _NODS:
+        return ""
+    return upper_first(rng.choice(frames()["nods"]).format(nod=aside.nod)) + " "
+
+
+def lower_first(sentence: str) -> str:
+    """Return a sentence as it goes on in another: its first word small, unless it is a name or `I`."""
+    first, _, rest = sentence.partition(" ")
+    return f"{first.lower()} {rest}" if first.rstrip(",") in frames()["small_words"] else sentence
+
+
+# --- Dates of a user's life: sessions by day, questions late, all in 2023.
+
+FIRST = datetime(2023, 5, 1, tzinfo=timezone.utc)
+"""Where nothing else gives a date, sessions are dated from here to the end of the month (Wu et al., 2025)."""
+LAST = datetime(2023, 5, 30, tzinfo=timezone.utc)
+WORDS = ("today", "yesterday", "two days ago", "three days ago")
+"""How a user says, on the day of a session, when something happened: as many days ago as the word's place."""
+
+
+def some_time(rng: Random, day: datetime) -> datetime:
+    """Return a time of a day at which people are awake."""
+    return day.replace(hour=rng.randint(7, 21), minute=rng.randint(0, 59))
+
+
+def days_of_may(rng: Random, count: int) -> list[datetime]:
+    """Return so many sessions' dates in May 2023, on different days where there are enough, in order."""
+    days = rng.sample(range(1, 28), count)
+    return sorted(some_time(rng, FIRST + timedelta(days=day)) for day in days)
+
+
+def end_of_may(rng: Random) -> datetime:
+    """Return when a question is asked that no date of its evidence binds."""
+    return some_time(rng, LAST)
+
+
+def late_in_year(rng: Random) -> datetime:
+    """Return when a question about dated events is asked."""
+    return some_time(rng, datetime(2023, 6, 1, tzinfo=timezone.utc) + timedelta(days=rng.randint(0, 180)))
+
+
+def months_before(at: datetime, months: int) -> datetime:
+    """Return the same day so many months earlier; the day must be at most the 28th."""
+    whole = at.year * 12 + at.month - 1 - months
+    return at.replace(year=whole // 12, month=whole % 12 + 1)

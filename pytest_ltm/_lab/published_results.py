@@ -1,0 +1,538 @@
+"""Published results of the LTM Benchmark as conversations: rows of files and folders -> results, plans and talk."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pytest_ltm._journal.result import (
+    ISOLATED,
+    Automatic,
+    ConversationName,
+    ConversationResult,
+    QuestionResult,
+    ScenarioResult,
+)
+from pytest_ltm._model.plan import Plan, PlannedExample, agent_fingerprint, natural
+from pytest_ltm._model.transcript import Exchange
+from pytest_ltm._results.statistics import FULL_MARKS, grouped
+from pytest_ltm._storage.errors import DatasetError
+from pytest_ltm._storage.rows import json_of, rows
+from pytest_ltm._text.patterns import later
+from pytest_ltm.datasets._published import scenario_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from pytest_ltm._journal.result import Outcome
+
+
+MAIN = "main"
+"""The branch that others correct."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedResult:
+    """One published result."""
+
+    ref: str
+    """The branch or version that it was published in."""
+    benchmark: str
+    agent: str
+    dataset: str
+    example: str
+    """With the repetition behind it, where it is not the first."""
+    score: float
+    """The share of full marks, 0 to 1."""
+    span: int | None
+    """Tokens from its start to its end, as measured."""
+    manual: bool = False
+    """Corrected by hand."""
+    before: Automatic | None = None
+    """The verdict of the rules, where it was published beside the corrected one."""
+    reason: str = ""
+    code: str = ""
+    """The version of the code that scored it, where known."""
+    log: tuple[str, ...] = ()
+    """Its transcript, `Test (time): …` and `Agent (time): …`; empty where none is published."""
+    questions: tuple[str, ...] = ()
+    responses: tuple[str, ...] = ()
+    script: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What names the result, whatever the branch."""
+        return self.benchmark, self.agent, self.dataset, self.example
+
+
+def merged(rows: Iterable[PublishedResult]) -> list[PublishedResult]:
+    """Return one row for each result: scores of other branches replace those of `main`, transcripts are kept.
+
+    The order is that of the keys, so that the order of the files changes nothing.
+    """
+    found: dict[tuple[str, str, str, str], PublishedResult] = {}
+    for row in sorted(rows, key=lambda row: (*row.key, row.ref != MAIN, row.ref, bool(row.log))):
+        found[row.key] = _laid_over(row, found[row.key]) if row.key in found else row
+    return list(found.values())
+
+
+def _laid_over(row: PublishedResult, below: PublishedResult) -> PublishedResult:
+    if row.manual and row.before is None and below.score != row.score and not below.manual:
+        row = replace(row, before=_ruled(below.score, below.reason))
+    if row.log or not below.log:
+        return row
+    if below.score == row.score:
+        row = replace(row, reason=row.reason or below.reason, code=row.code or below.code)
+    return replace(row, log=below.log, questions=below.questions, responses=below.responses, script=below.script)
+
+
+def _row(record: Mapping[str, Any], where: str) -> PublishedResult:
+    """Return the result that a record is; DatasetError names `where` and the field."""
+    for name in _NAMES:
+        if not isinstance(record[name], str) or not record[name]:
+            raise DatasetError(f"{where}: {name} is {record[name]!r}, not a name")
+    repetition = record.get("repetition") or 0
+    if not isinstance(repetition, int):
+        raise DatasetError(f"{where}: repetition is {repetition!r}, not a number")
+    full = _number(record, "max_score", where)
+    span, before = record.get("tokens"), _before(record, full, where)
+    return PublishedResult(
+        ref=str(record.get("ref") or MAIN),
+        benchmark=record["benchmark"],
+        agent=record["agent"],
+        dataset=record["dataset"],
+        example=record["example_id"] + (f".{repetition}" if repetition else ""),
+        score=_share(_number(record, "score", where), full, where),
+        span=span if isinstance(span, int) else None,
+        manual=bool(record.get("manual")) or before is not None,
+        before=before,
+        reason="; ".join(_texts(record.get("reasoning"))),
+        code=str((record.get("orig_eval") or {}).get("code") or ""),
+        log=_texts(record.get("task_log")),
+        questions=_texts(record.get("questions")),
+        responses=_texts(record.get("responses", record.get("actual_responses"))),
+        script=_texts(record.get("script")),
+    )
+
+
+def _before(record: Mapping[str, Any], full: float, where: str) -> Automatic | None:
+    auto = record.get("auto") or record
+    if auto.get("auto_score") is None:
+        return None
+    score = _share(_number(auto, "auto_score", where), full, where)
+    return _ruled(score, "; ".join(_texts(auto.get("auto_reasoning"))))
+
+
+def _ruled(score: float, reason: str) -> Automatic:
+    return Automatic(score=score, reason=reason, outcome=_outcome(score))
+
+
+def _number(record: Mapping[str, Any], name: str, where: str) -> float:
+    value = record.get(name)
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise DatasetError(f"{where}: no number {name!r} (fields: {', '.join(sorted(record))})")
+    return float(value)
+
+
+def _share(score: float, full: float, where: str) -> float:
+    if not (full > 0 and 0 <= score <= full):
+        raise DatasetError(f"{where}: a score of {score!r} out of {full!r}")
+    return score / full
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    parts: Sequence[object] = value if isinstance(value, list) else [] if value is None else [value]
+    return tuple("" if part is None else str(part) for part in parts)
+
+
+_NAMES = ("benchmark", "agent", "dataset", "example_id")
+_RESULT = (*_NAMES, "score", "max_score")
+"""The fields of a line that is a result."""
+_DEFINITION = ("path", "script")
+"""The fields of a line that is a definition."""
+_FOLDERS = 4
+"""`results/<agent>/<data set>/<example>_<repetition>.json`, in a benchmark's folder."""
+_LEFT_OUT = later(r"((?:Test|System) \([^)]*\): )@script\[(\d+)\]")
+"""Stands in a collected transcript for a message that the definition holds."""
+
+
+_Record: TypeAlias = tuple[str, dict[str, Any]]
+"""Where a result stands, and its fields."""
+
+
+def read(paths: Iterable[Path]) -> list[PublishedResult]:
+    """Return the results in files and folders; DatasetError names file, line and what is wrong.
+
+    Messages that a collection left out are taken from definitions, if those are among the files.
+    """
+    records: list[_Record] = []
+    scripts: dict[str, list[str]] = {}
+    for path in paths:
+        for file in _in_folder(path) if path.is_dir() else [path]:
+            if file.suffix == ".json":
+                records.append(_result_file(file))
+            else:
+                _collection(file, records, scripts, named=file == path)
+    if not records:
+        raise DatasetError("no published results were found. Name .jsonl or .jsonl.gz files, or a folder of results")
+    return [_row(_complete(fields, scripts), where) for where, fields in records]
+
+
+def _in_folder(path: Path) -> Iterator[Path]:
+    for file in sorted(path.rglob("*")):
+        collected = file.name.endswith((".jsonl", ".jsonl.gz")) and _RESULTS not in file.parts
+        if collected or (file.suffix == ".json" and _is_result(file)):
+            yield file
+
+
+# --- collections: one JSON object a line
+
+
+def _collection(file: Path, records: list[_Record], scripts: dict[str, list[str]], *, named: bool) -> None:
+    """Add the results and definitions of a file; one that holds neither is an error only if it was `named`."""
+    for where, record in rows(file, ()):
+        if all(name in record for name in _RESULT):
+            records.append((where, record))
+        elif all(name in record for name in _DEFINITION) and isinstance(record["script"], list):
+            scripts[str(record["path"])] = [str(message) for message in record["script"]]
+        elif named:
+            fields = ", ".join(name for name in _RESULT if name not in record)
+            raise DatasetError(f"{where}: not a published result: no {fields} (fields: {', '.join(sorted(record))})")
+        else:
+            return
+
+
+def _complete(record: Mapping[str, Any], scripts: Mapping[str, Sequence[str]]) -> Mapping[str, Any]:
+    """Return a record with the messages that its transcript left out, and with what is missing named so."""
+    script = record.get("script") or scripts.get(str(record.get("definition"))) or []
+
+    def message(found: re.Match[str]) -> str:
+        place = int(found[2])
+        return found[1] + (script[place] if place < len(script) else f"(message {place + 1} of its script is missing)")
+
+    log = [_LEFT_OUT.sub(message, line) if isinstance(line, str) else line for line in record.get("task_log") or []]
+    return {**record, "task_log": log, "script": script}
+
+
+# --- folders: one file an example
+
+_RESULTS = "results"
+
+
+def _is_result(file: Path) -> bool:
+    parts = file.resolve().parts
+    return len(parts) > _FOLDERS and parts[-_FOLDERS] == _RESULTS
+
+
+def _result_file(file: Path) -> _Record:
+    if not _is_result(file):
+        raise DatasetError(
+            f"{file}: a result is named by its path, <benchmark>/results/<agent>/<data set>/<example>_<repetition>.json"
+        )
+    benchmark, _, agent, dataset = file.resolve().parts[-_FOLDERS - 1 : -1]
+    example, _, repetition = file.stem.rpartition("_")
+    fields = json_of(file)
+    if not isinstance(fields, dict):
+        raise DatasetError(f"{file}: expected an object, not {str(fields)[:80]!r}")
+    if not (example and repetition.isdecimal()):
+        example, repetition = file.stem, "0"
+    named = {"benchmark": benchmark, "agent": agent, "dataset": dataset, "example_id": example, "ref": MAIN}
+    return str(file), {**fields, **named, "repetition": int(repetition)}
+
+
+# --- labels: of `Benchmark 3 - 32k #2 (isolated)`, of `LTMAgentWrapper - gpt-4o-mini - 16384 - …`
+
+MEMORY_SPANS_SINCE = 3
+"""Earlier versions of the benchmark name the filler between two messages, not a memory span."""
+PAPERS_NAMES = {"1k": "2k"}
+"""What the paper (Castillo-Bolado et al., 2024) calls a memory span otherwise than the published folder."""
+
+_BENCHMARK = later(
+    r"Benchmark (?P<version>\d+) - (?P<thousands>\d+)k(?: Filler)?(?: #(?P<run>\d+))?(?P<isolated> \(isolated\))?"
+)
+_VARIANTS = {"QG_JSON_USER_INFO": "LTM1", "SEMANTIC_ONLY": "LTM2"}
+"""The published LTM agents, by the numbers that the benchmark's own tables give them."""
+_INTERFACE = later(r"(?:Chat)?(?:Session|Interface|AgentWrapper)$")
+_PLAIN = {"LLM", "GPT", "Claude", "HF"}
+"""Interfaces that add nothing to the model whose name follows."""
+_PROVIDER = later(r"^(?:together_ai|huggingface)-(?:meta-llama|[^-]+)-")
+_DATE = later(r"-(?:\d{4}-\d\d-\d\d|\d{8})(?=-|$)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Benchmark:
+    """What the name of a published benchmark says."""
+
+    version: int
+    span_label: str
+    """As in a node id: `32k`, `isolated`, `v1.10k`."""
+    span: int | None
+    """Tokens; None where examples are isolated, and where the name tells something else than a memory span."""
+    trial: str
+    """`0` for the first run, `1` for `#2`."""
+
+
+def benchmark(name: str) -> Benchmark | None:
+    """Return what a benchmark's name says, None if it says nothing that we know."""
+    found = _BENCHMARK.fullmatch(name)
+    if not found:
+        return None
+    version, folder = int(found["version"]), f"{found['thousands']}k"
+    label, span = PAPERS_NAMES.get(folder, folder), None if found["isolated"] else 1_000 * int(found["thousands"])
+    if span is None:
+        label = ISOLATED
+    elif version < MEMORY_SPANS_SINCE:
+        label = f"v{version}.{folder}"
+    return Benchmark(version=version, span_label=label, span=span, trial=str(int(found["run"] or 1) - 1))
+
+
+def agent_labels(names: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return a label for each agent's published name, from pairs of benchmark and agent.
+
+    Interface, provider and date are left out; names that would meet within one benchmark keep all of it.
+    """
+    pairs = set(names)
+    within = grouped(pairs, lambda pair: (pair[0], _short(pair[1]))).values()
+    clashing = {name for group in within if len(group) > 1 for _, name in group}
+    return {name: label(name) if name in clashing else _short(name) for _, name in sorted(pairs)}
+
+
+def label(text: str) -> str:
+    """Return a text with the characters only that a label in a node id may have."""
+    return re.sub(r"[^A-Za-z0-9_.]+", "_", text).strip("_") or "_"
+
+
+def _short(name: str) -> str:
+    interface, *rest = name.split(" - ")
+    variant = next((_VARIANTS[part] for part in rest if part in _VARIANTS), "")
+    kind = variant or _INTERFACE.sub("", interface)
+    parts = [_part(part) for part in rest if part not in _VARIANTS]
+    return ".".join(label(part) for part in ([] if parts and kind in _PLAIN else [kind]) + parts)
+
+
+def _part(text: str) -> str:
+    """Return a part of a name without provider and date; the length of a context as 32k, be it 32,768 or 32,000."""
+    if not text.isdecimal():
+        return _DATE.sub("", _PROVIDER.sub("", text))
+    tokens = int(text)
+    thousand = 1_000 if tokens % 1_000 == 0 else 1_024
+    return f"{tokens // thousand}k" if tokens % thousand == 0 else text
+
+
+# --- the transcripts of one conversation put together: exchanges in the order of their times, each once
+
+_ENTRY = later(r"(?P<by>Test|Agent|System|SYSTEM) \((?P<at>[^)]*)\): ?(?P<text>.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class _LoggedExchange:
+    """One message and its reply as a log tells them."""
+
+    at: datetime
+    filler: bool
+    message: str
+    reply: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedTranscript:
+    """What was said in one conversation, as far as it is published."""
+
+    exchanges: tuple[Exchange, ...]
+    """Their places count only the exchanges that are there."""
+    questions: Mapping[str, tuple[int, ...]]
+    """By example (`colours/0`): the numbers of its questions."""
+
+
+def talk(rows: Mapping[str, PublishedResult], count: Callable[[str], int]) -> PublishedTranscript:
+    """Return the talk of one conversation; `rows`: by example. `count` counts the tokens of a text."""
+    owners: dict[_LoggedExchange, str] = {}
+    logs = {name: _exchanges(row.log) for name, row in rows.items() if row.log}
+    for name in sorted(logs, key=lambda name: (_listens(rows[name], logs[name]), name)):
+        for said in logs[name]:
+            owners.setdefault(said, "" if said.filler else name)
+    exchanges: list[Exchange] = []
+    numbers: dict[_LoggedExchange, int] = {}
+    position = 0
+    for said in sorted(owners, key=lambda said: said.at):
+        numbers[said] = len(exchanges)
+        exchanges.append(
+            Exchange(
+                number=len(exchanges), by=owners[said], kind="filler" if said.filler else "say", message=said.message,
+                reply=said.reply, start=position, message_tokens=count(said.message), reply_tokens=count(said.reply),
+                now=said.at,
+            )
+        )  # fmt: skip
+        position = exchanges[-1].end
+    asked = {name: tuple(numbers[said] for said in _questions(rows[name], logs[name])) for name in logs}
+    return PublishedTranscript(exchanges=tuple(exchanges), questions=asked)
+
+
+def _listens(row: PublishedResult, log: Sequence[_LoggedExchange]) -> bool:
+    """Return whether a log holds exchanges of others: they belong to those, if their logs are there as well."""
+    return any(said.message not in row.script if row.script else said.filler for said in log)
+
+
+def _exchanges(log: Iterable[str]) -> list[_LoggedExchange]:
+    found: list[_LoggedExchange] = []
+    for line in log:
+        entry = _ENTRY.match(line)
+        if entry and entry["by"] != "Agent":
+            found.append(_LoggedExchange(_time(entry["at"]), entry["by"] != "Test", entry["text"], ""))
+        elif entry and found:
+            found[-1] = replace(found[-1], reply=entry["text"])
+    return found
+
+
+def _time(text: str) -> datetime:
+    """Return a published time, which names no zone, as if it was UTC."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return datetime.fromtimestamp(0, timezone.utc)
+    return found if found.tzinfo else found.replace(tzinfo=timezone.utc)
+
+
+def _questions(row: PublishedResult, log: Sequence[_LoggedExchange]) -> list[_LoggedExchange]:
+    """Return the exchanges whose replies were scored, found from the end of the log backwards."""
+    found: list[int] = []
+    for reply in reversed(row.responses):
+        before = range(found[-1] if found else len(log))
+        found += [at for at in reversed(before) if log[at].reply == reply][:1]
+    return [log[at] for at in reversed(found)]
+
+
+# --- rows of one benchmark and agent as result, plan and talk
+
+TOKENIZER = "cl100k_base"
+PUBLISHED = "published"
+"""Stands for what a published run does not tell in our terms: who judged, by which rules."""
+NO_TRANSCRIPT = "its transcript is missing"
+_SKIPPED = "the verdict of the rules is not published"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedConversation:
+    """One published conversation."""
+
+    result: ConversationResult
+    plan: Plan
+    talk: PublishedTranscript
+
+
+def by_conversation(rows: Iterable[PublishedResult]) -> dict[tuple[str, str], list[PublishedResult]]:
+    """Return the rows by benchmark and agent, both as published, in the order of their names."""
+    return dict(sorted(grouped(rows, lambda row: (row.benchmark, row.agent)).items()))
+
+
+def held(rows: Sequence[PublishedResult], agent: str, count: Callable[[str], int]) -> PublishedConversation:
+    """Return one conversation; `agent`: its label, `count`: the tokens of a text.
+
+    DatasetError if its benchmark's name says neither span nor isolated.
+    """
+    first = rows[0]
+    named = benchmark(first.benchmark)
+    if named is None:
+        raise DatasetError(
+            f"benchmark {first.benchmark!r} names no memory span. Expected a name such as 'Benchmark 3 - 32k'"
+        )
+    ordered = sorted(rows, key=lambda row: (scenario(row), natural(row.example)))
+    examples = {f"{scenario(row)}/{label(row.example)}": row for row in ordered}
+    plan = _plan(first.benchmark, named, examples)
+    said = talk(examples, count)
+    return PublishedConversation(
+        result=_conversation(agent, first.agent, named, plan, examples, said), plan=plan, talk=said
+    )
+
+
+def scenario(row: PublishedResult) -> str:
+    """Return our name of a row's data set."""
+    return label(scenario_of(row.dataset)).lower()
+
+
+def _plan(name: str, named: Benchmark, examples: Mapping[str, PublishedResult]) -> Plan:
+    """Return a plan that is equal for all agents of one benchmark, so that they may be compared."""
+    planned = ((scenario(row), label(row.example)) for row in examples.values())
+    return Plan(
+        examples=tuple(PlannedExample(scenario=ours, example=own, version=PUBLISHED) for ours, own in planned),
+        seed=0,
+        trial=int(named.trial),
+        span=named.span,
+        tokenizer=TOKENIZER,
+        filler={PUBLISHED: name},
+        scoring=PUBLISHED,
+        judge=PUBLISHED,
+        judge_votes=0,
+        time=PUBLISHED,
+        opening="",
+        count="all",
+    )
+
+
+def _conversation(
+    agent: str,
+    published: str,
+    named: Benchmark,
+    plan: Plan,
+    examples: Mapping[str, PublishedResult],
+    said: PublishedTranscript,
+) -> ConversationResult:
+    spec = f"{PUBLISHED}: {published}"
+    exchanges = said.exchanges
+    fillers = [each for each in exchanges if each.kind == "filler"]
+    return ConversationResult(
+        agent=agent,
+        agent_spec=spec,
+        span_label=named.span_label,
+        count="all",
+        span=named.span,
+        trial=named.trial,
+        plan_fingerprint=plan.fingerprint,
+        agent_fingerprint=agent_fingerprint(spec, None),
+        scenarios=tuple(_example(agent, named, name, row, said) for name, row in examples.items()),
+        tokens=exchanges[-1].end if exchanges else 0,
+        filler_tokens=sum(each.message_tokens + each.reply_tokens for each in fillers),
+        reply_tokens=sum(each.reply_tokens for each in exchanges),
+        exchanges=len(exchanges),
+        simulated_seconds=(exchanges[-1].now - exchanges[0].now).total_seconds() if exchanges else 0.0,
+    )
+
+
+def _example(
+    agent: str, bench: Benchmark, name: str, row: PublishedResult, said: PublishedTranscript
+) -> ScenarioResult:
+    place = ConversationName(agent, bench.span_label, bench.trial)
+    ours, example = scenario(row), label(row.example)
+    own = [each for each in said.exchanges if each.by == name]
+    spanned = bench.version >= MEMORY_SPANS_SINCE and bench.span is not None and row.span is not None
+    score = 1.0 if row.score >= FULL_MARKS else row.score
+    why = [row.reason or "the published score has no reason"] + [NO_TRANSCRIPT] * (not row.log)
+    ruled = row.before or Automatic(score=None, reason=_SKIPPED, outcome="skipped")
+    return ScenarioResult(
+        scenario=ours,
+        example=example,
+        agent=agent,
+        span_label=bench.span_label,
+        span=bench.span,
+        trial=bench.trial,
+        nodeid=f"ltm/{ours}.py::test_{ours}[{place}-{example}]",
+        outcome=_outcome(score),
+        score=score,
+        reason=("amended by hand: " if row.manual else "") + "; ".join(why),
+        rule=" ".join(part for part in (PUBLISHED, row.code or row.ref) if part),
+        measured_span=row.span,
+        overrun=spanned and (row.span or 0) > (bench.span or 0),
+        tokens=sum(each.message_tokens + each.reply_tokens for each in own),
+        questions=tuple(
+            QuestionResult(number=at, text=said.exchanges[at].message, answer=said.exchanges[at].reply)
+            for at in said.questions.get(name, ())
+        ),
+        automatic=ruled if row.manual else None,
+    )
+
+
+def _outcome(score: float) -> Outcome:
+    return "passed" if score >= 1 else "failed"

@@ -1,0 +1,1 @@
+"""The data everybody shares: what is planned, said, asked and scored. No input or output."""

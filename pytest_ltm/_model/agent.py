@@ -1,0 +1,340 @@
+"""What an agent is: one required method; extra capabilities are extra protocols, found by `isinstance`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+from msgspec import Struct, field
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from datetime import datetime
+
+    from pytest_ltm._calls import Used
+
+
+class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Tokens as the provider bills them, by its own tokenizer, and the requests that took them."""
+
+    # The counts have factories: unlike defaults they are always written.
+    input_tokens: int = field(default_factory=int)
+    """Tokens sent, the cached ones included."""
+    output_tokens: int = field(default_factory=int)
+    """Tokens generated."""
+    cached_tokens: int = field(default_factory=int)
+    """Those of the input tokens that came from the provider's cache."""
+    calls: int = 0
+    """Requests to models that this took; 0: nobody says."""
+    estimated: bool = False
+    """Some of it was not reported, and is an estimate from what was sent and said."""
+
+    def __add__(self, other: Usage | None) -> Usage:
+        return self if other is None else self._with(other, 1)
+
+    def __sub__(self, other: Usage) -> Usage:
+        return self._with(other, -1)
+
+    @property
+    def total(self) -> int:
+        """Tokens in and out."""
+        return self.input_tokens + self.output_tokens
+
+    def _with(self, other: Usage, sign: int) -> Usage:
+        return Usage(
+            input_tokens=self.input_tokens + sign * other.input_tokens,
+            output_tokens=self.output_tokens + sign * other.output_tokens,
+            cached_tokens=self.cached_tokens + sign * other.cached_tokens,
+            calls=self.calls + sign * other.calls,
+            estimated=self.estimated or other.estimated,
+        )
+
+
+def usage_of(used: Used, *, prompt: int, reply: int) -> Usage:
+    """Return what one request used; `prompt` and `reply` are estimates for what the server does not report."""
+    silent = used.output is None or (not used.output and reply > 0)
+    return Usage(
+        input_tokens=prompt if used.input is None else used.input,
+        output_tokens=reply if used.output is None or silent else used.output,
+        cached_tokens=used.cached if used.input is not None else 0,
+        calls=1,
+        estimated=used.input is None or silent,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply with its usage and cost; return a plain `str` where neither is known.
+
+    >>> Reply("Ochre.", usage=Usage(input_tokens=120, output_tokens=3), cost_usd=0.0004).usage.output_tokens
+    3
+    """
+
+    text: str
+    """What the agent says."""
+    usage: Usage | None = None
+    """The tokens of this reply; None if unknown."""
+    cost_usd: float | None = None
+    """Its cost in dollars; None if unknown."""
+    hypothetical: bool = False
+    """Nothing is spent: usage and cost are estimates, which count towards no budget."""
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """The conversational system under test: any object with this method."""
+
+    def reply(self, message: str) -> str | Reply:
+        """Return the agent's reply to one message; may also be an `async def`.
+
+        Args:
+            message: The message, at most `max_message_tokens` long if the agent is a LimitsMessages.
+
+        Returns:
+            The reply, possibly empty.
+
+        Raises:
+            TransientFault: If sending the message again may work. Any other exception counts as a fault, too.
+        """
+        ...
+
+
+@runtime_checkable
+class Resettable(Protocol):
+    """Can forget everything and begin a new conversation."""
+
+    def reset(self) -> None:
+        """Forget everything."""
+        ...
+
+
+@runtime_checkable
+class Stateless(Protocol):
+    """A promise: no reply depends on anything but its message."""
+
+    stateless: Literal[True]
+    """Always true; any other value breaks the promise."""
+
+
+@runtime_checkable
+class Checkpointable(Protocol):
+    """Can be saved between two messages and restored, also in another process."""
+
+    def save(self) -> bytes:
+        """Return the agent's whole state."""
+        ...
+
+    def load(self, state: bytes) -> None:
+        """Restore a state.
+
+        Args:
+            state: What `save` returned, perhaps in another process.
+        """
+        ...
+
+
+@runtime_checkable
+class KeepsUsers(Protocol):
+    """Remembers its users by itself, also in another process: in a database, in files, on a server."""
+
+    def begin_session(self, user: str) -> None:
+        """Begin a session of this user; called before the first message of each.
+
+        Args:
+            user: Who comes: an id that is new in each conversation, and the same in all of its sessions.
+        """
+        ...
+
+
+@runtime_checkable
+class SeparatesUsers(Protocol):
+    """Serves several people in one conversation, and is told whose each message is."""
+
+    def reply(self, message: str, user: str = "") -> str | Reply:
+        """Return the agent's reply to this person.
+
+        Args:
+            message: The message.
+            user: Who wrote it, the same id in the whole conversation; left out where nobody in particular did. An
+                AcceptsHistory agent whose `accept` has a `user` as well is told with it.
+        """
+        ...
+
+
+@runtime_checkable
+class AcceptsHistory(Protocol):
+    """Can take in an exchange without generating a reply."""
+
+    def accept(self, message: str, reply: str) -> Usage | Reply | None:
+        """Remember an exchange as if it had happened.
+
+        Args:
+            message: What the agent was told.
+            reply: What it is to believe that it replied.
+
+        Returns:
+            What remembering took: a Usage, or a Reply, of which usage and cost count; None if that is unknown, or
+            `usage()` reports it.
+        """
+        ...
+
+
+@runtime_checkable
+class TimeAware(Protocol):
+    """Wants to know the conversation's time."""
+
+    def tell_time(self, now: datetime) -> None:
+        """Take note of the time; called before every message.
+
+        Args:
+            now: The conversation's time, aware.
+        """
+        ...
+
+
+@runtime_checkable
+class ReportsUsage(Protocol):
+    """Reports the tokens used since it was made."""
+
+    def usage(self) -> Usage:
+        """Return the sum so far, which never decreases."""
+        ...
+
+
+@runtime_checkable
+class CountsTokens(Protocol):
+    """Counts tokens its own way: for cost and limits, never for spans and gaps."""
+
+    def count_tokens(self, text: str) -> int:
+        """Return the number of tokens of `text`."""
+        ...
+
+
+@runtime_checkable
+class LimitsMessages(Protocol):
+    """Takes messages up to a size of its own."""
+
+    max_message_tokens: int
+    """The size of the largest message in tokens, by the run's tokenizer."""
+
+
+@runtime_checkable
+class ShowsRetrieval(Protocol):
+    """Reports what it retrieved for its last reply."""
+
+    def retrieved(self) -> Sequence[str]:
+        """Return ids or texts, best first."""
+        ...
+
+
+@runtime_checkable
+class ShowsContext(Protocol):
+    """Reports what stood before it for its last reply without being retrieved, such as the newest messages."""
+
+    def in_context(self) -> Sequence[str]:
+        """Return the texts."""
+        ...
+
+
+@runtime_checkable
+class AcceptsImages(Protocol):
+    """Takes images beside a message."""
+
+    def reply_with_images(self, message: str, images: Sequence[bytes]) -> str | Reply:
+        """Return the reply to a message with images.
+
+        Args:
+            message: The message.
+            images: The content of each image file.
+        """
+        ...
+
+
+@runtime_checkable
+class Configured(Protocol):
+    """Reports the settings that its answers depend on, for the agent's fingerprint."""
+
+    def configuration(self) -> Mapping[str, Any]:
+        """Return the settings as JSON values, without secrets."""
+        ...
+
+
+CAPABILITIES: Mapping[str, type] = {
+    capability.__name__: capability
+    for capability in (
+        Resettable, Stateless, Checkpointable, KeepsUsers, SeparatesUsers, AcceptsHistory, TimeAware, ReportsUsage,
+        CountsTokens, LimitsMessages, ShowsRetrieval, ShowsContext, AcceptsImages, Configured,
+    )
+}  # fmt: skip
+"""The capabilities that a scenario may require, by name."""
+
+
+SEES_CLOCK = "SeesClock"
+"""Stands among the capabilities of an agent that can know the time without being told. No protocol belongs to it."""
+
+
+class Announced(ABC):
+    """A recording, which is told who speaks next.
+
+    Known by inheritance, not by its members: no agent under test is ever told.
+    """
+
+    @abstractmethod
+    def announce(self, speaker: str) -> None:
+        """Know which example speaks next; "" is nobody's message, as filler is."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedReply:
+    """What a reply must carry for full marks."""
+
+    text: str
+    """Empty where any reply will do."""
+    needles: tuple[str, ...]
+    """The messages that it depends on."""
+
+
+class Prompted(ABC):
+    """A control, which is handed what full marks ask for before it replies.
+
+    Known by inheritance, not by its members: no agent under test is ever prompted.
+    """
+
+    @abstractmethod
+    def prompt(self, prompts: Sequence[ExpectedReply]) -> None:
+        """Know what the reply to the next message must carry; nothing for a message that asks for nothing."""
+
+
+class TakesTurns(ABC):
+    """A chat model of ours, which waits for its turn at the endpoint: no time that its reply takes."""
+
+    @abstractmethod
+    def turn(self) -> AbstractContextManager[object]:
+        """Wait for a turn, and hold it."""
+
+
+class Apart(ABC):
+    """A stand-in for an agent in a process of its own."""
+
+    near_misses: Mapping[str, str] = MappingProxyType({})
+    """A sentence for each capability that the agent seems to mean to have and has not."""
+
+    @abstractmethod
+    def note_time(self, now: datetime) -> None:
+        """Know the conversation's time, which the clock of that process may have to show from the next call on."""
+
+
+# --- Promised: what an adapter's settings say of an agent that is not there yet.
+
+
+@dataclass(frozen=True, slots=True)
+class Promised:
+    """The capabilities that the agent will have, and the largest message that it takes (None: the usual size)."""
+
+    capabilities: frozenset[str]
+    max_message_tokens: int | None = None
+    reports: frozenset[str] | None = None
+    """The numbers of usage and cost that its settings name; None: it may report any."""

@@ -1,0 +1,169 @@
+"""Definition files: the generated data of one example as readable, editable JSON, and back."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._model.scenario import Ask, Definition, Say, Step, Wait
+from pytest_ltm._storage.errors import DefinitionError
+from pytest_ltm._storage.schema import Field, shown
+from pytest_ltm._storage.secrets import written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+FIELDS = ("steps", "expected", "parameters", "replies")
+"""The fields of a definition file; only `steps` must be there."""
+STEP_FIELDS = ("say", "ask", "wait", "about", "user")
+"""The fields that a step may have: exactly one of the first three."""
+
+
+def to_json(definition: Definition) -> dict[str, Any]:
+    """Return the definition as JSON values; DefinitionError if it holds anything that is none."""
+    data: dict[str, Any] = {"steps": [_step_to_json(step) for step in definition.steps]}
+    data["expected"] = Field(definition.expected, "definition", "expected").json()
+    data["parameters"] = Field(dict(definition.parameters), "definition", "parameters").json()
+    if definition.replies:
+        data["replies"] = list(definition.replies)
+    return data
+
+
+def from_json(data: object, *, where: str) -> Definition:
+    """Return the definition that `to_json` (or a person) wrote; `where` names the file in errors."""
+    return read_definition(Field(data, where))
+
+
+def read_definition(top: Field) -> Definition:
+    """Return the definition that stands at a place in a file."""
+    fields = top.mapping(FIELDS, required=("steps",))
+    steps = tuple(read_step(step) for step in fields["steps"].items("steps"))
+    expected = fields["expected"].json() if "expected" in fields else None
+    parameters: dict[str, Any] = {}
+    if "parameters" in fields:
+        fields["parameters"].mapping()
+        parameters = fields["parameters"].json()
+    given = fields["replies"].items("texts") if "replies" in fields else ()
+    replies = tuple("" if reply.value == "" else reply.text() for reply in given)
+    return Definition(steps=steps, expected=expected, parameters=parameters, replies=replies)
+
+
+def read_step(step: Field) -> Step:
+    """Return the say, ask or wait that stands at a place in a file."""
+    kind = step_kind(step)
+    if kind == "wait":
+        return read_wait(step.mapping((kind,))[kind])
+    fields = step.mapping(("ask", "about", "user") if kind == "ask" else (kind, "user"))
+    user = fields["user"].text() if "user" in fields else ""
+    if kind == "say":
+        return Say(fields["say"].text(), user=user)
+    return Ask(fields["ask"].text(), fields["about"].texts() if "about" in fields else (), user=user)
+
+
+def step_kind(step: Field, known: Iterable[str] = STEP_FIELDS) -> str:
+    """Return which of `say`, `ask` and `wait` a step is: exactly one of them."""
+    kinds = [name for name in step.mapping(known) if name in ("say", "ask", "wait")]
+    if len(kinds) != 1:
+        raise step.error("one step with exactly one of say, ask and wait")
+    return kinds[0]
+
+
+def read_wait(wait: Field) -> Wait:
+    """Return the wait that stands at a place in a file; without conditions it only lets others speak."""
+    fields = wait.mapping(("span", "tokens", "time", "history"))
+    share = "a share of the memory span"
+    return Wait(
+        span=fields["span"].number(0, 1, share) if "span" in fields else 0.0,
+        tokens=fields["tokens"].whole() if "tokens" in fields else 0,
+        time=fields["time"].duration() if "time" in fields else timedelta(0),
+        history=fields["history"].whole() if "history" in fields else 0,
+    )
+
+
+def write(path: str | Path, definition: Definition) -> None:
+    """Write a definition file: UTF-8, two spaces of indent, equal definitions give equal bytes."""
+    Path(path).write_bytes(dump(to_json(definition)).encode())
+
+
+def dump(data: Mapping[str, Any]) -> str:
+    """Return JSON for people, without secrets: in the order given, two spaces of indent, a newline at the end."""
+    return written(data, lambda given: json.dumps(given, indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
+
+
+def read(path: str | Path) -> Definition:
+    """Return the definition in a file of our own format; DefinitionError names what is wrong with it."""
+    return read_definition(read_json(path))
+
+
+def read_json(path: str | Path) -> Field:
+    """Return the content of a strict JSON file: no NaN, no infinity, no name twice in one mapping."""
+    where = str(path)
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise DefinitionError(f"{where}: cannot be read: {error.strerror or error}.") from None
+    except UnicodeDecodeError as error:
+        raise DefinitionError(f"{where}: not UTF-8 (at byte {error.start}).") from None
+    try:
+        data = json.loads(text, parse_constant=_not_finite, parse_float=_finite, object_pairs_hook=_unique)
+    except json.JSONDecodeError as error:
+        raise DefinitionError(f"{where}:{error.lineno}: not JSON: {error.msg} (column {error.colno}).") from None
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise DefinitionError(f"{where}: not usable JSON: {reason}.") from None
+    return Field(data, where)
+
+
+def time_to_json(time: timedelta) -> str:
+    """Return a duration as people write it, `2d 3h 5m 0.5s`, exact to the microsecond."""
+    hours, rest = divmod(time - timedelta(time.days), timedelta(hours=1))
+    minutes, rest = divmod(rest, timedelta(minutes=1))
+    seconds = f"{rest.seconds}.{rest.microseconds:06}".rstrip("0").rstrip(".")
+    parts = {"d": str(time.days), "h": str(hours), "m": str(minutes), "s": seconds}
+    return " ".join(f"{number}{unit}" for unit, number in parts.items() if number != "0") or "0s"
+
+
+def _step_to_json(step: Step) -> dict[str, Any]:
+    if isinstance(step, (Say, Ask)):
+        text = {"say": step.text} if isinstance(step, Say) else {"ask": step.text}
+        about = {"about": list(step.about)} if isinstance(step, Ask) and step.about else {}
+        return {**text, **about, **({"user": step.user} if step.user else {})}
+    if isinstance(step, Wait):
+        return {"wait": _wait_to_json(step)}
+    raise DefinitionError(f"definition: steps: expected Say, Ask or Wait, got {shown(step)}.")
+
+
+def _wait_to_json(wait: Wait) -> dict[str, Any]:
+    data: dict[str, Any] = {}
+    if wait.span:
+        data["span"] = float(wait.span)
+    if wait.tokens:
+        data["tokens"] = wait.tokens
+    if wait.time:
+        data["time"] = time_to_json(wait.time)
+    if wait.history:
+        data["history"] = wait.history
+    return data
+
+
+def _not_finite(name: str) -> object:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if number in (float("inf"), float("-inf")):
+        raise ValueError(f"the number {shown(digits)} is too large")
+    return number
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the name {shown(twice)} appears twice in one mapping")
+    return data

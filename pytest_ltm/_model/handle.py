@@ -1,0 +1,377 @@
+"""Ltm, the handle behind the `ltm` fixture: what a scenario's body says, and the sheet that it is scored on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from pytest_ltm._model.ltm_judge import Opinion
+from pytest_ltm._model.scenario import Ask, Definition, NewSession, Request, Say, Step, Wait, Watch, Watcher
+from pytest_ltm._model.score import Check, Score, Scoring, Unscored, undecided_if_open, with_bounds
+from pytest_ltm._model.simulated_user import TURNS, LtmUser
+from pytest_ltm._storage.clock import duration
+from pytest_ltm._storage.errors import ScenarioError, did_you_mean
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import datetime, timedelta
+
+    from pytest_ltm._model.judge_request import Judge
+    from pytest_ltm._model.simulated_user import UserQuestion
+    from pytest_ltm._model.transcript import Exchange
+
+
+MEANT = {
+    "answer": "ask", "chat": "ask", "expect": "check", "fail": "check", "grade": "score", "message": "say",
+    "prompt": "ask", "query": "ask", "question": "ask", "rate": "score", "reply": "ask", "rng": "random", "send": "say",
+    "skip": "wait", "sleep": "wait", "tell": "say", "time": "now", "verify": "check",
+}  # fmt: skip
+"""Names that others use for what a scenario does."""
+
+
+@dataclass
+class Sheet:
+    """A body's findings about its agent so far."""
+
+    checks: list[Check] = field(default_factory=list)
+    said: Score | Unscored | None = None
+    """The verdict of `ltm.score`, which replaces the checks."""
+    metrics: dict[str, float] = field(default_factory=dict)
+    """Figures beside the score, by name."""
+    assertion: Check | None = None
+    """The failed assertion that ended the body, also among the checks."""
+
+    def verdict(self, watched: Sequence[Score | Unscored], *, threshold: float) -> Score | Unscored:
+        """Return the verdict; a watcher's counts as one check.
+
+        Any Unscored part makes the whole Unscored, unless it is undecided: that is an open check.
+        """
+        known = [with_bounds(verdict) for verdict in (*watched, self.said) if verdict is not None]
+        unscored = [verdict for verdict in known if isinstance(verdict, Unscored)]
+        if unscored:
+            return unscored[0]
+        return undecided_if_open(self._score([v for v in known if isinstance(v, Score)], threshold))
+
+    def _score(self, scores: Sequence[Score], threshold: float) -> Score:
+        if self.said is not None:
+            return scores[-1] if self.assertion is None else _share([self.assertion], scores[-1:], threshold)
+        if len(scores) == 1 and not self.checks:
+            return scores[0]
+        if not self.checks and not scores:
+            return Score(1.0, "no assertion failed")
+        return _share(self.checks, scores, threshold)
+
+    def fail(self, label: str) -> None:
+        """Note the failed assertion that ended the body: one more failed check, which no `ltm.score` undoes."""
+        self.assertion = Check(label, ok=False)
+        self.checks.append(self.assertion)
+
+
+def _share(checks: Sequence[Check], scores: Sequence[Score], threshold: float) -> Score:
+    """Return the mean of checks and scores; of a score one check says whether it reaches the threshold."""
+    reached = [
+        Check(score.reason, score.value >= threshold, score.value < threshold <= score.upper) for score in scores
+    ]
+    parts = (*checks, *reached)
+    failed = [part.label for part in parts if not part.ok]
+    reason = "; ".join(failed) or f"all {len(parts)} checks passed"
+    value = sum(check.ok for check in checks) + sum(score.value for score in scores)
+    upper = sum(check.ok or check.open for check in checks) + sum(score.upper for score in scores)
+    return Score(value / len(parts), reason, parts, left_open=(upper - value) / len(parts) or None)
+
+
+class Ltm:
+    """The conversation as one scenario sees it: the `ltm` fixture.
+
+    `say`, `ask`, `wait`, `watch` and `play` may let other scenarios and filler speak before they return; `check`,
+    `metric` and `score` never do. The plugin makes one for each example; in tests, `pytest_ltm.testing` does.
+
+    Args:
+        send: Performs one request and returns the reply to it, if it has one.
+        now: Returns the conversation's time, aware.
+        example: Which example of the scenario this is.
+        span: The memory span in tokens; None in an isolated conversation.
+        rng: Makes the example's own generator, once it is used.
+        definition: The example's data, if its marker has `generate`.
+        scoring: The rules that evaluators follow.
+        judge: The judge of the run, if it has one.
+        heard: Returns this scenario's exchanges so far.
+        users: Returns how the model of a simulated user is asked.
+    """
+
+    def __init__(
+        self,
+        send: Callable[[Request], Any],
+        *,
+        now: Callable[[], datetime],
+        example: int | str,
+        span: int | None,
+        rng: Callable[[], random.Random],
+        definition: Definition | None = None,
+        scoring: Scoring = "current",
+        judge: Judge | None = None,
+        heard: Callable[[], Sequence[Exchange]] = tuple,
+        users: Callable[[object], Callable[[UserQuestion], str]] | None = None,
+    ) -> None:
+        self._heard, self._users = heard, users
+        self._send, self._now, self._definition = send, now, definition
+        self.example = example
+        """Which example of the scenario this is, from 0 (the file's stem for definitions from a folder)."""
+        self.span = span
+        """The memory span in tokens; None in an isolated conversation."""
+        self._rng = rng
+        self.scoring = scoring
+        """Which rules evaluators follow: "current", "v3.5" or "paper"."""
+        self.judge = judge
+        """The judge that evaluators may ask, or None."""
+        self.sheet = Sheet()
+
+    def __repr__(self) -> str:
+        """Return the same in every run: explanations of failed assertions contain it."""
+        return f"<ltm, example {self.example}>"
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Say what is meant by a name that there is not."""
+        public = sorted(each for each in {*dir(type(self)), *vars(self)} if not each.startswith("_"))
+        hint = f" Did you mean {MEANT[name]!r}?" if name in MEANT else did_you_mean(name, public)
+        raise AttributeError(f"ltm has no {name!r}.{hint} It has {', '.join(public)}.")
+
+    @property
+    def definition(self) -> Definition:
+        """The generated data of this example.
+
+        Raises:
+            ScenarioError: If the scenario's marker has no `generate`.
+        """
+        if self._definition is None:
+            raise ScenarioError(
+                "this scenario has no definition. "
+                "Give it one: @pytest.mark.ltm(generate=f), f(rng, parameters) -> Definition"
+            )
+        return self._definition
+
+    @cached_property
+    def random(self) -> random.Random:
+        """A generator of this example's own: the same seed gives the same example."""
+        return self._rng()
+
+    @property
+    def now(self) -> datetime:
+        """The conversation's time, aware."""
+        return self._now()
+
+    @property
+    def retrieved(self) -> Sequence[str] | None:
+        """What the agent reports as retrieved for its last reply to this scenario, best first.
+
+        Ids or texts, whichever the agent reports; None unless it is a ShowsRetrieval.
+        """
+        heard = self._heard()
+        return heard[-1].retrieved if heard else None
+
+    def say(self, text: str, *, user: str = "") -> str:
+        """Tell the agent something and return its reply, which earns no credit.
+
+        Args:
+            text: The message; it must not be empty.
+            user: Whose message it is, where several people use one agent: an id that its `reply(message, user=...)` is
+                given.
+
+        Returns:
+            The agent's reply.
+
+        Raises:
+            ScenarioError: If the text is empty, or the body has ended.
+            Unmeasured: If there is a user and the agent does not separate users: the example is Unscored.
+        """
+        __tracebackhide__ = True
+        reply: str = self._send(Say(text, user=user))
+        return reply
+
+    def ask(self, text: str, about: Iterable[str] = (), *, answer: str | None = None, user: str = "") -> str:
+        """Ask a question for credit and return the answer.
+
+        Args:
+            text: The question.
+            about: The texts of the `say`s that it depends on (one text, or several); by default all earlier ones. The
+                distance to them is the gap that reports show.
+            answer: A reply that earns full marks, "" where any does. Only the control `oracle` sees it.
+            user: Whose question it is, as for `say`.
+
+        Returns:
+            The agent's answer.
+
+        Raises:
+            ScenarioError: If nothing was said before, or `about` names a text that this scenario never said.
+            Unmeasured: If there is a user and the agent does not separate users: the example is Unscored.
+        """
+        __tracebackhide__ = True
+        depends = (about,) if isinstance(about, str) else tuple(about)
+        reply: str = self._send(Ask(text, depends, answer=answer, user=user))
+        return reply
+
+    def user(
+        self,
+        goal: str,
+        *,
+        model: str | Sequence[str] | Callable[[str], object] | object,
+        facts: Iterable[str] = (),
+        turns: int = TURNS,
+    ) -> LtmUser:
+        """Return a simulated user, which talks to the agent in this scenario's name: each message is a `say`.
+
+        Args:
+            goal: What the user is after, for its model alone.
+            model: Who writes its messages: `openai:MODEL[@URL]`, a dotted path to a function from the prompt to the
+                reply, such a function, or a list of messages, which needs no model.
+            facts: What its messages must have mentioned when it is finished, word for word.
+            turns: How many messages it may say.
+
+        Returns:
+            The user; nothing is said yet.
+
+        Raises:
+            ScenarioError: If goal, facts, turns or model cannot be used.
+        """
+        if self._users is None:
+            raise ScenarioError("there are no simulated users here")
+        return LtmUser(goal, ask=self._users(model), send=self.say, heard=self._heard, facts=facts, turns=turns)
+
+    def wait(self, *unsaid: NoReturn, span: float = 0.0, tokens: int = 0, time: str | float | timedelta = 0) -> None:
+        """Let the conversation move on until all conditions are met.
+
+        Args:
+            unsaid: Nothing: what a number counts must be said.
+            span: A share of the memory span, 0 to 1, counted from the scenario's own start.
+            tokens: Tokens of the conversation, counted from now.
+            time: Time of the conversation, counted from now: seconds, a timedelta, or a text such as "3h" or "1h 30m".
+
+        Raises:
+            ScenarioError: If a condition is negative, or lies beyond the memory span, or is not named.
+        """
+        __tracebackhide__ = True
+        if unsaid:
+            raise ScenarioError(
+                f"ltm.wait({unsaid[0]!r}) does not say what it counts. Write ltm.wait(tokens=...), "
+                "ltm.wait(span=0.5) for half of the memory span, or ltm.wait(time='3h')"
+            )
+        self._send(Wait(span=span, tokens=tokens, time=duration(time)))
+
+    def watch(
+        self,
+        watcher: Watcher,
+        replies: int | None = None,
+        *,
+        answers: Mapping[int, str] | Callable[[datetime], str] | None = None,
+    ) -> None:
+        """Watch the following exchanges of any speaker; the watcher's verdict counts as one check.
+
+        Args:
+            watcher: Called as `watcher(since)` after every exchange until it returns a verdict; None means "not yet".
+                `since` begins with this scenario's last exchange.
+            replies: The number of replies after which it must have a verdict, the one to this scenario's last message
+                included; by default it watches to the end of the conversation. Without a verdict by then the example
+                is Unscored.
+            answers: What later replies must contain for full marks, by number: 1 is the reply to this scenario's last
+                message, which `ask(answer=)` gives. Or a function that returns it for a reply at a time, "" for none.
+                Only the control `oracle` sees them.
+
+        Raises:
+            ScenarioError: If this scenario has not said anything yet, `replies` is less than 1, or `watcher` is no
+                function.
+        """
+        __tracebackhide__ = True
+        if not callable(watcher):
+            raise ScenarioError(f"ltm.watch({watcher!r}): a watcher is a function that takes the exchanges since")
+        self._send(Watch(watcher, replies, answers))
+
+    def new_session(self) -> None:
+        """Have the user come back: what was said so far is in the agent's own memory, or it is lost.
+
+        The agent is let go and made anew, for all scenarios of the conversation. One that is a KeepsUsers has its
+        memory under the same user; one that is Checkpointable is loaded with what it saved.
+
+        Raises:
+            Unmeasured: If the agent is neither, nor Stateless: the example is Unscored.
+        """
+        __tracebackhide__ = True
+        self._send(NewSession())
+
+    def check(self, label: str, ok: object) -> bool:
+        """Note one part of the score; the share of checks that pass is the score.
+
+        Args:
+            label: What should be true, as the report shows it.
+            ok: Whether it is: any value with a truth value; an `Opinion` adds the judge's reason.
+
+        Returns:
+            The truth value of `ok`.
+        """
+        passed = bool(ok)
+        why = ok.reason if isinstance(ok, Opinion) and not passed else ""
+        self.sheet.checks.append(Check(f"{label} (the judge: {why})" if why else str(label), passed))
+        return passed
+
+    def metric(self, name: str, value: float) -> None:
+        """Note a figure beside the score: it is shown and averaged, and earns nothing.
+
+        Args:
+            name: An identifier, such as "f1".
+            value: A finite number; a second one of the same name replaces the first.
+
+        Raises:
+            ScenarioError: If the name is not an identifier, or the value is not finite.
+        """
+        figure = float(value)
+        if not name.isidentifier() or not math.isfinite(figure):
+            raise ScenarioError(f"ltm.metric({name!r}, {value!r}): give a name such as 'f1', and a finite number")
+        self.sheet.metrics[name] = figure
+
+    def score(self, value: float | Score | Unscored, reason: str = "") -> None:
+        """Set the score, or hand in an evaluator's verdict; it replaces the checks.
+
+        Args:
+            value: The share of full marks from 0 to 1, or a verdict.
+            reason: One sentence for the report; ignored if `value` is a verdict.
+
+        Raises:
+            ScenarioError: If the example has been scored before, or the value is not between 0 and 1.
+        """
+        if self.sheet.said is not None:
+            raise ScenarioError(f"scored twice: {self.sheet.said!r}, then {value!r}. Use check() for parts of a score")
+        if isinstance(value, (Score, Unscored)):
+            self.sheet.said = value
+            return
+        try:
+            self.sheet.said = Score(float(value), reason)
+        except (TypeError, ValueError):
+            raise ScenarioError(f"ltm.score({value!r}): a score is a number from 0 to 1") from None
+
+    def play(self, script: Definition | Iterable[Step], *, answers: Iterable[str] = ()) -> list[str]:
+        """Perform the steps in order and return the replies to the questions.
+
+        Args:
+            script: A definition, or its steps.
+            answers: For each question a reply that earns full marks, as in `ask`; by default the definition's
+                `replies`.
+
+        Returns:
+            One reply for each `Ask`, in order.
+
+        Raises:
+            ScenarioError: If a step is not a Say, Ask or Wait, or breaks a rule of its method.
+        """
+        __tracebackhide__ = True
+        replies = []
+        full_marks = iter(answers or (script.replies if isinstance(script, Definition) else ()))
+        for step in script.steps if isinstance(script, Definition) else script:
+            if not isinstance(step, (Say, Ask, Wait)):
+                raise ScenarioError(f"play() performs Say, Ask and Wait, not {step!r}")
+            if isinstance(step, Ask):
+                replies.append(self._send(replace(step, answer=next(full_marks, step.answer))))
+            else:
+                self._send(step)
+        return replies

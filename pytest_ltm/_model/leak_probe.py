@@ -1,0 +1,133 @@
+"""Probe: does an agent know in one conversation what was told in another? What it is asked, and what gives it away."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from pytest_ltm._model.scenario import Say
+from pytest_ltm._text.words import STOP_WORDS, plain, stem, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pytest_ltm._model.scenario import Definition
+
+
+QUESTIONS = 3
+"""Of the plan's own questions: with the secret and the question for it, five messages for each agent."""
+LONGEST = 1_200
+"""Characters of a question that is worth asking: longer ones bring along what they ask about."""
+SHORTEST = 3
+"""Letters of a word that tells anything."""
+SHARE = 0.6
+"""Of the telling words of an answer, those that must be there: no agent says so many by chance."""
+KNOWN_ANSWERS = 2
+"""Questions that must be answered by an agent that was told nothing: one may be a lucky guess,"""
+KNOWN_LETTERS = 12
+"""and so may be two with answers as short as a colour and a first name."""
+# What an agent says that knows nothing, and what answers to questions about things never told say, too.
+_REFUSALS = (
+    "access answer available chat conversation context detail discussed earlier enough find given information know "
+    "knowledge memory mention mentioned message none nothing previous provide provided question recall record remember "
+    "share shared sorry specify stated tell told unable unknown yes"
+)
+_SAYS_NOTHING = frozenset(map(stem, [*STOP_WORDS, *_REFUSALS.split()]))
+_CONSONANTS, _VOWELS = "bdfgklmnprtvz", "aeiou"
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeQuestion:
+    """A question of the plan, and the words of its answer that nobody can know who was told nothing."""
+
+    text: str
+    telling: frozenset[str]
+    """Stems."""
+
+    @property
+    def letters(self) -> int:
+        """How much the answer gives away."""
+        return sum(map(len, self.telling))
+
+    def found_in(self, reply: str) -> frozenset[str]:
+        """Return the telling words of a reply that holds enough of them; none of any other."""
+        found = self.telling & _stems(reply)
+        return found if len(found) >= ceil(SHARE * len(self.telling)) else frozenset()
+
+
+def questions(definitions: Mapping[str, Definition]) -> tuple[ProbeQuestion, ...]:
+    """Return the most telling questions of a plan, at most one of each scenario; `definitions`: by scenario.
+
+    >>> from pytest_ltm import Ask, Definition, Say
+    >>> said = Say("My sister's boat is called Marquardt Kestrel.")
+    >>> boat = Definition(steps=(said, Ask("What is my sister's boat called?")), expected="Marquardt Kestrel")
+    >>> [sorted(one.telling) for one in questions({"boats": boat})]
+    [['kestrel', 'marquardt']]
+    """
+    best = [max(found, key=lambda one: one.letters) for each in definitions.values() if (found := list(_in(each)))]
+    chosen = sorted(best, key=lambda one: -one.letters)[:QUESTIONS]
+    asked = _stems(" ".join(one.text for one in chosen))
+    return tuple(ProbeQuestion(one.text, telling) for one in chosen if (telling := one.telling - asked))
+
+
+def is_known(asked: Sequence[tuple[ProbeQuestion, str]]) -> bool:
+    """Return whether the replies of an agent that was told nothing answer questions of the plan."""
+    found = [some for question, reply in asked if (some := question.found_in(reply))]
+    return len(found) >= KNOWN_ANSWERS and sum(map(len, frozenset().union(*found))) >= KNOWN_LETTERS
+
+
+class Secret(Struct, frozen=True):
+    """An invented word that is told in one conversation and asked for in the next."""
+
+    word: str
+
+    @classmethod
+    def of(cls, seed: int, agent: str) -> Secret:
+        """Return the word of an agent: the same at each run with this seed."""
+        rng = random.Random(f"probe {seed} {agent}")
+        return cls("".join(rng.choice(_CONSONANTS) + rng.choice(_VOWELS) for _ in range(5)).capitalize())
+
+    @property
+    def telling(self) -> str:
+        """The message that tells it."""
+        return f"Please remember this: my grandmother's boat is called {self.word}."
+
+    @property
+    def question(self) -> str:
+        """The message that asks for it."""
+        return "What is my grandmother's boat called?"
+
+    def is_in(self, reply: str) -> bool:
+        """Return whether a reply tells it."""
+        return plain(self.word) in plain(reply)
+
+
+def _in(definition: Definition) -> Iterator[ProbeQuestion]:
+    """Yield the questions of a definition whose answers are known, and told in it if it tells anything itself."""
+    asks = definition.questions
+    expected = list(definition.expected) if isinstance(definition.expected, (list, tuple)) else []
+    told = _stems(" ".join(step.text for step in definition.steps if isinstance(step, Say)))
+    in_questions = _stems(" ".join(step.text for step in asks))
+    for number, ask in enumerate(asks):
+        of_it = expected[number] if len(expected) == len(asks) > 1 else definition.expected
+        answers = [ask.answer, *definition.replies[number : number + 1]]
+        telling = _stems(" ".join(filter(None, [*_texts(of_it), *answers]))) - in_questions - _SAYS_NOTHING
+        telling = telling & told if told else telling
+        if telling and len(ask.text) <= LONGEST:
+            yield ProbeQuestion(ask.text, telling)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _texts(each)
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(each for each in map(stem, words(text)) if len(each) >= SHORTEST)

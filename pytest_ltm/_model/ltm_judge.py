@@ -1,0 +1,253 @@
+"""Asking a judge: its reply becomes a grade; a failure is confirmed by a vote."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+
+from msgspec import Struct
+
+from pytest_ltm._model.judge_prompts import PROMPTS
+from pytest_ltm._model.judge_request import THOUGHTS
+from pytest_ltm._model.score import Unscored
+from pytest_ltm._storage.errors import JudgeError, told
+from pytest_ltm._text.patterns import later
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pytest_ltm._model.judge_request import Inquiry, Judge, JudgePrompt
+
+
+_GRADE = later(
+    r"\bGRADE[ \t*_`\"']{0,4}[:\uff1a][ \t*_`\"']{0,8}(?!grade\b)([A-Za-z0-9]{1,20})\b", re.IGNORECASE | re.ASCII
+)
+_LONGEST = 200
+_WRAPPED = later(r"\A\s*```[a-z]*\s*(.*?)\s*```\s*\Z", re.DOTALL)
+
+
+def parse_grade(reply: str, grades: Sequence[str]) -> str | Unscored:
+    """Return the last grade that a judge gave, in lower case; Unscored if none, or one that was not on offer.
+
+    A reply that is one JSON object gives it in the field `grade`, any other in a line `GRADE: yes`. What was thought
+    before, between `<think>` and `</think>`, gives none.
+    """
+    reply = THOUGHTS.sub("", reply)
+    found = _structured(reply)
+    if found is None:
+        lines = _GRADE.findall(reply)
+        if not lines:
+            return Unscored(f"the judge gave no grade: {reply[-200:]!r}", cause="ungraded")
+        found = lines[-1]
+    grade = found.strip().lower()
+    if grade not in grades:
+        said = f"the judge's grade {grade[:40]!r} was not on offer ({', '.join(grades)})"
+        return Unscored(said, cause="ungraded")
+    return grade
+
+
+def reason_in(reply: str) -> str:
+    """Return the judge's thoughts, without the grade, on one line of at most 200 characters."""
+    reply = THOUGHTS.sub("", reply)
+    try:
+        said = json.loads(_unwrapped(reply))["thoughts"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        said = _GRADE.sub("", reply)
+    line = " ".join("".join(sign if sign.isprintable() else " " for sign in str(said)).split()).strip("*` ")
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+
+
+def _structured(reply: str) -> str | None:
+    """Return the field `grade` of a reply that is one JSON object and nothing else, None for any other."""
+    try:
+        data = json.loads(_unwrapped(reply))
+    except (ValueError, RecursionError):
+        return None
+    grade = data.get("grade") if isinstance(data, dict) else None
+    if isinstance(grade, bool):
+        return "yes" if grade else "no"
+    return str(grade) if isinstance(grade, (str, int)) else None
+
+
+def _unwrapped(reply: str) -> str:
+    wrapped = _WRAPPED.match(reply)
+    return wrapped.group(1) if wrapped else reply
+
+
+AnsweredBy: TypeAlias = Callable[["Inquiry"], str]
+"""Returns the reply to a question; JudgeError if there is none."""
+
+
+class JudgeDecision(Struct, frozen=True):
+    """What a judge decided."""
+
+    grade: str
+    reply: str
+    """The last reply that said so."""
+    votes: int = 1
+    """How many replies it took."""
+
+    def __str__(self) -> str:
+        """Return it as a reason: `the judge says no: it names another town`."""
+        thoughts = reason_in(self.reply)
+        return f"the judge says {self.grade}" + (f": {thoughts}" if thoughts else "")
+
+
+@runtime_checkable
+class Decides(Protocol):
+    """A judge that takes its own votes."""
+
+    def decide(self, inquiry: Inquiry, /) -> JudgeDecision | Unscored:
+        """Return the decision, Unscored if there is none."""
+        ...
+
+
+def decide(ask: AnsweredBy, inquiry: Inquiry, *, votes: int) -> JudgeDecision | Unscored:
+    """Return what a majority of `votes` says; if the first does not say `fail`, it alone decides.
+
+    Replies without a grade that was on offer are votes for nothing. Unscored without a majority or any reply.
+    """
+    tally: Counter[str] = Counter()
+    unread: Unscored | None = None
+    for vote in range(votes):
+        try:
+            reply = ask(replace(inquiry, vote=vote))
+        except JudgeError as error:
+            return Unscored(str(error), cause=error.cause)
+        grade = parse_grade(reply, inquiry.grades)
+        if isinstance(grade, Unscored):
+            unread = grade
+            continue
+        tally[grade] += 1
+        if (vote == 0 and grade != inquiry.fail) or tally[grade] * 2 > votes:
+            return JudgeDecision(grade, reply, vote + 1)
+    said = ", ".join(f"{count} x {grade}" for grade, count in sorted(tally.items()))
+    return unread or Unscored(f"the judge's {votes} votes have no majority: {said}", cause="ungraded")
+
+
+def ask_judge(judge: Judge, prompt: JudgePrompt, **parts: str) -> JudgeDecision | Unscored:
+    """Return what a judge decides about one answer; a judge that fails makes it Unscored."""
+    inquiry = prompt.inquiry(**parts)
+    return judge.decide(inquiry) if isinstance(judge, Decides) else decide(plainly(judge), inquiry, votes=1)
+
+
+def plainly(judge: Judge) -> AnsweredBy:
+    """Return how a judge is asked where nothing is recorded, remembered or limited."""
+
+    def ask(inquiry: Inquiry) -> str:
+        try:
+            reply = judge.assess(inquiry)
+        except Exception as error:
+            raise JudgeError(f"the judge failed: {told(error)}") from error
+        return str(getattr(reply, "text", reply))
+
+    return ask
+
+
+# --- LtmJudge, the handle behind the `ltm_judge` fixture and `ltm.judge`; Opinion, what it returns.
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """A judge's answer to a yes-or-no question, with its reason; it is true if the judge said yes.
+
+    >>> bool(Opinion(yes=False, reason="The answer names teal."))
+    False
+    """
+
+    yes: bool
+    """Whether the judge said yes."""
+    reason: str
+    """The judge's own words."""
+
+    def __bool__(self) -> bool:
+        """Whether the judge says yes: `assert ltm_judge.ask(...)` means what it says."""
+        return self.yes
+
+
+class LtmJudge:
+    """The judge of a run as one example sees it: every question is recorded, remembered and counted.
+
+    It is false where the run has no judge; asking then skips the example, which "needs a judge".
+
+    Args:
+        ask: Returns the judge's reply to one question; None if the run has no judge.
+        votes: The number of votes that confirm a failing grade.
+    """
+
+    def __init__(self, ask: AnsweredBy | None, *, votes: int = 1) -> None:
+        self._ask, self._votes = ask, votes
+
+    def __bool__(self) -> bool:
+        """Whether the run has a judge."""
+        return self._ask is not None
+
+    def ask(self, question: str, answer: str) -> Opinion:
+        """Return the judge's answer to a yes-or-no question about the agent's answer.
+
+        Args:
+            question: The question to the judge, such as "Does the answer name a city?".
+            answer: The agent's answer.
+
+        Raises:
+            JudgeError: If the judge cannot decide; it leaves the example unscored.
+        """
+        return self._opinion(PROMPTS["statement"].inquiry(question=question, answer=answer))
+
+    def grade(self, question: str, answer: str, reference: str) -> Opinion:
+        """Return whether the agent's answer to a question is correct.
+
+        Args:
+            question: The question that the agent was asked.
+            answer: The agent's answer.
+            reference: A correct answer.
+
+        Raises:
+            JudgeError: If the judge cannot decide; it leaves the example unscored.
+        """
+        return self._opinion(PROMPTS["answer"].inquiry(question=question, answer=answer, reference=reference))
+
+    def assess(self, inquiry: Inquiry, /) -> str:
+        """Return the judge's reply to one `inquiry`, for evaluators; JudgeError if there is no judge."""
+        if self._ask is None:
+            raise JudgeError("needs a judge: give one with --ltm-judge=SPEC", cause="requires")
+        return self._ask(inquiry)
+
+    def decide(self, inquiry: Inquiry, /) -> JudgeDecision | Unscored:
+        """Return the decision on an `inquiry` after as many votes as the run takes, for evaluators."""
+        return decide(self.assess, inquiry, votes=self._votes)
+
+    def _opinion(self, inquiry: Inquiry) -> Opinion:
+        decision = self.decide(inquiry)
+        if isinstance(decision, Unscored):
+            raise JudgeError(decision.reason, cause=decision.cause)
+        return Opinion(decision.grade != inquiry.fail, reason_in(decision.reply))
+
+
+# --- FakeJudge: a judge for tests.
+
+
+@dataclass(frozen=True, slots=True)
+class FakeJudge:
+    """A judge for tests: gives prepared replies by prompt name, and records the questions.
+
+    >>> judge = FakeJudge(otherwise="It names ochre. GRADE: yes")
+    >>> judge.asked
+    []
+    """
+
+    replies: Mapping[str, str] = field(default_factory=dict)
+    """The reply to the prompt of that name."""
+    otherwise: str = "GRADE: no"
+    """The reply to any other."""
+    asked: list[Inquiry] = field(default_factory=list)
+    """Every question, in order."""
+
+    def assess(self, inquiry: Inquiry, /) -> str:
+        """Return the prepared reply to an `inquiry`."""
+        self.asked.append(inquiry)
+        return self.replies.get(inquiry.prompt, self.otherwise)

@@ -1,0 +1,222 @@
+"""Scenarios written as data, `*.ltm.yml`: read, checked and performed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct
+
+from pytest_ltm._model.definition import STEP_FIELDS, read_wait, step_kind
+from pytest_ltm._model.scenario import Ask, Definition, Say, Step, Wait
+from pytest_ltm._storage import schema as _yaml
+from pytest_ltm._storage.errors import did_you_mean
+from pytest_ltm._storage.schema import Field, shown
+from pytest_ltm._text.words import has_phrase, joined, words
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+
+SUFFIX = ".ltm.yml"
+"""How the name of a scenario file ends; other YAML files are never touched."""
+
+
+class Handle(Protocol):
+    """What a scenario needs of the conversation: `pytest_ltm.Ltm` is one."""
+
+    def say(self, text: str, *, user: str = "") -> str:
+        """Tell the agent something."""
+        ...
+
+    def ask(self, text: str, about: Iterable[str] = (), *, answer: str | None = None, user: str = "") -> str:
+        """Ask the agent something and return its answer."""
+        ...
+
+    def wait(self, *, span: float, tokens: int, time: timedelta) -> None:
+        """Let others speak."""
+        ...
+
+    def check(self, label: str, ok: object) -> object:
+        """Note one part of the score."""
+        ...
+
+
+class YamlCheck(Struct, frozen=True):
+    """One sentence about an answer that is true or not; words are compared, case-folded."""
+
+    label: str
+    """The sentence, as the report shows it."""
+    kind: str
+    """`contains`, `not_contains`, `equals` or `matches_any`."""
+    texts: tuple[str, ...]
+    """What the answer is compared with."""
+    line: int
+    """Its line in the file, from 1."""
+
+    def passes(self, answer: str) -> bool:
+        """Tell whether the sentence is true of an answer."""
+        if self.kind == "equals":
+            return any(words(answer) == words(text) for text in self.texts)
+        found = [has_phrase(joined(answer), text) for text in self.texts]
+        return {"contains": all(found), "not_contains": not any(found), "matches_any": any(found)}[self.kind]
+
+
+class YamlStep(Struct, frozen=True):
+    """One step of a scenario file."""
+
+    step: Step
+    line: int
+    """Its line in the file, from 1."""
+    checks: tuple[YamlCheck, ...] = ()
+    """What is expected of the answer, if the step is a question."""
+
+    @property
+    def answer(self) -> str:
+        """An answer that passes the checks, for the control `oracle`."""
+        needed = (text for check in self.checks if check.kind == "contains" for text in check.texts)
+        enough = (check.texts[0] for check in self.checks if check.kind in {"equals", "matches_any"})
+        return " ".join(dict.fromkeys((*enough, *needed)))
+
+
+class YamlScenario(Struct, frozen=True, kw_only=True):
+    """One scenario file."""
+
+    name: str
+    """What the file says, else its name without the ending."""
+    path: str
+    """The file."""
+    description: str
+    """What it tests, for people; "" where the file says nothing."""
+    marker: Mapping[str, Any]
+    """The keywords of the marker `ltm` that the file gives."""
+    steps: tuple[YamlStep, ...]
+
+    @property
+    def definition(self) -> Definition:
+        """All that decides its score, for the plan."""
+        checks = [[{check.kind: list(check.texts)} for check in step.checks] for step in self.steps if step.checks]
+        return Definition(steps=tuple(step.step for step in self.steps), expected=checks)
+
+
+def load(path: str | Path) -> YamlScenario:
+    """Return the scenario in a file; DefinitionError names file, line, field and what was expected."""
+    top = _yaml.load(path)
+    fields = top.mapping(("name", "description", "steps", *MARKER), required=("steps",))
+    steps = tuple(_step(step) for step in fields["steps"].items("steps"))
+    _check_steps(fields["steps"], steps)
+    return YamlScenario(
+        name=fields["name"].name() if "name" in fields else _name_of(Path(path)),
+        path=str(path),
+        description=fields["description"].text() if "description" in fields else "",
+        marker={key: read(fields[key]) for key, read in MARKER.items() if key in fields},
+        steps=steps,
+    )
+
+
+def play(scenario: YamlScenario, ltm: Handle) -> None:
+    """Perform the scenario: each expectation is one check."""
+    for item in scenario.steps:
+        step = item.step
+        if isinstance(step, Say):
+            ltm.say(step.text, user=step.user)
+        elif isinstance(step, Wait):
+            ltm.wait(span=step.span, tokens=step.tokens, time=step.time)
+        else:
+            answer = ltm.ask(step.text, about=step.about, answer=item.answer, user=step.user)
+            for check in item.checks:
+                ltm.check(check.label, check.passes(answer))
+
+
+def _step(field: Field) -> YamlStep:
+    kind = step_kind(field, (*STEP_FIELDS, "expect"))
+    line = field.line or 1
+    if kind == "wait":
+        return YamlStep(read_wait(field.mapping((kind,))[kind]), line)
+    fields = field.mapping(("ask", "about", "user", "expect") if kind == "ask" else (kind, "user"))
+    user = fields["user"].text() if "user" in fields else ""
+    if kind == "say":
+        return YamlStep(Say(fields["say"].text(), user=user), line)
+    question = Ask(fields["ask"].text(), fields["about"].texts() if "about" in fields else (), user=user)
+    return YamlStep(question, line, _checks(fields["expect"]) if "expect" in fields else ())
+
+
+def _checks(field: Field) -> tuple[YamlCheck, ...]:
+    items = [field] if isinstance(field.value, Mapping) else field.items("checks")
+    if not items:
+        raise field.error(f"at least one check: {', '.join(KINDS)}")
+    return tuple(_check(item) for item in items)
+
+
+def _check(field: Field) -> YamlCheck:
+    fields = field.mapping(("label", *KINDS))
+    kinds = [kind for kind in KINDS if kind in fields]
+    if len(kinds) != 1:
+        raise field.error(f"a check with exactly one of {', '.join(KINDS)}")
+    kind = kinds[0]
+    texts = fields[kind].texts()
+    wordless = [text for text in texts if not words(text)]
+    if wordless or not texts:
+        raise fields[kind].error("texts with at least one letter or digit, because words are compared")
+    if "label" in fields:
+        return YamlCheck(fields["label"].text(), kind, texts, field.line or 1)
+    return YamlCheck(f"{KINDS[kind]} {', '.join(map(repr, texts))}", kind, texts, field.line or 1)
+
+
+def _check_steps(field: Field, steps: tuple[YamlStep, ...]) -> None:
+    said: list[str] = []
+    for i, item in enumerate(steps):
+        if isinstance(item.step, Say):
+            said.append(item.step.text)
+        elif isinstance(item.step, Ask):
+            _check_question(field.child(i).child("ask"), item.step, said)
+    if not any(isinstance(item.step, Ask) for item in steps):
+        raise field.fault("asks nothing, so there is nothing to score; add a step `ask:` with `expect:`.")
+    if not any(item.checks for item in steps):
+        raise field.fault("no question has an `expect:`, so there is nothing to score.")
+
+
+def _check_question(field: Field, question: Ask, said: list[str]) -> None:
+    if not said:
+        raise field.fault("asks before anything was said: there is nothing to remember yet. Begin with `say:`.")
+    for text in question.about:
+        if text not in said:
+            cure = did_you_mean(text, said)
+            raise field.fault(f"`about` names a text that was not said before: {shown(text)}.{cure}")
+
+
+def _name_of(path: Path) -> str:
+    return re.sub(r"\W", "_", path.name.removesuffix(SUFFIX), flags=re.ASCII)
+
+
+def _skills(field: Field) -> str:
+    return ",".join(field.texts())
+
+
+def _version(field: Field) -> str:
+    return str(field.value) if isinstance(field.value, int | float) else field.text()
+
+
+MARKER: Mapping[str, Callable[[Field], Any]] = {
+    "examples": lambda field: field.whole(least=1),
+    "span": Field.tokens,
+    "skills": _skills,
+    "threshold": lambda field: field.number(0, 1),
+    "floor": lambda field: field.number(0, 1),
+    "pass_k": lambda field: field.whole(least=1),
+    "incompatible": lambda field: list(field.texts()),
+    "requires": lambda field: list(field.texts()),
+    "version": _version,
+    "reset": Field.text,
+}
+"""The marker's keywords that a file may give, and how each is read."""
+
+KINDS: Mapping[str, str] = {
+    "contains": "contains",
+    "not_contains": "does not contain",
+    "equals": "equals",
+    "matches_any": "contains one of",
+}
+"""The kinds of checks, with the words that label them."""

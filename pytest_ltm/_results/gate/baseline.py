@@ -1,0 +1,279 @@
+"""Baselines: what one agent earned, as a small JSON file that is meant to be committed: sorted, one row a line."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
+
+from pytest_ltm._journal.result import Cause, ConversationResult, RunResult, ScenarioResult
+from pytest_ltm._journal.run_file import LATEST
+from pytest_ltm._model.plan import natural
+from pytest_ltm._results.gate.changes import GateSide
+from pytest_ltm._results.gate.plan_facts import PlanFacts
+from pytest_ltm._results.statistics import FULL_MARKS
+from pytest_ltm._storage.errors import ConfigurationError, LtmError
+from pytest_ltm._storage.schema import Field, fields_of
+from pytest_ltm._storage.secrets import redacted
+from pytest_ltm._text.patterns import later
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from pathlib import Path
+
+
+FORMAT = "pytest-ltm baseline 2"
+"""The first field of every baseline."""
+FOLDER = "ltm_baselines"
+"""Where baselines stand, in the root folder of the project."""
+_NAME = later(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
+T = TypeVar("T")
+
+
+def check_name(name: str) -> str:
+    """Return the name; ConfigurationError if no baseline can be called so."""
+    if not _NAME.fullmatch(name) or name == LATEST:
+        cure = f"{LATEST!r} means the last run. " if name == LATEST else ""
+        raise ConfigurationError(
+            f"{name!r} cannot name a baseline. {cure}Use letters, digits, '_', '-' and '.', as in 'main'"
+        )
+    return name.removesuffix(".json")
+
+
+def dump(side: GateSide, version: str) -> str:
+    """Return the text of the baseline of a side with one agent; equal results give equal text.
+
+    It holds no time and no run id: the file changes only where a result does.
+    """
+    held = sorted(side.result.conversations, key=lambda one: (one.span or 0, one.span_label, natural(one.trial)))
+    facts = {(*plan.place, key): value for plan in side.plans for key, value in plan.examples.items()}
+    common, own = _by_scenario(facts)
+    rows = sorted((row for one in held for row in one.scenarios), key=_order)
+    settings = dict(side.plans[0].settings) if side.plans else {}
+    settings.pop("span", None)
+    top: dict[str, Any] = {
+        "format": FORMAT,
+        "pytest_ltm_version": version,
+        "agent": held[0].agent,
+        "agent_spec": redacted(held[0].agent_spec),
+        "agent_fingerprint": held[0].agent_fingerprint,
+        "plan": settings,
+        "scenarios": [{"scenario": name, **common[name]} for name in sorted(common)],
+        "conversations": [_conversation(one, side.plans) for one in held],
+        "rows": [_row(row) | own.get((row.span_label, row.trial, row.id), {}) for row in rows],
+    }
+    return _text(top)
+
+
+def _order(row: ScenarioResult) -> tuple[Any, ...]:
+    return row.scenario, natural(row.example), row.span or 0, natural(row.span_label), natural(row.trial)
+
+
+def _by_scenario(
+    facts: Mapping[tuple[str, str, str], Mapping[str, object]],
+) -> tuple[dict[str, dict[str, object]], dict[tuple[str, str, str], dict[str, object]]]:
+    """Return what the examples of a scenario have in common, and what each has for itself."""
+    common: dict[str, dict[str, object]] = {}
+    own: dict[tuple[str, str, str], dict[str, object]] = {}
+    for place in sorted(facts):
+        scenario = place[2].rpartition("/")[0]
+        mine = {name: value for name, value in facts[place].items() if name != "definition"}
+        known = common.setdefault(scenario, mine)
+        differing = {name: value for name, value in mine.items() if known.get(name, mine) != value}
+        own[place] = {"definition": facts[place].get("definition"), **differing}
+    return common, own
+
+
+def _conversation(held: ConversationResult, plans: Sequence[PlanFacts]) -> dict[str, Any]:
+    prints = [plan.fingerprint for plan in plans if plan.place == (held.span_label, held.trial)]
+    return {
+        "span": held.span_label,
+        "memory_span": held.span,
+        "trial": held.trial,
+        "plan": held.plan_fingerprint if held.plan_fingerprint in prints or not prints else prints[0],
+        **fields_of(held, "tokens", "reply_tokens", "cost_usd"),
+    }
+
+
+def _row(row: ScenarioResult) -> dict[str, Any]:
+    found = fields_of(row, "scenario", "example") | {"span": row.span_label} | fields_of(row, "trial", "score")
+    if row.score is None:
+        found |= fields_of(row, "outcome", "cause")
+    found |= fields_of(row, "upper", "gap", "tokens", "cost_usd")
+    return {name: value for name, value in found.items() if value is not None or name == "score"}
+
+
+def _text(top: Mapping[str, Any]) -> str:
+    """Return JSON with one object a line in every list of the top level."""
+    parts = []
+    for name, value in top.items():
+        lines = ",\n".join(f"  {_json(item)}" for item in value) if isinstance(value, list) else ""
+        parts.append(f' "{name}": [\n{lines}\n ]' if lines else f' "{name}": {_json(value)}')
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _json(value: object) -> str:
+    # escapes keep half surrogates and terminals harmless in a file that people look at in diffs
+    return json.dumps(value, ensure_ascii=True, allow_nan=False)
+
+
+# --- Reading baselines, which may come from anywhere: every error names the file, the field and what was expected.
+
+
+def load(path: Path, name: str = "") -> GateSide:
+    """Return the baseline in a file; LtmError names the file, the field and what was expected."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise LtmError(f"{path}: cannot be read ({error.strerror})") from error
+    return parsed(content, str(path), name or f"baseline {path.stem!r}")
+
+
+def parsed(content: bytes, where: str, name: str) -> GateSide:
+    """Return the baseline that a file held; `where` is how errors name the file."""
+    try:
+        data = json.loads(content.decode())
+    except (ValueError, RecursionError) as error:
+        raise LtmError(f"{where}: not a baseline: {error}") from error
+    return _side(Field(data, where), name)
+
+
+_TOP = ("format", "agent", "agent_spec", "agent_fingerprint", "plan", "scenarios", "conversations", "rows")
+
+
+def _side(top: Field, name: str) -> GateSide:
+    found = top.value.get("format") if isinstance(top.value, dict) else None
+    if found != FORMAT:
+        hint = " It is the summary of a run: name the run's folder." if "summary" in str(found)[:30] else ""
+        raise top.fault(f"not a baseline of this version: format {found!r}, expected {FORMAT!r}.{hint}")
+    fields = top.mapping(required=_TOP)
+    agent = fields["agent"].text()
+    scenarios = _scenarios(fields["scenarios"])
+    needed = ("span", "memory_span", "trial", "plan")
+    held = [one.mapping(required=needed) for one in fields["conversations"].items("conversations")]
+    places = [(one["span"].text(), one["trial"].text()) for one in held]
+    spans = {
+        span: _maybe(one["memory_span"], lambda item: item.whole(least=1))
+        for (span, _), one in zip(places, held, strict=True)
+    }
+    rows, examples = _rows(fields["rows"], agent, scenarios, places, spans)
+    settings = {key: value.json() for key, value in fields["plan"].mapping().items()}
+    conversations: list[ConversationResult] = []
+    plans: list[PlanFacts] = []
+    for one, place in zip(held, places, strict=True):
+        # isolated variants of one scenario share their place: the first conversation has the rows of all
+        taken = any(plan.place == place for plan in plans)
+        mine = () if taken else tuple(row for row in rows if (row.span_label, row.trial) == place)
+        conversations.append(_held(one, fields, mine))
+        own, facts = {**settings, "span": conversations[-1].span}, {} if taken else examples.get(place, {})
+        whole = conversations[-1].plan_fingerprint
+        plans.append(PlanFacts(span_label=place[0], trial=place[1], fingerprint=whole, settings=own, examples=facts))
+    return GateSide(name=name, result=RunResult(run_id=name, conversations=tuple(conversations)), plans=tuple(plans))
+
+
+def _scenarios(item: Field) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for one in item.items("scenarios"):
+        fields = one.mapping(required=("scenario",))
+        name = fields.pop("scenario").text()
+        if "threshold" in fields:
+            fields["threshold"].number(0, 1)
+        if "skills" in fields:
+            fields["skills"].texts()
+        found[name] = {key: value.json() for key, value in fields.items()}
+    return found
+
+
+_PLACE = ("scenario", "example", "span", "trial", "score")
+_OWN = (*_PLACE, "upper", "outcome", "cause", "gap", "tokens", "cost_usd")
+_Places = dict[tuple[str, str], dict[str, dict[str, object]]]
+
+
+def _rows(
+    item: Field,
+    agent: str,
+    scenarios: Mapping[str, Mapping[str, Any]],
+    places: Collection[tuple[str, str]],
+    spans: Mapping[str, int | None],
+) -> tuple[list[ScenarioResult], _Places]:
+    """Return the results, and the facts of their examples by span and trial."""
+    rows: list[ScenarioResult] = []
+    examples: _Places = {}
+    for one in item.items("rows"):
+        fields = one.mapping(required=_PLACE)
+        scenario, example = fields["scenario"].text(), fields["example"].text()
+        place = fields["span"].text(), fields["trial"].text()
+        if place not in places:
+            raise one.fault(f"there is no conversation at span {place[0]!r}, trial {place[1]!r}.")
+        own = {key: value.json() for key, value in fields.items() if key not in _OWN}
+        facts = {**scenarios.get(scenario, {}), **own}
+        known = examples.setdefault(place, {})
+        if f"{scenario}/{example}" in known:
+            raise one.fault(f"a second row of {scenario}/{example} at span {place[0]!r}, trial {place[1]!r}.")
+        known[f"{scenario}/{example}"] = facts
+        rows.append(_result(fields, agent, place, spans[place[0]], facts))
+    return rows, examples
+
+
+def _result(
+    fields: Mapping[str, Field], agent: str, place: tuple[str, str], span: int | None, facts: Mapping[str, Any]
+) -> ScenarioResult:
+    score = _maybe(fields["score"], lambda item: item.number(0, 1, "a score"))
+    mark, skills = facts.get("threshold", 1.0), facts.get("skills", ())
+    outcome: Any = "failed" if score is None or score < min(mark, FULL_MARKS) else "passed"
+    cause: Any = ""
+    if score is None:
+        outcome = _one_of(fields.get("outcome"), ("error", "skipped"), "skipped")
+        cause = _one_of(fields.get("cause"), get_args(Cause), "")
+    return ScenarioResult(
+        scenario=fields["scenario"].text(),
+        example=fields["example"].text(),
+        agent=agent,
+        span_label=place[0],
+        span=span,
+        trial=place[1],
+        nodeid="",
+        outcome=outcome,
+        score=score,
+        upper=_maybe(fields.get("upper"), lambda item: item.number(0, 1, "a score")),
+        reason="",
+        cause=cause,
+        threshold=mark,
+        skills=tuple(skills),
+        gap=_maybe(fields.get("gap"), Field.whole),
+        tokens=_maybe(fields.get("tokens"), Field.whole) or 0,
+        cost_usd=_maybe(fields.get("cost_usd"), _dollars),
+    )
+
+
+def _held(
+    fields: Mapping[str, Field], top: Mapping[str, Field], rows: tuple[ScenarioResult, ...]
+) -> ConversationResult:
+    return ConversationResult(
+        agent=top["agent"].text(),
+        agent_spec=top["agent_spec"].text(),
+        span_label=fields["span"].text(),
+        span=fields["memory_span"].value,
+        trial=fields["trial"].text(),
+        plan_fingerprint=fields["plan"].text("a fingerprint"),
+        agent_fingerprint=top["agent_fingerprint"].text("a fingerprint"),
+        scenarios=rows,
+        tokens=_maybe(fields.get("tokens"), Field.whole) or 0,
+        reply_tokens=_maybe(fields.get("reply_tokens"), Field.whole) or 0,
+        cost_usd=_maybe(fields.get("cost_usd"), _dollars),
+    )
+
+
+def _one_of(item: Field | None, words: Sequence[str], default: str) -> str:
+    if item is None:
+        return default
+    if item.value not in words:
+        raise item.error("one of " + ", ".join(map(repr, words)))
+    return str(item.value)
+
+
+def _maybe(item: Field | None, read: Callable[[Field], T]) -> T | None:
+    return None if item is None or item.value is None else read(item)
+
+
+def _dollars(item: Field) -> float:
+    return item.number(0, 1e12, "dollars")

@@ -1,0 +1,363 @@
+"""The verdict of a gate: every rule for every agent and memory span, and what they come to together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import Struct, structs
+
+from pytest_ltm._journal.result import at_span, unmeasured
+from pytest_ltm._results.statistics import compare, compare_scenarios, effective_span, grouped, paired
+from pytest_ltm._text.lists import few
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult
+    from pytest_ltm._results.gate.changes import Change, Changes, Level
+    from pytest_ltm._results.gate.rules import Rule
+    from pytest_ltm._results.statistics import Pair
+
+
+State: TypeAlias = Literal["passed", "failed", "unmeasurable"]
+Found: TypeAlias = "tuple[State, str]"
+"""Whether a rule passes, and what was found."""
+PASSED, FAILED, UNMEASURABLE = 0, 1, 75
+"""Exit statuses; 75 is EX_TEMPFAIL: try again."""
+STATUS: dict[State, int] = {"passed": PASSED, "failed": FAILED, "unmeasurable": UNMEASURABLE}
+SPAN = "span"
+"""The metric that is about all memory spans of an agent together."""
+_SLACK = 1e-9
+"""What floating point may add to a difference."""
+_WHERE = 3
+TINY = 0.001
+"""Smaller chances are not told apart."""
+_OF_ALL_ROWS = ("unscored", "errors", "cost", "tokens", "reply_tokens")
+"""Metrics that also examples without a score count for."""
+
+
+class Finding(Struct, frozen=True):
+    """One rule for one agent, mostly at one memory span."""
+
+    rule: str
+    """As it was written."""
+    agent: str
+    span_label: str
+    """"" where it is about all spans together."""
+    state: State
+    sentence: str
+    """What was found; ends without a full stop."""
+    moved: bool = False
+    """It is about a change against the baseline."""
+
+    @property
+    def place(self) -> str:
+        """`mybot at 32k`; `mybot` where it is about all spans together."""
+        return at_span(self.agent, self.span_label) if self.span_label else self.agent
+
+    @property
+    def text(self) -> str:
+        """The sentence with the place before it."""
+        return f"{self.place}: {self.sentence}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateVerdict:
+    """What a gate says of a run."""
+
+    findings: tuple[Finding, ...]
+    """In the order of the rules, then agents and spans."""
+    lost: str = ""
+    """Why the whole run says too little, such as an agent that was gone; "" where it does not."""
+
+    @property
+    def state(self) -> State:
+        """What cannot be measured has not passed, and what was lost is not a breach."""
+        if self.lost:
+            return "unmeasurable"
+        return "failed" if self.breaches else "unmeasurable" if self.unknown else "passed"
+
+    @property
+    def breaches(self) -> tuple[Finding, ...]:
+        """The rules that failed."""
+        return tuple(finding for finding in self.findings if finding.state == "failed")
+
+    @property
+    def unknown(self) -> tuple[Finding, ...]:
+        """The rules that cannot be evaluated."""
+        return tuple(finding for finding in self.findings if finding.state == "unmeasurable")
+
+    @property
+    def status(self) -> int:
+        """The exit status: 0 passed, 1 failed, 75 not measurable."""
+        return STATUS[self.state]
+
+
+def judge(run: RunResult, rules: Sequence[Rule], changes: Changes | None = None, *, lost_too: str = "") -> GateVerdict:
+    """Return the verdict on a run; `lost_too`: what else makes it say too little.
+
+    Rules hold for each agent at each memory span. Trials that must pass (`pass_k`) are looked at, too, and an
+    example that ended in an error of its own breaches the gate, unless a rule says how many may.
+    """
+    places = grouped(run.conversations, lambda held: (held.agent, held.span_label))
+    findings = [
+        Finding(rule.text, agent, span, *found, moved=rule.against)
+        for rule in rules
+        for agent, span, found in _found(rule, run, places, changes)
+    ]
+    asked = [row for row in run.scenarios if row.pass_k is not None]
+    findings += map(
+        _pass_k, grouped(asked, lambda row: (row.agent, row.span_label, row.scenario, row.example)).values()
+    )
+    if not any(rule.metric.name == "errors" and not rule.against and not rule.scope.kind for rule in rules):
+        findings += _errors(places)
+    return GateVerdict(findings=tuple(findings), lost=unmeasured(run) or lost_too or _lost_before(rules, changes))
+
+
+def _lost_before(rules: Sequence[Rule], changes: Changes | None) -> str:
+    """Return why a baseline says too little; baselines that are kept are never such, run folders may be."""
+    if changes is None or not any(rule.against for rule in rules):
+        return ""
+    rows = {(row.span_label, row.trial, row.id): row for change in changes.changes for row in change.before}
+    gone = sum(row.infrastructure for row in rows.values())
+    why = "because of agent, judge, user or budget"
+    return f"{changes.before} lost {gone} of {len(rows)} examples {why}" if gone else ""
+
+
+Places: TypeAlias = "Mapping[tuple[str, str], Sequence[ConversationResult]]"
+"""The conversations of each agent at each memory span."""
+
+
+def _found(rule: Rule, run: RunResult, places: Places, changes: Changes | None) -> Iterable[tuple[str, str, Found]]:
+    """Yield agent and memory span, and what was found there."""
+    if rule.metric.name == SPAN:
+        for agent in dict.fromkeys(agent for agent, _ in places):
+            mine = [change for change in changes.changes if change.agent == agent] if changes else []
+            rows = [row for row in run.scenarios if row.agent == agent]
+            yield agent, "", moved_span(rule, mine) if rule.against else _span(rule, rows)
+        return
+    looks = max(changes.looks if changes else 0, len(places))
+    for (agent, span), held in places.items():
+        change = changes.of(agent, span) if changes else None
+        if not rule.against:
+            yield agent, span, _lies(rule, held)
+        elif change:
+            yield agent, span, moved(rule, change, looks=looks)
+        else:
+            name = changes.before if changes else "there is no baseline: it"
+            yield agent, span, ("unmeasurable", f"{name} has nothing to compare with here")
+
+
+def _lies(rule: Rule, held: Sequence[ConversationResult]) -> Found:
+    """Return whether a metric lies where it must at one memory span."""
+    found = rule.scope.rows([row for each in held for row in each.scenarios])
+    rows = found if rule.metric.name in _OF_ALL_ROWS else _settled(found)
+    value = rule.metric.value(rows, held, scoped=bool(rule.scope.kind))
+    if value is None:
+        if rule.scope.kind and not rows:
+            return "unmeasurable", f"{rule.subject} is unknown: there is no example{rule.scope.words}"
+        return _unknown(rule, "the agent does not report the cost of all its replies (see --ltm-price)")
+    least = rule.metric.higher_is_better
+    broken = value < rule.limit - _SLACK if least else value > rule.limit + _SLACK
+    amount, limit = rule.amounts(value, rule.limit)
+    said = f"{rule.subject} is {amount}{_as_nothing(found, rows)}"
+    return ("failed", f"{said}, not {'at least' if least else 'at most'} {limit}") if broken else ("passed", said)
+
+
+def _settled(rows: Iterable[ScenarioResult]) -> tuple[ScenarioResult, ...]:
+    """Return the rows with 0 for what is open: what is not known lifts no mean. Errors have a rule of their own."""
+    return tuple(row if row.outcome == "error" else row.settled(0) for row in rows)
+
+
+def _as_nothing(found: Iterable[ScenarioResult], rows: Iterable[ScenarioResult]) -> str:
+    number = sum(one.scored is not other.scored for one, other in zip(found, rows, strict=True))
+    return f", {number} example{'s' * (number > 1)} without a score counted as 0" if number else ""
+
+
+def _unknown(rule: Rule, no_cost: str, where: str = "") -> Found:
+    if rule.metric.name.startswith("recall@"):
+        return (
+            "unmeasurable",
+            f"{rule.subject} is unknown: no question has needles, or the agent shows no retrieved texts",
+        )
+    why = f"no example has {f'{rule.metric.tries} trials with ' if rule.metric.tries else ''}a score{where}"
+    return "unmeasurable", f"{rule.subject} is unknown: {no_cost if rule.metric.unit == 'usd' else why}"
+
+
+def _span(rule: Rule, rows: Sequence[ScenarioResult]) -> Found:
+    """Return whether the effective span of an agent, over all memory spans, is long enough."""
+    found = effective_span(_settled(rows))
+    if found.span is None:
+        return "unmeasurable", f"{rule.subject} is unknown: {found.reason}"
+    said = f"{rule.subject} is {rule.amount(found.span)}"
+    if found.span >= rule.limit:
+        return "passed", said
+    if found.at_least:
+        return "unmeasurable", f"{said} or more: it is kept at every measured span, so larger ones must be measured"
+    return "failed", f"{said}, not at least {rule.amount(rule.limit)}"
+
+
+def _pass_k(rows: Sequence[ScenarioResult]) -> Finding:
+    """Return the finding for an example of a scenario that says how many trials must pass."""
+    first = rows[0]
+    needed = first.pass_k or 1
+    passed = sum(row.outcome == "passed" for row in rows)
+    open_ = sum(not row.scored for row in rows)
+    state: State = "passed" if passed >= needed else "failed" if passed + open_ < needed else "unmeasurable"
+    rest = {"passed": "", "failed": f", not in {needed}"}.get(state, f", {open_} have no score, {needed} must pass")
+    sentence = f"{first.id} passes in {passed} of {len(rows)} trial{'s' if len(rows) > 1 else ''}{rest}"
+    return Finding(f"pass_k={needed}", first.agent, first.span_label, state, sentence)
+
+
+def _errors(places: Places) -> list[Finding]:
+    found = []
+    for (agent, span), held in places.items():
+        rows = [row for each in held for row in each.scenarios if row.outcome == "error" and not row.infrastructure]
+        if rows:
+            names = list(dict.fromkeys(row.scenario for row in rows))
+            where = ", ".join(names[:_WHERE]) + (" …" if len(names) > _WHERE else "")
+            sentence = f"{len(rows)} example{'s' * (len(rows) > 1)} ended in an error of the scenario: {where}"
+            found.append(Finding("errors:0", agent, span, "failed", sentence))
+    return found
+
+
+# --- How a rule of `--ltm-compare-fail` fares: what it looks at before and now, and the sentence that says so.
+
+
+def moved(rule: Rule, change: Change, *, looks: int = 1) -> Found:
+    """Return whether the rule holds, and what was found.
+
+    `looks`: at so many agents and memory spans the rule looks in all. A rule about chance shares its limit among them,
+    so that the chance of any false alarm is no more than it says (Bonferroni).
+    """
+    if rule.metric.unit != "chance":
+        return _drop(rule, change)
+    pairs = paired(*(_settled(rule.scope.rows(rows)) for rows in (change.before, change.after))).pairs
+    return _chances(rule, pairs, looks) if rule.metric.name == "holm" else _chance(rule, pairs, change, looks)
+
+
+def moved_span(rule: Rule, mine: Sequence[Change]) -> Found:
+    """Return the same for the effective memory span of one agent, over all memory spans in both."""
+    both = [pair for change in mine for pair in _both(change)]
+    was, is_ = effective_span([before for before, _ in both]), effective_span([after for _, after in both])
+    if was.span is None or is_.span is None:
+        return "unmeasurable", f"{rule.subject} is unknown: {was.reason or is_.reason}"
+    return _moved(rule, was.span, is_.span, was.span - is_.span)
+
+
+def _both(change: Change) -> list[tuple[ScenarioResult, ScenarioResult]]:
+    """Return the examples that have a score in both, 0 where it is open."""
+    pairs = zip(_settled(change.before), _settled(change.after), strict=True)
+    return [pair for pair in pairs if all(row.scored for row in pair)]
+
+
+def _drop(rule: Rule, change: Change) -> Found:
+    every = rule.metric.name in _OF_ALL_ROWS
+    both = list(zip(change.before, change.after, strict=True)) if every else _both(change)
+    scope, scoped = rule.scope, bool(rule.scope.kind)
+    was = rule.metric.value(scope.rows([one for one, _ in both]), change.held_before, scoped=scoped)
+    is_ = rule.metric.value(scope.rows([other for _, other in both]), change.held_after, scoped=scoped)
+    if was is None or is_ is None:
+        whose = "the baseline has" if was is None else "the agent reports"
+        return _unknown(rule, f"{whose} no cost for all replies (see --ltm-price)", " in both")
+    loss = was - is_ if rule.metric.higher_is_better else is_ - was
+    state, told = _moved(rule, was, is_, loss)
+    if state == "failed":
+        told += _where(rule, change.levels, {row.scenario for _, row in both if scope.has(row.scenario, row.skills)})
+        told += _by_chance(rule, change)
+    return state, told
+
+
+def _by_chance(rule: Rule, change: Change) -> str:
+    """Return whether chance explains as much, for a rule about the mean of everything: it is not a test."""
+    p = change.overall.p_drop
+    if rule.metric.name not in ("mean", "total") or rule.scope.kind or p is None or p <= change.overall.alpha:
+        return ""
+    return f"; chance explains as much (p {p_text(p)})"
+
+
+def _moved(rule: Rule, was: float, is_: float, loss: float) -> Found:
+    """Return whether a metric lost no more than a rule allows."""
+    told = f"{rule.subject} {'rose' if is_ > was else 'dropped'} from {' to '.join(rule.amounts(was, is_))}"
+    if abs(is_ - was) <= _SLACK:
+        told = f"{rule.subject} is {rule.amount(is_)} as before"
+    if loss <= (rule.limit * was if rule.relative else rule.limit) + _SLACK:
+        return "passed", told
+    return "failed", told + (f", by more than {rule.allowed}" if rule.limit else "")
+
+
+def _chance(rule: Rule, pairs: Sequence[Pair], change: Change, looks: int) -> Found:
+    found = compare(pairs, alpha=rule.limit / looks)
+    name = f"the scores{rule.scope.words}"
+    if found.identical:
+        return "passed", f"{name} are as before"
+    if not found.can_tell or found.p_drop is None:
+        return "unmeasurable", f"cannot tell whether {name} dropped: {found.reason}"
+    difference = found.difference or 0.0
+    of = f", one of {looks} comparisons" if looks > 1 else ""
+    if not found.dropped:
+        return "passed", f"{name} moved by {difference:+.2f}, which chance explains (p = {found.p_drop:.3f}{of})"
+    told = f"{name} dropped by {-difference:.2f}, more than chance explains (p {p_text(found.p_drop)}{of})"
+    return "failed", told + _where(rule, change.levels, {pair.scenario for pair in pairs})
+
+
+def _chances(rule: Rule, pairs: Sequence[Pair], looks: int) -> Found:
+    found = compare_scenarios(pairs, alpha=rule.limit / looks)
+    dropped = [(name, one.difference or 0.0, one.adjusted or 0.0) for name, one in found.items() if one.dropped]
+    if dropped:
+        listed = ", ".join(f"{name} ({difference:+.2f}, p {p_text(p)})" for name, difference, p in dropped)
+        return "failed", f"dropped by more than chance explains, corrected for {len(found)} scenarios: {listed}"
+    mute = [one.reason for one in found.values() if not one.can_tell]
+    if mute or not found:
+        reason = mute[0] if mute else "no example has a score in both runs"
+        return "unmeasurable", f"cannot tell whether single scenarios dropped: {reason}"
+    return "passed", f"none of {len(found)} scenarios dropped by more than chance explains"
+
+
+def p_text(p: float) -> str:
+    """Return `= 0.030`, `< 0.001`."""
+    return "< 0.001" if p < TINY else f"= {p:.3f}"
+
+
+def _where(rule: Rule, levels: Mapping[str, Level], among: AbstractSet[str]) -> str:
+    """Return the scenarios that lost most, for a rule about scores of them all."""
+    if rule.scope.kind == "scenario" or rule.metric.unit in ("usd", "tokens") or rule.metric.name in _OF_ALL_ROWS:
+        return ""
+    worst = sorted((one.difference, name) for name, one in levels.items() if name in among and one.difference < -_SLACK)
+    names = [f"{name} ({levels[name].before:.2f} to {levels[name].after:.2f})" for _, name in worst]
+    return f"; most in {few(names, _WHERE)}" if names else ""
+
+
+# --- What can be known before the run: whether a rule about chance could ever show a drop.
+
+_MOST_TRIALS = 30
+"""So many are looked at to find how many are enough."""
+
+
+def untold(rule: Rule, imagined: Iterable[tuple[str, Pair]]) -> str:
+    """Return why the test of a rule can never show a drop, even if all examples get a score; "" where it can.
+
+    `imagined`: agents, and a pair for each of their examples.
+    """
+    places = grouped(imagined, lambda each: (each[0], each[1].span_label)) if rule.metric.unit == "chance" else {}
+    for place in places.values():
+        pairs = [pair for _, pair in place]
+        reason = _too_few(rule, pairs)
+        if reason:
+            first = [pair for pair in pairs if pair.trial.partition(".")[0] == "0"]
+            for trials in range(2, _MOST_TRIALS):
+                more = [
+                    structs.replace(pair, trial=f"{trial}.{pair.trial}") for trial in range(trials) for pair in first
+                ]
+                if not _too_few(rule, more):
+                    return f"{reason}: --ltm-trials={trials} is enough, also for the baseline"
+            return reason
+    return ""
+
+
+def _too_few(rule: Rule, pairs: Sequence[Pair]) -> str:
+    many = compare_scenarios(pairs, alpha=rule.limit).values() if rule.metric.name == "holm" else ()
+    found = [*many] or [compare(pairs, alpha=rule.limit)]
+    return next((each.reason for each in found if not each.can_tell), "")

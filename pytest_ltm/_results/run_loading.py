@@ -1,0 +1,284 @@
+"""A run folder on disk: results with amendments, summary, journals; and what it is compared with."""
+
+from __future__ import annotations
+
+import json
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from pytest_ltm._journal import amendments as _amendments
+from pytest_ltm._journal import events, judge_precheck, probe_rows
+from pytest_ltm._journal.fold import ConversationRecord
+from pytest_ltm._journal.result import (
+    CallDurations,
+    ConversationResult,
+    Pace,
+    Precheck,
+    RunResult,
+    read_results,
+    unmeasured,
+)
+from pytest_ltm._journal.run_file import LATEST, find_run, newest_first
+from pytest_ltm._results.gate.baseline import check_name, dump, load
+from pytest_ltm._results.gate.changes import GateSide, one_agent
+from pytest_ltm._results.gate.plan_facts import facts_of
+from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
+from pytest_ltm._storage.schema import from_record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pytest_ltm._results.gate.plan_facts import PlanFacts
+
+
+_RESULTS = "*/results.json"
+
+
+class ConversationFolder(Struct, frozen=True, kw_only=True):
+    """One conversation of a run: its result, and where the rest of it stands."""
+
+    result: ConversationResult
+    """With the amended verdicts in place of the automatic ones."""
+    path: Path
+
+    def record(self) -> ConversationRecord | None:
+        """Return what was said, from the journal; None where there is none or it cannot be read."""
+        try:
+            return ConversationRecord.of(self.path / "journal.jsonl")
+        except LtmError:
+            return None
+
+    def damage(self) -> str:
+        """Return what is wrong with the journal, and what can be done; "" where it is whole or there is none."""
+        path = self.path / "journal.jsonl"
+        try:
+            if path.is_file():
+                events.head(path)
+        except LtmError as error:
+            return str(error)
+        return ""
+
+    def plan(self) -> Mapping[str, Any]:
+        """Return the plan's JSON values; empty where there is none or it cannot be read."""
+        return _object(self.path / "plan.json")
+
+
+class LoadedRun(Struct, frozen=True, kw_only=True):
+    """One run."""
+
+    path: Path
+    result: RunResult
+    """With the amended verdicts in place of the automatic ones."""
+    conversations: tuple[ConversationFolder, ...]
+    """In the order of the result's."""
+    summary: Mapping[str, Any]
+    """What `summary.json` says; empty where there is none."""
+
+    @classmethod
+    def of(cls, result: RunResult, summary: Mapping[str, Any] | None = None) -> LoadedRun:
+        """Return a run of which its result is known, and some of what its `summary.json` will say."""
+        held = tuple(ConversationFolder(result=each, path=Path()) for each in result.conversations)
+        return cls(path=Path(), result=result, conversations=held, summary=summary or {})
+
+
+def read_run(path: Path) -> LoadedRun:
+    """Return what stands in a run folder; results that cannot be read become notices.
+
+    Raises LtmError if nothing can be read there.
+    """
+    summary = _object(path / "summary.json")
+    found, notices = results_in(path)
+    if not found:
+        why = f": {notices[0]}" if notices else "; a run folder has a results.json for each conversation"
+        raise LtmError(f"{path}: no results to report{why}")
+    found = _in_order(found, summary)
+    result = RunResult(
+        run_id=path.resolve().name,
+        conversations=tuple(each.result for each in found),
+        folder=str(path),
+        notices=tuple(notices + [text for text in _texts(summary.get("notices")) if text not in notices]),
+        suite=suite_of(summary.get("plan")),
+        paces=_paces(summary.get("results")),
+        prechecks=prechecks_in(path) or from_record(tuple[Precheck, ...], summary.get("prechecks", []), str(path)),
+    )
+    amended = _amendments.apply(result, _amendments.read(path))
+    conversations = tuple(
+        ConversationFolder(result=held, path=each.path) for held, each in zip(amended.conversations, found, strict=True)
+    )
+    return LoadedRun(path=path, result=amended, conversations=conversations, summary=summary)
+
+
+def results_in(path: Path) -> tuple[list[ConversationFolder], list[str]]:
+    """Return the conversations of a run folder, without amendments, and why others of them cannot be read."""
+    found: list[ConversationFolder] = []
+    notices: list[str] = []
+    for file in sorted(path.glob(_RESULTS)):
+        try:
+            found.append(ConversationFolder(result=read_results(file), path=file.parent))
+        except LtmError as error:
+            notices.append(str(error))
+    return found, notices
+
+
+def suite_of(plan: object) -> str:
+    """Return the suite's name and version as tables show it; "" where files of definitions were played, or none is."""
+    said = plan if isinstance(plan, dict) else {}
+    if not said.get("suite") or said.get("definitions"):
+        return ""
+    return " ".join(str(said[name]) for name in ("suite", "suite_version") if said.get(name) is not None)
+
+
+def prechecks_in(path: Path) -> tuple[Precheck, ...]:
+    """Return what agents and judge of a run folder were asked before the first conversation."""
+    return (*probe_rows.prechecks(path), *judge_precheck.prechecks(path))
+
+
+def _in_order(found: Sequence[ConversationFolder], summary: Mapping[str, Any]) -> list[ConversationFolder]:
+    """Return agents in the order of the run, their spans from the shortest to the longest."""
+    plan = summary.get("plan")
+    named = list(plan.get("agents") or ()) if isinstance(plan, dict) else []
+    agents = [*named, *sorted({each.result.agent for each in found} - set(named))]
+    return sorted(found, key=lambda each: (agents.index(each.result.agent), *_place(each.result)))
+
+
+def _place(result: ConversationResult) -> tuple[float, str, int, str]:
+    trial = result.name.planned.trial
+    return result.span or inf, result.span_label, int(trial) if trial.isdecimal() else 0, result.trial
+
+
+def _object(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _paces(columns: object) -> tuple[Pace, ...]:
+    """Return how long agents took, as the results of a summary say."""
+    rows = [row for row in columns if isinstance(row, dict)] if isinstance(columns, list) else []
+    return tuple(
+        Pace(
+            agent=row["agent"],
+            span_label=row["span_label"],
+            asking=CallDurations(total=row["agent_seconds"], **row.get("reply_seconds", {})),
+            storing=None if "storing_seconds" not in row else CallDurations(total=0.0, **row["storing_seconds"]),
+        )
+        for row in rows
+        if row.get("agent_seconds") is not None
+    )
+
+
+def _texts(value: object) -> Iterable[str]:
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+
+
+# --- Finding what a run is compared with: a baseline by its name, a baseline file, or a run folder; and keeping one.
+
+AGENT = "@"
+"""Stands before the agent's label where a run or a file holds several: `latest@mybot`."""
+
+
+def find(
+    text: str, baselines: Path, ltm_dir: Path, base: Path = Path(), *, measured: bool = False
+) -> tuple[GateSide, str]:
+    """Return the side that a person means, and its path: a baseline's name, a file, a run folder, a run id or `latest`.
+
+    `TEXT@AGENT` means one agent of several; `base` is what a path is relative to; `measured`: `latest` is the last run
+    that could be measured. Raises ConfigurationError if there is none, LtmError if it cannot be read.
+    """
+    rest, _, agent = text.rpartition(AGENT)
+    if path := _located(text, baselines, ltm_dir, base, measured=measured):
+        return _side(path, text), str(path.resolve())
+    if path := _located(rest, baselines, ltm_dir, base, measured=measured):
+        return one_agent(_side(path, rest), agent), f"{path.resolve()}{AGENT}{agent}"
+    runs = ltm_dir / "runs"
+    names = sorted(path.stem for path in baselines.glob("*.json"))
+    known = [*names, *(path.name for path in newest_first(ltm_dir))]
+    there = f"Baselines: {', '.join(names)}" if names else "There are no baselines yet (--ltm-save=NAME makes one)"
+    raise ConfigurationError(
+        f"there is no baseline, file or run {text!r}.{did_you_mean(text, known)} {there}. "
+        f"Name one of them, a file, a run folder, a run id below {str(runs)!r}, or {LATEST!r}"
+    )
+
+
+def _located(text: str, baselines: Path, ltm_dir: Path, base: Path, *, measured: bool) -> Path | None:
+    if not text:
+        return None
+    kept, path = baselines / f"{text}.json", base / text
+    if "/" not in text and "\\" not in text and kept.is_file():
+        return kept
+    if path.is_file():
+        return path
+    if text == LATEST:
+        return _latest(ltm_dir, measured=measured)
+    try:
+        return find_run(str(path) if path.is_dir() else text, ltm_dir)
+    except ConfigurationError:
+        return None
+
+
+def _latest(ltm_dir: Path, *, measured: bool) -> Path:
+    latest = find_run(LATEST, ltm_dir)
+    # a run that was refused before it began leaves an empty folder
+    found = [each for each in (latest, *newest_first(ltm_dir)) if any(each.glob(_RESULTS))]
+    if not measured:
+        return found[0] if found else latest
+    fit = next(filter(_is_measured, found), None)
+    if fit is None:
+        raise ConfigurationError(f"no run in {str(ltm_dir / 'runs')!r} was measured to its end")
+    return fit
+
+
+def _is_measured(run: Path) -> bool:
+    """Return whether a run came to its end, and lost nothing on the way."""
+    held = tuple(each.result for each in results_in(run)[0])
+    over = all((path.parent / "results.json").is_file() for path in run.glob("*/journal.jsonl"))
+    return (
+        over
+        and all(each.ended == "complete" for each in held)
+        and not unmeasured(RunResult(run_id=run.name, conversations=held))
+    )
+
+
+def _side(path: Path, text: str) -> GateSide:
+    if path.is_dir():
+        return side_of_run(path)
+    return load(path, f"baseline {text!r}" if path.stem == text else "")
+
+
+def side_of_run(path: Path) -> GateSide:
+    """Return a run folder as a side."""
+    run = read_run(path)
+    return GateSide(
+        name=f"run {run.result.run_id}",
+        result=run.result,
+        plans=tuple(_facts(folder, folder.result) for folder in run.conversations),
+    )
+
+
+def _facts(folder: ConversationFolder, held: ConversationResult) -> PlanFacts:
+    return facts_of(
+        folder.plan() or None, span_label=held.span_label, trial=held.trial, fingerprint=held.plan_fingerprint
+    )
+
+
+def save(side: GateSide, name: str, baselines: Path, version: str) -> str:
+    """Write the baseline of a side with one agent; return a sentence that says what became of it.
+
+    Raises ConfigurationError for a name that no baseline can have, LtmError if it cannot be written.
+    """
+    path = baselines / f"{check_name(name)}.json"
+    text = dump(side, version).encode()
+    try:
+        before = path.read_bytes() if path.exists() else None
+        baselines.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text)
+    except OSError as error:
+        raise LtmError(f"{path}: cannot be written ({error.strerror or error})") from error
+    if before is None:
+        return f"baseline saved: {path}"
+    return f"baseline {'unchanged' if before == text else 'overwritten'}: {path}"

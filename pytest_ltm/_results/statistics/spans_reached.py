@@ -1,0 +1,271 @@
+"""How far an agent remembers: what it keeps of its isolated score from span to span."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from dataclasses import dataclass
+from itertools import takewhile
+from math import fsum
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from pytest_ltm._results.statistics.comparison import DRAWS, chance, few_conversations, with_one_more
+from pytest_ltm._results.statistics.counts import LEVEL, Interval, normal_quantile, t_quantile, wilson
+from pytest_ltm._results.statistics.pairs import (
+    Pair,
+    SignUnit,
+    enough,
+    members,
+    paired,
+    passed,
+    placed,
+    unit_kind,
+    units_of,
+)
+from pytest_ltm._results.statistics.totals import FULL_MARKS, accuracy, grouped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from pytest_ltm._results.statistics.pairs import Row, ScoredRow
+
+
+SHARE = 0.85
+"""What an agent has to keep of its isolated score, unless asked otherwise (as in NoLiMa: Modarressi et al., 2025)."""
+NOT_TESTED = "no example has a score both isolated and at a memory span: run both, --ltm-span=2k,32k,isolated"
+NOTHING_TO_KEEP = "the isolated score is 0: there is nothing to keep"
+_NOISE = 1 - FULL_MARKS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpanPoint:
+    """One span of the degradation curve."""
+
+    span: int
+    """In tokens."""
+    label: str
+    isolated: float
+    """The mean over scenarios, on the examples that have a score in both places."""
+    score: float
+    """Of the same examples at this span."""
+    margin: Interval | None
+    """Where score - share · isolated lies; None if too little was measured to tell."""
+    pairs: int
+
+    @property
+    def kept(self) -> float | None:
+        """What is left of the isolated score; None where that is 0."""
+        return self.score / self.isolated if self.isolated > _NOISE else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectiveSpan:
+    """The largest measured span at which, and below which, the agent keeps a share of its isolated score."""
+
+    span: int | None
+    """In tokens; 0: not even at the smallest one; None: see `reason`."""
+    low: int | None
+    """It is surely kept up to here (0: nowhere)."""
+    high: int | None
+    """It is surely lost beyond; the largest measured span if it is lost at none, which says nothing of larger ones."""
+    share: float
+    level: float
+    curve: tuple[SpanPoint, ...]
+    """By span, the smallest first."""
+    reason: str = ""
+    """Why there is no effective span; "" where there is one."""
+
+    @property
+    def at_least(self) -> bool:
+        """Whether it is kept at every span that was measured: the true one may be larger."""
+        return bool(self.curve) and self.span == self.curve[-1].span
+
+
+def effective_span(
+    rows: Iterable[Row],
+    *,
+    share: float = SHARE,
+    level: float = LEVEL,
+    rng: random.Random | None = None,
+    draws: int = DRAWS,
+) -> EffectiveSpan:
+    """Return how far one agent remembers, from its rows at several spans and its isolated ones.
+
+    Examples are paired with their isolated twins (scenario, example and trial are the same), so that a hard example
+    is hard in both places; where one has no score the pair falls out. Whether a span is kept is a question about
+    score - share · isolated, which avoids the ratio (Fieller, 1954); tests as in `compare`. Going up, `low` is the last
+    span before the first that is not surely kept; coming down, `high` is the first that is not surely lost: each
+    walk stops at its first failure and so needs no correction for many spans (Maurer, Hothorn and Lehmacher, 1995).
+    Memory is taken for not growing with the span.
+    """
+    if not 0 < share <= 1:
+        raise ValueError(f"a share of the isolated score is above 0 and at most 1, not {share!r}")
+    curve = degradation(rows, share=share, level=level, rng=rng, draws=draws)
+    reason = "" if any(point.isolated > _NOISE for point in curve) else NOTHING_TO_KEEP if curve else NOT_TESTED
+    found = EffectiveSpan(span=None, low=None, high=None, share=share, level=level, curve=curve, reason=reason)
+    if reason:
+        return found
+    span = _kept_up_to(curve, lambda point: point.score >= share * point.isolated - _NOISE)
+    low = _kept_up_to(curve, lambda point: point.margin is not None and point.margin.low >= 0)
+    not_surely_lost = [point.span for point in curve if not point.margin or point.margin.high >= -_NOISE]
+    return dataclasses.replace(found, span=span, low=low, high=max(not_surely_lost, default=0))
+
+
+def degradation(
+    rows: Iterable[Row],
+    *,
+    share: float = SHARE,
+    level: float = LEVEL,
+    rng: random.Random | None = None,
+    draws: int = DRAWS,
+) -> tuple[SpanPoint, ...]:
+    """Return what is left at each span, the smallest first; spans without a pair are left out."""
+    by_span = grouped(rows, attrgetter("span", "span_label"))
+    isolated = [row for (span, _), group in by_span.items() if span is None for row in group]
+    spans = sorted((span, label) for span, label in by_span if span is not None)
+    alone = [_unplaced(row) for row in isolated]
+    twins = [(span, label, paired(alone, map(_unplaced, by_span[span, label])).pairs) for span, label in spans]
+    seeded = rng or random.Random(0)
+    return tuple(
+        _point(span, label, pairs, _margin(pairs, share, level, seeded, draws)) for span, label, pairs in twins if pairs
+    )
+
+
+def _point(span: int, label: str, pairs: Sequence[Pair], margin: Interval | None) -> SpanPoint:
+    return SpanPoint(
+        span=span,
+        label=label,
+        isolated=_mean_over_scenarios(pairs, [pair.before for pair in pairs]),
+        score=_mean_over_scenarios(pairs, [pair.after for pair in pairs]),
+        margin=margin,
+        pairs=len(pairs),
+    )
+
+
+def _margin(pairs: Sequence[Pair], share: float, level: float, rng: random.Random, draws: int) -> Interval | None:
+    """Return where score - share · isolated lies.
+
+    Near full marks few examples show what the agent loses now and then. So each bound supposes one scenario of one
+    conversation more, in which everything is lost for the lower bound, and nothing for the upper one. That leaves
+    room for what befalls a single conversation, too: `benchmark gate` has how often the bounds hold.
+    """
+    margins = [structs.replace(pair, before=share * pair.before) for pair in pairs]
+    kind = unit_kind(margins, level)
+    if len(members(margins, kind)) < enough((1 - level) / 2):
+        return None
+    weight = 1 / len(members(margins, "scenario"))
+    owed = _mean_over_scenarios(margins, [pair.before for pair in margins])
+    units, few = units_of(margins, kind), few_conversations(margins, kind)
+    between = few if len(few) > 1 else ()
+    worst, best = (
+        chance(with_one_more(units, SignUnit(weight * gain, weight)), between, rng, draws).interval(level)
+        for gain in (-owed, 1 - owed)
+    )
+    return Interval(worst.low, best.high) if worst and best else None
+
+
+def _mean_over_scenarios(pairs: Sequence[Pair], values: Sequence[float]) -> float:
+    scores = grouped(zip(pairs, values, strict=True), lambda each: each[0].scenario)
+    return accuracy({name: sorted(value for _, value in scores[name]) for name in sorted(scores)}) or 0.0
+
+
+def _unplaced(row: Row) -> ScoredRow:
+    """Return the row without its span, and with the trial's number alone: isolated trials have many conversations."""
+    return placed(row, span_label="", trial=row.trial.partition(".")[0])
+
+
+def _kept_up_to(curve: Sequence[SpanPoint], kept: Callable[[SpanPoint], bool]) -> int:
+    """Return the last span before the first that is not kept; 0 if the first is not."""
+    return max((point.span for point in takewhile(kept, curve)), default=0)
+
+
+# --- The share of examples that pass, with an interval that minds that examples of a conversation resemble each other.
+
+
+IMAGINED = 2
+"""So many conversations that all fail, or all pass, may have been missed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassRate:
+    """How many of the examples that have a score passed."""
+
+    passed: int
+    of: int
+    interval: Interval | None
+    """Of the share, in other conversations as well; None where there is one conversation at most: it needs trials."""
+    effective: float
+    """So many independent examples would tell as much."""
+
+    @property
+    def share(self) -> float | None:
+        """Passed out of those with a score; None if there is none."""
+        return self.passed / self.of if self.of else None
+
+
+def pass_rate(rows: Iterable[Row], level: float = LEVEL) -> PassRate:
+    """Return the share that passed, with an interval where there are two conversations or more.
+
+    That is Wilson's for the effective number of examples, n / (design effect of clusters) · (z / t)², at most n (Kish,
+    1965; Korn and Graubard, 1998, with Wilson's interval in place of theirs, as Dean and Pagano, 2015, advise).
+    Clusters are those of `compare`, and whole conversations: what tells least counts. Where all pass or all fail the
+    design effect is unknown and taken for the size of the clusters. Conversations that go wrong now and then are
+    mostly not seen in a few: so the interval goes at least as far as `IMAGINED` more would bring the share, in which
+    nothing passes, or everything.
+    """
+    scored = [_as_pair(row) for row in rows if row.score is not None]
+    count = sum(pair.after > 0 for pair in scored)
+    effective = _effective(scored, level) if scored else 0.0
+    interval = _interval(scored, count / len(scored), effective, level) if scored else None
+    return PassRate(passed=count, of=len(scored), interval=interval, effective=effective)
+
+
+def score_interval(rows: Iterable[Row], value: float, level: float = LEVEL) -> Interval | None:
+    """Return the same interval of a mean score, `value`; None where there is one conversation at most.
+
+    Partial credit scatters less than passes and fails, so it rather is too wide.
+    """
+    scored = [
+        Pair(row.scenario, row.example, row.span_label, row.trial, 0.0, row.score)
+        for row in rows
+        if row.score is not None
+    ]
+    return _interval(scored, value, _effective(scored, level), level) if scored else None
+
+
+def _interval(pairs: Sequence[Pair], share: float, effective: float, level: float) -> Interval | None:
+    held = len(members(pairs, "conversation"))
+    if held < 2:
+        return None
+    found = wilson(share * effective, effective, level)
+    low, high = (held * share / (held + IMAGINED), (held * share + IMAGINED) / (held + IMAGINED))
+    return Interval(min(found.low, low), max(found.high, high))
+
+
+def _as_pair(row: Row) -> Pair:
+    return Pair(row.scenario, row.example, row.span_label, row.trial, 0.0, float(passed(row)))
+
+
+def _effective(pairs: Sequence[Pair], level: float) -> float:
+    cells = list(members(pairs, unit_kind(pairs, level)).values())
+    share = fsum(pair.after for pair in pairs) / len(pairs)
+    if share in {0.0, 1.0}:
+        return float(len(cells))
+    conversations = list(members(pairs, "conversation").values())
+    found = [_worth(clusters, share, level) for clusters in (cells, conversations) if len(clusters) > 1]
+    return min(found, default=1.0)
+
+
+def _worth(clusters: Sequence[Sequence[Pair]], share: float, level: float) -> float:
+    """Return how many independent examples would scatter as much as the clusters, two at least."""
+    count, groups = sum(map(len, clusters)), len(clusters)
+    if groups == count:
+        return float(count)
+    squares = fsum(fsum(pair.after - share for pair in cluster) ** 2 for cluster in clusters)
+    variance = squares * groups / (groups - 1) / count**2
+    quantile = (1 + level) / 2
+    narrowed = (normal_quantile(quantile) / t_quantile(quantile, groups - 1)) ** 2
+    return min(float(count), share * (1 - share) / variance * narrowed) if variance else float(count)

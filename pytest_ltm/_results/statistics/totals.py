@@ -1,0 +1,124 @@
+"""Means, totals and their spread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import fsum, sqrt
+from operator import itemgetter
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from pytest_ltm._journal.result import ScenarioResult
+
+    Key = TypeVar("Key")
+    Part = TypeVar("Part")
+
+
+DRAWS = 1_000
+"""How often the paper draws one example for each scenario (Castillo-Bolado et al., 2024)."""
+
+FULL_MARKS = 1 - 1e-9
+"""From here on a score is 1, whatever the floating point says of 2/3 + 1/3."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """How far a total moves with the examples that happened to be drawn."""
+
+    sd: float
+    """Standard deviation over the draws."""
+    low: float
+    """2.5 % of the draws lie below."""
+    high: float
+    """2.5 % of the draws lie above."""
+
+
+def grouped(parts: Iterable[Part], key: Callable[[Part], Key]) -> dict[Key, list[Part]]:
+    """Return the parts of each key; keys, and the parts of each, in the order in which they first come."""
+    found: dict[Key, list[Part]] = {}
+    for part in parts:
+        found.setdefault(key(part), []).append(part)
+    return found
+
+
+def mean(values: Sequence[float]) -> float | None:
+    """Return sum / n, or None for no values: nothing is not zero."""
+    return fsum(values) / len(values) if values else None
+
+
+def scores_by_scenario(rows: Iterable[ScenarioResult]) -> dict[str, tuple[float, ...]]:
+    """Return the scores of each scenario that has any, over examples and trials.
+
+    Names and scores are sorted, so that the order of the rows changes nothing.
+    """
+    scores = grouped([(row.scenario, row.score) for row in rows if row.score is not None], itemgetter(0))
+    return {name: tuple(sorted(score for _, score in scores[name])) for name in sorted(scores)}
+
+
+def total(scores: Mapping[str, Sequence[float]]) -> float:
+    """Return the sum over scenarios of the mean over examples, out of the number of scenarios.
+
+    The score of a run in the LTM Benchmark (Castillo-Bolado et al., 2024).
+    """
+    return fsum(fsum(values) / len(values) for values in scores.values())
+
+
+def accuracy(scores: Mapping[str, Sequence[float]]) -> float | None:
+    """Return the total as a share of full marks: total / scenarios, 0 to 1; None without any score."""
+    return total(scores) / len(scores) if scores else None
+
+
+def spread_by_draws(scores: Mapping[str, Sequence[float]], rng: random.Random, draws: int = DRAWS) -> Spread | None:
+    """Return the spread of the total over draws of one example for each scenario.
+
+    Total of a draw = sum over scenarios of the score of one example, each equally likely (Castillo-Bolado et
+    al., 2024); sd = sqrt(mean of (total - mean total)^2). None if no scenario has two scores: one example
+    says nothing about its neighbours, and a spread of 0 would.
+    """
+    repeated = [values for values in scores.values() if len(values) > 1]
+    if not repeated:
+        return None
+    fixed = fsum(values[0] for values in scores.values() if len(values) == 1)
+    totals = sorted(fixed + fsum(values[int(rng.random() * len(values))] for values in repeated) for _ in range(draws))
+    centre = fsum(totals) / draws
+    sd = sqrt(fsum((each - centre) ** 2 for each in totals) / draws)
+    return Spread(sd=sd, low=percentile(totals, 0.025), high=percentile(totals, 0.975))
+
+
+def percentile(ordered: Sequence[float], share: float) -> float:
+    """Return the value below which `share` (0 to 1) of the ordered values lie.
+
+    Linear between the two nearest values (definition 7 of Hyndman and Fan, 1996).
+    """
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+
+def ltm_reach(rows: Iterable[ScenarioResult]) -> float | None:
+    """Return the mean measured span, in tokens, of the examples with full marks; 0 if none has them.
+
+    The "LTM score" of the LTM Benchmark, version 3.5. None without any score.
+    """
+    scored = [row for row in rows if row.scored]
+    full = [row for row in scored if row.score is not None and row.score >= FULL_MARKS]
+    spans = [row.measured_span for row in full if row.measured_span is not None]
+    return (fsum(spans) / len(spans) if spans else 0.0) if scored else None
+
+
+def weighted_reach(rows: Iterable[ScenarioResult]) -> float | None:
+    """Return the mean over examples of score times measured span, in tokens; None without any score.
+
+    The "LTM score" of the benchmark's versions 1 and 2 and of its blog: tokens weighted by accuracy.
+    """
+    scored = [row for row in rows if row.score is not None and row.measured_span is not None]
+    return fsum((row.score or 0.0) * (row.measured_span or 0) for row in scored) / len(scored) if scored else None
+
+
+def filler_share(filler_tokens: int, tokens: int) -> float | None:
+    """Return the share of a conversation's tokens that is filler, 0 to 1; None if it is empty."""
+    return filler_tokens / tokens if tokens else None

@@ -1,0 +1,200 @@
+"""Text fit for a terminal: measured in columns, shortened, wrapped; numbers as people read them."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from pytest_ltm._results.statistics import FULL_MARKS
+from pytest_ltm._storage.clock import describe
+from pytest_ltm._storage.sanitize import for_screen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pytest_ltm._journal.result import Automatic, ScenarioResult
+
+
+_NARROW = re.compile("[\\n -~\\xa1-\\xac\\xae-\\u02ff\\u2010-\\u2027\\u2030-\\u205e]*")
+"""Texts of such characters, ASCII and Latin letters and typographic signs, have a column for each."""
+NOTHING = "-"
+"""Stands where there is no number."""
+_CENTS = 0.1
+"""Smaller amounts of dollars are shown with two significant digits."""
+
+
+def one_line(text: str) -> str:
+    """Return a text as a screen may show it, with every run of white space as one blank."""
+    return for_screen(" ".join(text.split()))
+
+
+def columns_of(text: str) -> int:
+    """Return how many columns of a terminal printable text takes; a line feed takes one, as a blank would."""
+    if _is_narrow(text):
+        return len(text)
+    from wcwidth import wcswidth  # here and below: its tables take a while to load, and few texts need them
+
+    return wcswidth(text.replace("\n", " "))
+
+
+def _is_narrow(text: str) -> bool:
+    return text.isascii() or _NARROW.fullmatch(text) is not None
+
+
+def left(text: str, width: int) -> str:
+    """Return the text filled up with blanks on its right."""
+    return text + " " * (width - columns_of(text))
+
+
+def right(text: str, width: int) -> str:
+    """Return the text filled up with blanks on its left."""
+    return " " * (width - columns_of(text)) + text
+
+
+def clip(text: str, width: int) -> str:
+    """Return the text in at most `width` columns: its start, and `…` where something is missing."""
+    return text if columns_of(text) <= width else _start(text, width - 1) + "…"
+
+
+def shorten(text: str, width: int, keep: str = "", mark: str = " … ") -> str:
+    """Return the text in at most `width` columns: start and end, `keep` if it is in there, `mark` for the rest.
+
+    Longer only if `keep` itself is.
+    """
+    if columns_of(text) <= width:
+        return text
+    at = text.find(keep) if keep else -1
+    if at < 0:
+        room = max(width - columns_of(mark), 2)
+        return f"{_start(text, room - room // 2)}{mark}{_end(text, room // 2)}"
+    before, after = text[:at], text[at + len(keep) :]
+    room = max(width - columns_of(keep), 0)
+    taken = min(room // 2, columns_of(before))
+    return f"{_shorter(before, taken)}{keep}{_shorter(after, room - taken)}"
+
+
+def wrap(text: str, width: int, indent: str = "") -> list[str]:
+    """Return lines of at most `width` columns; those after the first begin with `indent`.
+
+    Breaks at blanks, inside a word only where it is longer than a line; the text's own line feeds stay.
+    """
+    lines: list[str] = []
+    for paragraph in text.split("\n"):
+        line = indent if lines else ""
+        fresh = True
+        for word in paragraph.split(" "):
+            piece = word if fresh else " " + word
+            if not fresh and columns_of(line + piece) > width:
+                lines.append(line)
+                line, piece = indent, word
+            line += piece
+            fresh = False
+            while columns_of(line) > width > columns_of(indent) + 1:
+                head = _start(line, width)
+                lines.append(head)
+                line = indent + line[len(head) :]
+        lines.append(line)
+    return lines
+
+
+def score_text(score: float, upper: float | None = None) -> str:
+    """Return `0.67`, or `0.50 to 0.75` where some of it is open.
+
+    Only full marks read 1.00 (2/3 + 1/3 are full marks), only nothing reads 0.00.
+    """
+    if upper is not None:
+        return f"{score_text(score)} to {score_text(upper)}"
+    rounded = f"{score:.2f}"
+    if rounded == "1.00" and score < FULL_MARKS:
+        return "0.99"
+    return "0.01" if rounded == "0.00" and score > 0 else rounded
+
+
+def verdict_text(given: ScenarioResult | Automatic, without: str = "no score") -> str:
+    """Return the score of a verdict as it is shown; `without`: where it has none."""
+    return without if given.score is None else score_text(given.score, given.upper)
+
+
+def amount(number: int) -> str:
+    """Return a count in at most seven columns: `12,345`, `123.4k`, `1.40M`."""
+    if number < 100_000:
+        return f"{number:,}"
+    return f"{number / 1_000:.1f}k" if number < 999_950 else f"{number / 1_000_000:.2f}M"
+
+
+def span_of_time(seconds: float) -> str:
+    """Return a duration in its two largest units: `45s`, `20m`, `5h 20m`, `2d 3h`."""
+    whole = timedelta(seconds=round(seconds))
+    if whole < timedelta(minutes=1):
+        return f"{whole.seconds}s"
+    hours, rest = divmod(whole.seconds, 3600)
+    parts = [(whole.days, "d"), (hours, "h"), (rest // 60, "m")]
+    while not parts[0][0]:
+        parts.pop(0)
+    return " ".join(f"{number}{unit}" for number, unit in parts[:2] if number)
+
+
+def percent(share: float | None) -> str:
+    """Return `67%`; only full marks read 100%, only nothing reads 0%; `-` for None."""
+    return NOTHING if share is None else f"{100 * float(score_text(share)):.0f}%"
+
+
+def dollars(amount: float) -> str:
+    """Return `12.30`; small amounts with two significant digits."""
+    return f"{amount:,.2f}" if amount >= _CENTS or not amount else f"{amount:.2g}"
+
+
+def exact(amount: float) -> str:
+    """Return `12.30`, and less than a dollar with four decimals."""
+    return f"{amount:,.2f}" if amount >= 1 or not amount else f"{amount:.4f}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return `1 filler`, `4 fillers`, `1,200 tokens`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def distance(tokens: int, time: timedelta) -> str:
+    """Return how far apart two messages are: `1 token`, `1,200 tokens and 2:00:00`."""
+    return counted(tokens, "token") + (f" and {describe(time)}" if time else "")
+
+
+def text_of(value: object) -> str:
+    """Return a JSON value as text; a text is itself."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _shorter(text: str, room: int) -> str:
+    """Return what fits of a text beside the part that is kept: its two ends."""
+    if columns_of(text) <= room:
+        return text
+    return shorten(text, room) if room > 5 else "…"[:room]
+
+
+def _start(text: str, width: int) -> str:
+    if _is_narrow(text):
+        return text[: max(width, 0)]
+    from wcwidth import iter_graphemes
+
+    return text[: _fitting(iter_graphemes(text), width)]
+
+
+def _end(text: str, width: int) -> str:
+    if _is_narrow(text):
+        return text[len(text) - min(max(width, 0), len(text)) :]
+    from wcwidth import iter_graphemes_reverse
+
+    return text[len(text) - _fitting(iter_graphemes_reverse(text), width) :]
+
+
+def _fitting(clusters: Iterable[str], width: int) -> int:
+    """Return how many characters of the first clusters fit; what is shown as one is never cut."""
+    fitting = 0
+    for cluster in clusters:
+        width -= columns_of(cluster)
+        if width < 0:
+            break
+        fitting += len(cluster)
+    return fitting

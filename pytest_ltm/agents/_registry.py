@@ -1,0 +1,355 @@
+"""Agents by spec: what `--ltm-agent` may say, taken apart, labelled and looked up.
+
+An embedded name, an adapter's name, a YAML file that names either with parameters, or a dotted path.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+from pytest_ltm._storage.dotted import DottedPath, is_dotted
+from pytest_ltm._storage.errors import AgentError, ConfigurationError, DefinitionError, did_you_mean
+from pytest_ltm._storage.schema import Field, load, packaged
+from pytest_ltm._storage.secrets import is_secret_name, redacted, remember
+from pytest_ltm.agents._adapt import ID, AgentSource, dotted_source, is_keyless, source
+from pytest_ltm.agents._controls import Echo, Silent, make_cost, make_length_bias, make_oracle
+from pytest_ltm.agents._padding import make_padded
+from pytest_ltm.agents.reader.reader import make_reader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from pytest_ltm.agents._subprocess_agent import Processes
+
+
+_NAMED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*=(.*)", re.DOTALL)
+_WHOLE = re.compile(r"(?:cmd|mcp|https?|replay):")
+_FILE = re.compile(r".*\.ya?ml", re.DOTALL | re.IGNORECASE)
+_NOT_DOTTED = re.compile(rf"{_WHOLE.pattern}|.*\.py(?::|$)")
+_HIDDEN_WHOLE = re.compile(r",\s*(?:[A-Za-z_][A-Za-z0-9_.-]*\s*=)?\s*((?:cmd|mcp|https?|replay):)")
+
+
+def find(
+    spec: str, *, base: Path | None = None, known: Iterable[str] = (), apart: Processes | None = None
+) -> AgentSource:
+    """Return the source of the agents that an embedded name or a dotted path names.
+
+    `base` is where modules are looked for that are not on `sys.path` (default: the working directory); `known`
+    are names that the caller has tried already, for the message. `apart`: how those of dotted paths are had in
+    processes of their own; None: they are not, whatever a file says. Raises AgentError with a cure.
+    """
+    name, _, argument = spec.partition(":")
+    if name in EMBEDDED:
+        try:
+            return replace(EMBEDDED[name](argument), embedded=True)
+        except ConfigurationError as error:
+            raise AgentError(f"agent {error}") from error
+    if name in ADAPTERS:
+        try:
+            return ADAPTERS[name](argument, Field({}, f"agent '{name}:{argument}'"))
+        except DefinitionError as error:
+            raise AgentError(str(error)) from None
+    if _FILE.fullmatch(spec):
+        return configured(spec, base=base, find=lambda inner: find(inner, base=base, known=known), apart=apart)
+    names = sorted({*EMBEDDED, *ADAPTERS, *known})
+    hint = did_you_mean(name, names)
+    if is_dotted(spec) and not _NOT_DOTTED.match(spec):
+        if apart is not None and apart.every:
+            return apart.source(spec, base=base)
+        return dotted_source(spec, base=base, hint=hint)
+    raise AgentError(f"unknown agent {spec!r}.{_file_hint(spec, base) or hint} {_there_are(names)}")
+
+
+def is_elsewhere(spec: str) -> bool:
+    """Return whether a spec names an adapter, or a file that may name one: no Python of this process replies."""
+    return spec.partition(":")[0] in ADAPTERS or _FILE.fullmatch(spec) is not None
+
+
+def split_specs(values: Sequence[str]) -> list[tuple[str | None, str]]:
+    """Return (label or None, spec) for each agent that the values of `--ltm-agent` name.
+
+    A value is split at its commas unless it is a `cmd:`, `mcp:`, `http:` or `replay:` spec. Raises ConfigurationError
+    for an empty part, and for two agents with one label, given or made by `label_for`.
+    """
+    specs = [_part(part, value) for value in values for part in _parts(value)]
+    seen: dict[str, str] = {}
+    for label, spec in specs:
+        effective = label or label_for(spec)
+        if effective in seen:
+            raise ConfigurationError(
+                f"two agents have the label {effective!r}: {seen[effective]!r} and {spec!r}. "
+                f"Give one a name of its own: NAME={spec}"
+            )
+        seen[effective] = spec
+    return specs
+
+
+def label_for(spec: str) -> str:
+    """Return the spec without secrets, and with `_` for each character that a label cannot hold."""
+    return re.sub(r"[^A-Za-z0-9_.]", "_", redacted(spec))
+
+
+def _parts(value: str) -> list[str]:
+    named = _NAMED.fullmatch(value)
+    if _WHOLE.match((named.group(2) if named else value).strip()):
+        return [value]
+    hidden = _HIDDEN_WHOLE.search(value)
+    if hidden:
+        raise ConfigurationError(
+            f"{value!r}: a {hidden.group(1)!r} spec may hold commas, so it is never split off. "
+            f"Give it an --ltm-agent of its own"
+        )
+    return value.split(",")
+
+
+def _part(part: str, value: str) -> tuple[str | None, str]:
+    named = _NAMED.fullmatch(part)
+    label, spec = (label_for(named.group(1)), named.group(2).strip()) if named else (None, part.strip())
+    if not spec:
+        raise ConfigurationError(f"{value!r} names an empty agent. Write SPEC[,SPEC...], or NAME=SPEC")
+    return label, spec
+
+
+def _file_hint(spec: str, base: Path | None) -> str:
+    """Say how to name what somebody named as a file, or by its module alone."""
+    path, _, name = spec.replace("\\", "/").partition(":")
+    if path.isidentifier() and ((base or Path()) / f"{path}.py").is_file():
+        return f" To name an agent in {path}.py, write '{path}:Bot'."
+    if not path.endswith(".py") and "/" not in path:
+        return ""
+    module = path.removesuffix(".py").strip("./").replace("/", ".")
+    return f" An agent in a file is named with dots, as in '{module}:{name or 'Bot'}'."
+
+
+def _there_are(names: Sequence[str]) -> str:
+    return f"There are {', '.join(names)}; any other is a dotted path such as mypkg.bot:Bot."
+
+
+# --- The embedded agents, which need no key and no network, and the adapters of agents that are somewhere else.
+
+
+def _simple(agent: type) -> Callable[[str], AgentSource]:
+    name = agent.__name__.lower()
+
+    def make(argument: str) -> AgentSource:
+        if argument:
+            raise AgentError(f"agent '{name}:{argument}': {name!r} takes no argument. Write {name!r}.")
+        return source(agent, spec=name)
+
+    return make
+
+
+def _reader(policy: str) -> Callable[[str], AgentSource]:
+    def make(argument: str) -> AgentSource:
+        return source(make_reader(policy, argument), spec=f"{policy}:{argument}" if argument else policy)
+
+    return make
+
+
+def _cheat(name: str) -> Callable[[str], AgentSource]:
+    """Return what makes a cheat of the lab, which no run needs unless one is named."""
+
+    def make(argument: str) -> AgentSource:
+        cheats = importlib.import_module("pytest_ltm._lab.cheats")
+        cheat: AgentSource = cheats.CHEATS[name](argument)
+        return cheat
+
+    return make
+
+
+def _later(module: str, name: str) -> Callable[..., AgentSource]:
+    """Return what makes agents, imported when it makes some: every run looks agents up, and needs few of these."""
+
+    def make(*given: Any) -> AgentSource:
+        found: AgentSource = getattr(importlib.import_module(f"pytest_ltm.agents.{module}"), name)(*given)
+        return found
+
+    return make
+
+
+_http, _timed = _later("_http", "make_http"), _later("_openai", "make_timed")
+
+CHEATS = (
+    "dump", "dump-always", "keywords", "candidates", "random", "agree", "notes", "inject", "recite", "hedge", "fixed",
+)  # fmt: skip
+EMBEDDED: dict[str, Callable[[str], AgentSource]] = {
+    **{policy: _reader(policy) for policy in ("full", "window", "bm25", "forgetful")},
+    "oracle": make_oracle,
+    "replay": _later("_replay", "replay_source"),
+    "length-bias": lambda argument: make_length_bias(argument, find),
+    "cost": make_cost,
+    "echo": _simple(Echo),
+    "silent": _simple(Silent),
+    **{name: _cheat(name) for name in CHEATS},
+    "padded": lambda argument: make_padded(argument, find),
+}
+"""What stands before the `:` of a spec, and what makes its agents from what stands behind it ("" if nothing).
+
+ConfigurationError or AgentError for what it cannot use.
+"""
+
+ADAPTERS: dict[str, Callable[[str, Field], AgentSource]] = {
+    "http": lambda url, parameters: _http(f"http:{url}" if url.startswith("//") else url, parameters),
+    "https": lambda url, parameters: _http(f"https:{url}", parameters),
+    "cmd": _later("_command", "make_command"),
+    "human": _later("_human", "make_human"),
+    "mcp": _later("_mcp", "make_mcp"),
+    "openai": _later("_openai", "make_openai"),
+    "store": _later("_store", "make_store"),
+    "ts": lambda argument, parameters: _timed(argument, parameters, find),
+    "memory": _later("_memory", "make_memory"),
+}
+"""What stands before the `:` of a spec, and what makes agents from what stands behind it and from parameters.
+
+The parameters are a mapping, from a YAML file or empty; DefinitionError for a wrong one.
+"""
+
+
+def describe_embedded() -> list[tuple[str, str]]:
+    """Return for each embedded agent a spec (RUN stands for a recorded run), and a sentence about it."""
+    return _described("embedded")
+
+
+def describe_adapters() -> list[tuple[str, str]]:
+    """Return for each adapter the form of its spec, and a sentence about it."""
+    return _described("adapters")
+
+
+def _described(kind: str) -> list[tuple[str, str]]:
+    return list(packaged(__file__, "described.yml")[kind].items())
+
+
+# --- Agents from a YAML file: any spec, with parameters, and with environment variables that are named only.
+
+_KEYS = ("agent", "parameters", "env", "process")
+
+
+def configured(
+    spec: str, *, base: Path | None, find: Callable[[str], AgentSource], apart: Processes | None = None
+) -> AgentSource:
+    """Return the source of the agents that a YAML file describes.
+
+    The file is looked for in the working directory and in `base`. `find` knows specs without parameters. Raises
+    AgentError that names file and line.
+    """
+    try:
+        return _from_file(load(_file(spec, base)), spec, base, find, apart)
+    except DefinitionError as error:
+        raise AgentError(str(error)) from None
+
+
+def _file(spec: str, base: Path | None) -> Path:
+    places = [Path(spec).expanduser(), *([base / spec] if base is not None else [])]
+    found = next((place for place in places if place.is_file()), None)
+    if found is None:
+        folders = " or ".join(repr(str(folder)) for folder in dict.fromkeys([Path.cwd(), *([base] if base else [])]))
+        raise AgentError(f"agent {spec!r}: there is no such file in {folders}")
+    return found
+
+
+def _from_file(
+    file: Field, spec: str, base: Path | None, find: Callable[[str], AgentSource], apart: Processes | None
+) -> AgentSource:
+    fields = file.mapping(known=_KEYS, required=["agent"])
+    agent = fields["agent"].text("the spec of an agent, such as mypkg.bot:Bot")
+    parameters = fields["parameters"] if "parameters" in fields else structs.replace(file, value={}, path="parameters")
+    parameters.mapping()
+    names, secret = _environment(fields.get("env"))
+    settings = {"agent": agent, "parameters": parameters.json(), "env": names}
+    kind, _, argument = agent.partition(":")
+    has_path = is_dotted(agent) and kind not in {*ADAPTERS, *EMBEDDED} and not _FILE.fullmatch(agent)
+    own = "process" in fields and fields["process"].boolean()
+    if own and not has_path:
+        raise fields["process"].fault(
+            f"{agent!r} is not a dotted path: only what one names can run in a process of its own."
+        )
+    if has_path and apart is not None and (own or apart.every):
+        return apart.source(spec, base=base, settings=settings)
+    if kind in ADAPTERS:
+        _only_names(fields.get("env"), secret, kind)
+        found = ADAPTERS[kind](argument, parameters)
+    elif Path(agent).suffix.lower() in {".yml", ".yaml"}:
+        raise fields["agent"].fault(f"{agent!r} is a file again. Write the spec of an agent.")
+    elif has_path:
+        given = DottedPath(agent, what="agent", error=AgentError).resolve(base)
+        found = source(_bound(given, parameters, secret), spec=spec)
+    else:
+        if parameters.value or secret:
+            raise parameters.fault(f"{agent!r} takes no parameters.")
+        found = find(agent)
+    found.spec, found.settings = spec, settings
+    return found
+
+
+def _environment(field: Field | None) -> tuple[list[str] | dict[str, str], dict[str, str]]:
+    """Return the names of the variables as written, and the values of those that are given as parameters."""
+    if field is None:
+        return [], {}
+    if isinstance(field.value, dict):
+        named = {key: child.text("the name of a variable") for key, child in field.mapping().items()}
+        secret = {key: _variable(name, field) for key, name in named.items()}
+        for key in filter(is_secret_name, named):
+            remember(named[key], secret[key])
+        return named, secret
+    names = [item.text("the name of a variable") for item in field.items("names of environment variables")]
+    for name in names:
+        _variable(name, field)
+    return names, {}
+
+
+def _variable(name: str, field: Field) -> str:
+    value = os.environ.get(name)
+    if not value and is_keyless():
+        return ""
+    if not value:
+        raise field.fault(f"the environment variable {name!r} is not set.")
+    return value
+
+
+def _only_names(field: Field | None, secret: Mapping[str, str], kind: str) -> None:
+    if field is not None and secret:
+        raise field.fault(f"for {kind!r} agents, expected a list of names that must be set, such as [MY_KEY].")
+
+
+def _bound(given: object, parameters: Field, secret: Mapping[str, str]) -> object:
+    """Return a class, factory or function with its parameters; an object has none."""
+    values: dict[str, Any] = {**parameters.json(), **secret}
+    if not values:
+        return given
+    if not callable(given) or (hasattr(given, "reply") and not isinstance(given, type)):
+        kind = type(given).__name__
+        raise parameters.fault(f"a {kind} object is made already, so it takes none. Name its class or a factory.")
+    _check(given, parameters, values)
+    return functools.partial(given, **values)
+
+
+def _check(given: Callable[..., Any], parameters: Field, values: Mapping[str, Any]) -> None:
+    """Raise the error that says which parameter is unknown or missing, where Python can tell."""
+    try:
+        signature = inspect.signature(given)
+    except (TypeError, ValueError):  # built in C: calling it will tell
+        return
+    named = {name: one for name, one in signature.parameters.items() if one.kind in _BY_NAME}
+    takes_any = any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values())
+    who = getattr(given, "__name__", type(given).__name__)
+    for name in values:
+        if name not in named and not takes_any:
+            there = f"It takes {', '.join(named)}." if named else "It takes none."
+            hint = did_you_mean(name, named)
+            place = parameters.child(name) if name in parameters.value else parameters
+            raise place.fault(f"{who} has no parameter {name!r}.{hint} {there}")
+    missing = [name for name, one in named.items() if one.default is one.empty and name not in {ID, *values}]
+    if missing and isinstance(given, type):
+        raise parameters.fault(f"{who} needs {', '.join(map(repr, missing))} as well.")
+
+
+_BY_NAME = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}

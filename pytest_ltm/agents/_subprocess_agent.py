@@ -1,0 +1,285 @@
+"""Apart: agents that dotted paths name, each in a process of its own, which speaks as the process of `cmd:` does.
+
+The process is a fresh interpreter that runs `_child.py`; nothing of what is named is imported here.
+"""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from pytest_ltm._calls.hub import OutOfTime, watched
+from pytest_ltm._calls.retry import RemoteCause, Trouble
+from pytest_ltm._engine.port import cannot_be_put_back
+from pytest_ltm._model.agent import Apart, Promised, Reply, Usage
+from pytest_ltm._storage.clock import can_interrupt
+from pytest_ltm._storage.errors import AgentFault
+from pytest_ltm._storage.secrets import redacted
+from pytest_ltm.agents._adapt import AgentSource, AgentUnavailable, grant, is_keyless
+from pytest_ltm.agents._caller import call_within
+from pytest_ltm.agents._process import STDERR, LineProcess, OutOfStep
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+
+_BOOT = "import sys; sys.path[:] = eval(sys.argv.pop(1)); from pytest_ltm.agents._subprocess_main import main; main()"
+
+
+class Processes(Struct, frozen=True, kw_only=True):
+    """How agents are had in processes of their own."""
+
+    every: bool = False
+    """All that dotted paths name; else those whose file says so."""
+    jump: bool = False
+    """Their clocks show the conversation's time during calls."""
+    limit: float | None = None
+    """Seconds for each answer, where nobody can interrupt the wait for it."""
+    look: bool = True
+    """Whether a process is asked first what the path names."""
+
+    def source(self, spec: str, *, base: Path | None, settings: Mapping[str, Any] | None = None) -> AgentSource:
+        """Return the source of the agents that a dotted path names, or a file with one.
+
+        AgentError if a process says that there are none, or none that can be had there. One that says nothing will be
+        told of by the conversations.
+        """
+        where = _Where(spec, None if base is None else str(base), settings is not None, self)
+        return AgentSource(
+            lambda: AgentApart(where),
+            spec=spec,
+            owned=True,
+            settings=settings,
+            given=where.promised() if self.look else None,
+            at=lambda folder: AgentApart(where, folder),
+            apart=True,
+        )
+
+
+class _Where(Struct, frozen=True):
+    spec: str
+    base: str | None
+    is_file: bool
+    how: Processes
+
+    def started(self, stderr: Path | None = None) -> LineProcess:
+        command = [sys.executable, *_flags(), "-c", _BOOT, repr(sys.path)]
+        return LineProcess(command, folder=None, more={}, stderr=stderr)
+
+    def begin(self, **more: Any) -> dict[str, Any]:
+        """Return the first request."""
+        return {"agent": self.spec, "base": self.base, "is_file": self.is_file, "jump": self.how.jump, **more}
+
+    def promised(self) -> Promised | None:
+        """Return what is named, as far as its process says; AgentError if that cannot be had."""
+        process = self.started()
+        try:
+            answer = call_within(
+                self.how.limit,
+                lambda: process.ask(
+                    self.begin(look=True, keyless=is_keyless()), wanted="named", seconds=_unwatched(self.how.limit)
+                ),
+            )
+        except (OutOfStep, OutOfTime):
+            return None
+        finally:
+            process.kill()
+            process.close()
+        if "error" in answer:
+            raise AgentUnavailable(answer["error"]) from _raised(answer)
+        return Promised(frozenset(answer["named"]), answer["max_message_tokens"])
+
+
+def _flags() -> list[str]:
+    """Return what makes another interpreter behave as this one."""
+    found: list[str] = getattr(subprocess, "_args_from_interpreter_flags", list)()
+    return found
+
+
+def _unwatched(limit: float | None) -> float | None:
+    """Return a limit that nobody else keeps."""
+    return None if can_interrupt() or watched() else limit
+
+
+class AgentApart(Apart):
+    """Stands for the agent of one conversation, and has the capabilities that it has.
+
+    Its process is started at once; one that has ended is followed by another where the conversation can be told or
+    loaded again. Raises Refused if the agent cannot be made.
+    """
+
+    def __init__(self, where: _Where, folder: Path | None = None) -> None:
+        self._where, self._folder = where, folder
+        self._process: LineProcess | None = None
+        self._now = ""
+        made = self._begun()
+        having = self._capabilities = frozenset(made["made"])
+        self._configured: Mapping[str, Any] = made["configuration"]
+        self.near_misses = made["near_misses"]
+        grant(self, having, made["max_message_tokens"] if "LimitsMessages" in having else None)
+        if "Stateless" in having:
+            self.stateless = True
+
+    def reply(self, message: str) -> Reply:
+        """Return the agent's reply; what it raised, or AgentFault if its process has ended or makes no sense."""
+        return self._reply(message)
+
+    def note_time(self, now: datetime) -> None:
+        """Have the clock of the process, if it is moved, show this time from the next call on."""
+        if self._where.how.jump:
+            self._now = now.isoformat()
+
+    def close(self) -> None:
+        """Close the agent, and end its process and what it has started."""
+        try:
+            if self._process is not None:
+                self._asked({"close": True}, "ok")
+        finally:
+            process, self._process = self._process, None
+            if process is not None:
+                process.close()
+
+    # --- capabilities, if it has them
+
+    def _reply(self, message: str, user: str = "") -> Reply:
+        return self._took(self._asked({"message": message, "user": user}, "reply"))
+
+    def _reply_with_images(self, message: str, images: Sequence[bytes]) -> Reply:
+        return self._took(self._asked({"message": message, "images": [_packed(one) for one in images]}, "reply"))
+
+    def _begin_session(self, user: str) -> None:
+        """Need nothing: where the agent is made, its session begins."""
+
+    def _reset(self) -> None:
+        self._asked({"reset": True}, "ok")
+
+    def _accept(self, message: str, reply: str, user: str = "") -> Reply:
+        told = {"message": message, "reply": reply, "user": user}
+        return self._took({"reply": "", **self._asked({"accept": told}, "ok")})
+
+    def _save(self) -> bytes:
+        return base64.b64decode(self._asked({"save": True}, "state")["state"])
+
+    def _load(self, state: bytes) -> None:
+        self._asked({"load": _packed(state)}, "ok")
+
+    def _tell_time(self, now: datetime) -> None:
+        self._asked({"now": now.isoformat()}, "ok")
+
+    def _usage(self) -> Usage:
+        return Usage(**self._asked({"usage": True}, "usage")["usage"])
+
+    def _count_tokens(self, text: str) -> int:
+        tokens: int = self._asked({"count": text}, "tokens")["tokens"]
+        return tokens
+
+    def _configuration(self) -> Mapping[str, Any]:
+        return self._configured
+
+    def _retrieved(self) -> list[str]:
+        texts: list[str] = self._asked({"retrieved": True}, "retrieved")["retrieved"]
+        return texts
+
+    def _in_context(self) -> list[str]:
+        texts: list[str] = self._asked({"in_context": True}, "in_context")["in_context"]
+        return texts
+
+    # --- the process
+
+    def _took(self, answer: Mapping[str, Any]) -> Reply:
+        usage = answer.get("usage")
+        return Reply(
+            answer["reply"], None if usage is None else Usage(**usage), answer.get("cost_usd"),
+            answer.get("hypothetical", False),
+        )  # fmt: skip
+
+    def _begun(self) -> dict[str, Any]:
+        """Start the process and return what it says of the agent that it has made."""
+        folder = self._folder
+        self._process = self._where.started(None if folder is None else folder / STDERR)
+        try:
+            answer = self._process.ask(
+                self._where.begin(folder=None if folder is None else str(folder)), wanted="made",
+                seconds=_unwatched(self._where.how.limit),
+            )  # fmt: skip
+        except OutOfStep as error:
+            raise AgentUnavailable(
+                f"agent {self._where.spec!r} could not be made: its process {self._ended(error)}"
+            ) from None
+        except BaseException:
+            self._kill()
+            raise
+        if "error" in answer:
+            self._kill()
+            raise AgentUnavailable(answer["error"]) from _raised(answer)
+        return answer
+
+    def _asked(self, request: dict[str, Any], wanted: str) -> dict[str, Any]:
+        """Return the answer to a request, which holds the field `wanted`; a process out of step is ended."""
+        if self._process is None:
+            self._begun()
+        assert self._process is not None
+        if self._now:
+            request["clock"] = self._now
+        try:
+            answer = self._process.ask(request, wanted=wanted, seconds=_unwatched(self._where.how.limit))
+        except OutOfStep as error:
+            raise AgentFault(
+                f"its process {self._ended(error)}",
+                fatal=bool(cannot_be_put_back(self._capabilities)),
+                interrupted=True,
+            ) from None
+        except BaseException:  # a time limit: the answer would come when nobody waits for it
+            self._kill()
+            raise
+        if "error" in answer:
+            raise _fault(answer)
+        return answer
+
+    def _ended(self, error: OutOfStep) -> str:
+        """End the process, and return what it did and said at last."""
+        process = self._process
+        self._kill()
+        return str(error) + ("" if process is None else process.last_words())
+
+    def _kill(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+
+
+def _packed(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+class Traceback(Exception):
+    """Where something was raised in the agent's process."""
+
+
+def _raised(answer: Mapping[str, Any]) -> RemoteCause:
+    """Return an exception of the name that it had there, with the traceback as its cause."""
+    name, passing = answer["type"], answer["passing"]
+    error: RemoteCause = type(name, (RemoteCause,), {"__module__": __name__})(answer["error"])
+    error.passing, error.lost = None if passing is None else Trouble(*passing), answer["lost"]
+    if answer["traceback"]:
+        error.__cause__ = Traceback(redacted(f"in the agent's process\n{answer['traceback']}"))
+    return error
+
+
+def _fault(answer: Mapping[str, Any]) -> BaseException:
+    """Return what a call of the agent raised there: an adapter's own word as it is."""
+    raised = _raised(answer)
+    if not answer["fault"]:
+        return raised
+    fault = AgentFault(answer["error"], fatal=answer["fault"]["fatal"])
+    fault.refused = answer["fault"]["refused"]
+    usage = answer["fault"]["usage"]
+    fault.usage = None if usage is None else Usage(**usage)
+    fault.__cause__ = raised
+    return fault

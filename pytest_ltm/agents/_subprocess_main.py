@@ -1,0 +1,263 @@
+"""Child: what runs in the process of an agent that has one, between the pipes and the agent (see `_apart.py`).
+
+The pipes are taken out of the agent's reach first: what it prints goes to stderr, and its stdin is empty.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import faulthandler
+import functools
+import json
+import os
+import sys
+import traceback
+from datetime import datetime
+from pathlib import Path
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from msgspec.structs import asdict
+
+from pytest_ltm._calls.retry import broken_off, trouble
+from pytest_ltm._model.agent import CAPABILITIES, Reply, Usage
+from pytest_ltm._storage.clock import wall_time
+from pytest_ltm._storage.errors import AgentError, AgentFault, text_of
+from pytest_ltm.agents._adapt import capabilities, dotted_source, keyless
+from pytest_ltm.agents._caller import (
+    COPY,
+    LONGEST_REPLY,
+    OwnLoop,
+    copied,
+    end_copy,
+    is_count,
+    reply_of,
+    shown,
+    texts_of,
+    usage_of,
+)
+from pytest_ltm.agents._capabilities import near_misses, takes, whose
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from pytest_ltm.agents._adapt import AgentSource
+
+
+_LONGEST = 20_000
+"""The characters of a traceback that are told: its beginning and its end."""
+
+
+def main() -> None:
+    """Answer the requests that come until there are no more."""
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.dup(1)
+    nowhere = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nowhere, 0)
+    os.close(nowhere)
+    os.dup2(2, 1)
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    faulthandler.enable()
+    child = _Child()
+    for line in requests:
+        answer = memoryview(child.answer(json.loads(line)) + b"\n")
+        while answer:
+            answer = answer[os.write(answers, answer) :]
+
+
+class _Child:
+    """Answers requests; the first one says which agent this is."""
+
+    def __init__(self) -> None:
+        self._agent: Any = None
+        self._loop = OwnLoop()
+        self._jump = False
+
+    def answer(self, request: dict[str, Any]) -> bytes:
+        """Return the answer to a request, JSON, which may tell an error."""
+        try:
+            given = self._begin(request) if "agent" in request else self._answer(request)
+            return json.dumps(given).encode()
+        except BaseException as error:  # noqa: BLE001 - also what ends a process: that would take the memory along
+            return json.dumps(_error(error)).encode()
+
+    def _begin(self, request: dict[str, Any]) -> dict[str, Any]:
+        self._jump = request["jump"]
+        with keyless() if request.get("keyless") else contextlib.nullcontext():
+            found = _found(request)
+        _check(found)
+        if request.get("look"):
+            from pytest_ltm.agents._profile import profile_of
+
+            profile = profile_of(found)
+            return {"named": sorted(profile.capabilities), "max_message_tokens": profile.max_message_tokens}
+        folder = request["folder"]
+        agent = self._agent = found.make(folder=None if folder is None else Path(folder))
+        found.settings = None  # the other side knows them
+        having = capabilities(agent)
+        return {
+            "made": sorted(having),
+            "max_message_tokens": getattr(agent, "max_message_tokens", None),
+            "configuration": found.configuration(agent),
+            "near_misses": near_misses(agent, CAPABILITIES),
+        }
+
+    def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        answer = next(answer for kind, answer in self._ANSWERS.items() if kind in request)
+        with _moved(request["clock"]) if self._jump and "clock" in request else contextlib.nullcontext():
+            return answer(self, request)
+
+    def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
+        images = [base64.b64decode(one) for one in request.get("images", ())]
+        if images:
+            return _reply(self._call("reply_with_images", request["message"], images))
+        return _reply(self._call("reply", request["message"], **whose(request["user"])))
+
+    def _accept(self, request: dict[str, Any]) -> dict[str, Any]:
+        told = request["accept"]
+        return {"ok": True, **_used(self._call("accept", told["message"], told["reply"], **whose(told["user"])))}
+
+    def _save(self, _: dict[str, Any]) -> dict[str, Any]:
+        return {"state": base64.b64encode(_state(self._call("save"))).decode()}
+
+    def _load(self, request: dict[str, Any]) -> dict[str, Any]:
+        self._call("load", base64.b64decode(request["load"]))
+        return {"ok": True}
+
+    def _reset(self, _: dict[str, Any]) -> dict[str, Any]:
+        self._call("reset")
+        return {"ok": True}
+
+    def _tell_time(self, request: dict[str, Any]) -> dict[str, Any]:
+        self._call("tell_time", datetime.fromisoformat(request["now"]))
+        return {"ok": True}
+
+    def _usage(self, _: dict[str, Any]) -> dict[str, Any]:
+        return {"usage": asdict(usage_of(self._call("usage"), "it"))}
+
+    def _retrieved(self, _: dict[str, Any]) -> dict[str, Any]:
+        return {"retrieved": texts_of(self._call("retrieved"), "it", "retrieved")}
+
+    def _in_context(self, _: dict[str, Any]) -> dict[str, Any]:
+        return {"in_context": texts_of(self._call("in_context"), "it", "in_context")}
+
+    def _count(self, request: dict[str, Any]) -> dict[str, Any]:
+        return {"tokens": _tokens(self._call("count_tokens", request["count"]))}
+
+    def _close(self, _: dict[str, Any]) -> dict[str, Any]:
+        try:
+            name = next((name for name in ("aclose", "close") if takes(getattr(self._agent, name, None), 0)), "")
+            if name:
+                self._call(name)
+        finally:
+            self._loop.close()
+        return {"ok": True}
+
+    def _call(self, method: str, *arguments: object, **named: object) -> Any:
+        if copied():
+            raise AgentFault(COPY, fatal=True)
+        process = os.getpid()
+        try:
+            return self._loop.call(None, functools.partial(getattr(self._agent, method), *arguments, **named))
+        finally:
+            end_copy(process)
+
+    _ANSWERS: ClassVar[Mapping[str, Callable[[Any, dict[str, Any]], dict[str, Any]]]] = {
+        "message": _reply, "accept": _accept, "save": _save, "load": _load, "reset": _reset, "now": _tell_time,
+        "usage": _usage, "retrieved": _retrieved, "in_context": _in_context, "count": _count, "close": _close,
+    }  # fmt: skip
+    """By the field that a request has."""
+
+
+def _found(request: dict[str, Any]) -> AgentSource:
+    """Return where the agents come from; what few need is imported here, as each conversation waits for imports."""
+    spec, base = request["agent"], None if request["base"] is None else Path(request["base"])
+    if not request["is_file"]:
+        return dotted_source(spec, base=base)
+    from pytest_ltm.agents._registry import find
+
+    return find(spec, base=base)
+
+
+def _check(source: AgentSource) -> None:
+    """Raise AgentError for what is more than its path says: here it would be another one."""
+    given = source.given
+    if source.settings is not None and isinstance(given, functools.partial):  # with the parameters of a file
+        given = given.func
+    if isinstance(given, MethodType):  # of a class
+        given = given.__self__
+    is_function = isinstance(given, FunctionType) and (given.__closure__ is None or hasattr(given, "__wrapped__"))
+    if not (isinstance(given, type) or is_function):
+        raise AgentError(
+            f"agent {source.spec!r} is {shown(given)}, made where its module is imported: in a process of its own "
+            "(--ltm-agent-process) it would be another one. Name a class or a plain function"
+        )
+
+
+@contextlib.contextmanager
+def _moved(now: str) -> Iterator[None]:
+    import time_machine
+
+    with time_machine.travel(datetime.fromisoformat(now), tick=True):
+        yield
+
+
+def _reply(given: object) -> dict[str, Any]:
+    if type(given) is str and len(given) <= LONGEST_REPLY:
+        return {"reply": given}
+    reply = reply_of(given, "it")
+    return {"reply": reply.text, "hypothetical": reply.hypothetical, **_used(reply)}
+
+
+def _used(given: object) -> dict[str, Any]:
+    """Return what a reply, or telling, says that it used."""
+    if isinstance(given, Usage):
+        return {"usage": asdict(usage_of(given, "it"))}
+    if not isinstance(given, Reply):
+        return {}
+    reply = reply_of(given, "it")
+    return {"usage": None if reply.usage is None else asdict(reply.usage), "cost_usd": reply.cost_usd}
+
+
+def _state(given: object) -> bytes:
+    if not isinstance(given, (bytes, bytearray, memoryview)):
+        raise AgentFault(f"it saved {shown(given)}; save() returns bytes")
+    return bytes(given)
+
+
+def _tokens(given: Any) -> int:
+    if not is_count(given):
+        raise AgentFault(f"it counted {shown(given)} tokens; count_tokens() returns a whole number")
+    return int(given)
+
+
+def _error(error: BaseException) -> dict[str, Any]:
+    """Return what was raised as an answer: type, text and traceback, and what it says of another attempt."""
+    fault = error if isinstance(error, AgentFault) else None
+    usage = None if fault is None else fault.usage
+    found = trouble(error, now=wall_time())
+    text = text_of(error)[:_LONGEST]
+    return {
+        "error": text,
+        "type": type(error).__name__,
+        "traceback": "" if isinstance(error, AgentError) and error.__cause__ is None else _traceback(error),
+        "passing": None if found is None else [found.untaken, found.retry_after],
+        "lost": broken_off(error),
+        "fault": None if fault is None else {
+            "fatal": fault.fatal, "refused": fault.refused, "usage": None if usage is None else asdict(usage),
+        },
+    }  # fmt: skip
+
+
+def _traceback(error: BaseException) -> str:
+    """Return the traceback from the agent's first frame on."""
+    if isinstance(error, AgentError) and error.__cause__ is not None:
+        error = error.__cause__
+    at = error.__traceback__
+    while at is not None and at.tb_frame.f_globals.get("__name__", "").partition(".")[0] in _OURS:
+        at = at.tb_next
+    text = "".join(traceback.format_exception(type(error), error, at))
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}\n...\n{text[-_LONGEST // 2 :]}"
+
+
+_OURS = {"pytest_ltm", "asyncio", "importlib"}

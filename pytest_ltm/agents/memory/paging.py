@@ -1,0 +1,463 @@
+"""Paging: an agent that looks after its own memory, by tools, in the manner of MemGPT (Packer et al., 2023).
+
+It sees two core blocks, a summary, and a queue of messages; older messages and an archive are searched by tools. It
+goes on while it asks for a heartbeat or a tool failed; the reply is what it said with `send_message`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta, timezone
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from msgspec import structs
+
+from pytest_ltm._storage.errors import did_you_mean
+from pytest_ltm._storage.schema import packaged
+from pytest_ltm.agents.memory.chunks import Span
+from pytest_ltm.agents.memory.memories import Memories, MemoryItem
+from pytest_ltm.agents.memory.pipeline import Thinks, moment, read_moment
+from pytest_ltm.agents.memory.reading import MemoryHit, Reading, Utterance, shortened
+from pytest_ltm.agents.memory.roles import Summary, own_statements
+from pytest_ltm.agents.memory.thinker import PROMPTS, Replying, size
+from pytest_ltm.agents.memory.time_ranges import Range
+from pytest_ltm.agents.reader.memory import count
+from pytest_ltm.agents.reader.notes import BRIEF
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from pytest_ltm._calls import ModelResponse, ToolCall
+    from pytest_ltm._calls.completions import Message
+    from pytest_ltm._model.agent import Reply
+    from pytest_ltm.agents.memory.parameters import Pressure
+
+
+TOOLS: Sequence[Mapping[str, Any]] = packaged(__file__, "tools.yml")
+"""What a model is told of the tools, as an endpoint takes it."""
+STEPS = 10
+"""Steps that one message may take."""
+
+
+@cache
+def _tools_size() -> int:
+    return count(json.dumps(TOOLS))
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryToolCall:
+    """A call of a tool."""
+
+    tool: str
+    arguments: Mapping[str, Any] | None
+    """None: they could not be read."""
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """What a step came to: calls of tools, and what was thought beside."""
+
+    calls: tuple[MemoryToolCall, ...]
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """The next step of a message: calls of tools.
+
+    By rules: first the user's statements on themselves go into the core memory, or into the archive where there is no
+    room, and a brief message is searched for; then the reply is said, from what was found, in order of time.
+    """
+
+    core: Mapping[str, str]
+    room: int
+    """Characters that each block may have."""
+    summary: str
+    messages: tuple[Message, ...]
+    """The queue, the message and what was done for it so far included."""
+    counts: tuple[int, int]
+    """How many older messages there are, and how many texts in the archive."""
+    message: str
+    now: datetime | None
+    recent: tuple[Utterance, ...]
+    """What was said in the queue before the message."""
+    found: tuple[MemoryHit, ...]
+    """What was found for the message so far."""
+    first: bool
+    """It is the first step of the message."""
+    reading: Reading
+    role: str = "step"
+
+    @property
+    def tools(self) -> Sequence[Mapping[str, Any]]:
+        """Return all tools."""
+        return TOOLS
+
+    def prompt(self) -> list[Message]:
+        """Return core memory, summary and queue."""
+        words = PROMPTS[self.role]
+        messages, archive = self.counts
+        system = words["system"].format(**self.core, messages=messages, archive=archive)
+        if self.summary:
+            system += "\n" + words["summary"].format(summary=self.summary)
+        return [{"role": "system", "content": system}, *self.messages]
+
+    def result(self, answer: ModelResponse) -> StepResult:
+        """Return the calls as they are: one that cannot be read, or of no tool, fails when it is carried out."""
+        return StepResult(tuple(_call(one) for one in answer.calls), answer.text)
+
+    def by_rules(self) -> StepResult:
+        """Return what to write down and to search for; the reply where this is done, or there is nothing."""
+        if self.first:
+            calls = [*self._written(), *self._searched()]
+            if calls:
+                return StepResult(tuple(calls))
+        notes = tuple(sorted(self.found, key=lambda note: note.at or _LONG_AGO))
+        read = Replying(
+            message=self.message, now=self.now, notes=notes, recent=self.recent, about=self.core["human"],
+            reading=self.reading,
+        )  # fmt: skip
+        return StepResult((MemoryToolCall("send_message", {"message": read.by_rules()}),))
+
+    def _written(self) -> Iterator[MemoryToolCall]:
+        left = self.room - len(self.core["human"])
+        for one in own_statements(self.message):
+            left -= len(one) + 1
+            if left >= 0:
+                yield MemoryToolCall("core_memory_append", {"name": "human", "content": one, "request_heartbeat": True})
+            else:
+                yield MemoryToolCall("archival_memory_insert", {"content": one, "request_heartbeat": True})
+
+    def _searched(self) -> Iterator[MemoryToolCall]:
+        if len(self.message) > BRIEF:
+            return
+        for tool, there in zip(("conversation_search", "archival_memory_search"), self.counts, strict=True):
+            if there:
+                yield MemoryToolCall(tool, {"query": self.message, "request_heartbeat": True})
+
+
+def _call(one: ToolCall) -> MemoryToolCall:
+    try:
+        arguments = json.loads(one.arguments or "{}")
+    except (ValueError, RecursionError):
+        arguments = None
+    return MemoryToolCall(one.name, arguments if isinstance(arguments, dict) else None, one.id)
+
+
+_LONG_AGO = datetime.min.replace(tzinfo=timezone.utc)
+
+
+class _Failed(Exception):
+    pass
+
+
+class Paging(Thinks):
+    """One conversation.
+
+    Resettable, Checkpointable, AcceptsHistory, TimeAware, ReportsUsage, ShowsRetrieval, ShowsContext, LimitsMessages,
+    Configured.
+    """
+
+    @property
+    def _pressure(self) -> Pressure:
+        assert self._settings.pressure is not None
+        return self._settings.pressure
+
+    def reset(self) -> None:
+        """Forget the conversation."""
+        words = PROMPTS["step"]
+        self._core = {"persona": words["core"]["persona"], "human": ""}
+        if self._settings.mode == "code":
+            self._core["human"] = words["core"]["human"]
+        self._messages, self._archive = (Memories(self._settings, self._embeds) for _ in range(2))
+        self._lines = []
+        self._queue: list[Message] = []
+        self._summary = ""
+        self._warned = False
+        self._said: list[str] = []
+        self._found: list[MemoryHit] = []
+        self._retrieved: list[str] = []
+        self._in_context: tuple[str, ...] = ()
+        self._now = None
+
+    def reply(self, message: str) -> Reply:
+        """Return all that is said with `send_message`, "" if nothing is."""
+        before = self.usage()
+        start = self._begin(message)
+        for number in range(STEPS):
+            step = self._step(message, start, first=not number)
+            start -= self._relieve(step, start)
+            step = self._step(message, start, first=not number)
+            asked = size(step.prompt()) + _tools_size()
+            if not self._carried_out(self._think(step)):
+                break
+        self._in_context = (*step.core.values(), *(one["content"] for one in step.messages[:start]))
+        text = "\n".join(self._said)
+        if self._settings.replied == "skipped":
+            del self._queue[start:]
+            return self._since(before, text)
+        self._keep(message, text)
+        if self._pressure.at and asked > self._pressure.at:
+            self._evict(start)
+        return self._since(before, text)
+
+    def accept(self, message: str, reply: str) -> Reply | None:
+        """Take an exchange that is told into the queue and the record; nothing is decided on it."""
+        if self._settings.filler == "skipped":
+            return None
+        before = self.usage()
+        start = self._begin(message)
+        self._queue.append({"role": "assistant", "content": reply or _SILENCE})
+        self._keep(message, reply)
+        step = self._step(message, start, first=True)
+        self._relieve(step, start)
+        return self._since(before)
+
+    def retrieved(self) -> list[str]:
+        """Return the texts that were found for the last reply, as they were found."""
+        return list(dict.fromkeys(self._retrieved))
+
+    def in_context(self) -> list[str]:
+        """Return what the prompt of the last reply had anyway: core memory, and the messages in the queue before it."""
+        return list(self._in_context)
+
+    # --- One message.
+
+    def _begin(self, message: str) -> int:
+        """Put a message into the queue; return its place."""
+        self._said, self._found, self._retrieved = [], [], []
+        when = (
+            "" if self._now is None or not self._settings.reading.age else f"[{self._now.isoformat(' ', 'minutes')}] "
+        )
+        self._queue.append({"role": "user", "content": f"{when}{message}" or _SILENCE})
+        return len(self._queue) - 1
+
+    def _step(self, message: str, start: int, *, first: bool) -> Step:
+        return Step(
+            core=dict(self._core), room=self._settings.notebook.size, summary=self._summary,
+            messages=tuple(self._queue), counts=(len(self._messages.items), len(self._archive.items)), message=message,
+            now=self._now, reading=self._settings.reading, recent=self._heard(start), found=tuple(self._found),
+            first=first,
+        )  # fmt: skip
+
+    def _heard(self, start: int) -> tuple[Utterance, ...]:
+        """Return what was said in the queue before a place, each message with the reply to it."""
+        sides = sum(one["role"] == "user" for one in self._queue[:start])
+        said = self._messages.log.said
+        return tuple(said[len(said) - 2 * sides :]) if sides else ()
+
+    def _carried_out(self, thought: StepResult) -> bool:
+        """Carry calls out, in order; return whether the agent goes on."""
+        if not thought.calls:
+            self._queue.append({"role": "assistant", "content": thought.text or _SILENCE})
+            return False
+        named = [replace(one, id=one.id or f"call_{len(self._queue)}_{n}") for n, one in enumerate(thought.calls)]
+        shown = [
+            {"id": one.id, "type": "function", "function": {"name": one.tool, "arguments": json.dumps(one.arguments)}}
+            for one in named
+        ]
+        self._queue.append({"role": "assistant", "content": thought.text, "tool_calls": shown})
+        goes_on = False
+        for call in named:
+            try:
+                told, failed = self._called(call), False
+            except _Failed as failure:
+                told, failed = f"Failed: {failure}", True
+            self._queue.append({"role": "tool", "tool_call_id": call.id, "content": told})
+            goes_on |= failed or bool((call.arguments or {}).get("request_heartbeat"))
+        return goes_on
+
+    def _called(self, call: MemoryToolCall) -> str:
+        if call.tool not in self._TOOLS:
+            hint = did_you_mean(call.tool, self._TOOLS)
+            raise _Failed(f"there is no tool {call.tool!r}.{hint} There are {', '.join(self._TOOLS)}")
+        if call.arguments is None:
+            raise _Failed("the arguments are not a JSON object")
+        return self._TOOLS[call.tool](self, call.arguments)
+
+    # --- The tools.
+
+    def _send(self, given: Mapping[str, Any]) -> str:
+        self._said.append(_text(given, "message"))
+        return "Sent."
+
+    def _append(self, given: Mapping[str, Any]) -> str:
+        block, content = self._block(given), _text(given, "content")
+        return self._put(block, f"{self._core[block]}\n{content}".strip())
+
+    def _replace(self, given: Mapping[str, Any]) -> str:
+        block, old, new = self._block(given), _text(given, "old_content"), _text(given, "new_content", empty=True)
+        if old not in self._core[block]:
+            raise _Failed(f"block {block!r} does not hold {old!r}")
+        return self._put(block, self._core[block].replace(old, new, 1))
+
+    def _block(self, given: Mapping[str, Any]) -> str:
+        name = _text(given, "name")
+        if name not in self._core:
+            raise _Failed(f"there is no block {name!r}. There are {', '.join(self._core)}")
+        return name
+
+    def _put(self, block: str, content: str) -> str:
+        if len(content) > self._settings.notebook.size:
+            raise _Failed(
+                f"block {block!r} would have {len(content)} characters, and has room for {self._settings.notebook.size}"
+            )
+        self._core[block] = content
+        return "Done."
+
+    def _search_messages(self, given: Mapping[str, Any]) -> str:
+        return self._searched(self._messages, _text(given, "query"), given)
+
+    def _search_archive(self, given: Mapping[str, Any]) -> str:
+        return self._searched(self._archive, _text(given, "query"), given)
+
+    def _searched(self, where: Memories, query: str, given: Mapping[str, Any]) -> str:
+        ranked = where.search([query], before=len(where.log.said))
+        return self._page(where, [number for number, _ in ranked], given)
+
+    def _search_dates(self, given: Mapping[str, Any]) -> str:
+        start, end = _day(given, "start_date"), _day(given, "end_date")
+        zone = None if self._now is None else self._now.tzinfo
+        within = Range(datetime.combine(start, time(), zone), datetime.combine(end + timedelta(days=1), time(), zone))
+        where = self._messages
+        dated = ((number, where.log.said[item.span.first].at) for number, item in enumerate(where.items))
+        return self._page(where, [number for number, at in dated if at is not None and within.holds(at)], given)
+
+    def _page(self, where: Memories, numbers: Sequence[int], given: Mapping[str, Any]) -> str:
+        reading = self._settings.reading
+        page = given.get("page", 0)
+        if not isinstance(page, int) or isinstance(page, bool) or page < 0:
+            raise _Failed("page is a whole number from 0")
+        shown = numbers[page * reading.k : (page + 1) * reading.k]
+        notes = [note for _, note in where.notes(shown, len(where.log.said))]
+        most = self._settings.window // (4 * reading.k)
+        notes = [structs.replace(note, said=tuple(_brief(one, most) for one in note.said)) for note in notes]
+        self._found += notes
+        self._retrieved += [text for number in shown for text in where.sources(number)]
+        if not notes:
+            return "Nothing was found."
+        return f"{len(numbers)} found; page {page}:\n{reading.shown(notes, self._now)}"
+
+    def _insert(self, given: Mapping[str, Any]) -> str:
+        self._file(_text(given, "content"))
+        return "Done."
+
+    def _file(self, content: str, at: datetime | None = None) -> None:
+        number = self._archive.log.add(Utterance("", content, at or self._now))
+        span = Span(number, 0, number, self._archive.log.tokens(number))
+        self._archive.add(MemoryItem(span=span, session=0, keys={}))
+        self._lines.append(json.dumps({"archive": content, "at": moment(self._archive.log.said[number].at)}))
+
+    _TOOLS: ClassVar[Mapping[str, Callable[[Any, Mapping[str, Any]], str]]] = {
+        "send_message": _send, "core_memory_append": _append, "core_memory_replace": _replace,
+        "conversation_search": _search_messages, "conversation_search_date": _search_dates,
+        "archival_memory_insert": _insert, "archival_memory_search": _search_archive,
+    }  # fmt: skip
+
+    # --- Pressure: a warning, then the oldest messages give way to a summary.
+
+    def _relieve(self, step: Step, start: int) -> int:
+        """Warn, or make room, where the queue has grown; return how many messages before `start` are gone."""
+        used, window = size(step.prompt()) + _tools_size(), self._settings.window
+        if used > window:
+            gone = self._evict(start)
+            self._shorten(start - gone)
+            return gone
+        if used > self._pressure.warn * window and not self._warned:
+            self._warned = True
+            self._queue.append({"role": "system", "content": PROMPTS["step"]["warning"]})
+        return 0
+
+    def _evict(self, start: int) -> int:
+        """Sum up the oldest of the messages before a place; return how many are gone."""
+        keep = max(0, min(start, len(self._queue) - self._pressure.keep))
+        total, gone, freed = sum(map(_weight, self._queue)), 0, 0
+        while gone < keep and freed < self._pressure.evict * total:
+            freed += _weight(self._queue[gone])
+            gone += 1
+        while 0 < gone < start and self._queue[gone]["role"] != "user":  # a tool's answer stays with its call
+            gone += 1
+        if not gone:
+            return 0
+        said = tuple(
+            Utterance("user" if one["role"] == "user" else "assistant", one["content"])
+            for one in self._queue[:gone]
+            if one["content"] and one["role"] in {"user", "assistant"}
+        )
+        most = self._settings.window // 16
+        self._summary = self._think(Summary(said=said, of="queue", earlier=self._summary, size=most))
+        del self._queue[:gone]
+        self._warned = False
+        return gone
+
+    def _shorten(self, start: int) -> None:
+        """Leave out what tools found in earlier steps of the message, if the window is still too small."""
+        step = self._step("", start, first=False)
+        over = size(step.prompt()) + _tools_size() - self._settings.window
+        for one in self._queue[start:]:
+            if over > 0 and one["role"] == "tool":
+                over -= count(one["content"])
+                one["content"] = "(no longer shown)"
+
+    # --- State.
+
+    def _keep(self, message: str, reply: str) -> None:
+        number = self._messages.say(message, reply, self._now)
+        self._lines.append(json.dumps([message, reply, moment(self._now)]))
+        self._index(number)
+
+    def _index(self, number: int) -> None:
+        log = self._messages.log
+        for one in (number, number + 1):
+            if log.said[one].text.strip():
+                self._messages.add(MemoryItem(span=Span(one, 0, one, log.tokens(one)), session=0, keys={}))
+
+    def save(self) -> bytes:
+        """Return all state: a line of JSON, then one for each exchange and each text in the archive."""
+        return self._state(
+            core=self._core, queue=self._queue, summary=self._summary, warned=self._warned, retrieved=self._retrieved,
+            vectors=[self._messages.save(), self._archive.save()],
+        )  # fmt: skip
+
+    def load(self, state: bytes) -> None:
+        """Go back to what `save` returned; AgentError where other settings saved it."""
+        head, lines = self._begun_again(state)
+        for line in map(json.loads, lines):
+            if isinstance(line, dict):
+                self._file(line["archive"], read_moment(line["at"]))
+            else:
+                message, reply, at = line
+                self._index(self._messages.say(message, reply, read_moment(at)))
+        self._lines = lines
+        for memories, vectors in zip((self._messages, self._archive), head["vectors"], strict=True):
+            memories.load(vectors)
+        self._core, self._queue, self._summary = head["core"], head["queue"], head["summary"]
+        self._warned, self._retrieved = head["warned"], head["retrieved"]
+
+
+_SILENCE = "(nothing)"
+
+
+def _text(given: Mapping[str, Any], name: str, *, empty: bool = False) -> str:
+    value = given.get(name)
+    if not isinstance(value, str) or not (value.strip() or empty):
+        raise _Failed(f"{name} is a text that must be given")
+    return value
+
+
+def _day(given: Mapping[str, Any], name: str) -> date:
+    try:
+        return date.fromisoformat(_text(given, name)[:10])
+    except ValueError:
+        raise _Failed(f"{name} is a day, as in 2024-03-04") from None
+
+
+def _brief(saying: Utterance, tokens: int) -> Utterance:
+    return structs.replace(saying, text=shortened(saying.text, tokens))
+
+
+def _weight(message: Message) -> int:
+    return size([message])

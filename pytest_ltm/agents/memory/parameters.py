@@ -1,0 +1,339 @@
+"""Settings: the four control points of a memory system and what belongs to them; presets, and what overrides them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from urllib.parse import parse_qsl
+
+from msgspec import Struct, field, structs
+
+from pytest_ltm._storage.errors import AgentError, did_you_mean
+from pytest_ltm._storage.schema import Field, load, number_or_text, to_record
+from pytest_ltm._text.patterns import later
+from pytest_ltm.agents.memory.reading import Reading, reading
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+
+T = TypeVar("T")
+_FOLDER = Path(__file__).with_name("presets")
+_PROMPTS = "prompts"
+
+
+class Value(Struct, frozen=True):
+    """What is kept as one memory, and found as one."""
+
+    unit: Literal["turn", "round", "session", "fact", "observation", "summary", "chunk"]
+    """An observation is a fact that was made of a whole session."""
+    size: int = 0
+    """Tokens of a chunk."""
+    overlap: float = 0.0
+    """The share of a chunk that is also the next one's."""
+
+
+class QuerySettings(Struct, frozen=True):
+    """What is looked for."""
+
+    kind: Literal["plain", "generated", "time-aware", "tools"] = "plain"
+    """`tools`: only what is searched for by a tool."""
+    count: int = 0
+    """Queries that are thought of, beside the message itself."""
+
+
+class NotebookSettings(Struct, frozen=True):
+    """What is written down of the user beside the memories, and shown with each message."""
+
+    kind: Literal["none", "json", "text", "portrait", "core"] = "none"
+    size: int = 0
+    """Tokens, of a core block characters, that it may have."""
+
+
+class RetrievalSettings(Struct, frozen=True, kw_only=True):
+    """How memories are looked for."""
+
+    candidates: int = 250
+    """For each query."""
+    query: int = 0
+    """Tokens of a query, as many as its beginning has; 0: all."""
+    distinct: float = 1.0
+    """The share of a memory that others shown may hold already."""
+    expand: tuple[int, int] | None = None
+    """Tokens on each side, at least and at most, that a chunk is shown with, up to the end of a line."""
+    capacity: int = 0
+    """Memories that are kept at most, the newest; 0: all."""
+
+
+class Pressure(Struct, frozen=True, kw_only=True):
+    """What happens as the message queue grows; shares are of the window."""
+
+    window: int = 16_000
+    warn: float = 0.75
+    evict: float = 0.75
+    """The share of the queue that a summary takes the place of, the oldest."""
+    keep: int = 3
+    """Messages that are never evicted."""
+    at: int = 0
+    """Tokens of a prompt after whose reply messages are evicted; 0: before a prompt that would not fit."""
+
+
+class MemorySettings(Struct, frozen=True, kw_only=True):
+    """A memory system."""
+
+    value: Value = field(default_factory=lambda: Value("round"))
+    key: tuple[str, ...] = ("value",)
+    """What a memory is found by."""
+    join: Literal["merge", "replace", "ranks"] = "merge"
+    """How its further keys go with its value: in one text, in its place, or each with a ranking of its own."""
+    index: str = "bm25"
+    query: QuerySettings = field(default_factory=QuerySettings)
+    retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
+    notebook: NotebookSettings = field(default_factory=NotebookSettings)
+    reading: Reading = field(default_factory=Reading)
+    window: int = 16_384
+    """Tokens of the whole prompt of a reply."""
+    recent: float | int = 0.5
+    """What was said last: its share of the window (below 1), or how many exchanges."""
+    pause: timedelta = timedelta(hours=1)
+    """A longer one begins another session."""
+    pressure: Pressure | None = None
+    forgetting: Literal["paper", "code", "off"] = "off"
+    filler: Literal["stored", "skipped"] = "stored"
+    """Whether exchanges are kept that are told without asking for a reply."""
+    replied: Literal["stored", "skipped"] = "stored"
+    """Whether exchanges are kept that it replied to itself."""
+    mode: Literal["code", "paper"] = "paper"
+    """Whose word holds where a paper and its code differ."""
+    draw: int = 0
+    """The seed of what is forgotten by chance."""
+
+    def record(self) -> dict[str, Any]:
+        """Return the settings as JSON values, as the fingerprint has them."""
+        found: dict[str, Any] = to_record(structs.replace(self, pause=timedelta(0)))
+        return found | {"pause": self.pause.total_seconds()}
+
+
+# --- From a file, a preset or a spec's query to settings.
+
+_KEYS = ("value", "facts", "keyphrases", "summary")
+_CHUNK = later(r"chunk:([1-9]\d{0,3})(?:/(0(?:\.\d+)?))?")
+_UNITS = ("turn", "round", "session", "fact", "observation", "summary")
+_COUNTED = later(r"generated:([1-9])")
+_SIZED = later(r"(json|text|portrait|core)(?::(\d{1,6}))?")
+_SIZES = {"json": 1000, "text": 1000, "portrait": 1000, "core": 2000}
+_LEAST_WINDOW = 256
+
+
+def _value(given: Field) -> Value:
+    text = given.value
+    if text in _UNITS:
+        return Value(text)
+    found = _CHUNK.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        raise given.error(f"{', '.join(_UNITS)}, or chunk:TOKENS/OVERLAP such as 'chunk:32/0.5'", _hint(text, _UNITS))
+    return Value("chunk", int(found[1]), float(found[2] or 0))
+
+
+def _key(given: Field) -> tuple[str, ...]:
+    named = given.value.split() if isinstance(given.value, str) else [part.value for part in given.items("keys")]
+    for one in named:
+        if one not in _KEYS:
+            raise given.error(f"a list of {', '.join(_KEYS)}", _hint(one, _KEYS))
+    if not named or len(set(named)) < len(named):
+        raise given.error(f"a list of {', '.join(_KEYS)}, each once")
+    return tuple(named)
+
+
+def _query(given: Field) -> QuerySettings:
+    text = given.value
+    if text in {"plain", "time-aware", "tools"}:
+        return QuerySettings(text)
+    found = _COUNTED.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        raise given.error("plain, time-aware, tools, or generated:COUNT such as 'generated:2'")
+    return QuerySettings("generated", int(found[1]))
+
+
+def _notebook(given: Field) -> NotebookSettings:
+    if given.value == "none":
+        return NotebookSettings()
+    found = _SIZED.fullmatch(given.value) if isinstance(given.value, str) else None
+    if found is None:
+        raise given.error("none, json, text, portrait or core, with a size such as 'json:500' if wanted")
+    kind: Any = found[1]
+    return NotebookSettings(kind, int(found[2]) if found[2] else _SIZES[kind])
+
+
+def _one_of(*names: str) -> Callable[[Field], Any]:
+    def read(given: Field) -> Any:
+        if given.value not in names:
+            raise given.error(" or ".join(map(repr, names)), _hint(given.value, names))
+        return given.value
+
+    return read
+
+
+def _off_or(*names: str) -> Callable[[Field], Any]:
+    """Read one of the names; YAML takes an `off` for false."""
+    read = _one_of(*names, "off")
+    return lambda given: "off" if given.value is False else read(given)
+
+
+def _recent(given: Field) -> float | int:
+    whole = isinstance(given.value, int) and not isinstance(given.value, bool)
+    return given.whole() if whole else given.number(0, 0.9, "a number of exchanges, or a share of the window")
+
+
+def _window(given: Field) -> int:
+    tokens = given.tokens()
+    if tokens < _LEAST_WINDOW:
+        raise given.error(f"at least {_LEAST_WINDOW} tokens")
+    return tokens
+
+
+def _share(given: Field) -> float:
+    return given.number(0.05, 1, "a share")
+
+
+def _expand(given: Field) -> tuple[int, int] | None:
+    if given.value in ("none", False):
+        return None
+    least, most = (part.whole() for part in _pair(given))
+    if least > most:
+        raise given.error("the least and the most tokens on each side")
+    return least, most
+
+
+def _pair(given: Field) -> list[Field]:
+    parts = given.items("two numbers of tokens")
+    if len(parts) != 2:
+        raise given.error("a list of two numbers of tokens, such as [8, 128]")
+    return parts
+
+
+def _pause(given: Field) -> timedelta:
+    return given.duration()
+
+
+_PRESSURE: Mapping[str, Callable[[Field], Any]] = {
+    "window": _window, "warn": _share, "evict": _share, "keep": Field.whole, "at": Field.whole,
+}  # fmt: skip
+_RETRIEVAL: Mapping[str, Callable[[Field], Any]] = {
+    "candidates": lambda given: given.whole(least=1), "query": Field.whole, "distinct": _share, "expand": _expand,
+    "capacity": Field.whole,
+}  # fmt: skip
+_READERS: Mapping[str, Callable[[Field], Any]] = {
+    "value": _value, "key": _key, "join": _one_of("merge", "replace", "ranks"),
+    "index": lambda given: given.text("bm25, minilm, openai:MODEL, or a dotted path such as mypkg.vectors:embed"),
+    "query": _query, "notebook": _notebook, "window": _window, "recent": _recent, "pause": _pause,
+    "forgetting": _off_or("paper", "code"), "filler": _one_of("stored", "skipped"),
+    "replied": _one_of("stored", "skipped"), "mode": _one_of("code", "paper"), "draw": Field.whole,
+}  # fmt: skip
+_GROUPS = ("reading", "retrieval", "pressure")
+NAMES = ("preset", *MemorySettings.__struct_fields__)
+"""What may be said of a memory system."""
+
+
+def settings(given: Mapping[str, Field]) -> MemorySettings:
+    """Return the settings that fields say; where they say nothing, those of their preset, or the defaults without one.
+
+    Raises DefinitionError with the place for a wrong value, or settings that do not go together.
+    """
+    named = given.get("preset")
+    base = preset(named.value, named) if named else MemorySettings()
+    made = _over(base, {name: one for name, one in given.items() if name != "preset"})
+    _check(made, given)
+    return made if made.pressure is None else structs.replace(made, window=made.pressure.window)
+
+
+def preset(name: str, place: Field | None = None) -> MemorySettings:
+    """Return the settings of a preset; AgentError (in a file, with the place) if there is none."""
+    if name not in PRESETS:
+        message = f"there is no preset {name!r}.{_hint(name, PRESETS)} There are {', '.join(PRESETS)}."
+        raise AgentError(message) if place is None else place.fault(message)
+    return _over(
+        MemorySettings(), load(_FOLDER / f"{name}.yml").mapping(known=["agent", "parameters"])["parameters"].mapping()
+    )
+
+
+def expanded(name: str) -> str:
+    """Return the file of a preset, which can be copied and changed, or of the `prompts` that models are sent.
+
+    AgentError if there is no preset of this name.
+    """
+    if name == _PROMPTS:
+        return _FOLDER.with_name(f"{_PROMPTS}.yml").read_text(encoding="utf-8")
+    preset(name)
+    return (_FOLDER / f"{name}.yml").read_text(encoding="utf-8")
+
+
+PRESETS = tuple(sorted(path.stem for path in _FOLDER.glob("*.yml")))
+"""The names of all presets."""
+
+
+def _over(base: MemorySettings, given: Mapping[str, Field]) -> MemorySettings:
+    changed: dict[str, Any] = {name: _READERS[name](one) for name, one in given.items() if name in _READERS}
+    if "reading" in given:
+        changed["reading"] = reading(given["reading"].mapping(known=_names(Reading)), base.reading)
+    if "retrieval" in given:
+        changed["retrieval"] = _group(base.retrieval, given["retrieval"], _RETRIEVAL)
+    if "pressure" in given:
+        off = given["pressure"].value in ("off", False)
+        changed["pressure"] = None if off else _group(base.pressure or Pressure(), given["pressure"], _PRESSURE)
+    return structs.replace(base, **changed)
+
+
+def _group(base: T, given: Field, readers: Mapping[str, Callable[[Field], Any]]) -> T:
+    said = {name: readers[name](one) for name, one in given.mapping(known=list(readers)).items()}
+    return structs.replace(base, **said)  # type: ignore[type-var]
+
+
+def _names(kind: type[Struct]) -> tuple[str, ...]:
+    return kind.__struct_fields__
+
+
+def _check(made: MemorySettings, given: Mapping[str, Field]) -> None:
+    """Raise the error of settings that do not go together."""
+    paged = {"notebook": made.notebook.kind == "core", "query": made.query.kind == "tools", "pressure": made.pressure}
+    if any(paged.values()) and not all(paged.values()):
+        place = next((given[name] for name in paged if name in given), next(iter(given.values())))
+        lacking = ", ".join(name for name, there in paged.items() if not there)
+        raise place.fault(
+            f"notebook: core:SIZE, query: tools and pressure go together, and {lacking} differs. "
+            f"Begin with preset: memgpt"
+        )
+    if made.key != ("value",) and made.value.unit in {"fact", "observation", "summary", "chunk"}:
+        raise given.get("key", next(iter(given.values()))).fault(
+            f"only a turn, a round or a session has keys of its own, and the value is {made.value.unit!r}."
+        )
+
+
+def _hint(value: object, known: Iterable[str]) -> str:
+    return did_you_mean(value, known) if isinstance(value, str) else ""
+
+
+def asked(query: str, where: str, known: Iterable[str]) -> dict[str, Field]:
+    """Return what a spec's query says, by name: `?preset=ltm-1&reading.k=5`; AgentError for an unknown name.
+
+    Only names in `known`, or in a group of Settings, are taken.
+    """
+    values: dict[str, Any] = {}
+    names = [*known, *NAMES]
+    for name, text in parse_qsl(query, keep_blank_values=True):
+        group, dot, inner = name.partition(".")
+        if (group not in names) or (bool(dot) != (group in _GROUPS)):
+            raise AgentError(f"{where}: unknown parameter {name!r}.{_hint(name, names)} There are {', '.join(names)}.")
+        held, key = (values.setdefault(group, {}), inner) if dot else (values, name)
+        if key in held:
+            raise AgentError(f"{where}: {name!r} is said twice.")
+        held[key] = _plain(text)
+    return {name: Field(value, where, name) for name, value in values.items()}
+
+
+_WORDS = {"true": True, "false": False}
+
+
+def _plain(text: str) -> object:
+    return _WORDS[text] if text in _WORDS else number_or_text(text)

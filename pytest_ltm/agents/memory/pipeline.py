@@ -1,0 +1,516 @@
+"""Pipeline: an agent whose memory has four control points: what is kept, found by what, looked for how, read how.
+
+Each message goes the same way, asked or told: what has ended (a session, a day) is written up, the notebook is brought
+up to date, memories are found, the reply is read from them, and both sides of the exchange are kept.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections import Counter
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import structs
+
+from pytest_ltm._model.agent import Reply, ReportsUsage, TakesTurns, Usage
+from pytest_ltm._storage.errors import AgentError, AgentFault
+from pytest_ltm.agents.memory import roles
+from pytest_ltm.agents.memory.chunks import Span
+from pytest_ltm.agents.memory.memories import Memories, MemoryItem
+from pytest_ltm.agents.memory.reading import Utterance, shortened
+from pytest_ltm.agents.memory.thinker import FRAME, Replying, size
+from pytest_ltm.agents.memory.time_ranges import Range
+from pytest_ltm.agents.reader.memory import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from pytest_ltm.agents.memory.parameters import MemorySettings
+    from pytest_ltm.agents.memory.reading import MemoryHit
+    from pytest_ltm.agents.memory.searching import Embeds
+    from pytest_ltm.agents.memory.thinker import Task, Thinker
+
+
+R = TypeVar("R")
+VERSION = 1
+"""Goes up when replies change: part of the fingerprint."""
+_AGE = 16
+"""Tokens of the age before a message, at most."""
+_HEADING = 24
+"""Tokens around notes and what is known, at most."""
+_SESSION = 8
+"""A session is written up when it has this part of the window, even if it goes on."""
+_LONGEST = 4096
+
+
+class Thinks(TakesTurns):
+    """What every memory system here has: someone who thinks, whose use and calls are counted, and the time."""
+
+    def __init__(
+        self, settings: MemorySettings, thinker: Thinker, embeds: Embeds | None = None,
+        configuration: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        self._settings, self._thinker = settings, thinker
+        self._embeds: Any = embeds  # a function, which may have more: usage(), close()
+        self._configured = configuration or {}
+        self._used = Usage()
+        self._now: datetime | None = None
+        self._calls = Counter[str]()
+        self._misread = Counter[str]()
+        self._lines: list[str] = []
+        """What was kept, one line of JSON each, made once: saving only joins them."""
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the conversation."""
+        raise NotImplementedError
+
+    def tell_time(self, now: datetime) -> None:
+        """Know the conversation's time."""
+        self._now = now
+
+    def usage(self) -> Usage:
+        """Return what thinking and embeddings have used since it was made; of rules, what a model would have used."""
+        return self._used + self._embedded()
+
+    def _embedded(self) -> Usage:
+        return self._embeds.usage() if isinstance(self._embeds, ReportsUsage) else Usage()
+
+    def calls(self) -> Mapping[str, int]:
+        """Return how often it thought since it was made, by role."""
+        return dict(self._calls)
+
+    def misread(self) -> Mapping[str, int]:
+        """Return how often a model's words could not be read, so that rules took their place, by role."""
+        return dict(self._misread)
+
+    def configuration(self) -> Mapping[str, Any]:
+        """Return what the replies depend on; no secrets."""
+        return {"memory": VERSION, **self._settings.record(), **self._thinker.configuration(), **self._configured}
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Wait for a turn at the endpoint, if there is one."""
+        return self._thinker.turn()
+
+    def close(self) -> None:
+        """Close what is open."""
+        self._thinker.close()
+        close = getattr(self._embeds, "close", None)  # an endpoint's, not a function's
+        if close is not None:
+            close()
+
+    @property
+    def max_message_tokens(self) -> int:
+        """A quarter of the window, and never more than usual."""
+        return min(_LONGEST, self._settings.window // 4)
+
+    def _think(self, task: Task[R]) -> R:
+        self._calls[task.role] += 1
+        try:
+            thought = self._thinker.think(task)
+        except AgentFault as fault:
+            if fault.usage is not None:
+                self._used += fault.usage
+            raise
+        self._used += thought.usage
+        self._misread[task.role] += not thought.understood
+        return thought.result
+
+    def _since(self, before: Usage, text: str = "") -> Reply:
+        """Return a text with what was used since then."""
+        free = self._thinker.free and not isinstance(self._embeds, ReportsUsage)
+        return Reply(text, self.usage() - before, hypothetical=free)
+
+    def _head(self) -> dict[str, Any]:
+        return {
+            "version": VERSION, "settings": self._settings.record(), "now": moment(self._now),
+            "used": [getattr(self.usage(), name) for name in Usage.__struct_fields__],
+            "calls": self._calls, "misread": self._misread,
+        }  # fmt: skip
+
+    def _state(self, **more: Any) -> bytes:
+        """Return all state: a line of JSON, then those of what was kept."""
+        return "\n".join([json.dumps(self._head() | more), *self._lines]).encode()
+
+    def _begun_again(self, state: bytes) -> tuple[dict[str, Any], list[str]]:
+        """Forget everything; return the first line of a state, and the others."""
+        first, *lines = state.decode().split("\n")
+        head = json.loads(first)
+        self.reset()
+        self._restore_head(head)
+        return head, lines
+
+    def _restore_head(self, head: Mapping[str, Any]) -> None:
+        if (head.get("version"), head.get("settings")) != (VERSION, json.loads(json.dumps(self._settings.record()))):
+            raise AgentError("this state was saved by a memory system with other settings, or of another version")
+        self._now = read_moment(head["now"])
+        self._used = Usage(**dict(zip(Usage.__struct_fields__, head["used"], strict=True))) - self._embedded()
+        self._calls, self._misread = Counter(head["calls"]), Counter(head["misread"])
+
+
+def moment(at: datetime | None) -> str | None:
+    """Return a moment as it is saved."""
+    return None if at is None else at.isoformat()
+
+
+def read_moment(text: str | None) -> datetime | None:
+    """Return the moment that `moment` returned as a text."""
+    return None if text is None else datetime.fromisoformat(text)
+
+
+class Pipeline(Thinks):
+    """One conversation.
+
+    Resettable, Checkpointable, AcceptsHistory, TimeAware, ReportsUsage, ShowsRetrieval, ShowsContext, LimitsMessages,
+    Configured.
+    """
+
+    def reset(self) -> None:
+        """Forget the conversation."""
+        self._memories = Memories(self._settings, self._embeds)
+        self._lines = []
+        self._user: Mapping[str, Any] = {}
+        self._pad = ""
+        self._portrait = {"history": "", "portrait": ""}
+        self._strength: dict[int, tuple[int, int]] = {}
+        """How often a memory was recalled, with one more, and the day of the last time."""
+        self._checked = 0
+        """The day on which it was last forgotten."""
+        self._session = self._session_from = self._day_from = 0
+        self._spoke: datetime | None = None
+        self._found: list[int] = []
+        self._in_context: tuple[str, ...] = ()
+        self._now = None
+
+    def reply(self, message: str) -> Reply:
+        """Return the reply, read from what was found."""
+        before = self.usage()
+        self._arrive()
+        text = self._think(self._shown(message))
+        if self._settings.replied == "stored":
+            self._keep(message, text)
+        return self._since(before, text)
+
+    def accept(self, message: str, reply: str) -> Reply | None:
+        """Keep an exchange that is told, on the way of any other."""
+        if self._settings.filler == "skipped":
+            return None
+        before = self.usage()
+        self._arrive()
+        recalls = self._settings.forgetting != "off"
+        _, queries = self._note_down(message, looks=recalls)
+        if recalls:
+            self._recall(message, queries, len(self._memories.log.said), self._settings.reading.budget)
+        self._keep(message, reply)
+        return self._since(before)
+
+    def retrieved(self) -> list[str]:
+        """Return the texts that the memories shown for the last reply are from, best first."""
+        return list(dict.fromkeys(text for number in self._found for text in self._memories.sources(number)))
+
+    def in_context(self) -> list[str]:
+        """Return what the prompt of the last reply had anyway: what is known of the user, and what was said last."""
+        return list(self._in_context)
+
+    # --- Before the message: what has ended.
+
+    def _arrive(self) -> None:
+        before, self._spoke = self._spoke, self._now
+        if before is None or self._now is None:
+            return
+        if self._now - before > self._settings.pause:
+            self._end_session()
+        if self._now.date() != before.date():
+            self._end_day()
+
+    def _end_session(self) -> None:
+        said = self._memories.log.said
+        if self._settings.value.unit in _OF_SESSIONS and self._session_from < len(said):
+            span = Span(self._session_from, 0, len(said) - 1, self._memories.log.tokens(len(said) - 1))
+            for item in self._written_up(span):
+                self._store(item)
+        self._session += 1
+        self._session_from = len(said)
+
+    def _written_up(self, span: Span) -> Iterator[MemoryItem]:
+        """Yield what is kept of a session."""
+        match self._settings.value.unit:
+            case "session":
+                yield self._keyed(span)
+            case "summary":
+                text = self._think(roles.Summary(said=self._memories.log.parts(span)))
+                yield MemoryItem(span=span, session=self._session, text=text, keys={})
+            case _:
+                yield from self._facts(span)
+
+    def _facts(self, span: Span) -> Iterator[MemoryItem]:
+        said = self._memories.log.parts(span)
+        places = [n for n in range(span.first, span.last + 1) if self._memories.log.said[n].text.strip()]
+        for fact in self._think(roles.Facts(said=said)):
+            cites = tuple(places[place] for place in fact.cites if place < len(places))
+            yield MemoryItem(span=span, session=self._session, text=fact.text, cites=cites, keys={})
+
+    def _keyed(self, span: Span) -> MemoryItem:
+        """Return what was said as a memory, with further keys."""
+        said = self._memories.log.parts(span)
+        keys = {kind: self._key(kind, said) for kind in self._settings.key if kind != "value"} if said else {}
+        at = self._memories.log.said[span.first].at
+        dated = self._settings.query.kind == "time-aware" and at is not None and bool(said)
+        times = self._think(roles.EventDater(said=said, now=at)) if dated and at is not None else ()
+        return MemoryItem(span=span, session=self._session, keys=keys, times=times)
+
+    def _key(self, kind: str, said: tuple[Utterance, ...]) -> str:
+        if kind == "facts":
+            return "\n".join(fact.text for fact in self._think(roles.Facts(said=said)))
+        if kind == "keyphrases":
+            return "\n".join(self._think(roles.Keyphrases(said=said)))
+        return self._think(roles.Summary(said=said))
+
+    def _end_day(self) -> None:
+        """Write the day up, and forget."""
+        said = self._memories.log.said
+        if self._settings.notebook.kind == "portrait" and self._day_from < len(said):
+            day = tuple(one for one in said[self._day_from :] if one.text)
+            limit = self._settings.notebook.size // 4
+            text = self._think(roles.Summary(said=day, of="day", size=limit))
+            span = Span(self._day_from, 0, len(said) - 1, self._memories.log.tokens(len(said) - 1))
+            self._store(MemoryItem(span=span, session=self._session, text=text, keys={}))
+            mood = self._think(roles.Summary(said=day, of="personality", size=limit))
+            for of, new in (("history", text), ("portrait", mood)):
+                task = roles.Summary(said=(Utterance("", new),), of=of, earlier=self._portrait[of], size=2 * limit)
+                self._portrait[of] = self._think(task)
+        self._day_from = len(said)
+        if self._settings.forgetting != "off":
+            self._forget()
+
+    # --- The message: what is written down, looked for, and shown.
+
+    def _note_down(self, message: str, *, looks: bool = True) -> tuple[str, tuple[str, ...]]:
+        """Bring the notebook up to date; return what is shown of it, and further queries if anything `looks`."""
+        notebook, query = self._settings.notebook, self._settings.query
+        limit = min(notebook.size, self._settings.window // 4)
+        last = next((one.text for one in reversed(self._memories.log.said) if one.role == "assistant"), "")
+        queries: tuple[str, ...] = ()
+        old = self._known(limit)
+        if notebook.kind == "json" and limit:
+            task = roles.Describe(user=self._user, message=message, last=last, count=query.count, size=limit)
+            described = self._think(task)
+            self._user, queries = described.user, described.queries
+        elif query.kind == "generated" and looks:
+            queries = self._think(roles.Queries(message=message, last=last, count=query.count))
+        if notebook.kind == "text" and limit:
+            self._pad = self._think(roles.Jot(pad=self._pad, message=message, last=last, size=limit))
+        return (old if self._settings.mode == "code" else self._known(limit)), queries
+
+    def _known(self, limit: int) -> str:
+        match self._settings.notebook.kind:
+            case "json":
+                return roles.shown_user(self._user)
+            case "text":
+                return self._pad
+            case "portrait":
+                return shortened("\n".join(filter(None, self._portrait.values())), limit)
+        return ""
+
+    def _shown(self, message: str) -> Replying:
+        about, queries = self._note_down(message)
+        reading, window = self._settings.reading, self._settings.window
+        dated = self._settings.mode == "paper"
+        bare = Replying(message=message, now=self._now, about=about, reading=reading, dated=dated)
+        used = size(bare.prompt()) + _HEADING
+        recent, first = self._recent(used)
+        self._in_context = (about, *(one.text for one in recent))
+        used += sum(self._cost(one) for one in recent)
+        budget = min(reading.budget, window - used)
+        notes = self._recall(message, queries, first, budget)
+        if reading.notes == "per-item":
+            notes = structs.replace(reading, budget=max(1, budget)).chosen(self._reread(message, notes), self._now)
+        return structs.replace(bare, notes=notes, recent=recent)
+
+    def _recent(self, used: int) -> tuple[tuple[Utterance, ...], int]:
+        """Return what was said last, as much as is shown of it, and the number of its first saying.
+
+        What is not kept as a memory yet is shown in any case, as far as it fits into half of the window.
+        """
+        said, share = self._memories.log.said, self._settings.recent
+        whole = isinstance(share, int)
+        room = self._settings.window * (0.5 if whole else share)
+        pending = self._session_from if self._settings.value.unit in _OF_SESSIONS else len(said)
+        wanted = min(pending, len(said) - 2 * share) if whole else 0
+        first = len(said)
+        while first > max(0, wanted):
+            used += self._cost(said[first - 1])
+            limit = self._settings.window / 2 if first - 1 >= pending else room
+            if used > limit:
+                break
+            first -= 1
+        return tuple(said[first:]), first
+
+    def _cost(self, saying: Utterance) -> int:
+        return count(saying.text) + FRAME + _AGE
+
+    def _recall(self, message: str, queries: Sequence[str], first: int, budget: int) -> tuple[MemoryHit, ...]:
+        """Return the notes that are shown of what was said before a saying; who is recalled gains strength."""
+        self._found = []
+        if budget <= 0 or not first:
+            return ()
+        limit = self._settings.retrieval.query
+        texts = [shortened(text, limit) if limit else text for text in (message, *queries)]
+        within = None
+        if self._settings.query.kind == "time-aware" and self._now is not None:
+            within = self._think(roles.TimeRange(message=message, now=self._now))
+        ranked = [number for number, _ in self._memories.search(texts, before=first, within=within)]
+        reading = structs.replace(self._settings.reading, budget=budget)
+        numbers: dict[str, int] = {}
+
+        def found() -> Iterable[MemoryHit]:
+            for number, note in self._memories.notes(ranked, first):
+                numbers[note.id] = number
+                yield note
+
+        chosen = reading.chosen(found(), self._now)
+        shown = {numbers[note.id] for note in chosen}
+        self._found = [number for number in ranked if number in shown]
+        for number in self._found:
+            self._strengthen(number)
+        return chosen
+
+    def _reread(self, message: str, notes: Sequence[MemoryHit]) -> list[MemoryHit]:
+        read = ((note, self._think(roles.Reread(message=message, note=note))) for note in notes)
+        return [
+            note if text == note.text else structs.replace(note, said=(Utterance("", text, note.at),))
+            for note, text in read
+            if text
+        ]
+
+    # --- After it: both sides are kept.
+
+    def _keep(self, message: str, reply: str) -> None:
+        number = self._memories.say(message, reply, self._now)
+        self._lines.append(json.dumps([message, reply, moment(self._now), self._session]))
+        for item in self._of_exchange(number):
+            self._store(item)
+        said = len(self._memories.log.said)
+        if self._settings.value.unit in _OF_SESSIONS:
+            fresh = sum(self._memories.log.tokens(one) for one in range(self._session_from, said))
+            if fresh > self._settings.window // _SESSION:
+                self._end_session()
+
+    def _of_exchange(self, number: int) -> Iterator[MemoryItem]:
+        log, value = self._memories.log, self._settings.value
+        sides = [one for one in (number, number + 1) if log.said[one].text.strip()]
+        match value.unit:
+            case "turn":
+                yield from (self._keyed(Span(one, 0, one, log.tokens(one))) for one in sides)
+            case "round" if sides:
+                yield self._keyed(Span(number, 0, number + 1, log.tokens(number + 1)))
+            case "fact" if sides:
+                yield from self._facts(Span(number, 0, number + 1, log.tokens(number + 1)))
+            case "chunk":
+                step = max(1, round(value.size * (1 - value.overlap)))
+                chunks = (span for one in sides for span in log.chunks(one, value.size, step))
+                yield from (MemoryItem(span=span, session=self._session, keys={}) for span in chunks)
+
+    def _store(self, item: MemoryItem) -> None:
+        self._memories.add(item)
+        if not self._derived():
+            self._lines.append(json.dumps(_record(item)))
+
+    def _derived(self) -> bool:
+        """Return whether all memories follow from what was said, so that none is saved."""
+        plain = self._settings.key == ("value",) and self._settings.query.kind != "time-aware"
+        return (
+            plain
+            and self._settings.value.unit in {"turn", "round", "chunk"}
+            and (self._settings.notebook.kind != "portrait")
+        )
+
+    # --- Forgetting: what is not recalled for days.
+
+    def _strengthen(self, number: int) -> None:
+        if self._settings.forgetting == "off" or self._now is None:
+            return
+        strength, _ = self._strength.get(number, (1, 0))
+        most = _LEVELS if self._settings.forgetting == "code" else math.inf
+        self._strength[number] = (int(min(strength + 1, most)), self._now.toordinal())
+
+    def _forget(self) -> None:
+        """Forget each memory with the chance that the curve gives it, at a change of day.
+
+        As the code has it, the chance is drawn each day anew from the days since the last recall, so that the chances
+        multiply, a memory has three levels of strength, and none lasts 30 days; in the paper, memories fade along the
+        curve itself.
+        """
+        assert self._now is not None
+        today = self._now.toordinal()
+        for number in list(self._memories.remembered()):
+            at = self._memories.log.said[self._memories.items[number].span.first].at
+            strength, last = self._strength.get(number, (1, 0 if at is None else at.toordinal()))
+            if self._settings.forgetting == "code":
+                days = today - last
+                chance = math.exp(-days / strength) if days < _GONE else 0.0
+            else:
+                chance = math.exp(-(today - max(last, self._checked)) / strength)
+            if random.Random(f"{self._settings.draw} {today} {number}").random() >= chance:
+                self._memories.forget(number)
+        self._checked = today
+
+    # --- State.
+
+    def save(self) -> bytes:
+        """Return all state: a line of JSON, then one for each exchange and each memory that was written of it."""
+        return self._state(
+            user=self._user, pad=self._pad, portrait=self._portrait, checked=self._checked, found=self._found,
+            strength={str(number): held for number, held in self._strength.items()}, spoke=moment(self._spoke),
+            session=[self._session, self._session_from, self._day_from], vectors=self._memories.save(),
+            forgotten=[] if self._settings.forgetting == "off" else self._memories.forgotten(),
+        )  # fmt: skip
+
+    def load(self, state: bytes) -> None:
+        """Go back to what `save` returned; AgentError where other settings saved it."""
+        head, lines = self._begun_again(state)
+        for line in lines:
+            self._restore(json.loads(line))
+        self._lines = lines
+        self._memories.load(head["vectors"])
+        self._user, self._pad, self._portrait = head["user"], head["pad"], head["portrait"]
+        self._strength = {int(number): (held[0], held[1]) for number, held in head["strength"].items()}
+        self._checked, self._found = head["checked"], head["found"]
+        self._session, self._session_from, self._day_from = head["session"]
+        self._spoke = read_moment(head["spoke"])
+        for number in head["forgotten"]:
+            self._memories.forget(number)
+
+    def _restore(self, line: Any) -> None:
+        if isinstance(line, dict):
+            self._memories.add(_item(line))
+            return
+        message, reply, at, self._session = line
+        number = self._memories.say(message, reply, read_moment(at))
+        if self._derived():
+            for item in self._of_exchange(number):
+                self._memories.add(item)
+
+
+_OF_SESSIONS = frozenset({"session", "observation", "summary"})
+_LEVELS, _GONE = 3, 30
+
+
+def _record(item: MemoryItem) -> dict[str, Any]:
+    span = item.span
+    return {
+        "span": [span.first, span.start, span.last, span.end], "session": item.session, "text": item.text,
+        "cites": item.cites, "keys": item.keys, "times": [[moment(one.start), moment(one.end)] for one in item.times],
+    }  # fmt: skip
+
+
+def _item(held: Mapping[str, Any]) -> MemoryItem:
+    times = tuple(Range(datetime.fromisoformat(start), datetime.fromisoformat(end)) for start, end in held["times"])
+    return MemoryItem(
+        span=Span(*held["span"]), session=held["session"], text=held["text"], cites=tuple(held["cites"]),
+        keys=held["keys"], times=times,
+    )  # fmt: skip

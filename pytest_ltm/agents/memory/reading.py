@@ -1,0 +1,148 @@
+"""Said, Note, Reading: which notes a reply is read from, in which order and form, within a budget of tokens."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+from pytest_ltm._storage.clock import describe
+from pytest_ltm.agents.reader.memory import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from pytest_ltm._storage.schema import Field
+
+
+Role: TypeAlias = Literal["user", "assistant", ""]
+"""Who said something; "": neither did, as with a summary."""
+
+
+class Utterance(Struct, frozen=True):
+    """What one side said at a time, whole or a part of it."""
+
+    role: Role
+    text: str
+    at: datetime | None = None
+    """The conversation's time, aware; None where it is not known."""
+
+
+class MemoryHit(Struct, frozen=True):
+    """What a memory found: one saying, or several that belong together."""
+
+    id: str
+    said: tuple[Utterance, ...]
+    session: str = ""
+    """Of the dated sub-dialogue that it is from; "" where there is only one."""
+
+    @property
+    def text(self) -> str:
+        """All that it says, without who said it."""
+        return "\n".join(saying.text for saying in self.said)
+
+    @property
+    def at(self) -> datetime | None:
+        """When it began; None where that is not known."""
+        return self.said[0].at if self.said else None
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """How notes are shown for a reply."""
+
+    format: Literal["text", "json"] = "text"
+    k: int = 10
+    """How many notes at most."""
+    budget: int = 8000
+    """How many tokens they may take at most, as they are shown."""
+    order: Literal["time", "relevance"] = "time"
+    age: bool = True
+    """Whether it is shown when something was said."""
+    notes: Literal["none", "per-item"] = "none"
+    """Whether each is first read by itself, and what it says to the question written down."""
+
+    def chosen(self, found: Iterable[MemoryHit], now: datetime | None) -> tuple[MemoryHit, ...]:
+        """Return what is shown of the notes found, best first, at a time: as many of the best as fit, in their order.
+
+        One that does not fit is passed over. Those whose time is not known stand first in the order of time.
+        """
+        kept: list[MemoryHit] = []
+        left = self.budget - count(self.shown((), now))
+        for note in found:
+            if len(kept) == self.k:
+                break
+            size = count(self._line(note, now)) + _BREAK
+            if size <= left:
+                kept.append(note)
+                left -= size
+        if self.order == "time":
+            kept.sort(key=lambda note: 0.0 if note.at is None else note.at.timestamp())
+        return tuple(kept)
+
+    def shown(self, notes: Sequence[MemoryHit], now: datetime | None) -> str:
+        """Return the notes as text: a line or more for each, or a list in JSON."""
+        lines = [self._line(note, now) for note in notes]
+        return "[\n" + ",\n".join(lines) + "\n]" if self.format == "json" else "\n".join(lines)
+
+    def _line(self, note: MemoryHit, now: datetime | None) -> str:
+        told = [self._told(saying, now) for saying in note.said]
+        if self.format == "json":
+            return json.dumps(told, ensure_ascii=False)
+        return "\n".join("".join(_TOLD[field].format(one[field]) for field in _TOLD if field in one) for one in told)
+
+    def _told(self, saying: Utterance, now: datetime | None) -> dict[str, str]:
+        when = age(saying, now) if self.age else ""
+        return {
+            **({"when": when} if when else {}),
+            **({"who": saying.role} if saying.role else {}),
+            "text": saying.text,
+        }
+
+
+_TOLD = {"when": "[{}] ", "who": "{}: ", "text": "{}"}
+_BREAK = 2
+"""Tokens between one note and the next, at most."""
+
+
+def age(saying: Utterance, now: datetime | None) -> str:
+    """Return how long ago something was said, its day and time where the present is not known; "" if neither is."""
+    if saying.at is None:
+        return ""
+    return saying.at.isoformat(" ", "minutes") if now is None else f"{describe(now - saying.at)} ago"
+
+
+def shortened(text: str, tokens: int) -> str:
+    """Return the beginning of a text, of at most that many tokens."""
+    while (size := count(text)) > tokens:
+        text = text[: len(text) * tokens // size]
+    return text
+
+
+_FORMATS: Mapping[str, Any] = {
+    "format": ("text", "json"), "order": ("time", "relevance"), "notes": ("none", "per-item"),
+}  # fmt: skip
+PARAMETERS = ("format", "k", "budget", "order", "age", "notes")
+"""What may be said of how notes are read."""
+
+
+def reading(fields: Mapping[str, Field], default: Reading | None = None) -> Reading:
+    """Return how notes are read as fields say, as `default` where they do not; DefinitionError for a wrong value."""
+    base = default or Reading()
+    given: dict[str, Any] = {name: getattr(base, name) for name in PARAMETERS}
+    for name in fields.keys() & given.keys():
+        given[name] = _read(name, fields[name])
+    return Reading(**given)
+
+
+def _read(name: str, field: Field) -> Any:
+    if name == "k":
+        return field.whole(least=1)
+    if name == "budget":
+        return field.tokens()
+    if name == "age":
+        return field.boolean()
+    if field.value not in _FORMATS[name]:
+        raise field.error(" or ".join(map(repr, _FORMATS[name])))
+    return field.value

@@ -1,0 +1,385 @@
+"""Tasks: what a memory system has to think about beside replying, a role each with its own input and result.
+
+What a model answers is read generously; a ValueError says that it could not be. What follows by rules is told beside
+each: it holds whatever a person could copy out, and no more.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._text.json import NoJSON, fenced_blocks, values
+from pytest_ltm._text.patterns import later
+from pytest_ltm.agents.memory.reading import shortened
+from pytest_ltm.agents.memory.thinker import PROMPTS
+from pytest_ltm.agents.memory.time_ranges import Range, spoken_of
+from pytest_ltm.agents.reader.memory import count
+from pytest_ltm.agents.reader.notes import BRIEF, COMMON
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pytest_ltm._calls import ModelResponse
+    from pytest_ltm._calls.completions import Message
+    from pytest_ltm.agents.memory.reading import MemoryHit, Utterance
+
+
+def _asks(role: str, **parts: object) -> list[Message]:
+    words = PROMPTS[role]
+    return [
+        {"role": "system", "content": words["system"]},
+        {"role": "user", "content": words["user"].format(**parts)},
+    ]
+
+
+def _lines(said: Sequence[Utterance]) -> str:
+    return "\n".join(f"{number}. {one.role or 'note'}: {one.text}" for number, one in enumerate(said, start=1))
+
+
+def _json(text: str, kind: type) -> Any:
+    """Return the first JSON value of a kind in a text; NoJSON if there is none."""
+    for value in values(text):
+        if isinstance(value, kind):
+            return value
+    raise NoJSON(f"no {kind.__name__} in the text")
+
+
+def _texts(text: str) -> tuple[str, ...]:
+    found = tuple(one.strip() for one in _json(text, list) if isinstance(one, str) and one.strip())
+    if not found and "[]" not in text:
+        raise NoJSON("no text in the list")
+    return found
+
+
+# --- What can be copied out by rules: sentences in which somebody speaks of themselves, and words that say much.
+
+_SENTENCE = later(r"(?<=[.!?])\s+|\n+")
+_OWN = later(r"\b(?:I|I'm|I've|I'll|my|me|mine|we|our|us)\b", re.IGNORECASE)
+_IS = later(r"\b[Mm]y ([\w' -]{2,40}?) (?:is|are|was|has become) (?:now )?\S")
+_NAMED = later(r"(?<=[a-z,;] )[A-Z][\w'-]+|\b\d+\b")
+_CAPITAL = later(r"\b[A-Z][\w'-]+(?: [A-Z][\w'-]+)*")
+_WORD = later(r"[^\W\d_]{6,}")
+_MOST, _PHRASES = 8, 8
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text, a line for itself being one."""
+    return [one.strip() for one in _SENTENCE.split(text) if one.strip()]
+
+
+def own_statements(text: str) -> Iterator[str]:
+    """Yield the statements of a brief text in which somebody speaks of themselves."""
+    for one in sentences(text) if len(text) <= BRIEF else ():
+        if _OWN.search(one) and not one.endswith("?"):
+            yield one
+
+
+# --- Queries, and what is known of the user.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queries:
+    """Queries for what must be known to reply to a message. By rules: none beside the message itself."""
+
+    message: str
+    last: str
+    """The last reply."""
+    count: int
+    role: str = "queries"
+
+    def prompt(self) -> list[Message]:
+        """Return the messages."""
+        return _asks(self.role, last=self.last, message=self.message, count=self.count)
+
+    def result(self, answer: ModelResponse) -> tuple[str, ...]:
+        """Return the queries."""
+        return _texts(answer.text)[: self.count]
+
+    def by_rules(self) -> tuple[str, ...]:
+        """Return none."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What is known of the user, and queries for what else must be known."""
+
+    user: Mapping[str, Any]
+    queries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Describe:
+    """The JSON object on the user brought up to date, and queries, in one call.
+
+    By rules: each statement that says what something of the user's is, under the name of that thing.
+    """
+
+    user: Mapping[str, Any]
+    message: str
+    last: str
+    count: int
+    size: int
+    """Tokens that the object may have."""
+    role: str = "user"
+
+    def prompt(self) -> list[Message]:
+        """Return the messages."""
+        user = json.dumps(self.user, ensure_ascii=False, indent=1)
+        return _asks(self.role, user=user, last=self.last, message=self.message, count=self.count, size=self.size)
+
+    def result(self, answer: ModelResponse) -> Described:
+        """Return the object, cut to its size, and the queries."""
+        found = _json(answer.text, dict)
+        user, queries = found.get("user"), found.get("queries", [])
+        if not isinstance(user, dict) or not isinstance(queries, list):
+            raise NoJSON("user is not an object, or queries is not a list")
+        texts = [one.strip() for one in queries if isinstance(one, str) and one.strip()]
+        return Described(_cut(user, self.size), tuple(texts[: self.count]))
+
+    def by_rules(self) -> Described:
+        """Return the object with what the message says, newest last."""
+        user = dict(self.user)
+        for one in own_statements(self.message):
+            for thing in _IS.findall(one):
+                user.pop(thing.lower(), None)
+                user[thing.lower()] = one
+        return Described(_cut(user, self.size))
+
+
+def _cut(user: Mapping[str, Any], size: int) -> Mapping[str, Any]:
+    """Return an object without its oldest fields, as far as it takes more tokens than it may."""
+    kept = dict(user)
+    while kept and count(shown_user(kept)) > size:
+        kept.pop(next(iter(kept)))
+    return kept
+
+
+def shown_user(user: Mapping[str, Any]) -> str:
+    """Return an object on the user as it is shown, "" for an empty one."""
+    return json.dumps(user, ensure_ascii=False, indent=1) if user else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jot:
+    """The scratchpad brought up to date. By rules: the user's statements on themselves, a line each, newest last."""
+
+    pad: str
+    message: str
+    last: str
+    size: int
+    role: str = "scratchpad"
+
+    def prompt(self) -> list[Message]:
+        """Return the messages."""
+        return _asks(self.role, pad=self.pad, last=self.last, message=self.message, size=self.size)
+
+    def result(self, answer: ModelResponse) -> str:
+        """Return the text between the backticks, the newest lines that fit."""
+        blocks = fenced_blocks(answer.text)
+        if not blocks:
+            raise NoJSON("no text between backticks")
+        return _newest(blocks[-1].strip().split("\n"), self.size)
+
+    def by_rules(self) -> str:
+        """Return the pad with what the message says."""
+        old = self.pad.split("\n") if self.pad else []
+        return _newest(list(dict.fromkeys([*old, *own_statements(self.message)])), self.size)
+
+
+def _newest(lines: Sequence[str], size: int) -> str:
+    """Return the last lines that have at most this many tokens."""
+    kept: list[str] = []
+    for line in reversed(lines):
+        size -= count(line) + 1
+        if size < 0:
+            break
+        kept.append(line)
+    return "\n".join(reversed(kept))
+
+
+# --- What is written down of memories as they are stored: further keys, and memories of another kind.
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedFact:
+    """Something that was told, and the places of what told it among what was shown, from 0."""
+
+    text: str
+    cites: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """Facts that are told. By rules: statements of somebody on themselves, or with names or numbers."""
+
+    said: tuple[Utterance, ...]
+    role: str = "facts"
+
+    def prompt(self) -> list[Message]:
+        """Return the messages."""
+        return _asks(self.role, said=_lines(self.said))
+
+    def result(self, answer: ModelResponse) -> tuple[ExtractedFact, ...]:
+        """Return the facts; one that cites nothing cites everything."""
+        found = []
+        for one in _json(answer.text, list):
+            text = one.get("fact") if isinstance(one, dict) else one
+            if not isinstance(text, str):
+                raise NoJSON("a fact is not a text")
+            named = one.get("from", []) if isinstance(one, dict) else []
+            numbers = named if isinstance(named, list) else []
+            cites = [n - 1 for n in numbers if isinstance(n, int) and 0 < n <= len(self.said)]
+            if text.strip():
+                found.append(ExtractedFact(text.strip(), tuple(cites) or tuple(range(len(self.said)))))
+        return tuple(found)
+
+    def by_rules(self) -> tuple[ExtractedFact, ...]:
+        """Return up to eight statements of each saying."""
+        found = []
+        for place, saying in enumerate(self.said):
+            told = [one for one in sentences(saying.text[:BRIEF]) if _tells(one)]
+            found += [ExtractedFact(one, (place,)) for one in told[:_MOST]]
+        return tuple(found)
+
+
+def _tells(sentence: str) -> bool:
+    return not sentence.endswith("?") and bool(_OWN.search(sentence) or _NAMED.search(sentence))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keyphrases:
+    """Words by which something can be found again. By rules: names, and long words that are not common."""
+
+    said: tuple[Utterance, ...]
+    role: str = "keyphrases"
+
+    def prompt(self) -> list[Message]:
+        """Return the messages."""
+        return _asks(self.role, said=_lines(self.said))
+
+    def result(self, answer: ModelResponse) -> tuple[str, ...]:
+        """Return the phrases."""
+        return _texts(answer.text)[:_PHRASES]
+
+    def by_rules(self) -> tuple[str, ...]:
+        """Return up to eight of them, in the order in which they are said."""
+        text = "\n".join(one.text[:BRIEF] for one in self.said)
+        long = (word for word in _WORD.findall(text) if word.lower() not in COMMON["history"])
+        return tuple(dict.fromkeys([*_CAPITAL.findall(text), *long]))[:_PHRASES]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What was said in short. By rules: what was known, then the first sentence of each of the user's messages."""
+
+    said: tuple[Utterance, ...]
+    of: str = "session"
+    """What the summary is of: a key of the prompts' `wanted`."""
+    earlier: str = ""
+    size: int = 200
+    """Tokens that it may have."""
+    role: str = "summary"
+
+    def prompt(self) -> list[Message]:
+        """Return the messages."""
+        words = PROMPTS[self.role]
+        before = words["before"].format(earlier=self.earlier) if self.earlier else ""
+        wanted = words["wanted"][self.of]
+        return _asks(self.role, before=before, said=_lines(self.said), wanted=wanted, size=self.size)
+
+    def result(self, answer: ModelResponse) -> str:
+        """Return the text, cut to its size."""
+        if not answer.text.strip():
+            raise NoJSON("no text")
+        return shortened(answer.text.strip(), self.size)
+
+    def by_rules(self) -> str:
+        """Return the newest of these lines that fit."""
+        first = [next(iter(sentences(one.text[:BRIEF])), "") for one in self.said if one.role != "assistant"]
+        lines = [*self.earlier.split("\n"), *first]
+        return _newest(list(dict.fromkeys(line for line in lines if line)), self.size)
+
+
+# --- Times: of the events that are told of, and of what a question is about.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventDater:
+    """When that was which is told of. By rules: each time that a sentence names."""
+
+    said: tuple[Utterance, ...]
+    now: datetime
+    role: str = "events"
+
+    def prompt(self) -> list[Message]:
+        """Return the messages."""
+        return _asks(self.role, said=_lines(self.said), day=self.now.date().isoformat())
+
+    def result(self, answer: ModelResponse) -> tuple[Range, ...]:
+        """Return their times."""
+        return tuple(_range(one, self.now) for one in _json(answer.text, list))
+
+    def by_rules(self) -> tuple[Range, ...]:
+        """Return up to eight times."""
+        told = (spoken_of(one, self.now) for saying in self.said for one in sentences(saying.text[:BRIEF]))
+        return tuple(dict.fromkeys(one for one in told if one))[:_MOST]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeRange:
+    """The time that a question is about, None for any. By rules: the time that it names."""
+
+    message: str
+    now: datetime
+    role: str = "range"
+
+    def prompt(self) -> list[Message]:
+        """Return the messages."""
+        return _asks(self.role, message=self.message, day=self.now.date().isoformat())
+
+    def result(self, answer: ModelResponse) -> Range | None:
+        """Return the time."""
+        found = _json(answer.text, dict)
+        return _range(found, self.now) if found else None
+
+    def by_rules(self) -> Range | None:
+        """Return the time that the question names."""
+        return spoken_of(self.message[:BRIEF], self.now)
+
+
+def _range(said: object, now: datetime) -> Range:
+    """Return the days that an object says; ValueError where it does not."""
+    if not isinstance(said, dict):
+        raise NoJSON("a time is not an object")
+    days = [date.fromisoformat(str(said.get(name, said.get("from")))) for name in ("from", "to")]
+    start, end = (datetime.combine(day, time(), now.tzinfo) for day in days)
+    if end < start:
+        raise NoJSON("a time ends before it begins")
+    return Range(start, end + timedelta(days=1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reread:
+    """What one memory says to a message, "" for nothing. By rules: all of it."""
+
+    message: str
+    note: MemoryHit
+    role: str = "note"
+
+    def prompt(self) -> list[Message]:
+        """Return the messages."""
+        return _asks(self.role, message=self.message, note=_lines(self.note.said))
+
+    def result(self, answer: ModelResponse) -> str:
+        """Return the text."""
+        text = answer.text.strip()
+        return "" if text.strip(' ."').lower() in {"nothing", ""} else text
+
+    def by_rules(self) -> str:
+        """Return what it says."""
+        return self.note.text

@@ -1,0 +1,287 @@
+"""Stored: a conversation over a store that is not an agent: what is said is added, what is found is read."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import uuid
+from base64 import b64decode, b64encode
+from collections.abc import Awaitable, Generator, Iterable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
+
+from pytest_ltm._model.agent import Reply, TakesTurns, Usage
+from pytest_ltm._storage.errors import AgentError, AgentFault, told
+from pytest_ltm.agents.memory.reading import MemoryHit, Utterance
+from pytest_ltm.agents.memory.thinker import Replying
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from pytest_ltm.agents.memory.reading import Reading, Role
+    from pytest_ltm.agents.memory.thinker import Thinker
+
+
+VERSION = 1
+"""Goes up when replies change: part of the fingerprint."""
+SESSION = "1"
+"""The id of the one session of an ordinary conversation."""
+_PARTS = 4
+_SHOWN = 80
+Steps: TypeAlias = "Generator[Any, Any, Any]"
+"""Calls of a store, which are awaited where they have to be."""
+
+
+class Store(Protocol):
+    """A memory under test; each method may be async. `save() -> bytes` and `load(bytes)` if it can be restored."""
+
+    def add(self, text: str, *, role: str, at: datetime, session: str, user: str) -> Any:
+        """Keep what a user or the assistant said at an aware time; it may return an id, or several."""
+        ...
+
+    def search(self, query: str, *, k: int) -> Iterable[Any]:
+        """Return the best texts, or `(id, text, score, at)` of each, best first."""
+        ...
+
+    def reset(self) -> Any:
+        """Forget everything."""
+        ...
+
+
+class CrossTalkDetector:
+    """What every conversation of one store was told, to notice where one is given what another was."""
+
+    def __init__(self) -> None:
+        self._first: dict[int, str] = {}
+
+    def add(self, text: str, user: str) -> None:
+        """Know who was told it first."""
+        self._first.setdefault(hash(text), user)
+
+    def by(self, text: str) -> str:
+        """Return who was told it first; "" if nobody was."""
+        return self._first.get(hash(text), "")
+
+
+class Stored(TakesTurns):
+    """One conversation.
+
+    AcceptsHistory, TimeAware, ReportsUsage, ShowsRetrieval, Configured; Resettable and Checkpointable as the store is.
+    """
+
+    def __init__(
+        self,
+        store: Any,
+        name: str,
+        thinker: Thinker,
+        reading: Reading,
+        heard: CrossTalkDetector,
+        settings: Mapping[str, Any],
+    ) -> None:
+        self._store, self._name, self._thinker, self._reading = store, name, thinker, reading
+        self._heard, self._settings = heard, settings
+        self._now: datetime | None = None
+        self._used = Usage()
+        self._begin()
+        if hasattr(store, "reset"):
+            self.reset = self._reset
+        if callable(getattr(store, "save", None)) and callable(getattr(store, "load", None)):
+            self.save, self.load = self._save, self._load
+
+    def _begin(self) -> None:
+        self._user = uuid.uuid4().hex
+        self._said: dict[str, Utterance] = {}
+        self._by_id: dict[str, Utterance] = {}
+        self._found: list[str] = []
+        self._searches = self._empty = 0
+        self._never: list[str] = []
+        """Texts that were found and never added."""
+
+    def tell_time(self, now: datetime) -> None:
+        """Know the conversation's time."""
+        self._now = now
+
+    def reply(self, message: str) -> Any:
+        """Return what is read from what the store finds for the message; both are then added."""
+        return driven(self._replying(message))
+
+    def accept(self, message: str, reply: str) -> Any:
+        """Add an exchange."""
+        return driven(self._adding(message, reply))
+
+    def retrieved(self) -> list[str]:
+        """Return the texts that the store found for the last message, best first."""
+        return list(self._found)
+
+    def usage(self) -> Usage:
+        """Return what reading has used; by rules, what a model would have. What the store uses is not known."""
+        return self._used
+
+    def configuration(self) -> Mapping[str, Any]:
+        """Return what the answers depend on; no secrets."""
+        own = self._store.configuration() if callable(getattr(self._store, "configuration", None)) else {}
+        return {"store": VERSION, **self._settings, **self._thinker.configuration(), "own": dict(own)}
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Wait for a turn at the reader's endpoint, if there is one."""
+        return self._thinker.turn()
+
+    def close(self) -> Any:
+        """Close the reader, and the store if it can be closed; AgentFault says what is odd about the store."""
+        return driven(self._closing())
+
+    def _reset(self) -> Any:
+        self._begin()
+        return self._called("reset")
+
+    def _save(self) -> Any:
+        return driven(self._saving())
+
+    def _load(self, state: bytes) -> Any:
+        kept = json.loads(state)
+        self._user, self._now = kept["user"], _moment(kept["now"])
+        self._used = Usage(**kept["used"])
+        self._said = {text: Utterance(role, text, _moment(at)) for text, role, at in kept["said"]}
+        self._by_id = {key: self._said[text] for key, text in kept["ids"]}
+        for text in self._said:
+            self._heard.add(text, self._user)
+        return self._called("load", b64decode(kept["store"]))
+
+    # --- the same for stores with and without await
+
+    def _closing(self) -> Steps:
+        self._thinker.close()
+        close = getattr(self._store, "aclose", None) or getattr(self._store, "close", None)
+        if callable(close):
+            yield close()
+        if self._said and self._searches and self._empty == self._searches:
+            raise AgentFault(f"store {self._name!r} found nothing in any of {self._searches:,} searches")
+        if self._never:
+            raise AgentFault(
+                f"store {self._name!r} returned {len(self._never):,} texts that were never added, such as "
+                f"{self._never[0][:_SHOWN]!r}: where it makes texts of its own, its recall cannot be told by them"
+            )
+
+    def _replying(self, message: str) -> Steps:
+        found = yield self._called("search", message, k=self._reading.k)
+        self._searches += bool(self._said)
+        notes = [self._note(one, number) for number, one in enumerate(self._listed(found))]
+        self._empty += bool(self._said) and not notes
+        self._found = [note.text for note in notes]
+        shown = self._reading.chosen(notes, self._now)
+        task = Replying(message=message, now=self._now, notes=shown, reading=self._reading)
+        try:
+            thought = self._thinker.think(task)
+        except AgentFault as fault:
+            self._used += cast("Usage | None", fault.usage) or Usage()
+            raise
+        self._used += thought.usage
+        yield from self._adding(message, thought.result)
+        return Reply(thought.result, thought.usage, hypothetical=self._thinker.free)
+
+    def _adding(self, message: str, reply: str) -> Steps:
+        for role, text in (("user", message), ("assistant", reply)):
+            if text.strip():
+                yield from self._add(cast("Role", role), text)
+
+    def _add(self, role: Role, text: str) -> Steps:
+        if self._now is None:
+            raise AgentError(f"store {self._name!r} was told something before the time was known")
+        given = yield self._called("add", text, role=role, at=self._now, session=SESSION, user=self._user)
+        saying = Utterance(role, text, self._now)
+        self._said.setdefault(text, saying)
+        self._heard.add(text, self._user)
+        for key in given if isinstance(given, (list, tuple)) else [given]:
+            if isinstance(key, (str, int, uuid.UUID)) and not isinstance(key, bool):
+                self._by_id[str(key)] = saying
+
+    def _saving(self) -> Steps:
+        state = yield self._called("save")
+        if not isinstance(state, (bytes, bytearray)):
+            raise AgentFault(f"store {self._name!r} saved a {type(state).__name__}; save() returns bytes")
+        now = None if self._now is None else self._now.isoformat()
+        used = {name: getattr(self._used, name) for name in Usage.__struct_fields__}
+        said = [[one.text, one.role, one.at.isoformat() if one.at else None] for one in self._said.values()]
+        ids = [[key, one.text] for key, one in self._by_id.items()]
+        whole = {"user": self._user, "now": now, "used": used, "said": said, "ids": ids}
+        return json.dumps({**whole, "store": b64encode(state).decode()}).encode()
+
+    def _called(self, method: str, *values: Any, **named: Any) -> Any:
+        try:
+            given = getattr(self._store, method)(*values, **named)
+        except Exception as error:
+            raise self._raised(method, error) from error
+        return self._awaited(method, given) if inspect.isawaitable(given) else given
+
+    async def _awaited(self, method: str, given: Awaitable[Any]) -> Any:
+        try:
+            return await given
+        except Exception as error:
+            raise self._raised(method, error) from error
+
+    def _raised(self, method: str, error: Exception) -> AgentFault:
+        if isinstance(error, AgentFault):
+            return error
+        return AgentFault(f"store {self._name!r} raised in {method}(): {told(error)}")
+
+    def _listed(self, found: Any) -> list[Any]:
+        if found is None or isinstance(found, (str, bytes, Mapping)) or not isinstance(found, Iterable):
+            raise AgentFault(
+                f"store {self._name!r}: search() returned {'None' if found is None else f'a {type(found).__name__}'}; "
+                "it returns a list of texts, or of (id, text, score, at), and an empty list if it finds nothing"
+            )
+        listed = list(found)
+        if len(listed) > self._reading.k:
+            raise AgentFault(
+                f"store {self._name!r}: search(k={self._reading.k}) returned {len(listed)} memories, more than k"
+            )
+        return listed
+
+    def _note(self, one: Any, number: int) -> MemoryHit:
+        key, text, _, at = one if isinstance(one, (tuple, list)) and len(one) == _PARTS else (None, one, None, None)
+        added = self._by_id.get(str(key)) if key is not None else None
+        if added is None and isinstance(text, str):
+            added = self._said.get(text)
+        if added is not None:
+            return MemoryHit(str(number), (added,), SESSION)
+        if not isinstance(text, str) or not (at is None or (isinstance(at, datetime) and at.tzinfo)):
+            raise AgentFault(
+                f"store {self._name!r}: search() returned {type(one).__name__} {str(one)[:_SHOWN]!r}; each is a text, "
+                "or (id, text, score, at) with an aware time or None"
+            )
+        self._refuse_foreign(text)
+        self._never.append(text)
+        return MemoryHit(str(number), (Utterance("", text, at),), SESSION)
+
+    def _refuse_foreign(self, text: str) -> None:
+        owner = self._heard.by(text)
+        if owner and owner != self._user:
+            raise AgentFault(
+                f"store {self._name!r} returned what another conversation told it: {text[:_SHOWN]!r}. Keep apart what "
+                "each user says, or give each conversation a store of its own",
+                fatal=True,
+            )
+
+
+def driven(steps: Steps) -> Any:
+    """Return what the steps come to; an awaitable from the first one on that has to be awaited."""
+    try:
+        value = next(steps)
+        while not inspect.isawaitable(value):
+            value = steps.send(value)
+    except StopIteration as end:
+        return end.value
+    return _awaiting(steps, value)
+
+
+async def _awaiting(steps: Steps, value: Any) -> Any:
+    while True:
+        sent = await value if inspect.isawaitable(value) else value
+        try:
+            value = steps.send(sent)
+        except StopIteration as end:
+            return end.value
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

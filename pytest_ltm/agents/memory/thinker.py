@@ -1,0 +1,283 @@
+"""Thinker: what thinks in a memory system, behind one seam: a task of a typed role in, its result out."""
+
+from __future__ import annotations
+
+import json
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
+
+from msgspec import Struct
+
+from pytest_ltm._calls import PARAMETERS, Completions, model, sendable
+from pytest_ltm._model.agent import Usage, usage_of
+from pytest_ltm._storage.errors import AgentError, AgentFault, did_you_mean
+from pytest_ltm._storage.schema import packaged
+from pytest_ltm.agents.memory.reading import Reading, Utterance, age
+from pytest_ltm.agents.reader.memory import count
+from pytest_ltm.agents.reader.reader import VERSION, make_reader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+
+    from pytest_ltm._calls import ModelResponse, ModelSpec
+    from pytest_ltm._calls.completions import Message
+    from pytest_ltm._storage.schema import Field
+    from pytest_ltm.agents.memory.reading import MemoryHit
+
+
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+PROMPTS: Mapping[str, Any] = packaged(__file__, "prompts.yml")
+"""What models are told, by role, and the version of these words."""
+
+
+class Task(Protocol[R_co]):
+    """Something to think about: a role and all that is known for it."""
+
+    @property
+    def role(self) -> str:
+        """What it is, as calls are counted."""
+        ...
+
+    def prompt(self) -> list[Message]:
+        """Return the messages that a model is sent."""
+        ...
+
+    def result(self, answer: ModelResponse) -> R_co:
+        """Return what a model's answer says; ValueError if it cannot be read."""
+        ...
+
+    def by_rules(self) -> R_co:
+        """Return what follows by rules, from nothing but what the task holds."""
+        ...
+
+
+_READING = Reading()
+
+
+@runtime_checkable
+class OffersTools(Protocol):
+    """A task for which a model may call tools."""
+
+    @property
+    def tools(self) -> Sequence[Mapping[str, Any]]:
+        """As an endpoint is told of them."""
+        ...
+
+
+class Replying(Struct, frozen=True, kw_only=True):
+    """The reply to a message, from the notes and the recent messages that are shown, and nothing else."""
+
+    message: str
+    now: datetime | None = None
+    notes: tuple[MemoryHit, ...] = ()
+    """In the order in which they are shown."""
+    recent: tuple[Utterance, ...] = ()
+    """What was said last, oldest first, the message itself not among it."""
+    about: str = ""
+    """What is known beside: of the user, in a notebook; "" if nothing."""
+    reading: Reading = _READING
+    dated: bool = True
+    """Whether the message is shown with its date."""
+    role: str = "reply"
+
+    def prompt(self) -> list[Message]:
+        """Return the notes as a system message, the recent messages, and the message with its time."""
+        words = PROMPTS["reply"]
+        parts = [words["system"]]
+        if self.about:
+            parts.append(words["about"].format(about=self.about))
+        if self.notes:
+            parts.append(words["notes"].format(notes=self.reading.shown(self.notes, self.now)))
+        recent = [{"role": one.role or "user", "content": self._aged(one)} for one in self.recent]
+        message = Utterance("user", self.message, self.now if self.dated else None)
+        asked = {"role": "user", "content": self._aged(message)}
+        return [{"role": "system", "content": "\n\n".join(parts)}, *recent, asked]
+
+    def _aged(self, one: Utterance) -> str:
+        if not (self.reading.age and one.role == "user" and one.at is not None):
+            return one.text or _SILENCE
+        when = one.at.isoformat(" ", "minutes") if one.at == self.now else age(one, self.now)
+        return f"[{when}] {one.text}"
+
+    def result(self, answer: ModelResponse) -> str:
+        """Return the text itself."""
+        return answer.text
+
+    def by_rules(self) -> str:
+        """Return what the embedded reader replies that has heard what is known, the notes, then the recent messages."""
+        reader = make_reader("full")()
+        known = (Utterance("user", line) for line in _known(self.about))
+        heard = [*known, *(saying for note in self.notes for saying in note.said), *self.recent]
+        for message, reply in _exchanges(heard):
+            if self.reading.age and message.at is not None:
+                reader.tell_time(message.at)
+            reader.accept(message.text, reply)
+        if self.reading.age and self.now is not None:
+            reader.tell_time(self.now)
+        return reader.reply(self.message)
+
+
+def _known(about: str) -> list[str]:
+    """Return the statements in what is known: a line each, or the texts of an object in JSON."""
+    try:
+        found = json.loads(about)
+    except ValueError:
+        return [line for line in about.split("\n") if line.strip()]
+    return [value for value in found.values() if isinstance(value, str)] if isinstance(found, dict) else []
+
+
+_SILENCE = "(no reply)"
+"""Shown in the place of an empty reply, because many endpoints refuse a conversation that holds one."""
+
+
+def _exchanges(heard: Sequence[Utterance]) -> list[tuple[Utterance, str]]:
+    """Return each message with the reply that follows it; a reply without its message follows an empty one."""
+    found: list[tuple[Utterance, str]] = []
+    answered = True
+    for saying in heard:
+        if saying.role != "assistant":
+            found.append((saying, ""))
+            answered = saying.role != "user"
+        elif answered:
+            found.append((Utterance("", "", saying.at), saying.text))
+        else:
+            found[-1] = (found[-1][0], saying.text)
+            answered = True
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult(Generic[R]):
+    """What came of a task."""
+
+    result: R
+    usage: Usage
+    """What it took; of rules, what a model would have been sent and would have said."""
+    understood: bool = True
+    """False where a model's words could not be read, and rules took their place."""
+
+
+class Thinker(Protocol):
+    """What thinks; close it at the end."""
+
+    free: bool
+    """Nothing is spent: usage is what a model would have used."""
+
+    def think(self, task: Task[R]) -> TaskResult[R]:
+        """Return what comes of the task."""
+        ...
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Wait for a turn, and hold it."""
+        ...
+
+    def configuration(self) -> Mapping[str, Any]:
+        """Return as JSON values what its results depend on."""
+        ...
+
+    def close(self) -> None:
+        """Close what is open."""
+        ...
+
+
+class Rules:
+    """Thinks by rules: deterministic, without key and network."""
+
+    free = True
+
+    def think(self, task: Task[R]) -> TaskResult[R]:
+        """Return what follows by rules."""
+        result = task.by_rules()
+        said = count(result) if isinstance(result, str) else 0
+        return TaskResult(result, Usage(input_tokens=size(task.prompt()), output_tokens=said))
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Wait for nobody."""
+        return nullcontext()
+
+    def configuration(self) -> Mapping[str, Any]:
+        """Return the version of the rules."""
+        return {"thinker": "rules", "reader": VERSION}
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class Chats:
+    """Has a chat model think, one request for each task; what cannot be read is left to rules."""
+
+    free = False
+
+    def __init__(self, chosen: ModelSpec) -> None:
+        self._model = chosen
+        self._completions: Completions | None = None
+
+    def think(self, task: Task[R]) -> TaskResult[R]:
+        """Return what the model says; a fault of the model's carries what it took."""
+        messages = [{**one, "content": sendable(one["content"])} for one in task.prompt()]
+        asks = self._asks()
+        try:
+            answer = asks.complete(messages, **({"tools": list(task.tools)} if isinstance(task, OffersTools) else {}))
+        except AgentFault as fault:
+            if asks.lost is not None:
+                fault.usage = usage_of(asks.lost, prompt=size(messages), reply=0)
+            raise
+        used = usage_of(answer.used, prompt=size(messages), reply=count(answer.text))
+        try:
+            return TaskResult(task.result(answer), used)
+        except (ValueError, OverflowError):  # no JSON, or a day that no calendar has
+            return TaskResult(task.by_rules(), used, understood=False)
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Wait for a turn at the endpoint."""
+        return self._asks().turn()
+
+    def configuration(self) -> Mapping[str, Any]:
+        """Return the model and the version of the prompts; no secrets."""
+        return {"thinker": "model", "prompts": PROMPTS["version"], **self._model.configuration()}
+
+    def close(self) -> None:
+        """Close the connections; thinking again opens new ones."""
+        if self._completions is not None:
+            self._completions.close()
+            self._completions = None
+
+    def _asks(self) -> Completions:
+        if self._completions is None:  # only now, because where limits are shared is known once the run has begun
+            self._completions = Completions(self._model)
+        return self._completions
+
+
+FRAME = 4
+"""Tokens that a message takes beside its text."""
+
+
+def size(messages: Sequence[Message]) -> int:
+    """Return the tokens of a prompt, what stands around each message included."""
+    return sum(count(message["content"]) + FRAME + _size_of_calls(message) for message in messages)
+
+
+def _size_of_calls(message: Message) -> int:
+    return count(json.dumps(message["tool_calls"])) if "tool_calls" in message else 0
+
+
+def make_thinker(spec: str, parameters: Field) -> tuple[Callable[[], Thinker], ModelSpec | None]:
+    """Return what makes thinkers, and the model that they ask: of `rules` (None), or of `openai:MODEL[@URL]`.
+
+    `parameters` may have those of a model. Raises AgentError for an unknown spec, or a model that cannot be meant;
+    DefinitionError with the place in the file. Whether the client and the key are there is not looked at.
+    """
+    kind, _, argument = spec.partition(":")
+    if kind == "openai":
+        chosen, _ = model(argument, parameters)
+        return lambda: Chats(chosen), chosen
+    if spec != "rules":
+        hint = did_you_mean(kind, ["rules", "openai:MODEL"])
+        raise AgentError(f"{spec!r} cannot read.{hint} Write 'rules' or 'openai:MODEL'")
+    for name, field in parameters.mapping().items():
+        if name in PARAMETERS:
+            raise field.fault("is a parameter of a model, and rules read here.")
+    return Rules, None

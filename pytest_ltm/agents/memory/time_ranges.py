@@ -1,0 +1,110 @@
+"""Range: the stretch of time that somebody speaks of, seen from the moment at which it is said."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import TYPE_CHECKING
+
+from pytest_ltm._text.dates import DAYS, stretches, yearless
+from pytest_ltm._text.patterns import later
+from pytest_ltm.agents.reader.history_qa import dated
+from pytest_ltm.agents.reader.notes import SMALL_NUMBERS
+
+if TYPE_CHECKING:
+    from pytest_ltm._text.dates import DateRange
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """From one moment to another, both aware."""
+
+    start: datetime
+    end: datetime
+
+    def holds(self, at: datetime) -> bool:
+        """Return whether a moment is in it."""
+        return self.start <= at <= self.end
+
+
+_UNITS = {
+    "second": timedelta(seconds=1), "minute": timedelta(minutes=1), "hour": timedelta(hours=1),
+    "day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30.4), "year": timedelta(days=365),
+}  # fmt: skip
+_COUNT = rf"(\d+|{'|'.join(SMALL_NUMBERS)})"
+_LENGTH = later(rf"\b{_COUNT} ({'|'.join(_UNITS)})s?\b", re.IGNORECASE)
+_AGO = later(rf"((?:\b{_COUNT} (?:{'|'.join(_UNITS)})s?(?:,| and|, and)? ?)+)(?:ago|earlier)\b", re.IGNORECASE)
+_LAST = later(rf"\b(last|this|past) (week|weekend|month|year|{'|'.join(DAYS)})\b", re.IGNORECASE)
+_DAY = later(r"\b(the day before yesterday|yesterday|last night)\b", re.IGNORECASE)
+_BACK = {"the day before yesterday": 2, "yesterday": 1, "last night": 1}
+_SLACK = 0.1
+"""The share of a length by which people are off, at least."""
+
+
+def spoken_of(text: str, now: datetime) -> Range | None:
+    """Return the stretch of time that a text speaks of, by rules; None if it speaks of none.
+
+    The date of a message, in brackets before it, is not among what it speaks of.
+    """
+    _, rest = dated(text)
+    return next((found for read in (_ago, _day, _last, _named) if (found := read(rest, now))), None)
+
+
+def _ago(text: str, now: datetime) -> Range | None:
+    found = _AGO.search(text)
+    if found is None:
+        return None
+    parts = [(_number(count), _UNITS[unit.lower()]) for count, unit in _LENGTH.findall(found[1])]
+    if not parts:
+        return None
+    length = sum((count * unit for count, unit in parts), timedelta(0))
+    slack = max(length * _SLACK, min(unit for _, unit in parts))
+    return Range(now - length - slack, now - length + slack)
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() else SMALL_NUMBERS[text.lower()]
+
+
+def _day(text: str, now: datetime) -> Range | None:
+    found = _DAY.search(text)
+    return None if found is None else _days(now, _BACK[found[1].lower()], 1)
+
+
+def _last(text: str, now: datetime) -> Range | None:
+    found = _LAST.search(text)
+    if found is None:
+        return None
+    which, unit = found[1].lower(), found[2].lower()
+    back = 0 if which == "this" else 1
+    if unit in {"week", "weekend"}:
+        monday = now.weekday() + 7 * back
+        return _days(now, monday, 7) if unit == "week" else _days(now, monday - 5, 2)
+    if unit in {"month", "year"}:
+        days = 31 if unit == "month" else 366
+        return Range(now - days * (1 + back) * _UNITS["day"], now - days * back * _UNITS["day"])
+    ago = (now.weekday() - [day.lower() for day in DAYS].index(unit)) % 7 or 7
+    return _days(now, ago, 1)
+
+
+def _days(now: datetime, ago: int, length: int) -> Range:
+    """Return whole days, the first of which was so many days ago."""
+    start = datetime.combine(now.date() - timedelta(days=ago), time(), now.tzinfo)
+    return Range(start, start + timedelta(days=length))
+
+
+def _named(text: str, now: datetime) -> Range | None:
+    found = stretches(text) or [_passed(one, now.date()) for one in yearless(text, now.year)]
+    if not found:
+        return None
+    start = datetime.combine(found[0].first, time(), now.tzinfo)
+    return Range(start, datetime.combine(found[-1].last, time(), now.tzinfo) + timedelta(days=1))
+
+
+def _passed(stretch: DateRange, today: date) -> DateRange:
+    """Return a stretch without a year as the last one that has begun."""
+    if stretch.first <= today:
+        return stretch
+    back = [moment.replace(year=moment.year - 1, day=min(moment.day, 28)) for moment in (stretch.first, stretch.last)]
+    return type(stretch)(*back)

@@ -1,0 +1,17 @@
+"""What the embedded reader understands: one ability a file, behind one protocol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_ltm._storage.dotted import lazy
+
+if TYPE_CHECKING:
+    from pytest_ltm.agents.reader.abilities import ABILITIES
+    from pytest_ltm.agents.reader.notes import Ability, Appends, IncomingTurn, ReaderNote, ReaderNotebook
+
+__all__ = ("ABILITIES", "Ability", "Appends", "IncomingTurn", "ReaderNote", "ReaderNotebook")
+
+__getattr__, __dir__ = lazy(
+    __name__, {"abilities": "ABILITIES", "notes": "Ability Appends ReaderNote ReaderNotebook IncomingTurn"}
+)

@@ -1,0 +1,161 @@
+"""A book that is read out, and which beginning of its next chapter fits: what contradicts the book does not."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._text.patterns import later
+from pytest_ltm.agents.reader.notes import WORDS, first_match, wording
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
+
+
+Statement = tuple[str, str, str]
+"""What it is about (`home`, `work`, `owner`, `whole`), of whom or of what, and what is so."""
+
+_SENTENCE = later(r"[^.!?\n]+[.!?,]*")
+_NOUN = r"(?P<noun>[Tt]he [a-z][a-z' -]{1,40}?)"
+_NAME = later(r"\b[A-Z][a-z]{2,}\b")
+_NO_NAMES = frozenset(WORDS["no_names"].split())
+_HOME = later(
+    r"\b(?:lived|mov(?:e|ed|ing)|settled|curtains|knocked|rent|my bed|bell|slept|had taken|"
+    r"write to me|slippers|midnight)\b"
+)
+_WORK = later(
+    r"\b(?:worked|work at|taken on|notice|hired|job|bread|wages|shift|quicker|apron|glad to have|"
+    r"last week|foreman|pay day)\b"
+)
+_OWNER = later(
+    r"\b(?:belonged|owned|sold|gave|lost|traded|present of|passed|pride|borrow|bought|carved|let|needed money|"
+    r"asking|is mine|crowns)\b"
+)
+_WHOLE = later(
+    r"\b(?:broken?|mended|in good order|the end of it|went to pieces|from end to end|past all use|left of|"
+    r"together again|itself again|never served|a scratch)\b"
+)
+
+
+_BOOK = {kind: [wording(one, NOUN=_NOUN) for one in wordings] for kind, wordings in WORDS["book"].items()}
+
+
+def statements(text: str) -> list[Statement]:
+    """Return what a text says of its town, in order; one statement a sentence."""
+    found = (statement(sentence) for sentence in _SENTENCE.findall(text))
+    return [one for one in found if one is not None]
+
+
+def statement(sentence: str) -> Statement | None:
+    """Return what one sentence says; None if it says nothing of that kind."""
+    if _WHOLE.search(sentence):
+        return _about_thing("broken", sentence, "no") or _about_thing("sound", sentence, "yes")
+    names = [name for name in _NAME.findall(sentence) if name not in _NO_NAMES]
+    if not names:
+        return None
+    if _OWNER.search(sentence) and (found := _about_thing("owner", sentence, names[-1], kind="owner")):
+        return found
+    for kind, keywords in (("home", _HOME), ("work", _WORK)):
+        place = _noun(kind, sentence) if keywords.search(sentence) else None
+        if place:
+            return (kind, names[0], place)
+    return None
+
+
+def _about_thing(wordings: str, sentence: str, value: str, kind: str = "whole") -> Statement | None:
+    thing = _noun(wordings, sentence)
+    return (kind, thing, value) if thing else None
+
+
+def _noun(wordings: str, sentence: str) -> str | None:
+    """Return the noun that the first fitting wording finds."""
+    match = first_match(_BOOK[wordings], sentence)
+    return match["noun"][0].lower() + match["noun"][1:] if match else None
+
+
+_OPENING = later(r"I am going to read (?:to )?you .{0,60}\b(?:book|chapters?)\b|I am going to read to you from a book")
+_PAGE = later(r"(?:Page \d{1,6} of \d{1,6}|\d{1,6}(?:st|nd|rd|th)(?: and last)?(?: \w{1,12})? page):\s")
+_INTERLUDE = later(r"\b(?:options for the beginning of the next chapter|beginnings that the next chapter might have)\b")
+_OPTION = later(r"Option (\d{1,4}):\s")
+_QUESTION = later(r"Which (?:option|of these (?:beginnings|options))\b.{0,80}\bnext[- ]chapter\b")
+_FORGET = later(r"\bforget the (?:book|(?:current )?chapters?)\b", re.IGNORECASE)
+_WORD = later(r"[^\W\d_]{3,}")
+_KINDS = ("book page", "book option")
+_SHORT = 300
+
+
+class ChapterBreak:
+    """Keeps what the pages say of their town and picks the beginning that contradicts none of it.
+
+    Where pages say nothing that it understands it can only guess: the beginning that shares most of its rare
+    words with them.
+    """
+
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note a page or an option, answer the question, forget on request."""
+        if page := _PAGE.match(turn.text):
+            notes.add(turn, "book page", _read(turn.text[page.end() :]))
+            return "I am listening."
+        if option := _OPTION.match(turn.text):
+            notes.add(turn, "book option", {"number": int(option[1]), **_read(turn.text[option.end() :])})
+            return "I am listening."
+        if len(turn.text) > 2 * _SHORT:
+            return None
+        if _OPENING.match(turn.text) or _FORGET.search(turn.text):
+            notes.drop(*_KINDS)
+            return "All right."
+        if _INTERLUDE.search(turn.text):
+            notes.drop("book option")
+            return "Ready."
+        return _choice(notes) if _QUESTION.search(turn.text) else None
+
+
+def _read(text: str) -> dict[str, Any]:
+    """Return what a text says of its town; the words of one that says nothing."""
+    facts = statements(text)
+    return {"facts": facts} if facts else {"words": sorted(_words(text))}
+
+
+def _choice(notes: ReaderNotebook) -> str:
+    pages = [note.content for note in notes.visible("book page")]
+    options = {note.content["number"]: note.content for note in notes.visible("book option")}
+    if not options:
+        return "You have not given me any options."
+    if all("facts" in option for option in options.values()):
+        return _consistent(pages, options)
+    return _likeliest(pages, options)
+
+
+def _consistent(pages: Iterable[Mapping[str, Any]], options: Mapping[int, Mapping[str, Any]]) -> str:
+    """Return the number of the only option that contradicts nothing; pages come the newest first."""
+    state: dict[tuple[str, str], str] = {}
+    for page in pages:
+        for kind, subject, value in reversed(page.get("facts", ())):
+            state.setdefault((kind, subject), value)
+
+    def fits(option: Mapping[str, Any]) -> bool:
+        return all(state.get((kind, subject), value) == value for kind, subject, value in option["facts"])
+
+    fitting = [number for number, option in options.items() if fits(option)]
+    return str(fitting[0]) if len(fitting) == 1 else "I cannot tell."
+
+
+def _likeliest(pages: Iterable[Mapping[str, Any]], options: Mapping[int, Mapping[str, Any]]) -> str:
+    """Guess: a word counts the more, the fewer options have it; the last page counts as much as all the others."""
+    known = [frozenset(page.get("words", ())) for page in pages]
+    everywhere = frozenset[str]().union(*known)
+    words = {number: frozenset(option.get("words", ())) for number, option in options.items()}
+    spread = Counter(word for option in words.values() for word in option)
+
+    def likeness(number: int) -> float:
+        shares = [sum(1 / spread[word] for word in words[number] & page) for page in (everywhere, *known[:1])]
+        return sum(shares) / (len(words[number]) or 1)
+
+    return str(max(words, key=likeness)) if known else "I cannot tell."
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in _WORD.findall(text))

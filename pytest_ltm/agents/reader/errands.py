@@ -1,0 +1,159 @@
+"""What the user wants done: a quote appended, a rule followed."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import TYPE_CHECKING
+
+from pytest_ltm._text.patterns import later
+from pytest_ltm.agents.reader.notes import COMMON, WORDS, Topic, first_match
+
+if TYPE_CHECKING:
+    from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
+
+
+_QUOTED = (
+    later(r"\"(.{8,600})\"", re.DOTALL),
+    later(r"[“„](.{8,600})[”“]", re.DOTALL),
+    later(r"(?<!\w)['‘](.{8,600})['’](?!\w)", re.DOTALL),
+)
+_SIGNED = later(r"\s*[-–—]\s*\S")
+_A_QUOTE = later(
+    r"\b(?:quote|quotation|line|words|saying|sentence|what I made|my (?:play|novel|sketch|second act)|I am writing)\b",
+    re.IGNORECASE,
+)
+_NAME = later(r"(?<=[^.!?:]\s)[A-Z][\w.’-]+(?:\s+(?:[a-z]{2,3}\s+)?[A-Z][\w.’-]*)*")
+_ADD = later(r"\b(?:append|add|attach|recite|put|include|write)\b", re.IGNORECASE)
+_REPLY = later(r"\b(?:repl(?:y|ies)|responses?|messages?|statements?|answers?)\b", re.IGNORECASE)
+_FORGET = later(r"^[^\"'“]{0,60}\b(?:forget|disregard|cancel)\b", re.IGNORECASE)
+_IN_WORDS = "second third fourth fifth sixth seventh eighth ninth tenth".split()  # noqa: SIM905
+_ORDINAL = later(
+    rf"\b(\d{{1,4}})(?:st|nd|rd|th)\b|\breply number (\d{{1,4}})\b|\bnext (\d{{1,4}})\b|\b({'|'.join(_IN_WORDS)})\b",
+    re.IGNORECASE,
+)
+_LATER = later(r"\bnew message\b|\bafter the next\b", re.IGNORECASE)
+
+
+class Instructions:
+    """Keeps quotes with their authors and adds one to the reply that was asked for, whatever it is about."""
+
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note a quote or an instruction, drop instructions on request."""
+        if not turn.brief:
+            return None
+        return _quoted(turn, notes) or _forgotten(turn, notes) or _instructed(turn, notes)
+
+    def appendix(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Return the quote that is due now, if instruction and quote can both still be seen."""
+        for order in notes.visible("instruction"):
+            if order.content["due"] == turn.position:
+                return _quote_by(order.content["text"], notes)
+        return None
+
+
+def _forgotten(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+    if not (_FORGET.search(turn.text) and _ADD.search(turn.text) and _REPLY.search(turn.text)):
+        return None
+    notes.drop("instruction")
+    return "Forgotten."
+
+
+def _instructed(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+    """Note which reply the quote belongs to; the reply to the instruction counts unless it says otherwise."""
+    words = turn.text
+    number = _ORDINAL.search(words)
+    if number is None or not (_ADD.search(words) and _A_QUOTE.search(words) and _REPLY.search(words)):
+        return None
+    said = next(said for said in number.groups() if said)
+    nth = int(said) if said.isdigit() else _IN_WORDS.index(said.lower()) + 2
+    due = turn.position + (nth if _LATER.search(words) else nth - 1)
+    notes.add(turn, "instruction", {"due": due, "text": words})
+    return "I will."
+
+
+def _quoted(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+    found = first_match(_QUOTED, turn.text)
+    if found is None:
+        return None
+    rest = f"{turn.text[: found.start()]}{turn.text[found.end() :]}"
+    signed = found.start() == 0 and _SIGNED.match(turn.text, found.end())
+    author = max(_NAME.findall(rest), key=len, default="")
+    if not author or not (signed or _A_QUOTE.search(rest)):
+        return None
+    notes.add(turn, "quote", {"author": author, "quote": found.group(1)})
+    return "Noted."
+
+
+def _quote_by(order: str, notes: ReaderNotebook) -> str | None:
+    """Return the newest quote whose author the instruction names; the newest of all if it names none of them."""
+    quotes = [note.content for note in notes.visible("quote")]
+    named = [said for said in quotes if said["author"] in order]
+    return next((str(said["quote"]) for said in named or ([] if _NAME.search(order) else quotes)), None)
+
+
+# --- Rules such as "whenever I mention X, say Y": kept, and followed when a message is about X.
+
+_RULE = later(
+    r"\b(?:whenever|each time(?: that)?|every time(?: that)?|as soon as)\s+(?P<when>I\b.{2,200}?),?\s+"
+    r"(?:then |please |you |just |are to |I want you to )*"
+    r"(?:say|reply with|answer with)\b[^\"':]{0,30}:\s*(?P<quote>[\"'])(?P<say>.{3,400})(?P=quote)\s*$",
+    re.IGNORECASE | re.DOTALL,
+)
+_ELSE = later(r"[A-Z][a-z]+: ")
+"""Begins what somebody else says in a play of roles: rules are for what the user says."""
+_MENTION = later(r"\bmention (?:the |my )?(.+)", re.IGNORECASE | re.DOTALL)
+_MEANT = [(later(waits), later(means)) for waits, means in WORDS["rules"].items()]
+_WORD_QUOTED = later(r"'([^']+)'")
+_WORD = later(r"[^\W\d_]+")
+_RUNS = later(r"(.)\1+")
+_ABOUT_IT = 0.25
+"""The least share of a message's telling words that the rule names too, where it does not say "mention"."""
+_SHORT = 120
+"""Characters of the longest message that is held against rules that do not say "mention"."""
+
+
+class TriggerResponse(Topic):
+    """Keeps rules and says the sentence of the newest one that a message is about."""
+
+    kinds = ("rule",)
+    forgets = later(r"^\W*(?:\w+ ){0,3}?(?:cancel|forget|drop|disregard)\b.*\bsay\b.*\bwhenever\b", re.IGNORECASE)
+
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note a rule, or follow one."""
+        told = _RULE.search(html.unescape(turn.text))
+        if told is not None:
+            notes.add(turn, "rule", {"when": told["when"], "say": told["say"]})
+            return "I will."
+        if _ELSE.match(turn.text):
+            return None
+        rules = (note.content for note in notes.visible("rule"))
+        return next((rule["say"] for rule in rules if _about(rule["when"], turn.text)), None)
+
+
+def _about(when: str, text: str) -> bool:
+    """Tell whether a message is what a rule waits for."""
+    mention = _MENTION.search(when)
+    if mention is not None:
+        return re.search(rf"\b{re.escape(mention[1].strip())}\b", text, re.IGNORECASE) is not None
+    if len(text) > _SHORT:
+        return False
+    for waits, means in _MEANT:
+        if waits.search(when):
+            return means.search(text) is not None
+    quoted = _WORD_QUOTED.findall(when)
+    if quoted:
+        return _squeezed(quoted[0]) in {_squeezed(word) for word in _WORD.findall(text)}
+    said, wanted = _telling(text), _telling(when)
+    return bool(said) and len(said & wanted) >= _ABOUT_IT * len(said)
+
+
+def _squeezed(word: str) -> str:
+    """Return the letters of a word, those in a row once: `Achooo!` and `achoo` are the same."""
+    return _RUNS.sub(r"\1", "".join(_WORD.findall(word)).lower())
+
+
+def _telling(text: str) -> frozenset[str]:
+    return frozenset(
+        re.sub(r"(?:ing|s)$", "", word) for word in _WORD.findall(text.lower()) if word not in COMMON["rule"]
+    )

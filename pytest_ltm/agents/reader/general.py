@@ -1,0 +1,127 @@
+"""Whatever nobody else understands: statements are kept, questions get the statement nearest in words."""
+
+from __future__ import annotations
+
+import json
+import re
+from heapq import merge
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from pytest_ltm._text.patterns import later
+from pytest_ltm.agents.reader.notes import COMMON
+
+if TYPE_CHECKING:
+    from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
+
+
+_REQUEST = later(r"\s*(?:please\s+)?(?:tell|name|list|say|give|repeat|remind|answer)\b", re.IGNORECASE)
+_IN_A_WORD = later(
+    r"\?\s+(?:one|just|only|no|a)\b[^.?!]*\b(?:word|two|which|reasons|please)\b[^.?!]*\.$", re.IGNORECASE
+)
+"""A question that ends in how to answer it."""
+_READY = later(r"\b(?:understood|ready|clear|okay|ok|all right|agreed)\s*\?\s*$", re.IGNORECASE)
+_FORGET = later(r"\b(?:forget|disregard)\b", re.IGNORECASE)
+_WORD = later(r"[^\W_]{3,}")
+
+
+class General:
+    """Claims every message."""
+
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note a statement, or answer with the one that shares most words with the question."""
+        if not turn.brief or _FORGET.search(turn.text) or _READY.search(turn.text):
+            return "Understood."
+        if turn.text.rstrip().endswith("?") or _REQUEST.match(turn.text) or _IN_A_WORD.search(turn.text):
+            return "" if turn.told else notes.derived("statement", _Statements).nearest(turn.text, notes)
+        notes.add(turn, "statement", turn.text)
+        return "Noted."
+
+
+class _Statements:
+    """Which statements have which words, as far as they have been looked at."""
+
+    def __init__(self) -> None:
+        self._known = 0
+        self._numbers: dict[str, list[int]] = {}
+        """The numbers of statements, by word."""
+
+    def nearest(self, question: str, notes: ReaderNotebook) -> str:
+        """Return the visible statement with most words of the question, the newest of equals."""
+        statements = notes.every("statement")
+        for number in range(self._known, len(statements)):
+            for word in _words(statements[number].content):
+                self._numbers.setdefault(word, []).append(number)
+        self._known = len(statements)
+        having = [self._numbers[word] for word in _words(question) if word in self._numbers]
+        best, most = "I do not know.", 0
+        for number, words in groupby(merge(*map(reversed, having), reverse=True)):
+            shared = sum(1 for _ in words)
+            if shared > most and notes.sees(statements[number].position):
+                best, most = f"You told me: {statements[number].content}", shared
+                if most == len(having):
+                    break
+        return best
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word.lower()[:6] for word in _WORD.findall(text)) - COMMON["statement"]
+
+
+# --- The message that begins a conversation and only says what it is going to be like.
+
+_COMING = later(r"\bgoing to\b.*\b(?:later|afterwards)\b[^.!?]*\bask\b", re.IGNORECASE | re.DOTALL)
+
+
+class Announcement:
+    """Claims the first message if it announces: nothing in it is an answer to anything."""
+
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Keep nothing of it."""
+        if turn.position or not announces(turn.text):
+            return None
+        notes.overlook()
+        return "Noted."
+
+
+def announces(message: str) -> bool:
+    """Return whether a first message says what is going to come, and that there will be questions."""
+    return _COMING.search(message) is not None
+
+
+# --- Trivia that only keeps the reader busy: questions with their answers, to be returned as JSON or just remarked on.
+
+_HEAD = 400
+"""Characters within which such a message says what it wants and begins with its first pair."""
+_WANTED = later(r"\b(?:trivia|answers?)\b.*\bjson\b", re.IGNORECASE | re.DOTALL)
+_FIRST = later(r"^Q: ", re.MULTILINE)
+_MARK = " A: "
+_REMARK = later(r"[^\n?:]*\bquiz\b[^\n?:]*:[ \n][^\n?]+\? [^\n?]{1,80}\.(?:\n|$)", re.IGNORECASE)
+"""What was asked in a quiz, and the answer."""
+_SERIES = later(r"[^\n\d]{0,40}(\d+) to (\d+)[^\n\d]{0,40}")
+"""A request to write out what belongs to each number of a row."""
+_ROW = 50
+"""Numbers that make a row: fewer may be a quantity or a time."""
+
+
+class Trivia:
+    """Returns the answers of `Q: ..., A: ...` lines.
+
+    Nobody asks about them later, nor about remarks on a quiz, nor about requests for rows of numbers.
+    """
+
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:  # noqa: ARG002 - the protocol's signature
+        """Return the answers as a JSON list, where they are wanted."""
+        head = turn.text[:_HEAD]
+        row = _SERIES.fullmatch(turn.text)
+        if _REMARK.match(head) or (row and int(row[2]) - int(row[1]) >= _ROW):
+            return "Noted."
+        if not (_FIRST.search(head) and _WANTED.search(head)):
+            return None
+        return "[]" if turn.told else json.dumps(answers(turn.text), ensure_ascii=False)
+
+
+def answers(message: str) -> list[str]:
+    """Return what stands after the last `A: ` of each `Q:` line, in order."""
+    lines = (line for line in message.split("\n") if line.startswith("Q: "))
+    return [line.rpartition(_MARK)[2].strip() for line in lines]

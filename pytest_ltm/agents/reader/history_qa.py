@@ -1,0 +1,686 @@
+"""Open questions about a told history: dated conversations of others, and earlier sessions of the user's own.
+
+Extractive: what shares the rarest words with the question is looked at, and a sentence or a short phrase of it is the
+answer. It says that something was not mentioned where nothing matches. It knows no data set.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, timezone
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from pytest_ltm._text.dates import DAYS, MONTHS
+from pytest_ltm._text.patterns import later
+from pytest_ltm.agents.reader.notes import COMMON, SMALL_NUMBERS, WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNote, ReaderNotebook
+
+
+USER, ASSISTANT = "I", "you"
+"""The speakers of a chat, as the user names them."""
+_MONTH = {name[:3].lower(): number for number, name in enumerate(MONTHS, start=1)}
+_BRACKET = later(r"\s*\[([^\[\]\n]{6,40})\]\s*")
+_YEAR_FIRST = later(r"(\d{4})[/-](\d{1,2})[/-](\d{1,2})(?!\d)")
+_DAY_FIRST = later(r"(\d{1,2})\s+([A-Za-z]{3,9}),?\s+(\d{4})\b")
+_MONTH_FIRST = later(r"([A-Za-z]{3,9})\s+(\d{1,2}),?\s+(\d{4})\b")
+_SPEAKER = later(r"([A-Z][\w.’'-]*(?: [A-Z][\w.’'-]*){0,3}): ")
+_SIDES = later(r"I said: (?P<user>.*?)(?:\nYou said: (?P<assistant>.*))?\Z", re.DOTALL)
+
+
+def read_date(text: str) -> date | None:
+    """Return the day that a text names, None if it names none; the month in letters or the year first."""
+    if found := _YEAR_FIRST.search(text):
+        year, month, day = (int(part) for part in found.groups())
+    elif found := _DAY_FIRST.search(text):
+        day, month, year = int(found[1]), _MONTH.get(found[2][:3].lower(), 0), int(found[3])
+    elif found := _MONTH_FIRST.search(text):
+        day, month, year = int(found[2]), _MONTH.get(found[1][:3].lower(), 0), int(found[3])
+    else:
+        return None
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+def dated(text: str) -> tuple[date | None, str]:
+    """Return the date in brackets at the beginning of a message, None if there is none, and the rest."""
+    found = _BRACKET.match(text)
+    when = read_date(found[1]) if found else None
+    return (None, text) if found is None or when is None else (when, text[found.end() :])
+
+
+def is_told(rest: str) -> bool:
+    """Return whether what stands after a date tells what was said then; else it is a question asked at that date."""
+    return _SPEAKER.match(rest) is not None or _SIDES.match(rest) is not None
+
+
+def sayings(rest: str, reply: str) -> Iterator[tuple[str, str]]:
+    """Yield who said what; a told message without speakers is the user's, and its reply the assistant's."""
+    if sides := _SIDES.match(rest):
+        yield USER, sides["user"]
+        yield ASSISTANT, sides["assistant"] or ""
+    elif _SPEAKER.match(rest):
+        speaker, said = "", ""
+        for line in rest.split("\n"):
+            found = _SPEAKER.match(line)
+            if found is None:
+                said += f"\n{line}"
+                continue
+            if speaker:
+                yield speaker, said
+            speaker, said = found[1], line[found.end() :]
+        yield speaker, said
+    else:
+        yield USER, rest
+        yield ASSISTANT, reply
+
+
+# --- Words of a told history: stems that forgive endings, and which words carry no meaning.
+
+WORD = later(r"[^\W_]+(?:['’][^\W_]+)*")
+_IRREGULAR = {form: word for word, forms in WORDS["irregular"].items() for form in forms.split()}
+_COMMON = COMMON["history"]
+
+
+@lru_cache(maxsize=100_000)
+def stem(word: str) -> str:
+    """Return a rough key of a lower-case word, the same for most of its forms."""
+    word = word.replace("’", "'").removesuffix("'s").replace("'", "")
+    word = _IRREGULAR.get(word, word)
+    for ending in ("ations", "ation", "ings", "ing", "ies", "ied", "ers", "ed", "er", "es", "ly", "s", "y", "e"):
+        if len(word) - len(ending) > 2 and word.endswith(ending):
+            word = word.removesuffix(ending)
+            break
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] else word
+
+
+def stems(text: str) -> list[str]:
+    """Return the stems of the words that carry meaning, in order."""
+    return [stem(word) for word in WORD.findall(text.lower()) if word not in _COMMON]
+
+
+PASSAGE = 320
+"""Characters up to which sentences that follow one another are one passage."""
+_SENTENCE = later(r"(?<=[.!?])\s+|\n+")
+_SATURATION, _LENGTH = 1.2, 0.6
+"""BM25's k1 and b; a word counts once in a passage."""
+_NEIGHBOUR = 0.3
+"""The share of a passage's worth that the next one inherits: an answer follows its question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Some sentences that one speaker said at a time."""
+
+    number: int
+    note: int
+    """The number of its note."""
+    speaker: str
+    text: str
+    at: date | None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredPassage:
+    """A passage and what it is worth for a question."""
+
+    passage: Passage
+    worth: float
+    share: float
+    """How much of the question's weight it has words of, 0 to 1."""
+
+
+class PassageIndex:
+    """All passages of the notes so far; grows with them, in time linear in what is added."""
+
+    def __init__(self) -> None:
+        self.speakers = Counter[str]()
+        """Who speaks, and how many passages are theirs."""
+        self._passages: list[Passage] = []
+        self._sizes = array("I")
+        self._places: dict[str, array[int]] = {}
+        self._notes: list[int] = []
+        """The exchange's number of each note."""
+        self._at: date | None = None
+
+    def grow(self, notes: Sequence[ReaderNote]) -> None:
+        """Take in the notes that it does not hold yet."""
+        for note in notes[len(self._notes) :]:
+            message, reply, day = note.content
+            when, rest = dated(message)
+            self._at = when or (None if day is None else date.fromisoformat(day)) or self._at
+            for speaker, said in sayings(rest, reply):
+                for text in passages(said):
+                    self._add(speaker, text)
+            self._notes.append(note.position)
+
+    def _add(self, speaker: str, text: str) -> None:
+        number = len(self._passages)
+        self._passages.append(Passage(number, len(self._notes), speaker, text, self._at))
+        self.speakers[speaker] += 1
+        known = set(stems(text))
+        self._sizes.append(len(known))
+        for one in known:
+            self._places.setdefault(one, array("I")).append(number)
+
+    def search(self, words: AbstractSet[str], sees: Callable[[int], bool]) -> list[ScoredPassage]:
+        """Return the passages that can be seen and share a word, best first; of equals the newest."""
+        seen = [sees(position) for position in self._notes]
+        if not any(seen):
+            return []
+        shown = bytearray(seen[passage.note] for passage in self._passages)
+        places = {word: [n for n in self._places.get(word, ()) if shown[n]] for word in words}
+        total = shown.count(1)
+        rarity = {word: math.log(1 + (total - len(on) + 0.5) / (len(on) + 0.5)) for word, on in places.items()}
+        weight, mean = sum(rarity.values()) or 1.0, sum(self._sizes) / len(self._sizes)
+        own: dict[int, float] = defaultdict(float)
+        shares: dict[int, float] = defaultdict(float)
+        for word, found in places.items():
+            gain = rarity[word] * (1 + _SATURATION)
+            for n in found:
+                norm = 1 - _LENGTH + _LENGTH * self._sizes[n] / mean
+                own[n] += gain / (1 + _SATURATION * norm)
+                shares[n] += rarity[word] / weight
+        worth = {n: value + _NEIGHBOUR * self._before(n, own) for n, value in own.items()}
+        ranked = sorted(worth, key=lambda n: (-worth[n], -n))
+        return [ScoredPassage(self._passages[n], worth[n], shares[n]) for n in ranked]
+
+    def _before(self, n: int, own: Mapping[int, float]) -> float:
+        same = n and self._passages[n - 1].at == self._passages[n].at
+        return own.get(n - 1, 0.0) if same else 0.0
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences and lines of a text."""
+    return [part.strip() for part in _SENTENCE.split(text) if part.strip()]
+
+
+def passages(text: str) -> Iterator[str]:
+    """Yield a text in passages of whole sentences."""
+    held = ""
+    for part in sentences(text):
+        if held and len(held) + len(part) > PASSAGE:
+            yield held
+            held = ""
+        held = f"{held} {part}" if held else part
+    if held:
+        yield held
+
+
+# --- When that was which somebody told of on a day (yesterday, last week, two months ago); how far days lie apart.
+
+NUMBERS = SMALL_NUMBERS | {"couple of": 2, "a couple of": 2, "few": 3, "a few": 3}
+UNITS = {"day": 1, "week": 7, "month": 30.44, "year": 365.25}
+"""Days of each."""
+_COUNT = r"\d{1,3}|a couple of|a few|couple of|few|" + "|".join(NUMBERS)
+_AGO = later(rf"\b({_COUNT})\s+(day|week|month|year)s?\s+(?:ago|back|before)\b", re.IGNORECASE)
+_WEEKDAY = later(rf"\b(last|this past|past|on|this|next)\s+({'|'.join(DAYS)})\b", re.IGNORECASE)
+_STEP = later(
+    r"\b(last|past|this|next|this past|coming)\s+(week|weekend|month|year|summer|winter|fall|spring)\b", re.IGNORECASE
+)
+_NAMED = later(rf"\b(?:in|on|since|until|of)\s+((?:{'|'.join(MONTHS)})(?:\s+\d{{1,2}}(?:st|nd|rd|th)?)?)\b")
+_YEAR = later(r"\b(?:in|since|back in|of)\s+((?:19|20)\d\d)\b")
+_NEAR = {"yesterday": -1, "last night": -1, "today": 0, "tonight": 0, "this morning": 0, "tomorrow": 1}
+_NEARBY = later(rf"\b({'|'.join(_NEAR)})\b", re.IGNORECASE)
+
+
+def written(day: date) -> str:
+    """Return a day as people write it."""
+    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
+
+
+def when(text: str, told: date) -> str | None:
+    """Return when that was which a text told on a day tells of; None if the text does not say."""
+    said = (resolve(text, told) for resolve in (_ago, _nearby, _on_weekday, _by_step, _named))
+    return next((found for found in said if found), None)
+
+
+def _ago(text: str, told: date) -> str | None:
+    found = _AGO.search(text)
+    if found is None:
+        return None
+    count = int(found[1]) if found[1].isdecimal() else NUMBERS[found[1].lower()]
+    unit = found[2].lower()
+    match unit:
+        case "day":
+            return written(told - timedelta(days=count))
+        case "week":
+            return f"{found[1]} week{'s' * (count > 1)} before {written(told)}"
+        case "month":
+            return _month(told, -count)
+        case _:
+            return str(told.year - count)
+
+
+def _nearby(text: str, told: date) -> str | None:
+    found = _NEARBY.search(text)
+    return written(told + timedelta(days=_NEAR[found[1].lower()])) if found else None
+
+
+def _on_weekday(text: str, told: date) -> str | None:
+    found = _WEEKDAY.search(text)
+    if found is None:
+        return None
+    side = "after" if found[1].lower() in {"this", "next"} else "before"
+    return f"the {found[2].capitalize()} {side} {written(told)}"
+
+
+def _by_step(text: str, told: date) -> str | None:
+    found = _STEP.search(text)
+    if found is None:
+        return None
+    way, unit = found[1].lower(), found[2].lower()
+    step = {"last": -1, "past": -1, "this past": -1, "this": 0, "next": 1, "coming": 1}[way]
+    if unit in {"week", "weekend"}:
+        return f"the {unit} {('of', 'after', 'before')[step]} {written(told)}"
+    if unit == "month":
+        return _month(told, step)
+    return str(told.year + step) if unit == "year" else f"{unit} {told.year + min(step, 0)}"
+
+
+def _named(text: str, told: date) -> str | None:
+    if found := _YEAR.search(text):
+        return found[1]
+    found = _NAMED.search(text)
+    if found is None or found[1] == "May":
+        return None
+    month = MONTHS.index(found[1].split()[0]) + 1
+    return f"{found[1]} {told.year - (month > told.month)}"
+
+
+def _month(day: date, step: int) -> str:
+    years, month = divmod(day.month - 1 + step, 12)
+    return f"{MONTHS[month]} {day.year + years}"
+
+
+def apart(earlier: date, later: date, unit: str) -> str:
+    """Return how far two days lie apart in days, weeks, months or years, rounded."""
+    count = round(abs((later - earlier).days) / UNITS[unit])
+    return f"{count} {unit}{'s' * (count != 1)}"
+
+
+_ABOUT = later(r"[^:?]{0,60}\bconversations?\b[^:?]{0,40}:\s")
+_CHOICE = later(r"\(([a-h])\)\s+(.+?)(?=\s*\([a-h]\)\s|\s*\Z)", re.DOTALL)
+_SHORT = later(r"\bshort (?:phrase|answer)\b|\bfew words\b|\bone word\b|\bbriefly\b", re.IGNORECASE)
+_ELAPSED = later(
+    r"\bhow (?:many|much) (?P<unit>day|week|month|year)s?\b.*\b(?:ago|since|pass(?:ed)?|between|before|after|from|"
+    r"elapsed|when)\b|\bhow long (?:ago|has it been|had it been)\b",
+    re.IGNORECASE,
+)
+_ORDER = later(r"\b(?:first|earlier|earliest|last|later|latest|most recently)\b.*\bor\b", re.IGNORECASE)
+_WHEN = later(r"\W*(?:\w+\W+){0,2}?(?:when|(?:what|which) (?:date|day|month|year))\b", re.IGNORECASE)
+_AMOUNT = later(r"\bhow (?:long|old|much|often|many|far|tall|big)\b|\bwhat (?:time|percentage|age)\b", re.IGNORECASE)
+_YES_NO = later(
+    r"\W*(?:[A-Z]\w+, )?(?:is|are|was|were|do|does|did|has|have|had|can|could|would|will|should)\b", re.IGNORECASE
+)
+_WHO = later(r"\b(?:who|whom|whose)\b", re.IGNORECASE)
+_WHERE = later(r"\bwhere\b|\b(?:what|which) (?:\w+ )?(?:city|country|place|state|town|store|shop)\b", re.IGNORECASE)
+_SEVERAL = later(
+    r"\b(?:what|which)\s+(?:(?:are|were|kinds? of|types? of|other|different|\w+)\s+)?\w{3,}s\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedQuestion:
+    """What a message asks."""
+
+    text: str
+    """The question itself, without what stands around it."""
+    kind: str
+    """`choice`, `elapsed`, `order`, `when`, `amount`, `yes or no`, `who`, `where` or `what`."""
+    short: bool
+    """A short phrase is wanted."""
+    several: bool
+    """It asks for more than one thing."""
+    at: date | None
+    """The day on which it is asked, where it says so."""
+    choices: tuple[tuple[str, str], ...] = ()
+    """Letter and text of each."""
+
+    @property
+    def unit(self) -> str:
+        """The unit that elapsed time is wanted in, `day` where it does not say."""
+        found = _ELAPSED.search(self.text)
+        return (found["unit"] or "day").lower() if found else "day"
+
+
+def is_about_a_conversation(text: str) -> bool:
+    """Return whether a text begins by saying that it is about a conversation, such as `About our conversation: `."""
+    return _ABOUT.match(text) is not None
+
+
+def read(message: str) -> ParsedQuestion:
+    """Return what a message asks."""
+    at, rest = dated(message)
+    about = _ABOUT.match(rest)
+    rest = rest[about.end() :] if about else rest
+    choices = tuple((found[1], found[2].strip()) for found in _CHOICE.finditer(rest))
+    end = rest.rfind("?", 0, rest.find("(a)") if choices else len(rest))
+    text = rest[: end + 1] if end >= 0 else rest
+    kind = "choice" if len(choices) > 1 else _kind(text)
+    return ParsedQuestion(
+        text, kind, bool(_SHORT.search(rest)), kind == "what" and bool(_SEVERAL.match(text)), at, choices
+    )
+
+
+def _kind(text: str) -> str:
+    if _ELAPSED.search(text):
+        return "elapsed"
+    if _ORDER.search(text) and re.match(r"\W*(?:which|who|what|did)", text, re.IGNORECASE):
+        return "order"
+    tried = {
+        "when": _WHEN.match, "yes or no": _YES_NO.match, "amount": _AMOUNT.search, "who": _WHO.search,
+        "where": _WHERE.search,
+    }  # fmt: skip
+    return next((kind for kind, asks in tried.items() if asks(text)), "what")
+
+
+def named(text: str, speakers: Iterable[str]) -> list[str]:
+    """Return the speakers whose first names a text has as words."""
+    words = {word.removesuffix("'s").removesuffix("’s") for word in WORD.findall(text)}
+    return [one for one in speakers if one.split()[0] in words]
+
+
+def wanted(text: str, speakers: Iterable[str]) -> frozenset[str]:
+    """Return the stems that a passage should have: those of the text, without the names of the speakers."""
+    names = {stem(part.lower()) for one in speakers for part in one.split()}
+    return frozenset(stems(text)) - names
+
+
+# --- The phrase of a sentence that answers a question of a kind: an amount, a name, a place, what is new in it.
+
+_NUMBER = r"\$?\d[\d,.]*%?|" + "|".join(sorted((n for n in NUMBERS if n not in {"a", "an"}), key=len, reverse=True))
+_QUANTITY = later(rf"(?<!\w)(?:{_NUMBER}|a|an)(?:[- ]+[a-z]+){{0,2}}", re.IGNORECASE)
+_COUNTED = later(rf"(?<!\w)(?:{_NUMBER})(?!\w)(?:[- ][a-z]+)?", re.IGNORECASE)
+_PERIOD = later(
+    rf"(?<!\w)(?:{_NUMBER}|a|an)[- ](?:and a half )?(?:second|minute|hour|day|week|month|year)s?\b", re.IGNORECASE
+)
+_CAPITALISED = later(r"(?<![.!?] )(?<!^)\b[A-Z][\w’'-]+(?: (?:of |the )?[A-Z][\w’'-]+)*")
+_RELATED = later(
+    r"\b(?:my|his|her|our|their)\s+(?:\w+\s+)?(?:mom|mother|dad|father|parents|sister|brother|wife|husband|partner|son|"
+    r"daughter|kids|children|family|friends?|grandma|grandmother|grandpa|grandfather|aunt|uncle|cousin|boss|teacher|"
+    r"colleagues?|neighbou?rs?|team|coach|girlfriend|boyfriend|dog|cat)\b",
+    re.IGNORECASE,
+)
+_NAME = r"[\w’'-]+"
+_PLACE = later(rf"\b(?:in|at|to|from|near|into|around|visited)\s+((?:the |a |an |my |our )?{_NAME}(?: {_NAME}){{0,3}})")
+_TOKEN = later(r"[^\W_]+(?:['’-][^\W_]+)*|[^\s\w]")
+_LONGEST = 5
+_IDLE = _COMMON | COMMON["answer"]
+
+
+def amount(sentence: str, question: str) -> str | None:
+    """Return the number with its unit that a sentence tells, a period where the question asks how long."""
+    asked = question.lower()
+    if "how long" in asked or "how old" in asked:
+        found = _PERIOD.search(sentence)
+        return found[0] if found else None
+    pattern = _COUNTED if "how m" in asked or "time" in asked else _QUANTITY
+    found = pattern.search(sentence)
+    return found[0].strip() if found else None
+
+
+def person(sentence: str, known: AbstractSet[str]) -> str | None:
+    """Return a name, or a relation such as `my sister`, that the question does not know."""
+    names = [name for name in _CAPITALISED.findall(sentence) if not set(map(stem, name.lower().split())) & known]
+    found = _RELATED.search(sentence)
+    return names[0] if names else (found[0] if found else None)
+
+
+def place(sentence: str, known: AbstractSet[str]) -> str | None:
+    """Return what stands after a preposition of place and is new; a name first."""
+    found = [match for match in _PLACE.findall(sentence) if not set(map(stem, match.lower().split())) & known]
+    found = [match for match in map(_trimmed, found) if match]
+    return next((one for one in found if any(c.isupper() for c in one)), found[0] if found else None)
+
+
+def _trimmed(text: str) -> str:
+    """Return the words up to the first that cannot be part of a place."""
+    kept: list[str] = []
+    for word in text.split():
+        bare = word.lower()
+        if bare in _COMMON and (kept or bare not in {"the", "a", "an", "my", "our"}):
+            break
+        kept.append(word)
+    return " ".join(kept) if any(word.lower() not in _COMMON for word in kept) else ""
+
+
+def fresh(sentence: str, known: AbstractSet[str]) -> str | None:
+    """Return the chunk of the sentence that says most that the question does not know; nearest to what it does."""
+    parts = _TOKEN.findall(sentence)
+    marks = [i for i, part in enumerate(parts) if stem(part.lower()) in known]
+    best, most = None, 0.0
+    for start, words in _chunks(parts):
+        new = [word for word in words if stem(word.lower()) not in known]
+        if not new:
+            continue
+        near = min((abs(start - mark) + 4 * (mark > start) for mark in marks), default=6)
+        worth = min(len(new), _LONGEST) ** 0.5 + 2 / (1 + near / 3)
+        if worth > most:
+            best, most = " ".join(words[:_LONGEST]), worth
+    return best
+
+
+def _chunks(parts: list[str]) -> list[tuple[int, list[str]]]:
+    found: list[tuple[int, list[str]]] = []
+    held: list[str] = []
+    for i, part in enumerate([*parts, "."]):
+        bare = part.lower()
+        says_something = WORD.fullmatch(part.replace("-", "")) and bare not in _IDLE
+        if says_something or (bare == "of" and held):
+            held.append(part)
+        elif held:
+            while held and held[-1].lower() == "of":
+                held.pop()
+            found.append((i - len(held), held))
+            held = []
+    return found
+
+
+# --- The answer to a question about a told history, from the passages that share words with it.
+
+NOT_MENTIONED = "That was not mentioned."
+_LEAST = 0.34
+"""The share of a question's weight that the best passage has to have words of."""
+_LOOKED_AT = 6
+"""Number of best passages searched for a phrase."""
+_AS_GOOD = 0.9
+"""Of passages nearly as good as the best, the newest counts: what was said last is so."""
+_OWN, _OTHERS = 1.4, 0.7
+"""What a passage is worth more if who is asked about says it, and less if somebody else does."""
+_PARTS = later(r"\s+(?:or|and)\s+(?:the |my |when )?|,\s*", re.IGNORECASE)
+_NO = later(r"\b(?:not|never|no|n't|nobody|nothing|haven't|didn't|don't|wasn't|isn't)\b", re.IGNORECASE)
+_SURELY = later(r"not (?:mentioned|said|known)|no information|cannot be (?:known|answered)", re.IGNORECASE)
+
+
+def answer(question: ParsedQuestion, index: PassageIndex, sees: Callable[[int], bool], today: date | None) -> str:
+    """Return the answer; NOT_MENTIONED where nothing that can be seen matches."""
+    words = wanted(question.text, index.speakers)
+    found = _ranked(question, index, words, sees)
+    if question.kind == "choice":
+        return _chosen(question, index, sees)
+    if question.kind == "elapsed":
+        return _elapsed(question, index, sees, question.at or today) or NOT_MENTIONED
+    if question.kind == "order" and (first := _ordered(question, index, sees)):
+        return first
+    if not found or found[0].share < _LEAST:
+        return NOT_MENTIONED
+    if not question.short:
+        return _sentence(question, _newest(found), words)
+    return _phrase(question, found, words)
+
+
+def _ranked(
+    question: ParsedQuestion, index: PassageIndex, words: AbstractSet[str], sees: Callable[[int], bool]
+) -> list[ScoredPassage]:
+    """Return what shares words with the question, best first: who is asked about is the best witness."""
+    found = index.search(words, sees)
+    asked = named(question.text, index.speakers)
+    if not asked or len(asked) == len(index.speakers):
+        return found
+    weighed = [(one.worth * (_OWN if one.passage.speaker in asked else _OTHERS), one) for one in found[:50]]
+    return [one for _, one in sorted(weighed, key=lambda pair: -pair[0])]
+
+
+def _newest(found: Sequence[ScoredPassage]) -> Passage:
+    good = [one.passage for one in found if one.worth >= _AS_GOOD * found[0].worth and one.passage.speaker != ASSISTANT]
+    return max(good, key=lambda passage: passage.number, default=found[0].passage)
+
+
+def _closest_first(text: str, words: AbstractSet[str]) -> list[str]:
+    """Return the sentences of a text, those with most of the words first."""
+    return sorted(sentences(text), key=lambda said: -len(words & set(stems(said))))
+
+
+def _closest(text: str, words: AbstractSet[str]) -> str:
+    return _closest_first(text, words)[0]
+
+
+def _sentence(question: ParsedQuestion, passage: Passage, words: AbstractSet[str]) -> str:
+    """Return what the best passage says in full; a date in front where it is asked for."""
+    if question.kind == "when" and passage.at is not None:
+        said = _closest(passage.text, words)
+        return f"{when(said, passage.at) or when(passage.text, passage.at) or written(passage.at)}."
+    if question.kind == "yes or no":
+        return f"{_yes_or_no(passage, words)}. {passage.text}"
+    if question.kind == "amount":
+        tried = (one for one in _closest_first(passage.text, words) if amount(one, question.text))
+        return next(tried, passage.text)
+    return passage.text
+
+
+def _yes_or_no(passage: Passage, words: AbstractSet[str]) -> str:
+    return "No" if _NO.search(_closest(passage.text, words)) else "Yes"
+
+
+def _phrase(question: ParsedQuestion, found: Sequence[ScoredPassage], words: AbstractSet[str]) -> str:
+    best = found[0].passage
+    said = _closest(best.text, words)
+    if question.kind == "when" and best.at is not None:
+        return when(said, best.at) or when(best.text, best.at) or written(best.at)
+    if question.kind == "yes or no":
+        return _yes_or_no(best, words)
+    find = {
+        "amount": lambda line: amount(line, question.text),
+        "who": lambda line: person(line, words),
+        "where": lambda line: place(line, words),
+    }.get(question.kind)
+    tried = (phrase for line in _lines(found, words) if find and (phrase := find(line)))
+    return next(tried, None) or _what(question, found, words)
+
+
+def _lines(found: Sequence[ScoredPassage], words: AbstractSet[str]) -> list[str]:
+    """Return the sentences of the best passages, each passage's closest first."""
+    return [said for one in found[:_LOOKED_AT] for said in _closest_first(one.passage.text, words)]
+
+
+def _what(question: ParsedQuestion, found: Sequence[ScoredPassage], words: AbstractSet[str]) -> str:
+    closest = [_closest(one.passage.text, words) for one in found[: 4 if question.several else 1]]
+    phrases = [phrase for line in closest if (phrase := fresh(line, words))]
+    return ", ".join(dict.fromkeys(phrases)) or closest[0]
+
+
+def _chosen(question: ParsedQuestion, index: PassageIndex, sees: Callable[[int], bool]) -> str:
+    """Return the choice that has most evidence in what was said by who is asked about; letter and text."""
+    asked = named(question.text, index.speakers)
+    words = wanted(question.text, index.speakers)
+
+    def worth(choice: tuple[str, str]) -> float:
+        return _LEAST * 1.5 if _SURELY.search(choice[1]) else _evidence(choice[1], words, asked, index, sees)
+
+    letter, text = max(question.choices, key=worth)
+    return f"({letter}) {text}"
+
+
+def _evidence(
+    text: str, words: AbstractSet[str], asked: Sequence[str], index: PassageIndex, sees: Callable[[int], bool]
+) -> float:
+    own = wanted(text, index.speakers)
+    found = index.search(words | own, sees)[:3]
+    if not found:
+        return 0.0
+    best = found[0]
+    return 0.0 if asked and best.passage.speaker not in asked else best.share
+
+
+def _elapsed(
+    question: ParsedQuestion, index: PassageIndex, sees: Callable[[int], bool], today: date | None
+) -> str | None:
+    """Return how far two days lie apart: those of two things, or of one and of the question."""
+    parts = re.split(r"\bbetween\b|\bbefore\b|\bafter\b|\bsince\b|\bwhen\b|\band\b|\bfrom\b", question.text)
+    days = [day for part in parts if (day := _day_of(part, index, sees)) is not None]
+    if "ago" in question.text or len(days) < 2:
+        whole = _day_of(question.text, index, sees)
+        days = [whole, today] if whole is not None and today is not None else []
+    if len(days) < 2 or days[0] == days[1]:
+        return None
+    return f"{apart(days[0], days[1], question.unit)}."
+
+
+def _day_of(text: str, index: PassageIndex, sees: Callable[[int], bool]) -> date | None:
+    found = [one for one in index.search(wanted(text, index.speakers), sees) if one.passage.speaker != ASSISTANT]
+    return found[0].passage.at if found else None
+
+
+def _ordered(question: ParsedQuestion, index: PassageIndex, sees: Callable[[int], bool]) -> str | None:
+    """Return which of the things that a question names was first, or last, by the days on which they were told."""
+    head, _, listed = question.text.rpartition("first")
+    backwards = not head
+    if backwards:
+        _, _, listed = question.text.partition(",")
+    things = [part.strip(" ?,.:") for part in re.split(r"\bor\b|,", listed) if len(part.strip(" ?,.:")) > 2]
+    days = [(_day_of(thing, index, sees), thing) for thing in things]
+    known = [(day, thing) for day, thing in days if day is not None]
+    if len(known) < 2:
+        return None
+    return (max if backwards else min)(known, key=lambda pair: pair[0])[1]
+
+
+KIND = "history"
+
+
+class ToldHistory:
+    """Keeps what was told with a date, and what is told after it; answers what is plainly asked about that."""
+
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note what was told; answer a question that has a date in front, or says that it is about a conversation."""
+        when, rest = dated(turn.text)
+        begun = bool(notes.every(KIND))
+        if (turn.told and (begun or when is not None)) or (when is not None and is_told(rest)):
+            notes.add(turn, KIND, [turn.text, turn.reply, None if turn.now is None else str(_day(turn.now))])
+            return "I have read it."
+        if begun and (when is not None or is_about_a_conversation(rest)):
+            return answered(turn, notes)
+        return None
+
+
+class OpenQuestions:
+    """Takes every other question for one about the history, where one was told."""
+
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Answer a question."""
+        asks = notes.every(KIND) and "?" in turn.text
+        return answered(turn, notes) if asks else None
+
+
+def answered(turn: IncomingTurn, notes: ReaderNotebook) -> str:
+    """Return the answer to a question from the history that can be seen."""
+    notes.overlook()
+    index = notes.derived(KIND, PassageIndex)
+    index.grow(notes.every(KIND))
+    return answer(read(turn.text), index, notes.sees, None if turn.now is None else _day(turn.now))
+
+
+def _day(now: float) -> date:
+    return datetime.fromtimestamp(now, tz=timezone.utc).date()

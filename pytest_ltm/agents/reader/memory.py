@@ -1,0 +1,324 @@
+"""Memory policies: which earlier exchanges the embedded reader may still see."""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm._text.patterns import later
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+
+_WORD = later(r"\w+")
+_GROWTH = 0.05
+"""The index is built anew when it lacks this share of the exchanges, so that building costs linear time in all."""
+_RECENT = 0.25
+"""The share of the tokens that the newest exchanges get, whatever their words."""
+
+
+class Memory:
+    """Decides which exchanges can still be seen; knows the conversation's text and nothing else."""
+
+    def arrive(self, message: str) -> None:
+        """Take in the message of the next exchange, before it is answered."""
+
+    def leave(self, reply: str) -> None:
+        """Take in the reply to it."""
+
+    def overlook(self) -> None:
+        """The last message only asks: nothing is in it that anybody would look for."""
+
+    def sees(self, position: int) -> bool:
+        """Return whether the exchange of this number can be seen while the last message is answered."""
+        raise NotImplementedError
+
+    def state(self) -> Any:
+        """Return all state as JSON values."""
+
+    def restore(self, state: Any) -> None:
+        """Go back to what `state` returned."""
+
+    def lines(self) -> list[str]:
+        """Return the exchanges that the memory itself keeps, as a line of JSON each."""
+        return []
+
+    def take(self, lines: Sequence[str]) -> None:
+        """Hold the exchanges of `lines` and no others."""
+
+
+class Retrieving(Memory):
+    """Sees what fits into that many tokens: the newest exchanges, then older ones ranked by BM25 against the message.
+
+    With `top` it sees that number of ranked ones, of any length, and no newest ones.
+    """
+
+    def __init__(self, tokens: int, count: Callable[[str], int], top: int | None = None) -> None:
+        self._tokens, self._count, self._top = tokens, count, top
+        self._texts: list[str] = []
+        self._sizes: list[int] = []
+        self._index: Any = None
+        self._indexed = 0
+        self._seen: frozenset[int] | None = None
+        self._best: list[int] = []
+        self._overlooked: set[int] = set()
+        self._written: list[str] = []
+
+    def arrive(self, message: str) -> None:
+        """Add the message; what is seen depends on it."""
+        self._texts.append(message)
+        self._sizes.append(self._count(message))
+        self._seen, self._best = None, []
+
+    def leave(self, reply: str) -> None:
+        """Add the reply to the newest exchange."""
+        self._texts[-1] += f"\n{reply}"
+        self._sizes[-1] += self._count(reply)
+
+    def overlook(self) -> None:
+        """Never retrieve the last message: it only asks."""
+        self._overlooked.add(len(self._texts) - 1)
+
+    def sees(self, position: int) -> bool:
+        """Return whether the exchange is among those retrieved for the message being answered."""
+        if self._seen is None:
+            self._seen = frozenset(self._retrieved())
+        return position in self._seen
+
+    def shown(self) -> list[str]:
+        """Return the texts of the earlier exchanges that were retrieved, message and reply, the best match first.
+
+        None where nobody looked: a message that needs no memory retrieves nothing.
+        """
+        return [self._texts[position] for position in self._best]
+
+    def state(self) -> list[int]:
+        """Return what is never retrieved."""
+        return sorted(self._overlooked)
+
+    def lines(self) -> list[str]:
+        """Return each exchange as a line of JSON, made once: saving only joins lines."""
+        for number in range(len(self._written), len(self._texts) - 1):  # the last one may lack its reply
+            self._written.append(self._line(number))
+        return [*self._written, *([self._line(-1)] if self._texts else [])]
+
+    def restore(self, state: Any) -> None:
+        """Go back to what `state` returned."""
+        self._overlooked = set(state)
+
+    def take(self, lines: Sequence[str]) -> None:
+        """Hold the exchanges of `lines` and no others."""
+        exchanges = [json.loads(line) for line in lines]
+        self._texts, self._sizes = [text for text, _ in exchanges], [size for _, size in exchanges]
+        self._written = list(lines[:-1])
+        self._index, self._indexed, self._seen, self._best = None, 0, None, []
+
+    def _line(self, number: int) -> str:
+        return json.dumps([self._texts[number], self._sizes[number]])
+
+    def _retrieved(self) -> list[int]:
+        newest = len(self._texts) - 1
+        if self._top is not None:
+            self._best = self._ranked(self._texts[newest])[: self._top]
+            return [newest, *self._best]
+        chosen, left = [newest], self._tokens - self._sizes[newest]
+        recent = left * (1 - _RECENT)
+        for position in range(newest - 1, -1, -1):
+            if position in self._overlooked:
+                continue
+            if left - self._sizes[position] < recent:
+                break
+            chosen.append(position)
+            left -= self._sizes[position]
+        known, ranked = set(chosen), self._ranked(self._texts[newest])
+        for position in ranked:
+            if position not in known and self._sizes[position] <= left:
+                chosen.append(position)
+                left -= self._sizes[position]
+        places = {position: place for place, position in enumerate(ranked)}
+        self._best = sorted(chosen[1:], key=lambda position: (places.get(position, len(places)), -position))
+        return chosen
+
+    def _ranked(self, message: str) -> list[int]:
+        earlier = len(self._texts) - 1
+        if earlier and (self._index is None or self._lacks(earlier)):
+            self._build(earlier)
+        words = [word for word in _words(message) if self._index and word in self._index.vocab_dict]
+        if not words:
+            return []
+        scores = self._index.get_scores(words)
+        ranked = sorted(range(self._indexed), key=lambda position: (-scores[position], position))
+        return [position for position in ranked if scores[position] > 0]
+
+    def _lacks(self, earlier: int) -> bool:
+        """Return whether the index is out of date; where the newest are not seen anyway, one exchange is enough."""
+        if self._top is not None:
+            return any(position not in self._overlooked for position in range(self._indexed, earlier))
+        return earlier - self._indexed > _GROWTH * self._indexed
+
+    def _build(self, size: int) -> None:
+        import bm25s
+
+        logging.getLogger("bm25s").setLevel(logging.WARNING)  # every failure's report would have a line for each index
+        self._index = bm25s.BM25()
+        texts = ("" if n in self._overlooked else text for n, text in enumerate(self._texts[:size]))
+        self._index.index([_words(text) or [""] for text in texts], show_progress=False)
+        self._indexed = size
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+ENCODING = "cl100k_base"
+"""Memory is measured in tokens of this encoding, whatever measures the conversation."""
+
+_TOKENS = later(r"(\d+(?:\.\d+)?)(k?)")
+_TOP = later(r"top([1-9]\d{0,5})")
+
+
+class Full(Memory):
+    """Sees everything."""
+
+    def sees(self, position: int) -> bool:  # noqa: ARG002 - the protocol's signature
+        """Return True."""
+        return True
+
+
+class Window(Memory):
+    """Sees the newest exchanges that fit whole into that many tokens, the message being answered included."""
+
+    def __init__(self, tokens: int) -> None:
+        self._tokens = tokens
+        self._sizes: deque[int] = deque()
+        self._used = 0
+        self._first = 0
+
+    def arrive(self, message: str) -> None:
+        """Add the message; the oldest exchanges make room for it."""
+        self._sizes.append(count(message))
+        self._used += self._sizes[-1]
+        while self._used > self._tokens and len(self._sizes) > 1:
+            self._used -= self._sizes.popleft()
+            self._first += 1
+
+    def leave(self, reply: str) -> None:
+        """Add the reply to the newest exchange."""
+        size = count(reply)
+        self._sizes[-1] += size
+        self._used += size
+
+    def sees(self, position: int) -> bool:
+        """Return whether the exchange is in the window."""
+        return position >= self._first
+
+    def state(self) -> list[Any]:
+        """Return the first visible exchange's number and the sizes in the window."""
+        return [self._first, list(self._sizes)]
+
+    def restore(self, state: Any) -> None:
+        """Go back to what `state` returned."""
+        self._first, sizes = state
+        self._sizes = deque(sizes)
+        self._used = sum(sizes)
+
+
+class Forgetful(Memory):
+    """Forgets each exchange with the same chance, once and for all: the same ones in every equal conversation."""
+
+    def __init__(self, share: float) -> None:
+        self._share = share
+        self._newest = -1
+        self._forgotten: set[int] = set()
+
+    def arrive(self, message: str) -> None:
+        """Decide whether the exchange will be forgotten: its text and its place decide."""
+        self._newest += 1
+        if random.Random(f"forgetful {self._newest} {message}").random() < self._share:
+            self._forgotten.add(self._newest)
+
+    def sees(self, position: int) -> bool:
+        """Return whether the exchange is remembered; the one being answered always is."""
+        return position == self._newest or position not in self._forgotten
+
+    def state(self) -> list[Any]:
+        """Return the newest exchange's number and those that are forgotten."""
+        return [self._newest, sorted(self._forgotten)]
+
+    def restore(self, state: Any) -> None:
+        """Go back to what `state` returned."""
+        self._newest, forgotten = state
+        self._forgotten = set(forgotten)
+
+
+def make_memory(policy: str, argument: str) -> Callable[[], Memory]:
+    """Return what makes a fresh memory for each conversation.
+
+    Raises ConfigurationError for an unknown policy or an argument that the policy cannot use.
+    """
+    if policy not in _POLICIES:
+        hint = did_you_mean(policy, _POLICIES)
+        raise ConfigurationError(f"unknown memory policy {policy!r}.{hint} There are: {', '.join(sorted(_POLICIES))}")
+    return _POLICIES[policy](argument)
+
+
+def _full(argument: str) -> Callable[[], Memory]:
+    if argument:
+        raise ConfigurationError(f"'full:{argument}': the policy 'full' takes no argument. Write 'full'")
+    return Full
+
+
+def _window(argument: str) -> Callable[[], Memory]:
+    tokens = tokens_of("window", argument)
+    return lambda: Window(tokens)
+
+
+def _bm25(argument: str) -> Callable[[], Memory]:
+    best = _TOP.fullmatch(argument.strip().lower())
+    if best:
+        return lambda: Retrieving(0, lambda _: 0, top=int(best[1]))
+    tokens = tokens_of("bm25", argument)
+    return lambda: Retrieving(tokens, count)
+
+
+def _forgetful(argument: str) -> Callable[[], Memory]:
+    try:
+        share = float(argument)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise ConfigurationError(
+            f"'forgetful:{argument}': {argument!r} is no share of 0 to 1. Write it as in 'forgetful:0.2'"
+        )
+    return lambda: Forgetful(share)
+
+
+_POLICIES: Mapping[str, Callable[[str], Callable[[], Memory]]] = {
+    "full": _full,
+    "window": _window,
+    "bm25": _bm25,
+    "forgetful": _forgetful,
+}
+
+
+def tokens_of(policy: str, argument: str) -> int:
+    """Return the number of tokens that `8k` or `500` says."""
+    match = _TOKENS.fullmatch(argument.strip().lower())
+    tokens = round(float(match.group(1)) * (1000 if match.group(2) else 1)) if match else 0
+    if tokens < 1:
+        raise ConfigurationError(
+            f"'{policy}:{argument}': {argument!r} is no number of tokens. Write it as in '{policy}:8k'"
+        )
+    return tokens
+
+
+def count(text: str) -> int:
+    """Return the text's tokens in `ENCODING`."""
+    from pytest_ltm._model.tokens import counter
+
+    return counter(ENCODING).count(text)

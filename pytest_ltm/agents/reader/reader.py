@@ -1,0 +1,130 @@
+"""The embedded reader: a rule-based agent that knows what its memory shows it of the conversation, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, cast
+
+from pytest_ltm._storage.errors import AgentError
+from pytest_ltm.agents.reader.memory import Memory, make_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from pytest_ltm.agents.reader.memory import Retrieving
+    from pytest_ltm.agents.reader.notes import IncomingTurn
+
+
+VERSION = 6
+"""Goes up when the reader's answers change: part of its fingerprint."""
+
+
+class Reader:
+    """Reads every exchange once into notes, and answers from the notes whose exchanges it can still see.
+
+    Resettable, Checkpointable, SeparatesUsers, AcceptsHistory, TimeAware, Configured.
+    """
+
+    def __init__(self, make: Callable[[], Memory], memory: str) -> None:
+        self._make = make
+        self._policy = memory
+        self._now: float | None = None
+        self.reset()
+
+    def reply(self, message: str, user: str = "") -> str:
+        """Return the reply to one message of a user, with whatever an earlier message asked to add to it."""
+        from pytest_ltm.agents.reader.abilities import APPENDING
+        from pytest_ltm.agents.reader.message_translation import hear
+
+        heard = hear(self._turn(_signed(message, user)), self._notes)
+        parts = [self._respond(heard.turn)]
+        parts += [text for ability in APPENDING if (text := ability.appendix(heard.turn, self._notes)) is not None]
+        reply = "\n".join(map(heard.replied, parts))
+        self._memory.leave(reply)
+        return reply
+
+    def accept(self, message: str, reply: str, user: str = "") -> None:
+        """Read an exchange that happened without asking for a reply."""
+        from pytest_ltm.agents.reader.message_translation import hear
+
+        self._respond(hear(self._turn(_signed(message, user), told=True, reply=reply), self._notes).turn)
+        self._memory.leave(reply)
+
+    def tell_time(self, now: datetime) -> None:
+        """Know the conversation's time from now on."""
+        self._now = now.timestamp()
+
+    def reset(self) -> None:
+        """Forget everything, the time included."""
+        from pytest_ltm.agents.reader.notes import ReaderNotebook
+
+        self._memory = self._make()
+        self._notes = ReaderNotebook(self._memory.sees, self._memory.overlook)
+        self._position = -1
+        self._now = None
+
+    def save(self) -> bytes:
+        """Return all state: one line of JSON, then one for each exchange that the memory keeps, and for each note."""
+        kept = self._memory.lines()
+        head = json.dumps([VERSION, self._policy, self._position, self._now, self._memory.state(), len(kept)])
+        return "\n".join([head, *kept, *self._notes.lines()]).encode()
+
+    def load(self, state: bytes) -> None:
+        """Go back to what `save` returned; AgentError if another version or memory policy saved it."""
+        head, *lines = state.decode().split("\n")
+        version, policy, *rest = json.loads(head)
+        if (version, policy) != (VERSION, self._policy):
+            raise AgentError(
+                f"this state was saved by reader {version!r} with memory {policy!r}; "
+                f"reader {VERSION} with memory {self._policy!r} cannot go on from it"
+            )
+        self.reset()
+        self._position, self._now, memory, kept = rest
+        self._memory.restore(memory)
+        self._memory.take(lines[:kept])
+        self._notes.restore(lines[kept:])
+
+    def configuration(self) -> Mapping[str, Any]:
+        """Return what the answers depend on."""
+        return {"reader": VERSION, "memory": self._policy}
+
+    def _turn(self, message: str, *, told: bool = False, reply: str = "") -> IncomingTurn:
+        from pytest_ltm.agents.reader.notes import IncomingTurn
+
+        self._position += 1
+        self._memory.arrive(message)
+        return IncomingTurn(text=message, position=self._position, now=self._now, told=told, reply=reply)
+
+    def _respond(self, turn: IncomingTurn) -> str:
+        from pytest_ltm.agents.reader.abilities import ABILITIES
+
+        replies = (ability.respond(turn, self._notes) for ability in ABILITIES)
+        return next((reply for reply in replies if reply is not None), "Understood.")
+
+    def __repr__(self) -> str:
+        return f"Reader({self._policy!r})"
+
+
+def _signed(message: str, user: str) -> str:
+    """Return a message that says whose it is, as people who share an agent do."""
+    return f"{user} here: {message}" if user else message
+
+
+class RetrievingReader(Reader):
+    """A reader whose memory retrieves. ShowsRetrieval, too."""
+
+    def retrieved(self) -> list[str]:
+        """Return the texts of the exchanges that it saw for its last reply, best first."""
+        return cast("Retrieving", self._memory).shown()
+
+
+def make_reader(policy: str, argument: str = "") -> Callable[[], Reader]:
+    """Return what makes a reader with a memory policy, such as `full` or `window` with the argument `8k`.
+
+    Raises ConfigurationError for an unknown policy or an argument that it cannot use.
+    """
+    make = make_memory(policy, argument)
+    name = f"{policy}:{argument}" if argument else policy
+    kind = RetrievingReader if policy == "bm25" else Reader
+    return lambda: kind(make, name)

@@ -1,0 +1,86 @@
+"""Invented languages: one word that nobody told, made of parts that were."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from pytest_ltm._model.score import Check, Scoring
+from pytest_ltm._text.abstention import tells_nothing
+from pytest_ltm._text.clauses import level
+from pytest_ltm._text.patterns import later
+from pytest_ltm.evaluators._commitment import Mention, alternative, commitment, spoken
+from pytest_ltm.evaluators._rules import Ruled, at
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_ltm._model.score import Score
+
+_JOINED = later(r"(?<=[^\W_])[-\u2010\u2011\u00b7](?=[^\W_])")
+_SUM = later(r"(?:[^\W_]+-?\s*\+\s*)+-?[^\W_]+")
+_WORD = later(r"[^\W_]+")
+_ALIKE = 5
+"""A word that has so many letters in a row of the expected one is another form of it, or of a part of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpeaksLanguage(Ruled):
+    """The share of the expected forms that answers settle on, written in one word or with hyphens between their parts.
+
+    What was told, or is a part of the form, may be named on the way to it; any other form beside it is a second answer,
+    and to name several is to choose none. Where questions expect no form, it is times the share of these that are left
+    without an answer, so that nothing is earned by always answering, nor by never. There are no published results to
+    agree with: every scoring has this rule.
+    """
+
+    family: ClassVar[str] = "speaks-language"
+    expected: tuple[str, ...]
+    """For each question the form that it asks for; "" if nothing that was told says it."""
+    told: tuple[str, ...] = ()
+    """The forms that were told: no question expects one of them. What others expect may be named, too."""
+    forms: tuple[str, ...] = ()
+    """For each question the expected form, or what a mistaken one would be; only needed where some expect none."""
+    scoring: Scoring = "current"
+
+    def __call__(self, answers: Sequence[str], /) -> Score:
+        """Return the share, or the product of both; a missing answer counts as wrong."""
+        said, left = list[Check](), list[Check]()
+        missed = ""
+        for place, form in enumerate(self.expected):
+            answer = at(answers, place)
+            ok = self.says(answer, form) if form else self._leaves(answer, self.forms[place])
+            label = f"says {form!r}" if form else f"has nothing to say in answer {place + 1}"
+            (said if form else left).append(Check(label, ok))
+            missed = missed if ok else missed or answer
+        return self.score_product({"forms are right": said, "rightly left open": left}, missed)
+
+    def says(self, answer: str, form: str) -> bool:
+        """Tell whether an answer settles on a form."""
+        known = (*self.told, *self.expected)
+        return commitment(_joined(answer), partial(_forms, form=form.casefold(), told=known)) == {form.casefold()}
+
+    def _leaves(self, answer: str, form: str) -> bool:
+        text = level(_joined(answer))
+        return tells_nothing(text) and not _forms(text, form=form.casefold(), told=self.told)
+
+
+def _joined(answer: str) -> str:
+    return _SUM.sub(" ", _JOINED.sub("", spoken(answer)))
+
+
+def _forms(text: str, *, form: str, told: Sequence[str]) -> list[Mention]:
+    """Return where a text has the form or others like it, without those that only lead to it."""
+    found = [Mention(*one.span(), one[0].casefold()) for one in _WORD.finditer(text) if _alike(one[0].casefold(), form)]
+    return [one for one in found if not _leads(one.value, form, told) or alternative(text, one)]
+
+
+def _leads(word: str, form: str, told: Sequence[str]) -> bool:
+    """Tell whether a word is only on the way to the form: it was told, or is the form without some of its parts."""
+    shorter = any(form.startswith(word[:cut]) and form.endswith(word[cut:]) for cut in range(len(word) + 1))
+    return word != form and (word in told or (shorter and len(word) < len(form)))
+
+
+def _alike(word: str, form: str) -> bool:
+    return any(form[place : place + _ALIKE] in word for place in range(len(form) - _ALIKE + 1))

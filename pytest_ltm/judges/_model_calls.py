@@ -1,0 +1,287 @@
+"""Asking a model beside the agent, a judge or a simulated user: in time, within the budget, and on the record."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from msgspec import Struct
+
+from pytest_ltm._calls.hub import OutOfTime, own_thread, taking_turns
+from pytest_ltm._journal.cost import Tariff
+from pytest_ltm._model.agent import Reply, Usage
+from pytest_ltm._model.tokens import counter
+from pytest_ltm._storage.errors import AgentFault, BudgetSpent, Unmeasured, told
+from pytest_ltm._storage.secrets import redacted
+from pytest_ltm.agents._caller import OwnLoop, outside_any_loop, unlimited, within
+from pytest_ltm.agents._unbuilt import ENCODING
+from pytest_ltm.judges._chat import JudgeModelClient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_ltm._calls.retry import Failed, Retries
+    from pytest_ltm._journal import events
+    from pytest_ltm._journal.cost import Account, PricedReply, Side
+    from pytest_ltm._journal.journal import Journal
+    from pytest_ltm._model.judge_request import JudgeRequest
+
+Q_contra = TypeVar("Q_contra", bound="JudgeRequest", contravariant=True)
+A = TypeVar("A", "events.JudgeAsked", "events.UserModelAsked")
+
+
+class QuestionAsker(Protocol[Q_contra]):
+    """Returns the reply to a question; Unmeasured if there is none."""
+
+    def __call__(self, question: Q_contra, /) -> Reply: ...
+
+
+class QuestionModel(Protocol[Q_contra]):
+    """A judge, or the model of a simulated user; it may be `async`."""
+
+    def assess(self, question: Q_contra, /) -> Any:
+        """Return the whole reply, a text or a Reply."""
+
+
+# --- one call: with a time limit, and with one kind of error for all that may go wrong
+
+LONGEST_REPLY = 200_000
+"""The characters that a reply may have."""
+
+
+class ModelCaller:
+    """Calls a model, which may be `async`; close it at the end.
+
+    `who` and `error`: what its faults are called, and what they are. `timeout` is in seconds for each call (None: no
+    limit). `fatal` exceptions pass through. `retries`: how passing faults are tried again (None: never); `retried` is
+    told of each attempt that is followed by another.
+    """
+
+    def __init__(
+        self,
+        asked: QuestionModel[Any],
+        *,
+        who: str,
+        error: type[Unmeasured],
+        timeout: float | None,
+        fatal: tuple[type[BaseException], ...] = (KeyboardInterrupt,),
+        retries: Retries | None = None,
+        retried: Callable[[Failed], object] = lambda _: None,
+    ) -> None:
+        self._model = asked.own() if isinstance(asked, JudgeModelClient) and own_thread() is not None else asked
+        self._who, self._error = who, error
+        self._timeout, self._retries, self._retried = timeout, retries, retried
+        self._fatal: tuple[type[BaseException], ...] = (*fatal, GeneratorExit)
+        self._loop = OwnLoop()
+        self.lost: Usage | None = None
+        """What attempts of the last call used that came to nothing."""
+
+    def __call__(self, question: JudgeRequest) -> Reply:
+        """Return the reply, secrets taken out; the error if there is none."""
+        self.lost = None
+        try:
+            return self._reply(question)
+        except Unmeasured as error:
+            error.usage = self.lost
+            raise
+
+    def _asked(self, question: JudgeRequest) -> Any:
+        try:
+            with taking_turns(self._model):
+                return self._loop.call(self._timeout, self._model.assess, question)
+        except AgentFault as fault:
+            if fault.usage is not None:
+                self.lost = fault.usage + self.lost
+            raise
+        except OutOfTime:
+            self.lost = Usage(input_tokens=counter(ENCODING).count(question.text), estimated=True) + self.lost
+            raise
+
+    def _reply(self, question: JudgeRequest) -> Reply:
+        failures: list[Failed] = []
+        ask = partial(self._asked, question)
+
+        def failed(failure: Failed) -> None:
+            failures.append(failure)
+            self._retried(failure)
+
+        try:
+            with outside_any_loop(), unlimited():
+                if self._retries is None:
+                    given = ask()
+                else:
+                    given = self._retries.run(ask, anew=True, failed=failed, ready=lambda: None)
+        except OutOfTime as error:
+            if self._timeout is None:  # a limit of the caller
+                raise
+            raise self._fault(f"{self._who} did not return within {self._timeout:g} s") from error
+        except self._fatal:
+            raise
+        except Exception as error:
+            tried = self._retries.history(failures, error) if self._retries is not None else ""
+            raise self._fault(redacted(f"{self._who} failed: {told(error)}{tried}")) from error
+        reply = given if isinstance(given, Reply) else Reply(given)
+        try:
+            return Reply(self._text(reply.text), reply.usage, reply.cost_usd)
+        except Unmeasured:
+            if reply.usage is not None:
+                self.lost = reply.usage + self.lost
+            raise
+
+    def _text(self, text: object) -> str:
+        """Return what was said, without secrets; the error for anything but a reply."""
+        if not isinstance(text, str):
+            what = type(text).__name__
+            raise self._fault(f"{self._who} replied with a {what}; a reply is a str or a pytest_ltm Reply")
+        if len(text) > LONGEST_REPLY:
+            raise self._fault(
+                f"{self._who} replied with {len(text):,} characters; at most {LONGEST_REPLY:,} are accepted"
+            )
+        return redacted(text.encode("utf-8", "backslashreplace").decode("utf-8"))
+
+    def _fault(self, message: str) -> Unmeasured:
+        fault: Callable[[str], Unmeasured] = self._error  # each kind has a cause of its own
+        return fault(message)
+
+    def close(self) -> None:
+        """Close the connections of a chat model of ours, and the loop of an `async` one."""
+        if isinstance(self._model, JudgeModelClient):  # one of the user's may serve other conversations, too
+            within(None, self._model.close)
+        with outside_any_loop():
+            within(None, self._loop.close)
+
+
+# --- within the budget
+
+
+class BudgetedCaller:
+    """Asks within the budget, and charges what that took.
+
+    `side`: under which name; `tariff` and `account`: what its tokens cost where it does not say, and the budget.
+    `refused`: why nothing may be bought, or "".
+    """
+
+    def __init__(
+        self,
+        call: QuestionAsker[Any],
+        side: Side,
+        journal: Journal,
+        *,
+        tariff: Tariff | None = None,
+        account: Account | None = None,
+        refused: str = "",
+    ) -> None:
+        self._call, self._side, self._journal = call, side, journal
+        self._account, self._refused = account, refused
+        self.tariff = tariff or Tariff()
+        """What its tokens cost where it does not say."""
+        self.lost: Usage | None = None
+        """What attempts of the last call used that came to nothing."""
+
+    def __call__(self, question: JudgeRequest) -> Reply:
+        """Return what is replied now; BudgetSpent, from now on for all, if nothing may be spent."""
+        self.lost = None
+        if self._account is None:
+            try:
+                return self._call(question)
+            finally:
+                self._lose(getattr(self._call, "lost", None))
+        try:
+            self._account.check(self._refused)
+        except BudgetSpent as over:
+            self._journal.over = over
+            raise
+        try:
+            reply = self._call(question)
+        except Unmeasured as error:
+            self._lose(error.usage)
+            self._account.release()
+            raise
+        except BaseException:  # Ctrl-C: what was sent is on its way
+            self._account.vanish()
+            raise
+        self._lose(getattr(self._call, "lost", None))
+        if reply.usage is None and reply.cost_usd is None and not self.tariff.free:
+            count = counter(ENCODING).count
+            said = Usage(input_tokens=count(question.text), output_tokens=count(reply.text), estimated=True)
+            reply = replace(reply, usage=said)
+        usd, tokens = self.tariff.spent(reply)
+        self._account.add(self._side, usd=usd, tokens=tokens)
+        return reply
+
+    def close(self) -> None:
+        """Let the model go."""
+        close = getattr(self._call, "close", None)
+        if close is not None:
+            close()
+
+    def _lose(self, usage: Usage | None) -> None:
+        """Charge what came to nothing."""
+        self.lost = usage
+        if usage is not None and self._account is not None:
+            self._account.lose(usd=self.tariff.of(usage), tokens=usage.total)
+
+
+class ModelUse(Struct):
+    """What one example has asked."""
+
+    calls: int = 0
+    estimated: bool = False
+    """Some of it was not reported."""
+    tokens: int = 0
+    """Of questions and replies, as the provider counts them, where it does."""
+    cost_usd: float | None = None
+    """What the calls cost when they were made, whenever that was; None where it is not reported."""
+
+    def add(self, reply: PricedReply, cost_usd: float | None) -> None:
+        """Count one reply, and what it cost."""
+        self.calls += 1
+        if reply.usage is not None:
+            self.tokens += reply.usage.total
+            self.estimated |= reply.usage.estimated
+        if cost_usd is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + cost_usd
+
+    def told_of(self, side: str) -> dict[str, Any]:
+        """Return what an example's result says of it."""
+        said = {f"{side}_calls": self.calls, f"{side}_tokens": self.tokens, f"{side}_cost_usd": self.cost_usd}
+        return {**said, f"{side}_estimated": True} if self.estimated else said
+
+
+# --- on the record
+
+
+def on_record(
+    kind: Callable[..., A],
+    question: JudgeRequest,
+    ask: Callable[[], Reply],
+    *,
+    journal: Journal,
+    recorded: A | None,
+    error: Callable[[str], Unmeasured],
+    **more: Any,
+) -> Reply:
+    """Return what is recorded, else what `ask` returns; either is written down as an event of that kind.
+
+    A fault is written down, too, and is raised as this `error`. `more`: other fields of the event.
+    """
+    about = partial(
+        kind, name=question.prompt, version=question.version, prompt=question.digest, vote=question.vote, **more
+    )
+    try:
+        reply = ask() if recorded is None else _handed_back(recorded, error)
+    except Unmeasured as fault:
+        journal.write(about(fault=str(fault), usage=fault.usage))
+        raise
+    journal.write(about(reply=reply.text, usage=reply.usage, cost_usd=reply.cost_usd))
+    return reply
+
+
+def _handed_back(asked: events.ModelAsked, error: Callable[[str], Unmeasured]) -> Reply:
+    """Return what a journal holds; the error where that is a fault."""
+    if asked.reply is None:
+        fault = error(str(asked.fault))
+        fault.usage = asked.usage
+        raise fault
+    return Reply(asked.reply, asked.usage, asked.cost_usd)

@@ -1,0 +1,149 @@
+"""Judges by name: what `--ltm-judge` may say, looked up; and asking one outside of a run."""
+
+from __future__ import annotations
+
+import inspect
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from pytest_ltm._calls.retry import Retries
+from pytest_ltm._model.agent import Configured
+from pytest_ltm._model.judge_prompts import PROMPTS
+from pytest_ltm._model.judge_request import Judge
+from pytest_ltm._storage.dotted import DottedPath, is_dotted
+from pytest_ltm._storage.errors import ConfigurationError, JudgeError, LtmError, did_you_mean, told
+from pytest_ltm._storage.secrets import redacted
+from pytest_ltm.agents._capabilities import takes
+from pytest_ltm.judges._chat import chat
+from pytest_ltm.judges._model_calls import ModelCaller
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from pytest_ltm._model.judge_request import Inquiry
+    from pytest_ltm._model.ltm_judge import AnsweredBy
+
+
+class Always(Struct, frozen=True):
+    """Passes everything, or nothing."""
+
+    yes: bool
+
+    def assess(self, inquiry: Inquiry, /) -> str:
+        """Return the first grade that passes, or the one that fails."""
+        passing = next((grade for grade in inquiry.grades if grade != inquiry.fail), inquiry.fail)
+        return f"GRADE: {passing if self.yes else inquiry.fail}"
+
+
+_RETRIES = 4
+NONE = "none"
+WHO = "the judge"
+"""What errors call it."""
+
+
+def _by_rules() -> Judge:
+    from pytest_ltm.judges._by_rules import RulesJudge  # brings evaluators and the rulings of data sets
+
+    return RulesJudge()
+
+
+EMBEDDED: Mapping[str, Callable[[], Judge]] = {
+    "rules": _by_rules,
+    "always-yes": lambda: Always(yes=True),
+    "always-no": lambda: Always(yes=False),
+}
+"""Judges that need no model: what a judge must beat."""
+
+
+class NamedJudge(Struct, frozen=True):
+    """A judge with what is known about it."""
+
+    spec: str
+    judge: Judge
+    configuration: Mapping[str, Any] | None
+    """What its replies depend on, JSON values without secrets; None where it does not tell: no reply is kept then."""
+
+    @property
+    def described(self) -> str:
+        """What a plan says: the spec, and the versions of the prompts."""
+        return f"{redacted(self.spec)} ({', '.join(prompt.id for prompt in PROMPTS.values())})"
+
+
+class FunctionJudge(Struct, frozen=True):
+    """A plain function from a question to the whole reply, as a judge."""
+
+    function: Callable[[str], Any]
+
+    def assess(self, inquiry: Inquiry, /) -> Any:
+        """Return what the function makes of the question."""
+        return self.function(inquiry.text)
+
+
+def find(spec: str, *, base: Path | None = None) -> NamedJudge | None:
+    """Return the judge that a spec names, None for `none`; ConfigurationError with a cure if there is none such.
+
+    `base` is where modules are looked for that are not on `sys.path`.
+    """
+    name, colon, argument = spec.partition(":")
+    if spec == NONE:
+        return None
+    if spec in EMBEDDED:
+        return NamedJudge(spec, EMBEDDED[spec](), None)
+    if name == "openai" and colon:
+        return _named(spec, chat(argument, "judge"))
+    names = [NONE, *EMBEDDED, "openai:MODEL"]
+    hint = did_you_mean(spec, names)
+    if not is_dotted(spec):
+        raise ConfigurationError(
+            f"unknown judge {spec!r}.{hint} There are {', '.join(names)}; any other is a dotted path, as mypkg:Judge"
+        )
+    found = DottedPath(spec, what="judge", error=ConfigurationError, hint=hint).resolve(base)
+    return _named(spec, adapted(found, f"judge {spec!r}"))
+
+
+@contextmanager
+def asking(spec: str, *, timeout: float | None = 300.0) -> Iterator[AnsweredBy]:
+    """Give what asks the judge of a spec where there is no run; ConfigurationError if there is no such judge.
+
+    `timeout`: in seconds for each call (None: no limit).
+    """
+    named = find(spec, base=Path.cwd())
+    if named is None:
+        raise ConfigurationError(f"--ltm-judge={NONE} judges nothing")
+    call = ModelCaller(
+        named.judge, who=WHO, error=JudgeError, timeout=timeout, retries=Retries(most=_RETRIES, rng=Random())
+    )
+    try:
+        yield lambda inquiry: call(inquiry).text
+    finally:
+        call.close()
+
+
+def _named(spec: str, judge: Judge) -> NamedJudge:
+    return NamedJudge(spec, judge, judge.configuration() if isinstance(judge, Configured) else None)
+
+
+def adapted(found: Any, what: str) -> Judge:
+    """Return what a dotted path names as something to ask; a class or a function without arguments is called.
+
+    `what`: how errors call it. ConfigurationError if it cannot be asked.
+    """
+    if inspect.isclass(found) or (not isinstance(found, Judge) and takes(found, 0)):
+        try:
+            found = found()
+        except LtmError:
+            raise
+        except Exception as error:
+            raise ConfigurationError(f"{what} cannot be made: {told(error)}") from error
+    if isinstance(found, Judge):
+        return found
+    if takes(found, 1):
+        return FunctionJudge(found)
+    raise ConfigurationError(
+        f"{what} is a {type(found).__name__}, which cannot be asked. It needs assess(question) -> str, or must be a "
+        "function from the question to the reply"
+    )

@@ -1,0 +1,269 @@
+"""Language: what scenarios say in it, and what is said in it means."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+
+from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm._text.words import snippet
+from pytest_ltm.locales._word import word
+from pytest_ltm.locales._word_translation import Gloss
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pytest_ltm._model.score import Evaluator, Score, Unscored
+    from pytest_ltm.locales._word import Word
+
+T = TypeVar("T")
+CODES = ("en", *sorted(path.parent.name for path in Path(__file__).parent.glob("*/texts.yml")))
+"""The languages that there are."""
+
+
+class Language:
+    """What scenarios, filler and the embedded reader ask of a language."""
+
+    code: str
+
+    @property
+    def name(self) -> str:
+        """What it is called in English."""
+        raise NotImplementedError
+
+    @property
+    def filler(self) -> Mapping[str, Any]:
+        """What fillers say, as `filler.yml` has it."""
+        raise NotImplementedError
+
+    def said(self, part: str, english: T) -> T:
+        """Return what it has for a part of a scenario's texts, such as `colours.first`; KeyError if it has none."""
+        raise NotImplementedError
+
+    def phrase(self, part: str, english: str, **slots: object) -> str:
+        """Return what it has for a part of a text, filled in; a Word where that has several forms."""
+        raise NotImplementedError
+
+    def word(self, english: str) -> str:
+        """Return how it says an English word of the scenarios: a Word, or the English one where it has none."""
+        raise NotImplementedError
+
+    def message(self, english: str) -> str:
+        """Return how it says a whole message, such as that which ends a scenario; the English one if it has none."""
+        raise NotImplementedError
+
+    def reply(self, english: str) -> str:
+        """Return how the embedded reader says a set phrase; the English one if it has none."""
+        raise NotImplementedError
+
+    def meaning(self, text: str, known: Sequence[str] = ()) -> str:
+        """Return a text in English words, as far as they matter to the rules; what is `known` stays as it is."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<language {self.code}>"
+
+
+class English(Language):
+    """Texts are those of the scenarios themselves, and words mean what they are."""
+
+    code = "en"
+    name = "English"
+    filler: Mapping[str, Any] = {}
+
+    def said(self, part: str, english: T) -> T:  # noqa: ARG002 - looked up by other languages
+        """Return the English."""
+        return english
+
+    def phrase(self, part: str, english: str, **slots: object) -> str:  # noqa: ARG002
+        """Return the English, filled in."""
+        return english.format(**slots)
+
+    def word(self, english: str) -> str:
+        """Return the English."""
+        return english
+
+    def message(self, english: str) -> str:
+        """Return the English."""
+        return english
+
+    def reply(self, english: str) -> str:
+        """Return the English."""
+        return english
+
+    def meaning(self, text: str, known: Sequence[str] = ()) -> str:  # noqa: ARG002
+        """Return the text."""
+        return text
+
+
+class PackagedLanguage(Language):
+    """A folder beside this file: `texts.yml` has what is said, `meanings.yml` what words mean, `filler.yml` filler."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+        self._folder = Path(__file__).parent / code
+
+    @cached_property
+    def name(self) -> str:
+        """What it is called in English."""
+        return str(self._meanings["name"])
+
+    @cached_property
+    def filler(self) -> Mapping[str, Any]:
+        """What `filler.yml` has."""
+        return _read(self._folder / "filler.yml")
+
+    def said(self, part: str, english: T) -> T:  # noqa: ARG002
+        """Return what stands in `texts.yml`; KeyError if it has no such part."""
+        scenario, _, name = part.partition(".")
+        return cast("T", self._texts[scenario][name])
+
+    def phrase(self, part: str, english: str, **slots: object) -> str:
+        """Return what stands in `texts.yml`, each of its forms filled in."""
+        found: Any = self.said(part, english)
+        forms = found if isinstance(found, dict) else {"said": found}
+        return word({name: self._joined(text.format(**slots)) for name, text in forms.items()})
+
+    def word(self, english: str) -> str:
+        """Return what `meanings.yml` has."""
+        return self._words.get(english, english)
+
+    def message(self, english: str) -> str:
+        """Return what `texts.yml` has, whose keys are the English messages."""
+        return str(self._texts["messages"].get(english, english))
+
+    def reply(self, english: str) -> str:
+        """Return what `meanings.yml` has."""
+        return str(self._meanings["replies"].get(english, english))
+
+    def meaning(self, text: str, known: Sequence[str] = ()) -> str:
+        """Return a text in English words."""
+        return self._gloss(text, known)
+
+    def _joined(self, text: str) -> str:
+        """Return a text with words drawn together as they are written, such as `d'` for `de` before a vowel."""
+        for pattern, said in self._meanings.get("joined", ()):
+            text = re.sub(pattern, said, text)
+        return text
+
+    @cached_property
+    def _texts(self) -> Mapping[str, Any]:
+        return _read(self._folder / "texts.yml")
+
+    @cached_property
+    def _meanings(self) -> Mapping[str, Any]:
+        return _read(self._folder / "meanings.yml")
+
+    @cached_property
+    def _words(self) -> Mapping[str, Word]:
+        """Return by English word how it is said."""
+        kinds = self._meanings["words"].values()
+        return {english: _word(forms) for words in kinds for english, forms in words.items()}
+
+    @cached_property
+    def _gloss(self) -> Gloss:
+        kinds = self._meanings["words"]
+        words = {english: english for words in kinds.values() for english in words}  # who answers in English is heard
+        words |= dict(pair for words in kinds.values() for one in words.items() for pair in _meant(*one))
+        spelling = [(pattern, whole) for pattern, whole in self._meanings.get("spelling", ())]
+        spelled = Gloss({}, {}, (), spelling=spelling).spelled
+        parts = {kind: spelled(_alternatives(words)) for kind, words in kinds.items()} | self._meanings.get("parts", {})
+        rules = [(_filled(pattern, parts), english) for pattern, english in self._meanings["rules"]]
+        return Gloss(words, self._meanings["phrases"], rules, self._meanings.get("endings", "").split(), spelling)
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    """Return the content of a YAML file whose scalars are all texts: in them `no` is a word."""
+    import yaml
+
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    found: Mapping[str, Any] = yaml.load(path.read_bytes(), Loader=loader)  # noqa: S506 - makes nothing but texts
+    return found
+
+
+def _word(forms: Any) -> Word:
+    """Return a word, of which each form may be said in several ways: the first is taken."""
+    named = forms if isinstance(forms, dict) else {"said": forms}
+    return word({name: _ways(said)[0] for name, said in named.items()})
+
+
+def _ways(said: str) -> list[str]:
+    return [way.strip() for way in said.split(",") if way.strip()]
+
+
+def _meant(english: str, forms: Any) -> Iterator[tuple[str, str]]:
+    """Yield what a word means in its first form, `said`, and in its plural, `many`; others are for texts."""
+    named = forms if isinstance(forms, dict) else {"said": forms}
+    for name, meaning in (("many", f"{english}s"), ("said", english)):
+        yield from ((way, meaning) for way in _ways(named.get(name, "")))
+
+
+def _alternatives(words: Mapping[str, Any]) -> str:
+    said = {way for english, forms in words.items() for way, _ in _meant(english, forms)}
+    return "|".join(sorted(map(re.escape, said), key=len, reverse=True))
+
+
+def _filled(pattern: str, parts: Mapping[str, str]) -> str:
+    """Return a rule with what stands for the names of its parts, as in `{items}`."""
+    for name, alternatives in parts.items():
+        pattern = pattern.replace(f"{{{name}}}", alternatives)
+    return pattern
+
+
+ENGLISH = English()
+
+
+@cache
+def language(code: str) -> Language:
+    """Return a language by its code, such as `de`; ConfigurationError if there is none."""
+    if code not in CODES:
+        raise ConfigurationError(
+            f"no scenario is written in {code!r}.{did_you_mean(code, CODES)} There are: {', '.join(CODES)}"
+        )
+    return ENGLISH if code == ENGLISH.code else PackagedLanguage(code)
+
+
+# --- The two languages of an example.
+
+
+class Spoken(NamedTuple):
+    """What a scenario is told in, and what it is asked in."""
+
+    told: Language
+    asked: Language
+
+    def meaning(self, text: str, known: Sequence[str] = ()) -> str:
+        """Return a text in English words, whichever of the two it is in."""
+        for one in dict.fromkeys((self.asked, self.told)):
+            text = one.meaning(text, known)
+        return text
+
+    def judged(self, evaluator: Evaluator, answers: Sequence[str], known: Sequence[str] = ()) -> Score | Unscored:
+        """Return an evaluator's verdict on what the answers mean, with the last answer itself as the evidence.
+
+        `known`: names and the like, which mean nothing else.
+        """
+        verdict = evaluator([self.meaning(answer, known) for answer in answers])
+        return verdict if self == (ENGLISH, ENGLISH) else replace(verdict, evidence=snippet(answers[-1]))
+
+
+def spoken(parameters: Mapping[str, Any]) -> Spoken:
+    """Return the languages of an example: its parameter `language`, such as `de`, or `en:de` (told in, asked in)."""
+    said = parameters.get("language", ENGLISH.code)
+    if not isinstance(said, str):
+        raise ConfigurationError(f"language is a code such as 'de', or two as in 'en:de', not {said!r}")
+    told, _, asked = said.partition(":")
+    return Spoken(language(told), language(asked or told))
+
+
+def several(said: str) -> tuple[str, ...]:
+    """Return the languages that `de,en:de` says, each as `spoken` takes it; ConfigurationError for what is none."""
+    found = tuple(part.strip() for part in said.split(","))
+    for place, one in enumerate(found):
+        spoken({"language": one})
+        if one in found[:place]:
+            raise ConfigurationError(f"{one!r} is given twice")
+    return found

@@ -1,0 +1,249 @@
+"""AtOnce: plays several conversations of a run at once in this process (`--ltm-concurrency`).
+
+Bodies, fixtures and hooks run on the main thread, one at a time, so pytest's state is never shared; only what takes its
+time elsewhere overlaps. Items are reported as they end.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections import defaultdict
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from pytest_ltm._calls.hub import Hub
+from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._storage.errors import ConfigurationError, DiskFault, Stopped
+from pytest_ltm.agents._caller import limits_aside
+from pytest_ltm.agents._profile import spec_within
+from pytest_ltm.plugin.internals.item_context import aside
+from pytest_ltm.plugin.internals.threads import routed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from pytest_ltm._calls.hub import OwnThread
+    from pytest_ltm._journal.result import ConversationName
+    from pytest_ltm.agents._adapt import AgentSource
+    from pytest_ltm.plugin.conversation_run import PlayedConversation
+
+AUTO: Final = 64
+"""How many conversations `auto` plays at most."""
+MUCH: Final = 2.0
+"""Seconds that agents may compute before anybody is told."""
+FILES = 8
+"""Files that a conversation has open, about: its journal, timings and lock, and what its agent talks over."""
+_REMOTE = frozenset({"openai", "http", "cmd"})
+"""Kinds of agents whose replies come from elsewhere, and of models that a memory system asks."""
+
+
+def most_at_once(source: AgentSource, wanted: int | None, *, jumps: bool) -> int:
+    """Return how many conversations of an agent may be played at once; 0: it is played with nobody else.
+
+    `wanted`: as many as the option says; None: what suits the agent. `jumps`: the process's clock shows the time.
+    """
+    if getattr(source.given, "main_thread", False) is True or (jumps and not source.apart):
+        return 0
+    if source.unlimited:
+        return 1  # a person
+    safe = getattr(source.given, "thread_safe", False) is True
+    if not (source.owned or safe or getattr(source.given, "stateless", False) is True):
+        return 1  # one object, which is put back between conversations
+    if wanted is not None:
+        return wanted
+    reply: Any = getattr(source.given, "reply", source.given)
+    remote = _REMOTE & set(spec_within(source).split(":")[:2])
+    waits = source.apart or remote or inspect.iscoroutinefunction(reply)
+    return AUTO if waits or safe else 1
+
+
+def allow_files(wanted: int) -> None:
+    """Let this process have as many files open; ConfigurationError if that is more than it may allow itself."""
+    if sys.platform == "win32":  # which has no such limit
+        return
+    import resource
+
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = 100 + wanted * FILES
+    may = needed if most == resource.RLIM_INFINITY else most
+    if now != resource.RLIM_INFINITY and now < needed <= may:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, most))
+    elif needed > may:
+        raise ConfigurationError(
+            f"{wanted:,} conversations may have {needed:,} files open, and this process may open {may:,}. "
+            f"Raise that (ulimit -Hn {needed}) or give at most {max((may - 100) // FILES, 1):,}"
+        )
+
+
+class ConcurrentRunner:
+    """The conversations that are being played, and those to come, in their order.
+
+    `left` has those to come; after adding some, call `look_up`. `most`: how many at once; `of_agent`: how many of one
+    agent, by label. `begin` opens a conversation, `over` is told of each that has ended, `stopping` whether the session
+    is to stop, and `broken` of a disk that failed.
+    """
+
+    def __init__(
+        self,
+        left: list[ConversationName],
+        most: int,
+        of_agent: Mapping[str, int],
+        *,
+        begin: Callable[[ConversationName], PlayedConversation],
+        over: Callable[[PlayedConversation], None],
+        stopping: Callable[[], bool],
+        broken: Callable[[DiskFault], None],
+    ) -> None:
+        self._left = left
+        self._most, self._of_agent = most, of_agent
+        self._begin, self._over, self._stopping, self._broken = begin, over, stopping, broken
+        self._hub = Hub(_aside)
+        self._names: list[ConversationName] = []
+        """Those that are being played."""
+        self.playing: list[PlayedConversation] = []
+        """Those of them that are open."""
+        self._error: BaseException | None = None
+        self._has_room = True
+        """Others may begin, as far as is known."""
+        self._began = stopwatch()
+        self._busy: dict[str, float] = defaultdict(float)
+        """Seconds that agents have computed."""
+        self._fewer = ""
+        """Why not as many were played as were to be."""
+        self._routed = ExitStack()
+        self._routed.enter_context(routed())
+
+    def look_up(self) -> None:
+        """Begin others if there are any, and stop if the session is to; callable in any thread."""
+        self._has_room = True
+        self._hub.look_up()
+
+    @property
+    def notices(self) -> list[str]:
+        """Why it took longer than it might."""
+        seconds, computed = stopwatch() - self._began, sum(self._busy.values())
+        found = [self._fewer] * bool(self._fewer)
+        if computed > MUCH and computed > seconds / 4:
+            agent = max(self._busy, key=self._busy.__getitem__)
+            found.append(
+                f"agents in this process computed for {computed:.0f} of {seconds:.0f} s, {agent} the most: what "
+                "computes is not done sooner by playing conversations at once. Workers (-n) use other cores"
+            )
+        return found
+
+    def play_until(self, reported: Callable[[], bool]) -> None:
+        """Play until an item has been reported, or something stops the session: then until everything is closed."""
+        with self._to_the_end():
+            while not (reported() or self._stopping()):
+                self._begin_some()
+                if not (reported() or self._stopping()):
+                    self._step()
+            # After the last item pytest asks for nothing more.
+            while self._names and not self._left and all(one.all_are_reported for one in self.playing):
+                self._step()
+
+    def finish(self) -> None:
+        """Play what has begun to its end, and begin nothing; what agents say is no longer kept after `close`."""
+        with self._to_the_end():
+            while self._names and not self._stopping():
+                self._step()
+
+    def close(self) -> None:
+        """Stop what is still being played."""
+        try:
+            self._hub.cancel()
+            while self._names:
+                self._hub.step()
+        finally:
+            self._routed.close()
+
+    @contextmanager
+    def _to_the_end(self) -> Iterator[None]:
+        try:
+            yield
+            if self._stopping():
+                self._hub.drain()
+                while self._names:
+                    self._step()
+        except BaseException:
+            self._hub.cancel()
+            while self._names:
+                self._hub.step()
+            raise
+
+    def _step(self) -> None:
+        self._hub.step()
+        self._raise()
+
+    def _raise(self) -> None:
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+
+    def _begin_some(self) -> None:
+        if not self._has_room:
+            return
+        self._has_room = False  # until one has ended
+        for name in self._left[:]:
+            if len(self._names) >= self._most:
+                return
+            playing = sum(one.agent == name.agent for one in self._names)
+            if playing < self._of_agent[name.agent]:
+                self._left.remove(name)
+                self._names.append(name)
+                self._hub.start(partial(self._play, name))
+                self._raise()
+                if name in self._left:
+                    return
+
+    def _play(self, name: ConversationName, own: OwnThread) -> None:
+        playing = None
+        try:
+            own.begin()
+        except RuntimeError as error:
+            self._play_later(name, error)
+            return
+        try:
+            playing = self._begin(name)
+            self.playing.append(playing)
+            playing.play(self._stopping)
+        except Stopped:
+            pass
+        except DiskFault as fault:
+            self._broken(fault)
+        except BaseException as error:  # noqa: BLE001 - raised again where pytest is
+            self._error = self._error or error
+        finally:
+            own.leaving = True
+            self._close(playing)
+            self._busy[name.agent] += own.busy
+            self._names.remove(name)
+            self._has_room = True
+
+    def _play_later(self, name: ConversationName, error: RuntimeError) -> None:
+        """The system has no room for another thread: play this one when another has ended."""
+        self._names.remove(name)
+        self._left.insert(0, name)
+        self._fewer = f"fewer conversations were played at once than --ltm-concurrency allows: {error}"
+        if not self._names:
+            self._error = error
+
+    def _close(self, playing: PlayedConversation | None) -> None:
+        if playing is None:
+            return
+        try:
+            playing.close("interrupted")  # nothing happens where it has been closed
+        except DiskFault as fault:
+            self._broken(fault)
+        except BaseException as error:  # noqa: BLE001 - raised again where pytest is
+            self._error = self._error or error
+        self.playing.remove(playing)
+        self._over(playing)
+
+
+@contextmanager
+def _aside() -> Iterator[None]:
+    with aside(), limits_aside():
+        yield

@@ -1,0 +1,308 @@
+"""PlayedConversation: one conversation of the run, from its items to its results."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, TypeVar
+
+from pytest_ltm._calls.hub import own_thread
+from pytest_ltm._engine.channel import Channel
+from pytest_ltm._engine.conversation import Conversation
+from pytest_ltm._engine.resume import JOURNAL, TIMINGS
+from pytest_ltm._engine.scoring import scenario_result, totals
+from pytest_ltm._engine.verdict_changes import ending_of
+from pytest_ltm._journal import events
+from pytest_ltm._journal.cost import Bill, lost_with_judge
+from pytest_ltm._journal.result import ConversationResult, ScenarioResult
+from pytest_ltm._journal.retrieval_recall import covers_all
+from pytest_ltm._model.agent import Usage
+from pytest_ltm._model.handle import Ltm
+from pytest_ltm._model.plan import body_rng
+from pytest_ltm._model.tokens import counter
+from pytest_ltm._results.text import counted
+from pytest_ltm._storage.errors import LtmInternalError
+from pytest_ltm.plugin.conversation_setup import ConversationDependencies
+from pytest_ltm.plugin.dataset import begins, told_in
+from pytest_ltm.plugin.internals.item_context import unclaimed
+from pytest_ltm.plugin.item_body import SKIPS, ItemBody
+from pytest_ltm.plugin.planning import around_agent, clock_for, plan_for
+from pytest_ltm.reporting.failure import failure_text
+from pytest_ltm.reporting.summary import user_properties
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from datetime import datetime
+
+    from pytest_ltm._engine.lane import Ending, Lane
+    from pytest_ltm._journal.result import Ended
+    from pytest_ltm._model.plan import PlannedExample
+    from pytest_ltm._model.score import Score, Unscored
+    from pytest_ltm._model.transcript import Exchange
+    from pytest_ltm.plugin.conversation_setup import ConversationInputs, ConversationMode
+    from pytest_ltm.plugin.items import LtmItem
+    from pytest_ltm.plugin.state import ItemSide
+
+T = TypeVar("T")
+
+
+class PlayedConversation:
+    """The items that share one agent and one journal; `heard` is called after each exchange but recorded ones."""
+
+    def __init__(
+        self,
+        given: ConversationInputs,
+        mode: ConversationMode,
+        body_of: Callable[[LtmItem], ItemBody],
+        *,
+        again: Callable[[], str],
+        heard: Callable[[PlayedConversation, Exchange], None],
+    ) -> None:
+        self.given, self._mode, self._again, self._closed = given, mode, again, False
+        settings = given.settings
+        self.span = settings.spans[given.place.span]
+        self.results: dict[str, ScenarioResult] = {}
+        self.bodies = {one.key: body_of(one) for one in given.items}
+        self._time = "simulated" if given.source.apart else settings.time
+        self._unreported = list(self.bodies.values())
+        """But for those that were found to be reported, from the last."""
+        tokens, told = counter(settings.tokenizer), told_in(settings, given.place)
+        self._clock = clock_for(settings.time, self._jumped, begins(told))
+        history = () if told is None else told.history
+        today = plan_for(given.items, settings)
+        self.plan = mode.plan(today.plan)
+        opened = self._opened = mode.open(
+            self.plan,
+            ConversationDependencies(clock=self._clock, counter=tokens, calling=self._calling, history=history),
+        )
+        self.start = self._clock.now
+        self._judge, self._users, self._bill = mode.judge(opened), mode.users(opened), Bill(given.tariff)
+        channel = Channel(
+            opened.port, tokens, self._clock, opened.journal, count=self.plan.count,
+            observers=[*opened.observers, self._bill.hear], heard=lambda exchange: heard(self, exchange),
+        )  # fmt: skip
+        bodies = [self.bodies[example.key] for example in self.plan.examples]
+        self.conversation = Conversation(
+            self.plan, bodies, opened.script, channel, filler=today.filler, counter=tokens, history=history
+        )
+        if opened.gone:
+            self.conversation.give_up(opened.gone)
+        for example in self.plan.examples:
+            body, unready = self.bodies[example.key], today.unready.get(example.key)
+            body.agents_traceback = opened.traceback
+            body.join(self.conversation, self._handle(body, example), ended=self._example_ended, unready=unready)
+
+    def _handle(self, body: ItemBody, example: PlannedExample) -> Ltm:
+        settings, clock, transcript = self.given.settings, self._clock, self.conversation.channel.transcript
+        return Ltm(
+            body.send, now=lambda: clock.now, example=example.number,
+            span=None if self.span is None else example.span or self.span,
+            rng=lambda: body_rng(settings.seed, self.given.place.trial, example), definition=example.definition,
+            scoring=settings.scoring, judge=None if self._judge is None else self._judge.handle(example.key),
+            heard=lambda: transcript.of(example.key), users=self._users.handle(example.key),
+        )  # fmt: skip
+
+    def _calling(self, by: str, call: Callable[[], T]) -> T:
+        body = self.bodies.get(by)
+        claimed = body is not None and not body.reported
+        mine = body if claimed else None
+        own = own_thread()
+        if own is None:
+            with around_agent(self._time, self._clock, self._output(mine)):
+                return call()
+        level = logging.root.level if mine is None else mine.log_level
+        with own.claimed(lambda: self._output(mine), level):
+            return call()
+
+    def _output(self, body: ItemBody | None) -> AbstractContextManager[object]:
+        return unclaimed(self.given.config) if body is None else body.talking()
+
+    def _jumped(self, before: datetime, now: datetime) -> None:
+        config, spec = self.given.config, self.given.source.spec
+        config.hook.pytest_ltm_time_jumped(
+            config=config, spec=spec, agent=self._opened.port.agent, before=before, now=now
+        )
+
+    @property
+    def agent_fingerprint(self) -> str:
+        """That of the agent's configuration; "" where nothing is known of it."""
+        return self._opened.agent_fingerprint
+
+    def observe(self, observer: Callable[[events.Event], object]) -> None:
+        """Have another hear of each event from now on, once it is written."""
+        self._opened.journal.observers.append(observer)
+
+    # --- what becomes of it
+
+    def play_until_reported(self, body: ItemSide, nodeid: str, interrupted: Callable[[], bool]) -> None:
+        """Carry the conversation on until this item has been reported, or something stops the pytest session."""
+        while not body.reported and not interrupted():
+            if self.conversation.finished:
+                raise LtmInternalError(f"the conversation is over and {nodeid} was never reported")
+            self.conversation.step()
+        if self.all_are_reported:
+            self.close("complete")
+
+    def play(self, interrupted: Callable[[], bool]) -> None:
+        """Carry the conversation on to its end, or until something stops the pytest session."""
+        while not interrupted():
+            if self.all_are_reported:
+                self.close("complete")
+                return
+            if self.conversation.finished:
+                raise LtmInternalError(f"{self.given.place.conversation} is over, and not all was reported")
+            self.conversation.step()
+
+    @property
+    def all_are_reported(self) -> bool:
+        """Whether nothing is left to do but to close it."""
+        while self._unreported and self._unreported[-1].reported:
+            self._unreported.pop()
+        return not self._unreported
+
+    def note(self, nodeid: str, label: str, ok: bool) -> None:
+        """A part of an item has been reported: it is a check of its example."""
+        for body in self.bodies.values():
+            if body.item.nodeid == nodeid and not body.reported:
+                body.handle.check(label, ok)
+
+    def begin_no_more(self) -> None:
+        """The pytest session is about to stop: examples that have not begun need no fixtures any more."""
+        for body in self.bodies.values():
+            if not body.begun:
+                body.let_go()
+
+    def keep(self) -> None:
+        """Make sure that what was written is on disk; the process is about to end."""
+        self._opened.journal.close()
+
+    def close(self, reason: str) -> None:
+        """Finish the files; what is still in progress is unwound and not reported."""
+        if self._closed:
+            return
+        self._closed = True
+        while reason == "complete" and not self.conversation.finished:
+            self.conversation.step()
+        replaying = self._opened.journal.replaying
+        try:
+            self.conversation.close(reason)
+        finally:
+            self._let_go()
+        stopped = reason != "complete"
+        if not (stopped and replaying):  # less has been replayed so far than the file holds
+            self._mode.over(self.conversation, self._result(stopped=stopped), stopped=stopped, replaying=replaying)
+
+    def _let_go(self) -> None:
+        # Last in, first out, as pytest would: who was never set up is let go at once.
+        for body in reversed(self.bodies.values()):
+            if not body.reported:
+                body.withdraw()
+        if self._judge is not None:
+            self._judge.close()
+        self._users.close()
+        self._opened.close()
+        for body in self.bodies.values():
+            body.release()
+
+    def _example_ended(self, body: ItemBody, lane: Lane, ending: Ending) -> tuple[ScenarioResult, str]:
+        channel, place = self.conversation.channel, self.given.place
+        row = scenario_result(
+            lane,
+            ending,
+            channel.transcript,
+            costs=self._bill.costs,
+            guesses=self._bill.guesses,
+            agent=place.agent,
+            span_label=place.span,
+            trial=place.conversation.trial,
+            nodeid=body.item.nodeid,
+            pass_k=body.known.marks.pass_k,
+            floor=float(body.known.marks.floor),
+            own_wish=isinstance(ending.error, SKIPS),
+            **({} if self._judge is None else self._judge.told_of(lane.example.key)),
+            **self._users.told_of(lane.example.key),
+        )
+        result = self.results[lane.example.key] = self._mode.ended(body, lane, ending, row)
+        channel.journal.note(
+            events.VerdictRecorded(
+                example=lane.example.key,
+                score=result.score,
+                reason=result.reason,
+                rule=result.rule,
+                evidence=result.evidence,
+                checks=tuple((check.label, None if check.open else check.ok) for check in result.checks),
+                upper=result.upper,
+            )
+        )
+        if not body.withheld:
+            body.item.user_properties.extend(user_properties(result))
+        verdict = _verdict(result)
+        if verdict is not None:
+            config = self.given.config
+            config.hook.pytest_ltm_verdict(config=config, nodeid=result.nodeid, verdict=verdict)
+        text = failure_text(result, channel.transcript, self._again()) if result.outcome == "failed" else ""
+        return result, text
+
+    def _result(self, *, stopped: bool) -> ConversationResult:
+        talk, place, account = self.conversation, self.given.place, self.given.account
+        notices = [*talk.notices, *self._mode.notices(talk)]
+        if any(not exchange.told and not exchange.reply for exchange in talk.channel.transcript):
+            notices.append("the agent gave empty replies: accepted and scored as given")
+        said = totals(talk.channel.record, self._bill)
+        if self._bill.guesses:
+            notices.append(
+                f"{counted(len(self._bill.guesses), 'exchange')} did not report all that it used: tokens and dollars "
+                "are estimates (~), from what was sent and said"
+            )
+        if self._bill.lost is not None:
+            usd = "" if self._bill.lost_usd is None else f", ${self._bill.lost_usd:.4f}"
+            notices.append(
+                f"attempts that came to nothing used about {self._bill.lost.total:,} tokens{usd}, which is in no other "
+                "figure"
+            )
+        if self._judge is not None:
+            judge, folder = self.given.judge_tariff, self.given.folder
+            lost = lost_with_judge(folder / JOURNAL, folder / TIMINGS, judge)
+            usd = "" if judge.of(Usage()) is None else f", ${lost.usd:.4f}"
+            wasted = f"the judge's attempts that came to nothing used about {lost.tokens:,} tokens{usd}"
+            notices += [f"{wasted}, which is in no other figure"] * bool(lost.tokens)
+        if self.plan.count == "all" and said["reply_tokens"] > said["tokens"] / 2:
+            notices.append(
+                f"{said['reply_tokens'] / said['tokens']:.0%} of the tokens are the agent's own, and all of them count "
+                "towards spans: the more it says, the less it is told between needle and question. See --ltm-count"
+            )
+        if times := len(talk.channel.record.sessions):
+            again = f"made anew {counted(times, 'time')}, the agent had its own memory only"
+            notices.append(f"{times + 1} sessions: {again}")
+        elif self.plan.sessions and not talk.gone:
+            notices.append("one session only: the conversation ended before the second of --ltm-sessions was due")
+        if covers_all([one for one in talk.channel.transcript if one.kind == "ask"]):
+            notices.append(
+                "each question got at least as many memories as there were exchanges before it, so nothing was left "
+                "out and retrieval is not measured: choose a smaller k or a longer span"
+            )
+        ended: Ended = "interrupted" if stopped else "complete"
+        if talk.gone:
+            ended = "agent gone" if account is None or account.refused is None else "budget spent"
+        return ConversationResult(
+            agent=place.agent,
+            agent_spec=self.given.source.spec,
+            span_label=place.span,
+            span=self.span,
+            trial=place.conversation.trial,
+            plan_fingerprint=self.plan.fingerprint,
+            agent_fingerprint=self.agent_fingerprint,
+            scenarios=tuple(self.results[e.key] for e in self.plan.examples if e.key in self.results),
+            simulated_seconds=(self._clock.now - self.start).total_seconds(),
+            notices=tuple(dict.fromkeys(notices)),  # what was recorded may be said again
+            ended=ended,
+            gone=talk.gone or "",
+            journal=self._opened.journal.head,
+            **said,
+        )
+
+
+def _verdict(result: ScenarioResult) -> Score | Unscored | None:
+    """Return what evaluators said of an example, None if none was asked."""
+    ending = ending_of(result)
+    return ending.verdict if result.scored or result.cause in ("unscored", "ungraded") else None

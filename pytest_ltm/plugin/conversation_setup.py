@@ -1,0 +1,523 @@
+"""How one conversation of the run is opened: what it is made from, its folder, who answers in it, what becomes of it.
+
+A run has one `Mode`: `WithAgent` here, `Rescored` where a recorded run is scored again, `Rehearsed` in a dry run.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from msgspec import Struct
+
+from pytest_ltm._calls.hub import OutOfTime, own_time
+from pytest_ltm._calls.retry import Retries
+from pytest_ltm._engine.conversation import AgendaScript
+from pytest_ltm._engine.port import Checkpoints, Connection, LivePort, Recorded
+from pytest_ltm._engine.resume import (
+    CHECKPOINTS,
+    JOURNAL,
+    RESULTS,
+    TIMINGS,
+    AgentRecord,
+    Recording,
+    agent_differences,
+    cannot_go_on,
+    cut_back,
+    known,
+    plan_differences,
+    read_recording,
+)
+from pytest_ltm._engine.verdict_changes import recorded_result
+from pytest_ltm._journal.cost import SCRIPTED
+from pytest_ltm._journal.events import AgentFacts, Header
+from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.result import write_results
+from pytest_ltm._journal.timings import JudgeRetry, Timings, UserRetry
+from pytest_ltm._model import definition as _definition
+from pytest_ltm._model.agent import SEES_CLOCK
+from pytest_ltm._model.plan import agent_fingerprint, definition_rng, user_seed
+from pytest_ltm._model.tokens import counter
+from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.errors import (
+    AgentError,
+    ConversationOver,
+    DefinitionError,
+    DiskFault,
+    JudgeError,
+    LtmError,
+    UserError,
+    told,
+)
+from pytest_ltm._storage.locks import FolderLock
+from pytest_ltm._storage.schema import json_text
+from pytest_ltm._storage.secrets import redacted, redacted_configuration
+from pytest_ltm.agents._caller import AgentCaller, undisturbed, within
+from pytest_ltm.agents._capabilities import near_misses
+from pytest_ltm.plugin.internals.setup import users_traceback
+from pytest_ltm.plugin.judging import CACHE, run_judge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+    from random import Random
+
+    from pytest_ltm._calls.retry import Failed
+    from pytest_ltm._engine.conversation import Conversation, ConversationScript
+    from pytest_ltm._engine.lane import Ending, Lane
+    from pytest_ltm._engine.port import Calling, Port
+    from pytest_ltm._journal import events
+    from pytest_ltm._journal.cost import Account, Tariff
+    from pytest_ltm._journal.result import ConversationResult, ScenarioResult
+    from pytest_ltm._model.agent import Agent
+    from pytest_ltm._model.plan import Plan
+    from pytest_ltm._model.tokens import TokenCounter
+    from pytest_ltm._model.told_history import PastExchange
+    from pytest_ltm._storage.clock import Clock
+    from pytest_ltm.agents._adapt import AgentSource
+    from pytest_ltm.judges._connection import JudgeConnection
+    from pytest_ltm.judges._model_calls import ModelCaller
+    from pytest_ltm.judges._registry import NamedJudge
+    from pytest_ltm.plugin.costs import KnownPrice
+    from pytest_ltm.plugin.item_body import ItemBody
+    from pytest_ltm.plugin.items import ItemPlace, LtmItem
+    from pytest_ltm.plugin.settings import RunSettings
+    from pytest_ltm.users._connection import UserConnection
+
+FATAL = (KeyboardInterrupt, pytest.exit.Exception)
+MAKING = (*FATAL, OutOfTime)
+
+
+class ConversationInputs(Struct, frozen=True, kw_only=True):
+    """What one conversation is made from."""
+
+    items: Sequence[LtmItem]
+    settings: RunSettings
+    source: AgentSource
+    folder: Path
+    tariff: Tariff
+    """What the agent's tokens cost where it does not say,"""
+    judge_tariff: Tariff
+    """and the judge's."""
+    user_cost: Callable[[str], KnownPrice]
+    """What is known of the cost of a simulated user's model."""
+    account: Account | None
+    """Where its budget is kept."""
+    refused: str = ""
+    """Why nothing may be measured."""
+
+    @property
+    def place(self) -> ItemPlace:
+        """Where its items are played."""
+        return self.items[0].place
+
+    @property
+    def config(self) -> pytest.Config:
+        """The pytest configuration."""
+        return self.items[0].item.config
+
+
+class ConversationDependencies(Struct, frozen=True, kw_only=True):
+    """What a conversation brings along to be opened."""
+
+    clock: Clock
+    counter: TokenCounter
+    calling: Calling
+    history: Sequence[PastExchange]
+
+
+class OpenConversation(Struct, frozen=True, kw_only=True):
+    """A conversation's folder, ready to be played in: what comes next, who answers, and where it is written down."""
+
+    script: ConversationScript
+    port: Port
+    journal: Journal
+    timings: Timings
+    lock: FolderLock
+    agent_fingerprint: str = ""
+    observers: Sequence[Callable[[events.Event], object]] = ()
+    gone: str = ""
+    traceback: str = ""
+    """That of the agent's own code, where that is why nobody answers."""
+    """Why nothing can be played."""
+
+    def close(self) -> None:
+        """Finish the timings and let others have the folder."""
+        try:
+            self.timings.close()
+        finally:
+            self.lock.release()
+
+
+class ConversationMode:
+    """How the conversations of a run are held; there is one for each conversation."""
+
+    def __init__(self, given: ConversationInputs) -> None:
+        self.given = given
+
+    def plan(self, today: Plan) -> Plan:
+        """Return the plan of the conversation; `today`: what its items say now."""
+        return today
+
+    def open(self, plan: Plan, site: ConversationDependencies) -> OpenConversation:
+        """Return the conversation's folder, locked; what keeps it from being played is a reason, not an error."""
+        lock = FolderLock(self.given.folder)
+        try:
+            self.given.folder.mkdir(exist_ok=True)
+            lock.acquire()
+            if self.given.refused:
+                raise ConversationOver(self.given.refused)
+            return self.begin(plan, site, lock)
+        except DiskFault:
+            lock.release()
+            raise
+        except (LtmError, OSError) as error:
+            lock.release()
+            return self.refuse(plan, site, lock, str(error) if isinstance(error, LtmError) else told(error))
+
+    def begin(self, plan: Plan, site: ConversationDependencies, lock: FolderLock) -> OpenConversation:
+        """Return the conversation's folder, which is locked by now; LtmError or OSError if it cannot be played in."""
+        raise NotImplementedError
+
+    def refuse(self, plan: Plan, site: ConversationDependencies, lock: FolderLock, gone: str) -> OpenConversation:
+        """Return what stands for a folder that cannot be played in, with the reason."""
+        raise NotImplementedError
+
+    def judge(self, opened: OpenConversation) -> JudgeConnection | None:
+        """Return where its examples ask the judge, None where there is none."""
+        return judge_for(self.given, opened)
+
+    def users(self, opened: OpenConversation) -> UserConnection:
+        """Return where its examples ask the models of their simulated users."""
+        return users_for(self.given, opened)
+
+    def ended(self, body: ItemBody, lane: Lane, ending: Ending, row: ScenarioResult) -> ScenarioResult:
+        """An example has ended; return the row that counts."""
+        return row
+
+    def notices(self, talk: Conversation) -> list[str]:
+        """Return the notices about the conversation beyond its own."""
+        return []
+
+    def over(self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool) -> None:
+        """The conversation is over: keep its results.
+
+        `stopped`: by the pytest session; `replaying`: what is recorded of it was not said to its end. Never both.
+        """
+        raise NotImplementedError
+
+
+class AgentFactory:
+    """Makes the agents of one conversation, and what talks to them; `retried` is told of each attempt but the last."""
+
+    def __init__(
+        self,
+        source: AgentSource,
+        settings: RunSettings,
+        folder: Path,
+        *,
+        label: str,
+        trial: int,
+        retried: Callable[[Failed], object] = lambda _: None,
+    ) -> None:
+        self._source, self._settings, self._folder, self._label = source, settings, folder, label
+        self._rng = definition_rng(settings.seed, trial, "retries", label)
+        self._retried = retried
+        spec = redacted(source.spec)
+        self.record = AgentRecord(
+            fingerprint=agent_fingerprint(source.spec, None),
+            facts=AgentFacts(spec=spec, configuration=None, capabilities=(), max_message_tokens=0),
+        )
+        """What the agent that was made last says of itself, or what can be said before one is made."""
+
+    def make(self) -> AgentCaller:
+        """Make the next agent; AgentError if it cannot be made."""
+        return self._in_time(lambda: self._spoken_to(self._source.make(fatal=MAKING, folder=self._folder)))
+
+    def _in_time(self, make: Callable[[], AgentCaller]) -> AgentCaller:
+        """Return what is made; the limit for a reply is that for making an agent, too."""
+        limit = None if self._source.unlimited else self._settings.reply_timeout
+        try:
+            return within(limit, lambda: undisturbed(make))
+        except OutOfTime:
+            raise AgentError(
+                f"agent {self._label!r} was not made within {limit:g} s. If it may take longer, give "
+                "--ltm-reply-timeout=SECONDS"
+            ) from None
+
+    def _spoken_to(self, agent: Agent) -> AgentCaller:
+        source, settings = self._source, self._settings
+        speaker = AgentCaller(
+            agent, timeout=None if source.unlimited else settings.reply_timeout, fatal=FATAL, name=self._label,
+            owned=source.owned, retries=Retries(most=settings.retries, rng=self._rng) if settings.retries else None,
+            retried=self._retried, count=counter(settings.tokenizer).count,
+        )  # fmt: skip
+        if source.sees_clock:
+            speaker.capabilities |= {SEES_CLOCK}
+        configuration = source.configuration(agent, fatal=MAKING)
+        facts = AgentFacts(
+            spec=redacted(source.spec),
+            configuration=None if configuration is None else redacted_configuration(configuration),
+            capabilities=tuple(sorted(speaker.capabilities)),
+            max_message_tokens=speaker.max_message_tokens,
+        )
+        self.record = AgentRecord(fingerprint=agent_fingerprint(source.spec, configuration), facts=facts)
+        return speaker
+
+    def differences(self, recordings: Iterable[Recording]) -> list[str]:
+        """Return a sentence for each difference between the recorded agents and one that is made to be looked at.
+
+        AgentError if it cannot be made.
+        """
+        self._in_time(lambda: self._spoken_to(self._source.sample(fatal=MAKING, folder=self._folder))).close()
+        return list(dict.fromkeys(found for each in recordings for found in agent_differences(each, self.record)))
+
+    def make_as(self, recording: Recording) -> AgentCaller:
+        """Make an agent that resumes a recording; ConversationOver, with the differences, if it is another."""
+        speaker = self.make()
+        found = agent_differences(recording, self.record)
+        if found:
+            speaker.close()
+            raise ConversationOver(f"the agent is not the recorded one. {' '.join(found)}")
+        return speaker
+
+
+class LiveMode(ConversationMode):
+    """A conversation with an agent, new or resumed in its folder."""
+
+    def __init__(self, given: ConversationInputs) -> None:
+        super().__init__(given)
+        self._untouched, place = False, given.place
+        self._supply = AgentFactory(
+            given.source,
+            given.settings,
+            given.folder,
+            label=place.agent,
+            trial=place.trial,
+            retried=lambda failed: self._live.retried(failed.attempt, failed.wait, failed.error),
+        )
+
+    def begin(self, plan: Plan, site: ConversationDependencies, lock: FolderLock) -> OpenConversation:
+        """Begin the conversation if nothing is recorded, else resume it."""
+        script = self._agenda(plan, site)
+        recording = read_recording(self.given.folder / JOURNAL)
+        if recording is None or not (recording.complete or recording.heard):
+            return self._begin(plan, site, lock, script)
+        return self._go_on(plan, site, lock, script, recording)
+
+    def refuse(self, plan: Plan, site: ConversationDependencies, lock: FolderLock, gone: str) -> OpenConversation:
+        """Write nothing: the folder is another's, or cannot be read."""
+        self._untouched, timings = True, Timings()
+        return OpenConversation(
+            script=self._agenda(plan, site), port=self._answering(Connection(self._supply.make), site, timings),
+            journal=Journal(), timings=timings, lock=lock,
+            agent_fingerprint=self._supply.record.fingerprint, gone=gone,
+        )  # fmt: skip
+
+    def _agenda(self, plan: Plan, site: ConversationDependencies) -> AgendaScript:
+        return AgendaScript(plan, now=site.clock.now, history=site.history)
+
+    def _begin(
+        self, plan: Plan, site: ConversationDependencies, lock: FolderLock, script: ConversationScript
+    ) -> OpenConversation:
+        folder, supply, gone, raised = self.given.folder, self._supply, "", ""
+        cut_back(folder, None)
+        write_plan(folder, plan)
+        connection = Connection(supply.make, checkpoints=checkpoints_of(folder))
+        try:
+            self._come_back(plan)
+            connection.ready(())
+        except ConversationOver as over:
+            gone, raised = str(over), users_traceback(over)
+        journal, timings = Journal.resuming(folder / JOURNAL), Timings.resuming(folder / TIMINGS)
+        journal.write(
+            Header(
+                plan=plan.to_json(),
+                plan_fingerprint=plan.fingerprint,
+                agent_fingerprint=supply.record.fingerprint,
+                now=site.clock.now,
+                agent=supply.record.facts,
+            )
+        )
+        return OpenConversation(
+            script=script, port=self._answering(connection, site, timings), journal=journal, timings=timings, lock=lock,
+            agent_fingerprint=supply.record.fingerprint, gone=gone, traceback=raised,
+        )  # fmt: skip
+
+    def _come_back(self, plan: Plan) -> None:
+        """Raise ConversationOver if the run has sessions, and the agent cannot be made again."""
+        if plan.sessions and not self.given.source.serves_many:
+            raise ConversationOver(
+                f"sessions are asked for (--ltm-sessions), and there is one agent only: {self.given.source.refusal}"
+            )
+
+    def _go_on(
+        self,
+        plan: Plan,
+        site: ConversationDependencies,
+        lock: FolderLock,
+        script: ConversationScript,
+        recording: Recording,
+    ) -> OpenConversation:
+        folder = self.given.folder
+        checkpoints = checkpoints_of(folder)
+        problems, stuck = plan_differences(recording, plan), cannot_go_on(recording, checkpoints)
+        if problems:
+            raise ConversationOver(f"the recorded conversation cannot be resumed: {' '.join(problems)}")
+        cut_back(folder, recording)
+        journal = Journal.resuming(folder / JOURNAL)
+        journal.write(recording.header)
+        if site.clock.real and recording.header.now is not None:
+            site.clock.follow(recording.header.now)
+
+        def make() -> AgentCaller:
+            if stuck:  # no agent can be restored: the record is played to its end, and no further
+                raise ConversationOver(stuck)
+            return self._supply.make_as(recording)
+
+        timings = Timings() if recording.complete else Timings.resuming(folder / TIMINGS)
+        live = self._answering(Connection(make, known=known(recording), checkpoints=checkpoints), site, timings)
+        return OpenConversation(
+            script=script, port=Recorded(journal, site.clock, live), journal=journal, timings=timings, lock=lock,
+            agent_fingerprint=recording.header.agent_fingerprint,
+        )  # fmt: skip
+
+    def _answering(self, connection: Connection, site: ConversationDependencies, timings: Timings) -> LivePort:
+        given = self.given
+        self._live = LivePort(
+            connection, site.counter, site.clock, timings,
+            calling=site.calling, tariff=given.tariff, account=given.account, watch=own_time,
+        )  # fmt: skip
+        return self._live
+
+    def users(self, opened: OpenConversation) -> UserConnection:
+        """Return the connection to users' models; where an agent is replayed, so are they."""
+        kind, _, argument = self.given.source.spec.partition(":")
+        if kind != "replay":
+            return super().users(opened)
+        from pytest_ltm.agents._replay import RecordedUsers
+
+        recalled = RecordedUsers(argument, self.given.folder, self.given.settings.ltm_dir)
+        return users_for(self.given, opened, recalled=recalled)
+
+    def notices(self, talk: Conversation) -> list[str]:
+        """Return which required capabilities the agent has only in part."""
+        wanted = {capability for example in talk.plan.examples for capability in example.requires}
+        if talk.gone or wanted <= talk.channel.capabilities:
+            return []
+        return [*near_misses(self._live.agent, wanted).values()]
+
+    def over(self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool) -> None:
+        """Write the results, and delete the checkpoints where the conversation cannot be resumed."""
+        keeps = self._untouched or replaying  # what is recorded is not repeated
+        write_results(self.given.folder / RESULTS, self._beside_recorded(result) if keeps else result)
+        if not stopped and talk.gone is None:
+            shutil.rmtree(self.given.folder / CHECKPOINTS, ignore_errors=True)
+
+    def _beside_recorded(self, result: ConversationResult) -> ConversationResult:
+        """Return the results that are there, with what they lack: of a conversation that could not be told again."""
+        there = recorded_result(self.given.folder)
+        if there is None:
+            return result
+        scored = {row.id: row for row in there.scenarios if row.scored}
+        rows = tuple(scored.get(row.id, row) for row in result.scenarios)
+        notices = (*there.notices, *result.notices)
+        return replace(there, scenarios=rows, notices=notices, ended=result.ended, gone=result.gone)
+
+
+def checkpoints_of(folder: Path) -> Checkpoints:
+    """Return the checkpoints in a conversation's folder."""
+    return Checkpoints(folder / CHECKPOINTS)
+
+
+def write_plan(folder: Path, plan: Plan) -> None:
+    """Write a plan, and its definitions so that they can be played."""
+    write_whole(folder / "plan.json", json_text(plan.to_json()).encode())
+    definitions = folder / "definitions"
+    for example in plan.examples:
+        if example.definition is not None:
+            path = definitions / example.scenario / f"{example.example}.def.json"
+            if not path.resolve().is_relative_to(definitions.resolve()):
+                raise DefinitionError(f"the scenario {example.scenario!r} cannot be the name of a folder")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, _definition.dump(_definition.to_json(example.definition)).encode())
+    if plan.span is not None and definitions.is_dir():  # played again, they have their span by default
+        write_whole(definitions / "config.yml", f"memory_span: {plan.span}\n".encode())
+
+
+def judge_for(given: ConversationInputs, opened: OpenConversation, **options: Any) -> JudgeConnection | None:
+    """Return the connection to the run's judge, None where the run has none; `options`: what else it takes."""
+    judge = run_judge(given.config)
+    if judge is None:
+        return None
+    return connection_of(
+        judge, given.settings, opened.journal, opened.timings, of=given.place.agent, trial=given.place.trial,
+        tariff=given.judge_tariff, account=given.account, **options,
+    )  # fmt: skip
+
+
+def users_for(given: ConversationInputs, opened: OpenConversation, **options: Any) -> UserConnection:
+    """Return the connection to the models of simulated users; `options`: what else it takes."""
+    from pytest_ltm.judges._model_calls import BudgetedCaller
+    from pytest_ltm.users._connection import WHO, UserConnection, find
+
+    settings, place, timings = given.settings, given.place, opened.timings
+
+    def opening(model: Any, name: str) -> BudgetedCaller:
+        rng = definition_rng(settings.seed, place.trial, "user retries", place.agent)
+        found, known = find(model, base=given.config.rootpath), given.user_cost(name)
+        call = call_of(found, settings, timings, rng=rng, note=UserRetry, who=WHO, error=UserError)
+        account = None if name == SCRIPTED else given.account  # a list of messages spends nothing
+        return BudgetedCaller(call, "user", opened.journal, tariff=known.tariff, account=account, refused=known.refused)
+
+    return UserConnection(
+        **{
+            "open": opening, "journal": opened.journal, "timings": timings,
+            "seed_of": lambda example: user_seed(settings.seed, place.trial, example),
+            "tariff_of": lambda name: given.user_cost(name).tariff, **options,
+        }
+    )  # fmt: skip
+
+
+def connection_of(
+    judge: NamedJudge,
+    settings: RunSettings,
+    journal: Journal,
+    timings: Timings,
+    *,
+    of: str,
+    trial: int = 0,
+    **options: Any,
+) -> JudgeConnection:
+    """Return a connection to a judge; `of`: who asks, for the chance of waits between attempts."""
+    from pytest_ltm.judges._connection import JudgeCache, JudgeConnection
+    from pytest_ltm.judges._registry import WHO
+
+    rng = definition_rng(settings.seed, trial, "judge retries", of)
+    call = call_of(judge.judge, settings, timings, rng=rng, note=JudgeRetry, who=WHO, error=JudgeError)
+    cache = JudgeCache(settings.ltm_dir / CACHE) if settings.judge_cache else None
+    return JudgeConnection(
+        call, configuration=judge.configuration, cache=cache, journal=journal, timings=timings, trial=str(trial),
+        **{"votes": settings.judge_votes, **options},
+    )  # fmt: skip
+
+
+def call_of(
+    asked: Any, settings: RunSettings, timings: Timings, *, rng: Random, note: type[JudgeRetry], **named: Any
+) -> ModelCaller:
+    """Return how a model beside the agent is called in this run; each attempt but the last is noted in the timings.
+
+    `rng`: the chance of waits between attempts. `named`: what its faults are called, and what they are.
+    """
+    from pytest_ltm.judges._model_calls import ModelCaller
+
+    def retried(failed: Failed) -> None:
+        error = redacted(told(failed.error))
+        timings.write(note(attempt=failed.attempt, wait=round(failed.wait, 3), error=error))
+
+    return ModelCaller(
+        asked, timeout=settings.reply_timeout, fatal=FATAL, retried=retried,
+        retries=Retries(most=settings.retries, rng=rng) if settings.retries else None, **named,
+    )  # fmt: skip

@@ -1,0 +1,265 @@
+"""Resuming: which conversations of a run have begun, what must be equal, and what is said when a run ends early."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from msgspec import Struct
+
+from pytest_ltm._engine.resume import JOURNAL, RESULTS, Recording, cannot_go_on, plan_differences, read_recording
+from pytest_ltm._journal.result import read_results
+from pytest_ltm._journal.run_file import conversations_in, read_run_file
+from pytest_ltm._results.text import counted, one_line, wrap
+from pytest_ltm._storage.errors import AgentError, LtmError
+from pytest_ltm.plugin import resume_command_line as _again
+from pytest_ltm.plugin.conversation_setup import AgentFactory, checkpoints_of
+from pytest_ltm.plugin.items import LTM_ITEM, grouped
+from pytest_ltm.plugin.options import named
+from pytest_ltm.plugin.planning import plan_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from typing_extensions import Self
+
+    from pytest_ltm._journal.result import ConversationName, ConversationResult, ScenarioResult
+    from pytest_ltm.plugin.items import LtmItem
+    from pytest_ltm.plugin.report import Report
+    from pytest_ltm.plugin.session import LtmRun
+
+
+class Begun(Struct, frozen=True):
+    """What is recorded in a run's folder, by conversation."""
+
+    recordings: Mapping[ConversationName, Recording | None]
+    """None where not even the header is whole, or the journal is damaged."""
+    stuck: Mapping[ConversationName, str]
+    """Why an unfinished conversation cannot be resumed, by its name."""
+
+    @classmethod
+    def of(cls, run: Path) -> Self:
+        """Read a run's folder; only journals of this version can be resumed."""
+        known = {name: _read(path.parent) for name, path in conversations_in(run, JOURNAL).items()}
+        recordings = {name: recording for name, (recording, _) in known.items()}
+        return cls(recordings, {name: reason for name, (_, reason) in known.items() if reason})
+
+    @property
+    def complete(self) -> frozenset[ConversationName]:
+        """Those that are complete."""
+        return frozenset(name for name, one in self.recordings.items() if one is not None and one.complete)
+
+    @property
+    def exchanges(self) -> int:
+        """How many are recorded in all."""
+        return sum(one.exchanges for one in self.recordings.values() if one is not None)
+
+    @property
+    def heard(self) -> Mapping[ConversationName, Recording]:
+        """Those of which an agent has heard something, complete ones among them."""
+        known = {name: one for name, one in self.recordings.items() if one is not None}
+        return {name: one for name, one in known.items() if one.heard or one.complete}
+
+    def can_go_on(self, conversations: Iterable[ConversationName]) -> bool:
+        """Return whether there is anything left to be said in these conversations, begun or not.
+
+        A name without a variant stands for those of all variants.
+        """
+        over = {*self.stuck, *self.complete}
+        unfinished = self.recordings.keys() - over
+        short = {name.whole for name in over}
+        return bool(unfinished) or any(name not in over and name not in short for name in conversations)
+
+    def reasons(self) -> list[str]:
+        """Return a sentence for each reason, with the conversations that it keeps from going on."""
+        by_reason: dict[str, list[str]] = {}
+        for name, reason in self.stuck.items():
+            by_reason.setdefault(reason, []).append(name.folder)
+        return [f"{_few(names)}: {reason}" for reason, names in by_reason.items()]
+
+
+def _read(folder: Path) -> tuple[Recording | None, str]:
+    """Return what a folder holds, and why it cannot be resumed, or ""."""
+    recording = None
+    try:
+        recording = read_recording(folder / JOURNAL)
+        return recording, "" if recording is None else cannot_go_on(recording, checkpoints_of(folder))
+    except LtmError as error:
+        return recording, str(error)
+
+
+def _few(names: list[str]) -> str:
+    more = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + f" and {more:,} more" * (more > 0)
+
+
+_SHOWN = 3
+
+# --- Going on with a run: what must be equal is checked before anything is sent.
+
+
+class ResumeGuard:
+    """Refuses to resume a run that would not be the same run; there is no force."""
+
+    def __init__(self, run: LtmRun) -> None:
+        self._run = run
+        self._begun = Begun({}, {})
+
+    def pytest_report_header(self) -> list[str]:
+        """Report what is resumed, and what a kill or a crash left incomplete."""
+        begun = self._begun
+        stuck = f", {len(begun.stuck)} cannot be resumed" if begun.stuck else ""
+        torn = {name.folder: one.torn for name, one in begun.heard.items() if one.torn}
+        resumed = (
+            f"ltm: resumed: {len(begun.complete)} of {len(begun.recordings)} started conversations are "
+            f"complete{stuck}; {begun.exchanges:,} recorded exchanges are not repeated"
+        )
+        left_out = [f"ltm: {name}: an incomplete last line of {size:,} bytes is ignored" for name, size in torn.items()]
+        return [resumed, *left_out]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_sessionstart(self) -> Iterator[None]:
+        """Check options and agents, also those whose conversations are complete, as far as they can be made."""
+        if self._run.plays:
+            self._begun = Begun.of(self._run.folder.path)
+            if not self._run.is_worker:
+                self._check_settings()
+                self._refuse(self._agents())
+        yield
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
+        """Check each plan once it is known which examples are selected, and whether anything is left to be said."""
+        yield
+        if self._run.plays:
+            groups, heard = grouped(item.stash[LTM_ITEM] for item in items), self._begun.heard
+            known = [(name.folder, heard[name], group) for name, group in groups.items() if name in heard]
+            self._refuse([problem for each in known for problem in self._plan_problems(*each)])
+            if not self._begun.can_go_on(groups):
+                self._refuse(self._begun.reasons())
+
+    def _check_settings(self) -> None:
+        recorded = named("--ltm-resume", lambda: read_run_file(self._run.folder.path))
+        self._refuse(_again.differences(recorded, self._run.settings))
+
+    def _agents(self) -> list[str]:
+        by_label: dict[str, dict[ConversationName, Recording]] = {}
+        for name, recording in self._begun.heard.items():
+            if name not in self._begun.stuck:
+                by_label.setdefault(name.agent, {})[name] = recording
+        known = [(label, held) for label, held in by_label.items() if label in self._run.sources]
+        return [problem for label, held in known for problem in self._agent_problems(label, held)]
+
+    def _agent_problems(self, label: str, held: dict[ConversationName, Recording]) -> list[str]:
+        folder = self._run.folder.path / next(iter(held)).folder
+        supply = AgentFactory(self._run.sources[label], self._run.settings, folder, label=label, trial=0)
+        try:
+            found = supply.differences(held.values())
+        except AgentError as error:
+            # A complete one is only reported again, which needs neither a key nor a server.
+            found = [] if self._begun.complete >= held.keys() else [str(error)]
+        except LtmError as error:
+            found = [str(error)]
+        return [f"{label}: {' '.join(found)}"] if found else []
+
+    def _plan_problems(self, name: str, recording: Recording, group: list[LtmItem]) -> list[str]:
+        found = plan_differences(recording, plan_for(group, self._run.settings).plan)
+        return [f"{name}: {' '.join(found)}"] if found else []
+
+    def _refuse(self, problems: list[str]) -> None:
+        if problems:
+            self._run.plays = False  # nothing is written, nothing is shown
+            folder = self._run.folder
+            raise pytest.UsageError(
+                f"--ltm-resume: run {folder.name} cannot be resumed:\n  " + "\n  ".join(problems) + "\n"
+                "The record is unchanged. Start a new run, or restore the original setup. Other ways "
+                f"out: ltm doctor {shlex.quote(folder.shown())}"
+            )
+
+
+# --- Where a run ended early: what is done, and the command that resumes it.
+
+
+PAID_TOKENS, PAID_SECONDS = 1_000, 3
+"""What may be said, and how long agents may take, before it is worth telling how a run is resumed."""
+
+
+class Unfinished:
+    """Reports at the end what is done of a run that ended early, and the command that resumes it."""
+
+    def __init__(self, run: LtmRun, report: Report) -> None:
+        self._run, self._report = run, report
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> Iterator[None]:
+        """Print it below the tables."""
+        yield
+        self._show(terminalreporter)
+
+    def _show(self, terminalreporter: Any) -> None:
+        result = self._report.result
+        if not self._run.plays or result is None or not any(self._run.folder.path.glob(f"*/{JOURNAL}")):
+            return  # refused before anything was said: there is nothing to resume
+        # The faults that made an agent count as gone are undone when the run is resumed.
+        done = [row for each in result.conversations for row in each.scenarios if not _open(row, each)]
+        total = max(self._run.expected(), len(result.scenarios))
+        if len(done) >= total and all(each.ended == "complete" for each in result.conversations):
+            return
+        tokens = sum(each.tokens for each in result.conversations)
+        if not tokens:
+            return
+        spending = [each for each in result.conversations if not each.hypothetical]
+        costs = [each.cost_usd for each in spending if each.cost_usd is not None]
+        spent = f", ${sum(costs):.4f}" if costs else ""
+        terminalreporter.write_line(
+            f"ended early: {len(done)} of {total} examples are done, {tokens:,} tokens were said{spent}", yellow=True
+        )
+        if tokens > PAID_TOKENS or self._report.agent_seconds > PAID_SECONDS or any(map(_was_paid, spending)):
+            for line in self._how(terminalreporter._tw.fullwidth):
+                terminalreporter.write_line(line)
+
+    def _how(self, width: int) -> Iterator[str]:
+        begun = Begun.of(self._run.folder.path)
+        can = begun.can_go_on(self._run.conversations())
+        if can:
+            result, larger = self._report.result, self._run.costs.larger()
+            spent = result is not None and any(each.ended == "budget spent" for each in result.conversations)
+            more = f" {larger}" if spent and larger else ""
+            yield f"resume with{' a larger budget' * spent}: {command(self._run)}{more}"
+            elsewhere = self._elsewhere()
+            yield from wrap(elsewhere, width, "  ") if elsewhere else ()
+        if begun.stuck:
+            yield "it cannot be resumed:" if not can else "these conversations cannot be resumed:"
+        for reason in begun.reasons():
+            yield from wrap(f"  {one_line(reason)}", width, "      ")
+
+    def _elsewhere(self) -> str:
+        """Return what to do about conversations whose journals are on other machines; "" if there are none."""
+        folders = [path.parent for path in self._run.folder.path.glob(f"*/{RESULTS}")]
+        far = [each for each in folders if not (each / JOURNAL).exists() and read_results(each / RESULTS).exchanges]
+        if not far:
+            return ""
+        some = f"{far[0].name} is" if len(far) == 1 else f"{counted(len(far), 'conversation')} are"
+        return (
+            f"first copy the folders of conversations played on another machine into {self._run.folder.shown()}: "
+            f"{some} without a journal here and would start over"
+        )
+
+
+def command(run: LtmRun) -> str:
+    """Return the command that resumes a run."""
+    by_path = run.folder.moved or run.config.getoption("ltm_dir") is not None
+    terminal = ["-s"] if run.config.getoption("capture") == "no" else []  # a person needs it again
+    return shlex.join(["pytest", *terminal, f"--ltm-resume={run.folder.shown() if by_path else run.folder.name}"])
+
+
+def _was_paid(held: ConversationResult) -> bool:
+    """Return whether an agent said that it used anything, or was a person, whose time is dear."""
+    return bool(held.cost_usd or held.input_tokens) or held.agent_spec.partition(":")[0] == "human"
+
+
+def _open(row: ScenarioResult, held: ConversationResult) -> bool:
+    """Return whether an example is played when the run is resumed."""
+    return row.cause == "not reached" or (row.cause == "agent" and held.ended == "agent gone")

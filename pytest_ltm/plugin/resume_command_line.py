@@ -1,0 +1,137 @@
+"""Starting a recorded run again (`--ltm-resume=RUN`): its command line is reused, except for options given again."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from importlib.metadata import version
+from pathlib import Path  # noqa: TC003 - of a stash key
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ltm._journal.run_file import LATEST, RunFile, find_run, read_run_file
+from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm._storage.revision import source
+from pytest_ltm._storage.schema import shown
+from pytest_ltm._storage.secrets import redacted_data
+from pytest_ltm.plugin.options import DEFAULTS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pytest_ltm.plugin.settings import RunSettings
+
+
+SELECTING = {"keyword": "-k", "markexpr": "-m", "deselect": "--deselect", "ignore": "--ignore"}
+"""Options of pytest that decide which items a conversation has."""
+OF_THIS_SESSION = frozenset({"ltm_resume", "ltm_rescore", "ltm_dry_run", "ltm_dir", "ltm_live"})
+"""Options that say what to do now, and where."""
+WRITES = frozenset({"ltm_save", "ltm_report", "ltm_summary"})
+"""Options that name files, which scoring a run again does not write unless it is told to."""
+RESCORE = "--ltm-rescore"
+HIDDEN = "[redacted"
+RUN_FOLDER: pytest.StashKey[Path] = pytest.StashKey()
+"""The folder of the run that is resumed."""
+
+
+def take_over(config: pytest.Config, said: str, parser: pytest.Parser, args: list[str], *, flag: str) -> None:
+    """Add to the command line what the run was started with; UsageError if it cannot be."""
+    given = config.known_args_namespace
+    folder = config.invocation_params.dir
+    ltm_dir = _ltm_dir(config, given)
+    try:
+        found = find_run(said, ltm_dir, folder).resolve()
+        if flag == RESCORE and said == LATEST:
+            found = find_run(str(begun_by_controller(found).get("rescored") or said), ltm_dir, folder).resolve()
+        run = read_run_file(found)
+    except ConfigurationError as error:
+        raise pytest.UsageError(f"{flag}: {error}") from error
+    started = (config.rootpath / run.folder).resolve()
+    if started != folder.resolve():
+        raise pytest.UsageError(
+            f"{flag}: run {found.name} was started in {str(started)!r}, and its paths are relative to that "
+            f"folder. Run it there: cd {started} && pytest {flag}={said}"
+        )
+    if flag == RESCORE:
+        args += [*_words(run, given, without=WRITES), f"{RESCORE}={found}"]  # `latest` is about to be another one
+    else:
+        config.stash[RUN_FOLDER] = found
+        args += _words(run, given)
+        if found.parent.name == "runs" and found.parent.parent != ltm_dir.resolve():  # named by its path
+            args.append(f"--ltm-dir={found.parent.parent}")
+    config.known_args_namespace = parser.parse_known_args(args, namespace=copy.copy(config.option))
+
+
+def begun_by_controller(latest: Path) -> Mapping[str, Any]:
+    """Return in an xdist worker the settings of the run that its controller has begun, as what `latest` is by then."""
+    return read_run_file(latest).settings if "PYTEST_XDIST_WORKER" in os.environ else {}
+
+
+def source_of(config: pytest.Config) -> Path | None:
+    """Return the folder of the run that is scored again, None where none is."""
+    said = config.getoption("ltm_rescore")
+    return None if said is None else config.invocation_params.dir / str(said)
+
+
+def run_file(config: pytest.Config, settings: RunSettings, run: str) -> RunFile:
+    """Return how this session was started."""
+    options = {
+        name: redacted_data(value if isinstance(value, (bool, list)) else str(value))
+        for name, value in vars(config.option).items()
+        if value and (name in SELECTING or _is_ours(name))
+    }
+    return RunFile(
+        run=run,
+        options=options,
+        paths=tuple(map(str, config.option.file_or_dir or ())),
+        folder=os.path.relpath(config.invocation_params.dir, config.rootpath),
+        settings=identity(settings),
+        versions={name: version(name) for name in ("pytest-ltm", "pytest")},
+        source=source(config.rootpath),
+    )
+
+
+def identity(settings: RunSettings) -> dict[str, Any]:
+    """Return what must be equal for a run to be resumed."""
+    said: dict[str, Any] = json.loads(json.dumps({**settings.described(), "seed": settings.seed}))
+    return {name: redacted_data(value) for name, value in said.items()}
+
+
+def differences(run: RunFile, settings: RunSettings) -> list[str]:
+    """Return a sentence for each setting that is another one than when the run was started."""
+    now = identity(settings)
+    return [
+        f"{name} was {shown(run.settings.get(name))} and is {shown(now.get(name))}."
+        for name in {**run.settings, **now}
+        if run.settings.get(name) != now.get(name)
+    ]
+
+
+def _ltm_dir(config: pytest.Config, given: Any) -> Path:
+    if given.ltm_dir is not None:
+        return config.invocation_params.dir / str(given.ltm_dir)
+    return config.rootpath / str(config.getini("ltm_dir") or DEFAULTS["ltm_dir"])
+
+
+def _is_ours(name: str) -> bool:
+    return (name == "ltm" or name.startswith("ltm_")) and name not in OF_THIS_SESSION
+
+
+def _words(run: RunFile, given: Any, without: frozenset[str] = frozenset()) -> list[str]:
+    """Return the words of the recorded command line that are not given again; only options that we know."""
+    words = []
+    agents_anew = bool(given.ltm_agent) or given.ltm
+    for name, value in run.options.items():
+        known = _is_ours(name) or name in SELECTING
+        if name in without or not known or not hasattr(given, name) or getattr(given, name):
+            continue
+        if name in {"ltm", "ltm_agent"} and agents_anew:
+            continue
+        flag = SELECTING.get(name) or f"--{name.replace('_', '-')}"
+        values = value if isinstance(value, list) else [value]
+        if any(isinstance(each, str) and HIDDEN in each for each in values):
+            raise pytest.UsageError(f"{flag} held a secret, which is not recorded. Give it again")
+        words += [flag if each is True else f"{flag}={each}" if flag[1] == "-" else f"{flag}{each}" for each in values]
+    return words if given.file_or_dir else words + [path for path in run.paths if not path.startswith("-")]

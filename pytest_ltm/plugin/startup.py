@@ -1,0 +1,292 @@
+"""The beginning of an LTM run: everything is checked here, before anything runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from msgspec import structs
+
+from pytest_ltm._journal.cost import Limits, read_prices
+from pytest_ltm._model import suite as _suite
+from pytest_ltm._model.tokens import counter
+from pytest_ltm._storage.errors import did_you_mean
+from pytest_ltm._storage.sanitize import fit_for, for_screen
+from pytest_ltm._text.lists import listed
+from pytest_ltm.datasets._published import DefinitionsFolder
+from pytest_ltm.locales import ENGLISH
+from pytest_ltm.plugin import gate as _gate_options
+from pytest_ltm.plugin import judging as _judging
+from pytest_ltm.plugin import options as _options
+from pytest_ltm.plugin import planning as _time
+from pytest_ltm.plugin.agents import agents, fix_latest
+from pytest_ltm.plugin.canaries import Canaries
+from pytest_ltm.plugin.collection import check_parameters
+from pytest_ltm.plugin.conversation_setup import LiveMode
+from pytest_ltm.plugin.dataset import SPANS, dataset_of
+from pytest_ltm.plugin.gate import Gate
+from pytest_ltm.plugin.live import LiveServer
+from pytest_ltm.plugin.options import base, named, sets, spans
+from pytest_ltm.plugin.probe import Probe
+from pytest_ltm.plugin.report import Brevity, Report
+from pytest_ltm.plugin.resume import ResumeGuard, Unfinished
+from pytest_ltm.plugin.resume_command_line import source_of
+from pytest_ltm.plugin.safe_output import Boundary
+from pytest_ltm.plugin.selection import LanguageFilter, Selection, Sharding
+from pytest_ltm.plugin.session import Costs, LtmRun
+from pytest_ltm.plugin.settings import RunSettings, in_languages
+from pytest_ltm.plugin.signals import Signals
+from pytest_ltm.plugin.state import RUN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from pytest_ltm._journal.cost import Forecast
+    from pytest_ltm.plugin.conversation_setup import ConversationInputs, ConversationMode
+
+
+def start(config: pytest.Config) -> None:
+    """Parse and check the options, and register the plugins of an LTM run."""
+    if config.option.help or getattr(config.option, "version", 0):
+        return
+    try:
+        _register(config)
+    except pytest.UsageError as error:
+        raise pytest.UsageError(*(fit_for(sys.stderr, for_screen(str(word))) for word in error.args)) from error
+
+
+def _register(config: pytest.Config) -> None:
+    selection = Selection(config)
+    settings = _settings(config, has_paths=selection.has_paths)
+    forecasts: dict[tuple[str, str], Forecast] = {}
+    run = config.stash[RUN] = LtmRun(config, settings, selection, *_mode(config, settings, forecasts))
+    manager = config.pluginmanager
+    manager.register(Boundary(config), "ltm-boundary")
+    _register_before(run, manager)
+    if not manager.hasplugin("ltm-run"):
+        manager.register(run, "ltm-run")
+    manager.register(Signals(run), "ltm-signals")
+    run.costs.check()
+    canaries, probe = Canaries(run), Probe(run)
+    if run.plays:
+        run.checks += [canaries.fault, *[probe.leak] * (settings.rescored is None)]
+    if not run.is_worker:
+        manager.register(canaries, "ltm-canaries")
+        manager.register(probe, "ltm-probe")
+    if not run.is_worker:
+        manager.register(Costs(run), "ltm-costs")
+    if run.rehearses:
+        from pytest_ltm.plugin.dry_run import DryRun
+
+        dry_run = DryRun(run, forecasts, probe.forecast, canaries.forecast)
+        run.checks.append(dry_run.check)
+        manager.register(dry_run, "ltm-dry-run")
+    gate = Gate(run, _gate_options.parse(config, settings, run.folder.path))
+    manager.register(gate, "ltm-gate")
+    report = None if run.is_worker else Report(run, gate)
+    if report is not None:
+        _register_reporting(run, report, manager)
+    if getattr(config.option, "htmlpath", None):
+        _register_html(report, manager, config.option.htmlpath, settings.report)
+    if manager.hasplugin("xdist") or manager.hasplugin("xdist.plugin"):  # as `-p xdist.plugin` calls it
+        from pytest_ltm.plugin.xdist.controller import Controller
+        from pytest_ltm.plugin.xdist.worker import Worker
+
+        manager.register(Worker(run) if run.is_worker else Controller(run), "ltm-xdist")
+
+
+def _mode(
+    config: pytest.Config, settings: RunSettings, forecasts: dict[tuple[str, str], Forecast]
+) -> tuple[Callable[[ConversationInputs], ConversationMode], str]:
+    """Return how conversations are held, and why nothing that items come to is reported, if so."""
+    if settings.rescored is not None:
+        from pytest_ltm.plugin.rescoring import RescoredConversation
+
+        return partial(RescoredConversation, run=settings.rescored), ""
+    if config.option.ltm_dry_run:
+        from pytest_ltm.plugin.dry_run import REASON, Rehearsed, add
+
+        return partial(Rehearsed, kept=partial(add, forecasts)), REASON
+    return LiveMode, ""
+
+
+def _register_before(run: LtmRun, manager: pytest.PytestPluginManager) -> None:
+    """Register what is called after the run's own hooks, which therefore are registered later."""
+    settings = run.settings
+    if any(agent.language != ENGLISH.code for agent in settings.agents):
+        manager.register(LanguageFilter(settings), "ltm-written")
+    if settings.shard is not None:
+        manager.register(Sharding(settings, settings.shard), "ltm-shard")
+    if settings.rescored is not None:
+        from pytest_ltm.plugin.rescoring import Rescoring
+
+        manager.register(Rescoring(run, settings.rescored), "ltm-rescoring")
+    if run.resumed is not None:
+        manager.register(ResumeGuard(run), "ltm-resume")
+
+
+def _register_reporting(run: LtmRun, report: Report, manager: pytest.PytestPluginManager) -> None:
+    """Register what only the controller, or the only process, shows."""
+    manager.register(Brevity(report), "ltm-brevity")  # of those who write at the end the last one does so first
+    manager.register(report, "ltm-report")
+    if run.plays and run.config.option.ltm_live:
+        manager.register(LiveServer(run), "ltm-live")
+    if run.settings.rescored is None:
+        manager.register(Unfinished(run, report), "ltm-unfinished")
+
+
+def _register_html(report: Report | None, manager: pytest.PytestPluginManager, page: str, own: Path | None) -> None:
+    from pytest_ltm.plugin.html import HtmlReport, HtmlRows
+
+    manager.register(HtmlRows(), "ltm-html-rows")
+    if report is not None:
+        manager.register(HtmlReport(report, Path(page), own), "ltm-html-report")
+
+
+# --- What the options mean: every wrong value is a UsageError with a cure.
+
+
+_AS_SAID = (
+    "examples", "trials", "scoring", "count", "time", "retries", "report", "worker_tries", "shard",
+    "sessions", "judge_votes", "latency",
+)  # fmt: skip
+"""Settings that are just what the option of this name says."""
+
+
+def _settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
+    """Return the settings; `has_paths`: the command line names test files or folders."""
+
+    def said(name: str) -> Any:
+        return _options.value(config, f"ltm_{name}")
+
+    folder = said("definitions")
+    definitions = None if folder is None else named("--ltm-definitions", lambda: DefinitionsFolder(folder))
+    ltm_dir, own = said("dir"), named("--ltm-suite", lambda: _suite_of(config, has_paths=has_paths))
+    seed = said("seed") if own is None or own.seed is None or not sets(config, own, "seed") else own.seed
+    dataset = dataset_of(config, has_paths=has_paths, seed=seed, ltm_dir=ltm_dir)
+    languages = said("language")
+    tokenizer = named("--ltm-tokenizer", lambda: counter(said("tokenizer")).name)
+    _time.check(said("time"))
+    suite = dataset.suite if dataset else own
+    if definitions is not None and suite is not None:  # nothing is generated beside the files
+        suite = structs.replace(
+            suite, entries=tuple(entry for entry in suite.entries if entry.name in definitions.examples)
+        )
+    return RunSettings(
+        agents=in_languages(named("--ltm-agent", lambda: fix_latest(config, agents(config), ltm_dir)), languages),
+        spans=SPANS if dataset else spans(config, own, definitions),
+        suite=suite,
+        seed=seed,
+        opening=None if own is None else own.opening,
+        **{name: said(name) for name in _AS_SAID},
+        definitions=definitions,
+        filler=_filler(config, own),
+        tokenizer=tokenizer,
+        reply_timeout=None if _debugs(config) else said("reply_timeout") or None,
+        evaluator_timeout=None if _debugs(config) else said("evaluator_timeout") or None,
+        ltm_dir=ltm_dir,
+        dataset=dataset,
+        concurrency=_concurrency(config),
+        judge=_judging.spec_of(config),
+        judge_cache=said("judge_cache") == "on",
+        agent_process=bool(config.getoption("ltm_agent_process") or config.getini("ltm_agent_process")),
+        rescored=source_of(config),
+        prices=named("--ltm-price", lambda: read_prices(_options.lines(config, "ltm_price"))),
+        limits=Limits(said("max_cost"), said("max_tokens")),
+        assumed_reply=said("assume_reply"),
+    )
+
+
+ALL = "extended"
+"""The suite that definition files are played by, with the scenarios of all others: they may be of any."""
+
+
+def _every_scenario(known: Collection[str]) -> _suite.Suite:
+    found = _suite.built_in(ALL, known)
+    for other in (_suite.built_in(name, known) for name in _suite.built_in_names()):
+        names = {entry.name for entry in found.entries}
+        further = tuple(entry for entry in other.entries if entry.name not in names)
+        found = structs.replace(found, entries=(*found.entries, *further))
+    return found
+
+
+def _suite_of(config: pytest.Config, *, has_paths: bool) -> _suite.Suite | None:
+    """Return the suite of scenarios; None where there is none, or a data set."""
+    _refuse_several(config)
+    given = _options.given(config, "ltm_suite")
+    datasets = _options.table(config).datasets
+    if given == "none" or given in datasets or (given is None and has_paths):
+        return None
+    known = _suite.scenario_names()
+    if given is None and _options.value(config, "ltm_definitions"):
+        return _every_scenario(known)
+    name = given or _options.DEFAULTS["ltm_suite"]
+    if name in _suite.built_in_names():
+        return _suite.built_in(name, known)
+    path = base(config, "ltm_suite") / name
+    if path.is_file():
+        return check_parameters(_suite.load(path, known))
+    suites = [*_suite.built_in_names(), *datasets, "none"]
+    raise pytest.UsageError(
+        f"--ltm-suite: there is no suite {name!r}.{did_you_mean(name, suites)} Built-in: {', '.join(suites)}; "
+        "or name a *.ltm-suite.yml file"
+    )
+
+
+def _refuse_several(config: pytest.Config) -> None:
+    """Raise UsageError where the command line itself names two suites, of which the first would be lost."""
+    words = [str(word) for word in config.invocation_params.args]
+    said = [
+        (*word.split("=", 1), *words[n:])[1]
+        for n, word in enumerate(words, start=1)
+        if word.split("=")[0] == "--ltm-suite"
+    ]
+    if len(set(said)) > 1:
+        raise pytest.UsageError(
+            f"--ltm-suite: a run has one suite, and its settings are those of the run; here are {listed(said)}. "
+            "Write the entries into one file, or start a run for each"
+        )
+
+
+def _filler(config: pytest.Config, suite: _suite.Suite | None) -> str:
+    if suite is not None and suite.filler is not None and sets(config, suite, "filler"):
+        spec, folder = suite.filler, Path(suite.path).parent
+        return named(suite.place("filler"), lambda: _checked_filler(config, spec, folder))
+    return named(
+        "--ltm-filler",
+        lambda: _checked_filler(config, _options.text(config, "ltm_filler"), base(config, "ltm_filler")),
+    )
+
+
+def _checked_filler(config: pytest.Config, spec: str, folder: Path) -> str:
+    """Return the spec of a filler that can be made; a file in it is relative to `folder`."""
+    from pytest_ltm.fillers import filler_from_spec
+
+    if spec.startswith("trivia:") and spec != "trivia:":
+        spec = f"trivia:{os.path.relpath(folder / spec.removeprefix('trivia:'))}"
+    counts = counter(_options.text(config, "ltm_tokenizer"))
+    if config.hook.pytest_ltm_make_filler(config=config, spec=spec, rng=Random(0), counter=counts) is None:
+        filler_from_spec(spec, Random(0), counts)
+    return spec
+
+
+def _concurrency(config: pytest.Config) -> int | None:
+    """Return how many conversations are played at once, in each worker: one where a debugger has the process."""
+    wanted: int | None = _options.value(config, "ltm_concurrency")
+    option = config.option
+    if wanted == 1 or _debugs(config) or option.ltm_dry_run or option.ltm_rescore:
+        return 1
+    if wanted is not None and wanted > 1:
+        from pytest_ltm.plugin.concurrency import allow_files
+
+        named("--ltm-concurrency", lambda: allow_files(wanted))
+    return wanted
+
+
+def _debugs(config: pytest.Config) -> bool:
+    return bool(config.getoption("usepdb", False) or config.getoption("trace", False))

@@ -1,0 +1,89 @@
+"""Runs as JUnit XML, with the names, properties and outcomes of pytest's `--junitxml`."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from pytest_ltm._results.text import one_line
+from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.sanitize import for_screen
+from pytest_ltm.reporting.exports.output import ExportTarget
+from pytest_ltm.reporting.exports.rows import seconds_of
+from pytest_ltm.reporting.failure import failure_text
+from pytest_ltm.reporting.html.report_data import origin
+from pytest_ltm.reporting.summary import user_properties
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from pytest_ltm._journal.fold import ConversationRecord
+    from pytest_ltm._journal.result import ScenarioResult
+    from pytest_ltm._results.run_loading import LoadedRun
+    from pytest_ltm.reporting.exports.loaded import Results
+
+
+def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
+    """Return one file: a test suite for each run, a test case for each example."""
+    return [ExportTarget(to, lambda path: write_whole(path, _xml(results)))]
+
+
+def _xml(results: Results) -> bytes:
+    top = ET.Element("testsuites", name="pytest-ltm")
+    top.extend(_suite(run) for run in results.runs if run.conversations)
+    return bytes(ET.tostring(top, encoding="utf-8", xml_declaration=True)) + b"\n"
+
+
+def _suite(run: LoadedRun) -> ET.Element:
+    cases = list(_cases(run))
+    outcomes = Counter(row.outcome for row in run.result.scenarios)
+    seconds = sum(float(case.get("time", 0)) for case in cases)
+    counts = {
+        "tests": len(cases),
+        "failures": outcomes["failed"],
+        "errors": outcomes["error"],
+        "skipped": outcomes["skipped"],
+    }
+    suite = ET.Element("testsuite", name=_text(run.result.run_id), time=f"{seconds:.3f}")
+    suite.attrib |= {name: str(number) for name, number in counts.items()}
+    suite.extend(cases)
+    return suite
+
+
+def _cases(run: LoadedRun) -> Iterator[ET.Element]:
+    again = origin(run).command
+    for held in run.conversations:
+        record, timed = held.record(), seconds_of(held.path)
+        for result in held.result.scenarios:
+            own = record.transcript.of(result.id) if record else ()
+            case = _case(result, record, again)
+            case.set("time", f"{sum(timed.get(one.number, 0.0) for one in own):.3f}")
+            yield case
+
+
+def _case(result: ScenarioResult, record: ConversationRecord | None, again: str) -> ET.Element:
+    nodeid = result.nodeid or f"{result.scenario}::{result.scenario}[{result.conversation}-{result.example}]"
+    address, bracket, parameters = nodeid.partition("[")
+    file, *names = address.split("::")
+    *classes, name = [file.removesuffix(".py").replace("/", "."), *names]
+    case = ET.Element("testcase", classname=_text(".".join(classes)), name=_text(name + bracket + parameters))
+    listed = ET.SubElement(case, "properties")
+    for name, value in user_properties(result):
+        ET.SubElement(listed, "property", name=_text(name), value=_text(str(value)))
+    if result.outcome != "passed":
+        told = ET.SubElement(case, _TAGS[result.outcome], message=_text(one_line(result.reason)))
+        if result.outcome != "skipped":
+            told.text = _text(failure_text(result, record.transcript if record else (), again))
+    return case
+
+
+_TAGS = {"failed": "failure", "error": "error", "skipped": "skipped"}
+_NOT_XML = re.compile("[\ufffe\uffff]")
+
+
+def _text(text: str) -> str:
+    """Return a text without secrets, and without characters that XML cannot hold."""
+    return _NOT_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", for_screen(text))

@@ -1,0 +1,245 @@
+"""`pytest_ltm.load`: runs as tables of plain rows, and as pandas frames."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache, cached_property
+from pathlib import Path
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args, get_origin, overload
+
+from msgspec import structs
+
+from pytest_ltm._engine.resume import JOURNAL, RESULTS
+from pytest_ltm._journal.result import RunResult
+from pytest_ltm._journal.run_file import LATEST, find_run
+from pytest_ltm._results.run_loading import ConversationFolder, LoadedRun, read_run
+from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._storage.sanitize import for_library
+from pytest_ltm.reporting.exports.library import library
+from pytest_ltm.reporting.exports.rows import (
+    ExampleRow,
+    ExchangeRow,
+    PlacedRow,
+    QuestionRow,
+    VerdictRow,
+    of_journal,
+    of_results,
+)
+from pytest_ltm.reporting.exports.unfinished import NOT_OVER, results_so_far
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+AnyRow = TypeVar("AnyRow", bound=PlacedRow)
+
+
+class ResultTable(Sequence[AnyRow], Generic[AnyRow]):
+    """Rows of one kind, in the order in which they were planned or said."""
+
+    def __init__(self, kind: type[AnyRow], rows: Iterable[AnyRow]) -> None:
+        self._kind, self._rows = kind, tuple(rows)
+
+    @overload
+    def __getitem__(self, index: int) -> AnyRow: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[AnyRow, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> AnyRow | tuple[AnyRow, ...]:
+        """Return one row, or a tuple for a slice."""
+        return self._rows[index]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} rows: {', '.join(self.columns)}>"
+
+    @cached_property
+    def columns(self) -> Mapping[str, type]:
+        """The columns of frames and files, with what their cells hold if they are not empty."""
+        held = {field.name: _cell_type(field.type) for field in structs.fields(self._kind) if field.name != METRICS}
+        metrics = dict.fromkeys(name for row in self._rows for name in getattr(row, METRICS, ()))
+        return {**held, **{f"{METRIC}{name}": float for name in metrics}}
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return each row as a dictionary with every column; texts without secrets, and valid as UTF-8."""
+        clean = cache(for_library)  # many cells say the same
+        found = []
+        for row in self._rows:
+            cells = structs.asdict(row)
+            cells |= {f"{METRIC}{name}": value for name, value in cells.pop(METRICS, {}).items()}
+            found.append(
+                {name: clean(value) if isinstance(value := cells.get(name), str) else value for name in self.columns}
+            )
+        return found
+
+    def frame(self) -> Any:
+        """Return a pandas.DataFrame with a row for each of these.
+
+        Whole numbers that may be missing have the type `Int64`, times `datetime64[ns, UTC]`.
+
+        Raises:
+            LtmError: pandas is not installed: `pip install 'pytest-ltm[data]'`.
+        """
+        pandas = library("pandas", extra="data", user="frame()")
+        types = {name: _OF_PANDAS[kind] for name, kind in self.columns.items() if kind in _OF_PANDAS}
+        return pandas.DataFrame(self.records(), columns=list(self.columns)).astype(types)
+
+
+METRICS, METRIC = "metrics", "metric_"
+
+
+def _cell_type(declared: Any) -> type:
+    """Return what cells of a column hold: texts of a fixed choice are texts, and any may be empty."""
+    if get_origin(declared) is Literal:
+        return str
+    kinds: set[type] = {*(get_args(declared) or (declared,))}
+    [kind] = kinds - {NoneType}
+    return kind
+
+
+_OF_PANDAS: Mapping[type, str] = {
+    int: "Int64", float: "float64", bool: "bool", datetime: "datetime64[ns, UTC]",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Results:
+    """What `load` found: four tables, each a sequence of rows with a method `frame` that returns a pandas.DataFrame."""
+
+    runs: tuple[LoadedRun, ...]
+    """The runs, with the conversations that have not come to their end; for the exports of this package."""
+    lost: tuple[str, ...] = ()
+    """Why conversations or whole runs are not there, or not to their end."""
+
+    def __repr__(self) -> str:
+        return f"<results of {', '.join(run.result.run_id for run in self.runs)}: {len(self.examples):,} examples>"
+
+    @property
+    def examples(self) -> ResultTable[ExampleRow]:
+        """A row for each example: score, outcome, distances, cost."""
+        return self._results[0]
+
+    @property
+    def questions(self) -> ResultTable[QuestionRow]:
+        """A row for each question asked for credit, with its answer and the nearest needle."""
+        return self._results[1]
+
+    @property
+    def verdicts(self) -> ResultTable[VerdictRow]:
+        """A row for each verdict, and one for what a person has put in its place."""
+        return self._results[2]
+
+    @property
+    def exchanges(self) -> ResultTable[ExchangeRow]:
+        """A row for each message and its reply, filler included; the journals are read when it is first asked for."""
+        return self._journals[0]
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Sentences on what is missing: conversations that have not come to their end, what cannot be read."""
+        return self.lost + self._journals[1]
+
+    @cached_property
+    def _results(self) -> tuple[ResultTable[ExampleRow], ResultTable[QuestionRow], ResultTable[VerdictRow]]:
+        rows = [row for run, held in self._conversations for row in of_results(held.result, run, held.path.name)]
+        return _table(ExampleRow, rows), _table(QuestionRow, rows), _table(VerdictRow, rows)
+
+    @cached_property
+    def _journals(self) -> tuple[ResultTable[ExchangeRow], tuple[str, ...]]:
+        rows: list[ExchangeRow] = []
+        problems: list[str] = []
+        for run, held in self._conversations:
+            place = {name: getattr(held.result, name) for name in ("agent", "span_label", "span", "trial")}
+            said, problem = of_journal(held.path, {"run": run, "conversation": held.path.name, **place})
+            rows += said
+            problems += [problem] if problem else []
+        return ResultTable(ExchangeRow, rows), tuple(problems)
+
+    @property
+    def _conversations(self) -> list[tuple[str, ConversationFolder]]:
+        return [(run.result.run_id, held) for run in self.runs for held in run.conversations]
+
+
+def _table(kind: type[AnyRow], rows: Iterable[PlacedRow]) -> ResultTable[AnyRow]:
+    return ResultTable(kind, (row for row in rows if isinstance(row, kind)))
+
+
+def load(*runs: str | Path, ltm_dir: str | Path = ".ltm") -> Results:
+    """Return what runs hold as tables of plain rows, and as pandas frames.
+
+    Conversations of a run that was killed, or that goes on, are in it as far as they came.
+
+    Args:
+        runs: run folders, folders of such (`.ltm/runs`), ids of runs, or `latest`, the default.
+        ltm_dir: where ids are looked up.
+
+    Returns:
+        An object with the tables `examples`, `questions`, `exchanges` and `verdicts`. Amended verdicts stand in the
+        place of the automatic ones.
+
+    Raises:
+        LtmError: there is no such run, or nothing of it can be read. Of a folder of runs, those that cannot be read
+            are listed in `missing`.
+    """
+    found: dict[Path, LoadedRun] = {}
+    lost: list[str] = []
+    for name in runs or (LATEST,):
+        folder = find_run(str(name), Path(ltm_dir))
+        inside = [] if _is_run(folder) else _runs_in(folder)
+        for path in inside or [folder]:
+            try:
+                if path.resolve() not in found:
+                    found[path.resolve()], open_ = _read(path)
+                    lost += open_
+            except LtmError as error:
+                if not inside:
+                    raise
+                lost.append(str(error))
+    named = Counter(run.result.run_id for run in found.values())
+    told = (_by_its_path(run) if named[run.result.run_id] > 1 else run for run in found.values())
+    return Results(runs=tuple(told), lost=tuple(lost))
+
+
+def _by_its_path(run: LoadedRun) -> LoadedRun:
+    """Return a run whose name another one has, too, with its path for a name."""
+    return structs.replace(run, result=structs.replace(run.result, run_id=str(run.path)))
+
+
+def _runs_in(folder: Path) -> list[Path]:
+    """Return the runs in a folder, such as `.ltm` or `.ltm/runs`, in the order of their ids."""
+    above = folder / "runs" if (folder / "runs").is_dir() else folder
+    return [path for path in sorted(above.iterdir()) if path.is_dir() and _is_run(path)]
+
+
+def _is_run(folder: Path) -> bool:
+    return any(next(folder.glob(f"*/{name}"), None) for name in (RESULTS, JOURNAL))
+
+
+def _read(path: Path) -> tuple[LoadedRun, list[str]]:
+    """Return a run with its unfinished conversations, and what is missing; LtmError if nothing of it can be read."""
+    open_ = [
+        journal.parent for journal in sorted(path.glob(f"*/{JOURNAL}")) if not (journal.parent / RESULTS).is_file()
+    ]
+    found: list[ConversationFolder] = []
+    lost: list[str] = []
+    for folder in open_:
+        try:
+            found.append(ConversationFolder(result=results_so_far(folder), path=folder))
+            lost.append(f"{folder}: {NOT_OVER}")
+        except LtmError as error:
+            lost.append(str(error))
+    if found and not any(path.glob(f"*/{RESULTS}")):
+        nothing = RunResult(run_id=path.resolve().name, conversations=(), folder=str(path))
+        run = LoadedRun(path=path, result=nothing, conversations=(), summary={})
+    else:
+        run = read_run(path)
+    held = (*run.conversations, *found)
+    result = structs.replace(run.result, conversations=tuple(one.result for one in held))
+    return structs.replace(run, result=result, conversations=held), lost

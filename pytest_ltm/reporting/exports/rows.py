@@ -1,0 +1,372 @@
+"""Rows: what a run holds as flat structs, one class for each table; every cell is a text, a number, a flag or a time.
+
+Structs, not dictionaries: a wrong name is an error, editors know the columns, and each is described where it is
+declared. Units are in the names or in the descriptions.
+"""
+
+# Annotations are evaluated here, because they say what the columns of frames and files hold.
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from pytest_ltm._engine.resume import JOURNAL, TIMINGS
+from pytest_ltm._journal import events
+from pytest_ltm._journal.fold import ConversationRecord
+from pytest_ltm._journal.result import Cause, ConversationResult, Outcome, QuestionResult, ScenarioResult
+from pytest_ltm._journal.timings import ReplyTime, TellTime
+from pytest_ltm._journal.timings import load as load_timings
+from pytest_ltm._model.transcript import Exchange, Kind
+from pytest_ltm._storage.errors import LtmError
+
+
+class PlacedRow(Struct, frozen=True, kw_only=True):
+    """Where something was played: the columns that every table begins with."""
+
+    run: str
+    """The run's id: the name of its folder; its path where two runs have the same."""
+    conversation: str
+    """The name of the conversation's folder, as in `full~32k~0`: unique in a run."""
+    agent: str
+    """The agent's label."""
+    span_label: str
+    """The memory span as in node ids: `32k`, `isolated`."""
+    span: int | None
+    """The memory span in tokens; None where examples are isolated."""
+    trial: str
+    """The trial, or `<trial>.<thread>` where a trial has several conversations."""
+
+
+class ExampleRow(PlacedRow, frozen=True, kw_only=True):
+    """How one example of a scenario went: one pytest item."""
+
+    scenario: str
+    """The scenario's name."""
+    example: str
+    """The example's name within its scenario."""
+    nodeid: str
+    """The pytest item; "" in a conversation that has not come to its end."""
+    agent_spec: str
+    """What was given to `--ltm-agent`."""
+    role: Literal["agent", "yardstick", "control"]
+    """Whether the agent is one under test, an embedded one to compare with, or a control that is never ranked."""
+    skills: str
+    """The letters of the memory skills that it needs, joined by commas."""
+    outcome: Outcome
+    """`passed`, `failed`, `error` or `skipped`."""
+    score: float | None
+    """The share of full marks, 0 to 1; None if there is none, which is not a zero."""
+    upper: float | None
+    """The same if what is open passed; None where nothing is."""
+    threshold: float
+    """The lowest score that passes."""
+    floor: float
+    """The score that an agent without memory may earn."""
+    cause: Cause
+    """Why there is no score, in a word; "" where there is one."""
+    reason: str
+    """One sentence: why this score, or why there is none."""
+    amended: bool
+    """A person has corrected the verdict."""
+    questions: int
+    """Questions asked for credit."""
+    gap: int | None
+    """Tokens from the nearest needle to the last question; None if that depends on none."""
+    told_gap: int | None
+    """Of the gap, the tokens that were told: all but what the agent itself generated."""
+    measured_span: int | None
+    """Tokens from its start to the start of its last question."""
+    overrun: bool
+    """It was stretched over more than its memory span."""
+    tokens: int
+    """Tokens of its own exchanges."""
+    cost_usd: float | None
+    """Dollars for the agent's replies in its own exchanges; None where unknown."""
+    estimated: bool
+    """Some of that cost was not reported: it is an estimate."""
+    judge_calls: int
+    """Calls of the judge, votes and cached replies included."""
+    judge_tokens: int
+    """Tokens of those, by the provider's count."""
+    judge_cost_usd: float | None
+    """Dollars for those; None where unknown."""
+    judge_estimated: bool
+    """Some of the judge's tokens were not reported."""
+    user_calls: int
+    """Calls of the models of simulated users."""
+    user_tokens: int
+    """Tokens of those, by the provider's count."""
+    user_cost_usd: float | None
+    """Dollars for those; None where unknown."""
+    user_estimated: bool
+    """Some of the users' tokens were not reported."""
+    metrics: Mapping[str, float]
+    """Figures beside the score, by name; in frames and files a column `metric_NAME` each."""
+
+
+class QuestionRow(PlacedRow, frozen=True, kw_only=True):
+    """One question asked for credit, with the nearest of the needles that its answer depends on."""
+
+    scenario: str
+    """The scenario's name."""
+    example: str
+    """The example's name within its scenario."""
+    number: int
+    """Its exchange in the conversation."""
+    text: str
+    """What was asked."""
+    answer: str
+    """What the agent replied."""
+    needles: int
+    """Needles that the answer depends on."""
+    needle_number: int | None
+    """The exchange of the nearest needle; None if there is none, as in the columns below."""
+    needle: str | None
+    """What was said there."""
+    gap: int | None
+    """Tokens from the end of the nearest needle's message to the start of the question's."""
+    told_gap: int | None
+    """Of the gap, the tokens that were told: all but what the agent itself generated."""
+    seconds_passed: float | None
+    """Seconds of the conversation's time from the nearest needle to the question."""
+    retrieved: int | None
+    """Texts that the agent says it retrieved for the answer; None where it does not say."""
+    needles_retrieved: int | None
+    """The needles that are in those texts; None where that is not known."""
+    rank: int | None
+    """The best place of a needle among those texts, from 1; None if none is there, or it is not known."""
+
+
+class ExchangeRow(PlacedRow, frozen=True, kw_only=True):
+    """One message to the agent and its reply, from the journal."""
+
+    number: int
+    """Its number in the conversation, from 0; a message without a reply has one, too."""
+    scenario: str
+    """The scenario that spoke; "" for opening, filler and history."""
+    example: str
+    """The example that spoke; "" for opening, filler and history."""
+    kind: Kind
+    """`opening`, `say`, `ask`, `reset`, `filler` or `history`."""
+    told: bool
+    """The agent was told this exchange: the reply is not its own."""
+    message: str
+    """What the agent was sent or told."""
+    reply: str
+    """What it replied, or was told that it replied; "" if there is no reply."""
+    replied: bool
+    """Whether there is a reply; a message without one is in none of a run's totals."""
+    fault: str
+    """What the agent did instead of replying; "" if it did not fail."""
+    start: int
+    """Tokens of the conversation before the message."""
+    message_tokens: int
+    """Tokens of the message, by the run's tokenizer."""
+    reply_tokens: int
+    """Tokens of the reply, by the run's tokenizer."""
+    time: datetime
+    """The conversation's time when the message was sent."""
+    seconds: float | None
+    """Seconds on the wall until the reply had come; None where it was not timed."""
+    input_tokens: int | None
+    """Tokens that the agent's provider counted as sent for it; None where the agent does not report it."""
+    output_tokens: int | None
+    """Tokens that the provider counted as generated."""
+    cached_tokens: int | None
+    """Of the input tokens, those from the provider's cache."""
+    calls: int | None
+    """Requests to models that it took; 0: the agent does not say."""
+    cost_usd: float | None
+    """Dollars for the reply; None where unknown."""
+    hypothetical: bool
+    """Nothing was spent: usage and dollars are what it would be."""
+    retrieved: int | None
+    """Texts that the agent says it retrieved for the reply; None where it does not say."""
+
+
+class VerdictRow(PlacedRow, frozen=True, kw_only=True):
+    """What was decided about an example, and by whom: two rows where a person has corrected the first."""
+
+    scenario: str
+    """The scenario's name."""
+    example: str
+    """The example's name within its scenario."""
+    nodeid: str
+    """The pytest item; "" in a conversation that has not come to its end."""
+    by: Literal["rules", "judge", "person"]
+    """Who decided: rules alone, rules that asked the judge, or a person who amended it."""
+    counts: bool
+    """Whether it is the verdict that reports show; False for one that was amended."""
+    score: float | None
+    """The share of full marks, 0 to 1; None if there is none."""
+    upper: float | None
+    """The same if what is open passed; None where nothing is."""
+    outcome: Outcome
+    """`passed`, `failed`, `error` or `skipped`."""
+    reason: str
+    """One sentence."""
+    rule: str
+    """Name and version of the rule, as in `colours/1`; "" for a person, and for checks in the scenario itself."""
+    evidence: str
+    """The part of an answer that decided; "" where the rule names none, and for a person."""
+    checks: int
+    """Parts of the score; 0 if it has none, and for a person."""
+    checks_passed: int
+    """Those that passed."""
+    failed_checks: str
+    """The sentences of those that failed, joined by `; `."""
+    open_checks: str
+    """The sentences of those that are open."""
+
+
+TABLES: Mapping[str, type[PlacedRow]] = {
+    "examples": ExampleRow, "questions": QuestionRow, "exchanges": ExchangeRow, "verdicts": VerdictRow,
+}  # fmt: skip
+
+
+def of_results(held: ConversationResult, run: str, folder: str) -> Iterator[PlacedRow]:
+    """Yield the examples, questions and verdicts of one conversation."""
+    for result in held.scenarios:
+        place = {
+            "run": run, "conversation": folder, "agent": result.agent, "span_label": result.span_label,
+            "span": result.span, "trial": result.trial, "scenario": result.scenario, "example": result.example,
+        }  # fmt: skip
+        yield _example(result, held, place)
+        yield from (_question(question, place) for question in result.questions)
+        yield from _verdicts(result, place)
+
+
+def _example(result: ScenarioResult, held: ConversationResult, place: Mapping[str, Any]) -> ExampleRow:
+    taken = {name: getattr(result, name) for name in _TAKEN}
+    taken |= {
+        "agent_spec": held.agent_spec,
+        "role": "control" if held.is_control else "yardstick" if held.is_yardstick else "agent",
+        "skills": ",".join(result.skills),
+        "amended": result.automatic is not None,
+        "questions": len(result.questions),
+        "told_gap": result.told_gap,
+        "metrics": {metric.name: metric.value for metric in result.metrics},
+    }
+    return ExampleRow(**taken, **place)
+
+
+_TAKEN = (
+    "nodeid", "outcome", "score", "upper", "threshold", "floor", "cause", "reason", "gap", "measured_span", "overrun",
+    "tokens", "cost_usd", "estimated", "judge_calls", "judge_tokens", "judge_cost_usd", "judge_estimated", "user_calls",
+    "user_tokens", "user_cost_usd", "user_estimated",
+)  # fmt: skip
+
+
+def _question(asked: QuestionResult, place: Mapping[str, Any]) -> QuestionRow:
+    nearest = min(asked.needles, key=lambda needle: needle.gap, default=None)
+    ranks = [needle.rank for needle in asked.needles if needle.rank is not None]
+    return QuestionRow(
+        **place,
+        number=asked.number,
+        text=asked.text,
+        answer=asked.answer,
+        needles=len(asked.needles),
+        needle_number=getattr(nearest, "number", None),
+        needle=getattr(nearest, "text", None),
+        gap=asked.gap,
+        told_gap=getattr(nearest, "told_gap", None),
+        seconds_passed=getattr(nearest, "seconds_passed", None),
+        retrieved=None if asked.retrieved is None else len(asked.retrieved),
+        needles_retrieved=sum(rank > 0 for rank in ranks) if ranks else None,
+        rank=min((rank for rank in ranks if rank), default=None),
+    )
+
+
+def _verdicts(result: ScenarioResult, place: Mapping[str, Any]) -> Iterator[VerdictRow]:
+    same, automatic = {**place, "nodeid": result.nodeid}, result.automatic
+    if automatic is not None:
+        nothing: dict[str, Any] = {"rule": "", "evidence": "", "checks": 0, "checks_passed": 0, "failed_checks": ""}
+        nothing |= {"open_checks": "", "upper": None}
+        yield VerdictRow(
+            **same, **nothing, by="person", counts=True, score=result.score, outcome=result.outcome,
+            reason=result.reason,
+        )  # fmt: skip
+    said = automatic or result
+    failed = [check.label for check in result.checks if not check.ok and not check.open]
+    unproven = [check.label for check in result.checks if check.open]
+    yield VerdictRow(
+        **same,
+        by="judge" if result.judge_calls else "rules",
+        counts=automatic is None,
+        score=said.score,
+        upper=result.upper if automatic is None else automatic.upper,
+        outcome=said.outcome,
+        reason=said.reason,
+        rule=result.rule,
+        evidence=result.evidence,
+        checks=len(result.checks),
+        checks_passed=sum(check.ok for check in result.checks),
+        failed_checks="; ".join(failed),
+        open_checks="; ".join(unproven),
+    )
+
+
+def of_journal(folder: Path, place: Mapping[str, Any]) -> tuple[list[ExchangeRow], str]:
+    """Return the exchanges of a conversation, and why those after the last are missing; "" if none is.
+
+    A conversation without a journal has none.
+    """
+    record, paid, problem = ConversationRecord(), dict[int, events.ReplyReceived | events.FillerSent](), ""
+    path = folder / JOURNAL
+    try:
+        for _, event in record.follow(path) if path.is_file() else ():
+            if isinstance(event, (events.ReplyReceived, events.FillerSent)):
+                paid[event.exchange] = event
+    except LtmError as error:
+        problem = str(error)
+    timed = seconds_of(folder)
+    said: Iterable[Exchange] = sorted((*record.transcript, *record.unanswered.values()), key=lambda one: one.number)
+    rows = [
+        _exchange(one, paid.get(one.number), timed.get(one.number), record.fault(one.number), place) for one in said
+    ]
+    return rows, problem
+
+
+def seconds_of(folder: Path) -> dict[int, float]:
+    """Return the seconds that a conversation's agent took, by exchange; of one that was sent again, the last."""
+    found = load_timings(folder / TIMINGS)[0]
+    return {timing.exchange: timing.seconds for timing in found if isinstance(timing, (ReplyTime, TellTime))}
+
+
+def _exchange(
+    said: Exchange,
+    paid: events.ReplyReceived | events.FillerSent | None,
+    seconds: float | None,
+    fault: str,
+    place: Mapping[str, Any],
+) -> ExchangeRow:
+    scenario, _, example = said.by.rpartition("/")
+    usage = paid.usage if paid else None
+    used: dict[str, Any] = {name: getattr(usage, name, None) for name in _USED}
+    return ExchangeRow(
+        **place,
+        number=said.number,
+        scenario=scenario,
+        example=example,
+        kind=said.kind,
+        told=said.told,
+        message=said.message,
+        reply=said.reply,
+        replied=paid is not None,
+        fault=fault,
+        start=said.start,
+        message_tokens=said.message_tokens,
+        reply_tokens=said.reply_tokens,
+        time=said.now,
+        seconds=seconds,
+        **used,
+        cost_usd=paid.cost_usd if paid else None,
+        hypothetical=paid.hypothetical if paid else False,
+        retrieved=None if said.retrieved is None else len(said.retrieved),
+    )
+
+
+_USED = ("input_tokens", "output_tokens", "cached_tokens", "calls")

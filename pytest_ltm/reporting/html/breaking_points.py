@@ -1,0 +1,191 @@
+"""Where agents break: scenario, and skill, by memory span for each agent, what loses most first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_ltm._results.statistics import FULL_MARKS, grouped, mean
+from pytest_ltm._results.text import NOTHING, counted, score_text
+from pytest_ltm.reporting.agents import largest, rank, tested
+from pytest_ltm.reporting.html.charts import Shaded, shade
+from pytest_ltm.reporting.html.figures import SKILLS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from pytest_ltm.reporting.html.report_data import ExampleEntry, Material, ResultSeries
+
+
+MOST_ROWS = 40
+"""So many scenarios of an agent are shown, those that lose most."""
+_SEEN = 0.005
+"""A smaller change of a mean is not shown."""
+
+
+class BreakRow(NamedTuple):
+    """One scenario, or one skill, of one agent."""
+
+    name: str
+    cells: Sequence[Shaded | None]
+    """One for each memory span; None: it was not played there."""
+    lost: float | None
+    """The share of full marks that is missing, over the spans with a score; None where there is no score."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether it has full marks at every span with a score."""
+        return self.lost is not None and self.lost <= 1 - FULL_MARKS
+
+
+class Breaks(NamedTuple):
+    """Where one agent breaks."""
+
+    agent: str
+    tested: bool
+    """It is under test: neither a control nor, beside others, one of this package."""
+    spans: Sequence[str]
+    rows: Sequence[BreakRow]
+    """The scenarios that lose points, those that lose most first."""
+    further: int
+    """So many more lose points."""
+    whole: Sequence[str]
+    """The scenarios with full marks at every span that has a score."""
+    unscored: Sequence[str]
+    """Those without any score."""
+    skills: Sequence[BreakRow]
+    """The skills that scenarios need, those that lose most first."""
+
+
+def breaks(found: Material, shown: Collection[int]) -> list[Breaks]:
+    """Return where each agent breaks, those under test first, in the order of the first screen.
+
+    `shown`: the examples that a cell can open.
+    """
+    names = tested(found.series) or frozenset(found.agents)
+    ranked = [each.agent for each in rank(found.at(largest(found.series)))]
+    place = {agent: (agent not in names, [*ranked, agent].index(agent)) for agent in found.agents}
+    return [
+        _breaks(found, agent, shown, tested=agent in names) for agent in sorted(found.agents, key=place.__getitem__)
+    ]
+
+
+def _breaks(found: Material, agent: str, shown: Collection[int], *, tested: bool) -> Breaks:
+    by_span = {each.column.span_label: each for each in found.series if each.agent == agent}
+    spans = [span for span in found.spans if span in by_span]
+    series = [by_span[span] for span in spans]
+    before = [_before(found, each) for each in series]
+    played = [grouped(each.rows, lambda row: row.result.scenario) for each in series]
+    skills = sorted({skill for each in series for row in each.rows for skill in row.result.skills})
+
+    def scenario(name: str) -> BreakRow:
+        rows = [of.get(name, []) for of in played]
+        cells = [
+            _cell(of, each, name, shown, each.column.cells[name].text, was.get(name)) if of else None
+            for each, of, was in zip(series, rows, before, strict=True)
+        ]
+        return BreakRow(name, cells, _lost(rows))
+
+    def skill(name: str) -> BreakRow:
+        rows = [[row for row in each.rows if name in row.result.skills] for each in series]
+        cells = [
+            _cell(of, each, SKILLS.get(name, name), shown) if of else None
+            for each, of in zip(series, rows, strict=True)
+        ]
+        return BreakRow(SKILLS.get(name, name), cells, _lost(rows))
+
+    scenarios = [scenario(name) for name in sorted({name for of in played for name in of})]
+    losing = [row for row in sorted(scenarios, key=_most_first) if row.lost is not None and not row.whole]
+    return Breaks(
+        agent,
+        tested,
+        spans,
+        losing[:MOST_ROWS],
+        max(len(losing) - MOST_ROWS, 0),
+        [row.name for row in scenarios if row.whole],
+        [row.name for row in scenarios if row.lost is None],
+        sorted(map(skill, skills), key=_most_first),
+    )
+
+
+def _lost(rows: Sequence[Sequence[ExampleEntry]]) -> float | None:
+    """Return the share of full marks that is missing, the mean over the spans with a score."""
+    means = [_mean(of) for of in rows]
+    found = mean([each for each in means if each is not None])
+    return None if found is None else 1 - found
+
+
+def _most_first(row: BreakRow) -> tuple[float, str]:
+    return -(row.lost or 0.0), row.name
+
+
+def _mean(rows: Sequence[ExampleEntry]) -> float | None:
+    return mean([row.result.score for row in rows if row.result.score is not None])
+
+
+def _cell(
+    rows: Sequence[ExampleEntry],
+    series: ResultSeries,
+    name: str,
+    shown: Collection[int],
+    text: str = "",
+    before: float | None = None,
+) -> Shaded:
+    """Return the mean of some examples of a series; it opens the one that went worst."""
+    score = _mean(rows)
+    worst = min((row for row in rows if row.key in shown), key=_badness, default=None)
+    said = "no score" if score is None else score_text(score)
+    title, moved = f"{name}, {series.label}: {said}, {counted(len(rows), 'example')}", ""
+    if score is not None and before is not None:
+        title += f"; {score_text(before)} in what it was compared with"
+        moved = f"{score - before:+.2f}" if abs(score - before) >= _SEEN else ""
+    return Shaded(
+        text=NOTHING if score is None else text or said,
+        shade=shade(score),
+        title=title,
+        more=moved,
+        link=None if worst is None else worst.key,
+    )
+
+
+def _badness(row: ExampleEntry) -> tuple[bool, float]:
+    return row.result.score is None, row.result.score or 0.0
+
+
+def _before(found: Material, series: ResultSeries) -> Mapping[str, float]:
+    """Return the mean score of each scenario in what the run was compared with, as its summary says."""
+    said = found.runs[series.run].summary.get("comparison")
+    changes: list[dict[str, Any]] = said["changes"] if isinstance(said, dict) else []
+    place = series.column.agent, series.column.span_label
+    return {
+        name: level["before"]
+        for change in changes
+        if (change["agent"], change["span_label"]) == place
+        for name, level in change["scenarios"].items()
+    }
+
+
+def columns(found: Material) -> list[tuple[str, int, int | None]]:
+    """Return what the page must know of each series to put another beside it.
+
+    Its span, whether it is under test (0), a yardstick (1) or a control (2), and the series that is its baseline:
+    that of the run it was compared with, else of the same agent in another run; None where the report has neither.
+    """
+    return [
+        (
+            each.column.span_label,
+            2 if each.column.control else int(each.column.yardstick),
+            next((other.key for other in _baselines(found, each)), None),
+        )
+        for each in found.series
+    ]
+
+
+def _baselines(found: Material, series: ResultSeries) -> list[ResultSeries]:
+    """Return what may be the baseline of a series, the likeliest first."""
+    said = found.runs[series.run].summary.get("comparison")
+    before = said if isinstance(said, dict) else {}
+    others = [each for each in found.at(series.column.span_label) if each.run != series.run]
+    named = [each for each in others if f"run {found.runs[each.run].result.run_id}" == before.get("before")]
+    agent = before.get("before_agent") or series.column.agent
+    compared = sorted(named, key=lambda each: each.column.agent != agent)
+    return [*compared, *(each for each in others if each.column.agent == series.column.agent)]

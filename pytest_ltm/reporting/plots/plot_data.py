@@ -1,0 +1,423 @@
+"""What each picture shows, as plain data: the numbers are those of tables, report file and `ltm compare`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import Struct
+
+from pytest_ltm._results.columns import GUESSED, UNSCORED
+from pytest_ltm._results.statistics import grouped, mean
+from pytest_ltm._results.text import NOTHING, counted, one_line, score_text
+from pytest_ltm._storage.errors import LtmError, did_you_mean
+from pytest_ltm.reporting.agents import tested
+from pytest_ltm.reporting.html.depth import BANDS, asked_at, power, share, size, spots
+from pytest_ltm.reporting.html.details import timeline as lanes_of
+from pytest_ltm.reporting.html.report_data import Material, material
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pytest_ltm._journal.fold import ConversationRecord
+    from pytest_ltm._results.gate.changes import Change, Changes
+    from pytest_ltm._results.run_loading import LoadedRun
+    from pytest_ltm._results.statistics import Comparison
+    from pytest_ltm.reporting.html.report_data import ConversationEntry, ResultSeries
+
+
+class PlottedScore(Struct, frozen=True, kw_only=True):
+    """One agent at one memory span."""
+
+    span: int | None
+    """In tokens; None where examples are isolated."""
+    score: float
+    """The accuracy, with 0 for each example whose score is open."""
+    low: float
+    """Where its interval begins, or the bounds that open scores leave; the score itself where neither is known."""
+    high: float
+
+
+class AccuracyCurve(Struct, frozen=True, kw_only=True):
+    """One agent over all spans."""
+
+    agent: str
+    reference: bool
+    """A control, or an agent of this package beside others: never ranked."""
+    spots: tuple[PlottedScore, ...]
+    """By span, isolated examples first."""
+
+
+class Curve(Struct, frozen=True, kw_only=True):
+    """Score over span."""
+
+    lines: tuple[AccuracyCurve, ...]
+    """Agents under test in the order of the run, then the others."""
+    spans: Mapping[int | None, str]
+    """Labels, isolated examples first."""
+    ceiling: Mapping[int | None, float]
+    """The best of the reference agents that listen, by span; empty where there is none."""
+    floor: Mapping[int | None, float]
+    """What is earned without memory by guessing or cheating, by span; empty where that is nothing."""
+    across: str
+    """What the spans are."""
+    notes: tuple[str, ...]
+
+
+class Square(Struct, frozen=True, kw_only=True):
+    """One cell of a heat map."""
+
+    text: str
+    score: float | None
+    """None: there is no score."""
+    more: str = ""
+    """In small type."""
+
+
+class Panel(Struct, frozen=True, kw_only=True):
+    """One agent's cells; None: nothing of that kind was played."""
+
+    agent: str
+    rows: tuple[tuple[Square | None, ...], ...]
+
+
+class Heat(Struct, frozen=True, kw_only=True):
+    """Small multiples of heat maps, all with the same rows and columns."""
+
+    panels: tuple[Panel, ...]
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    across: str
+    """What the columns are."""
+    down: str
+    """What the rows are."""
+    notes: tuple[str, ...]
+
+
+class ExchangeMark(Struct, frozen=True, kw_only=True):
+    """One exchange of a conversation."""
+
+    lane: int
+    """-1: opening and filler."""
+    kind: str
+    start: int
+    tokens: int
+
+
+class Timeline(Struct, frozen=True, kw_only=True):
+    """One conversation over its tokens."""
+
+    label: str
+    lanes: tuple[tuple[str, float | None], ...]
+    """Name and score of each example, in the order in which they began."""
+    extent: tuple[tuple[int, int] | None, ...]
+    """From where to where each of them went, in tokens."""
+    marks: tuple[ExchangeMark, ...]
+    links: tuple[tuple[int, int, int], ...]
+    """Lane, and the tokens at which a needle was told and its question was asked."""
+    jumps: tuple[int, ...]
+    """Where the conversation's time jumped."""
+    tokens: int
+    notes: tuple[str, ...]
+
+
+class PlottedDifference(Struct, frozen=True, kw_only=True):
+    """What the later side has over the earlier one."""
+
+    name: str
+    value: float
+    interval: tuple[float, float] | None
+    pairs: str
+    """How many examples are better, worse and equal."""
+
+
+class Forest(Struct, frozen=True, kw_only=True):
+    """Paired differences by scenario, a panel for each agent and memory span of the later side."""
+
+    across: str
+    """What is shown: the difference from whom."""
+    panels: tuple[tuple[str, tuple[PlottedDifference, ...]], ...]
+    """The first of each panel is the mean over its scenarios."""
+    notes: tuple[str, ...]
+
+
+Content: TypeAlias = "Curve | Heat | Timeline | Forest"
+
+
+def chosen(runs: Sequence[LoadedRun], agents: Sequence[str] = (), spans: Sequence[str] = ()) -> Material:
+    """Return what the runs hold of these agents and memory spans; of all of them where none is named.
+
+    LtmError if there is no such agent or span.
+    """
+    whole = material(runs)
+    there = {"agent": {each.column.agent for each in whole.series}, "memory span": set(whole.spans)}
+    for what, names in (("agent", agents), ("memory span", spans)):
+        for name in names:
+            if name not in there[what]:
+                known = sorted(there[what])
+                raise LtmError(f"there is no {what} {name!r}: {', '.join(known)}.{did_you_mean(name, known)}")
+    series = tuple(
+        each
+        for each in whole.series
+        if each.column.agent in (agents or there["agent"]) and each.column.span_label in (spans or whole.spans)
+    )
+    if not series:
+        raise LtmError("no run has these agents at these memory spans")
+    keys = {each.key for each in series}
+    held = tuple(each for each in whole.conversations if each.series in keys)
+    return Material(runs=whole.runs, series=series, conversations=held)
+
+
+# --- Score over span.
+
+
+def curve(found: Material) -> Curve:
+    """Return the accuracy of each agent over memory spans. LtmError where nothing has a score."""
+    scored = [each for each in found.series if each.column.out_of]
+    if not scored:
+        raise LtmError("nothing has a score, so there is no curve to draw")
+    own = tested(scored)
+    lines = [
+        AccuracyCurve(agent=agent, reference=agent not in own, spots=tuple(sorted(map(_spot, of), key=_length)))
+        for agent, of in grouped(scored, lambda each: each.agent).items()
+    ]
+    cheats = {each.series for each in found.conversations if each.folder.result.is_cheat}
+    others = [each for each in scored if each.agent not in own]
+    without = [(each.column.span, each.column.least or 0.0) for each in others if each.key in cheats]
+    without += [(each.column.span, each.column.floor / each.column.full) for each in scored]
+    floor = _highest(without)
+    return Curve(
+        lines=tuple(sorted(lines, key=lambda line: line.reference)),
+        spans={
+            each.column.span: each.column.span_label for each in sorted(scored, key=lambda one: one.column.span or 0)
+        },
+        ceiling=_highest((each.column.span, each.column.least or 0.0) for each in others if each.key not in cheats),
+        floor=floor if any(floor.values()) else {},
+        across="memory span in tokens (log scale)",
+        notes=tuple(_curve_notes(scored)),
+    )
+
+
+def _spot(series: ResultSeries) -> PlottedScore:
+    column = series.column
+    score, most = column.low / column.full, column.high / column.full
+    sure = column.interval
+    return PlottedScore(
+        span=column.span,
+        score=score,
+        low=min(score, sure.low) if sure else score,
+        high=max(most, sure.high) if sure else most,
+    )
+
+
+def _length(spot: PlottedScore) -> int:
+    return spot.span or 0
+
+
+def _highest(scores: Iterable[tuple[int | None, float]]) -> dict[int | None, float]:
+    by_span = grouped(scores, lambda each: each[0])
+    return {span: max(score for _, score in by_span[span]) for span in sorted(by_span, key=lambda span: span or 0)}
+
+
+def _curve_notes(scored: Sequence[ResultSeries]) -> Iterable[str]:
+    sure = [each for each in scored if each.column.interval]
+    if sure:
+        yield "Bars: 95\u00a0% intervals of the accuracy, in other conversations as well."
+    if len(sure) < len(scored):
+        yield "Points of a single conversation have no interval: it needs trials."
+    unknown = sum(each.column.missing for each in scored if each.column.is_open)
+    if unknown:
+        yield f"{counted(unknown, 'example')} without a score: counted as 0, bars also allow for 1."
+    unproven = sum(each.column.open for each in scored)
+    if unproven:
+        yield f"{counted(unproven, 'example')} left open, at least in part: counted as 0, bars also allow for 1."
+
+
+# --- Heat maps: scenario by span; depth of the needle by length.
+
+
+def heatmap(found: Material) -> Heat:
+    """Return the mean score of each scenario at each memory span, a panel for each agent."""
+    rows = sorted({name for each in found.series for name in each.column.cells})
+    by = {(each.agent, each.column.span_label): each.column.cells for each in found.series}
+
+    def square(agent: str, span: str, scenario: str) -> Square | None:
+        cell = by.get((agent, span), {}).get(scenario)
+        if cell is None:
+            return None
+        return Square(text=cell.without if cell.mean is None else cell.text, score=cell.mean)
+
+    panels = tuple(
+        Panel(agent=agent, rows=tuple(tuple(square(agent, span, name) for span in found.spans) for name in rows))
+        for agent in found.agents
+    )
+    shown = {square.text[-1:] for panel in panels for row in panel.rows for square in row if square}
+    notes = {
+        UNSCORED: f"{UNSCORED} some examples have no score and are left out.",
+        GUESSED: f"{GUESSED} not above what guessing earns.",
+        NOTHING: f"{NOTHING} no example has a score.",
+    }
+    return Heat(
+        panels=panels,
+        rows=tuple(rows),
+        columns=found.spans,
+        across="memory span",
+        down="",
+        notes=tuple(text for sign, text in notes.items() if sign in shown),
+    )
+
+
+By: TypeAlias = Literal["share", "gap"]
+"""What the rows of a depth map are: the share of the conversation before the needle, or the tokens after it."""
+
+
+def depth(found: Material, by: By) -> Heat:
+    """Return the mean score of examples by where the nearest needle of their last question was told.
+
+    LtmError where no example with a score has such a needle, or no journal says where it was told.
+    """
+    spots = list(_by_gap(found) if by == "gap" else _by_share(found))
+    if not spots:
+        unknown = by == "share" and any(_by_gap(found))
+        cure = "no journal says where needles were told: --by=gap needs none"
+        raise LtmError(cure if unknown else "no example with a score has a question that depends on a needle")
+    columns = sorted({column for _, column, _, _ in spots})
+    if by == "gap":
+        rows = sorted({row for _, _, row, _ in spots})
+        names, heads = list(map(size, rows)), [found.spans[column] for column in columns]
+        across, down, rounded = "memory span", "tokens from the needle to the question", "Distances"
+    else:
+        rows = list(range(BANDS))
+        names, heads = [share(row) for row in rows], list(map(size, columns))
+        across, down, rounded = "tokens before the question", "the needle was told after this share of them", "Lengths"
+    scores = grouped(spots, lambda spot: spot[:3])
+
+    def square(agent: str, column: int, row: int) -> Square | None:
+        here = [score for *_, score in scores.get((agent, column, row), ())]
+        score = mean(here)
+        return None if score is None else Square(text=score_text(score), score=score, more=f"{len(here):,}")
+
+    return Heat(
+        panels=tuple(
+            Panel(agent=agent, rows=tuple(tuple(square(agent, column, row) for column in columns) for row in rows))
+            for agent in found.agents
+            if any(spot[0] == agent for spot in spots)
+        ),
+        rows=tuple(names),
+        columns=tuple(heads),
+        across=across,
+        down=down,
+        notes=(f"Mean score, and below it the number of examples. {rounded} are rounded to powers of two.",),
+    )
+
+
+_Placed: TypeAlias = "tuple[str, int, int, float]"
+"""Agent, column, row and score of an example."""
+
+
+def _by_gap(found: Material) -> Iterable[_Placed]:
+    for series in found.series:
+        column = found.spans.index(series.column.span_label)
+        for row in series.rows:
+            if row.result.gap is not None and row.result.score is not None:
+                yield series.agent, column, power(row.result.gap), row.result.score
+
+
+def _by_share(found: Material) -> Iterable[_Placed]:
+    asked: dict[int, int] = {}
+    for held in found.conversations:
+        record = held.folder.record()
+        asked |= asked_at(held.rows, record) if record else {}
+    return [(spot.agent, spot.length, spot.band, spot.score) for spot in spots(found, asked)]
+
+
+# --- One conversation.
+
+
+def timeline(found: Material) -> Timeline:
+    """Return the first conversation with a journal, at the largest memory span and of an agent under test if possible.
+
+    LtmError if none has a journal that can be read.
+    """
+    columns = {each.key: each.column for each in found.series}
+
+    def wanted(held: ConversationEntry) -> tuple[bool, int]:
+        column = columns[held.series]
+        return column.control or column.yardstick, -(column.span or 0)
+
+    for held in sorted(found.conversations, key=wanted):
+        record = held.folder.record()
+        if record is not None and record.position:
+            return _timeline(held, record)
+    raise LtmError("no conversation has a journal that can be read, so there is no time line to draw")
+
+
+def _timeline(held: ConversationEntry, record: ConversationRecord) -> Timeline:
+    drawn = lanes_of(held.rows, record)
+    begins = {number: (lane, start + tokens) for number, lane, _, start, tokens, *_ in drawn["marks"]}
+    asked = {number: start for number, _, _, start, *_ in drawn["marks"]}
+    links = [
+        (begins[asking][0], begins[told][1], asked[asking])
+        for told, asking, *_ in drawn["links"]
+        if {told, asking} <= asked.keys()
+    ]
+    unscored = sum(score is None for score in (lane["score"] for lane in drawn["lanes"]))
+    return Timeline(
+        label=held.label,
+        lanes=tuple((one_line(lane["name"]), lane["score"]) for lane in drawn["lanes"]),
+        extent=tuple(
+            None if lane["from"] is None else (lane["from"], drawn["tokens"] if lane["to"] is None else lane["to"])
+            for lane in drawn["lanes"]
+        ),
+        marks=tuple(
+            ExchangeMark(lane=lane, kind=kind, start=start, tokens=message + reply)
+            for _, lane, kind, start, message, reply, _ in drawn["marks"]
+        ),
+        links=tuple(links),
+        jumps=tuple(at for at, *_ in drawn["jumps"]),
+        tokens=drawn["tokens"],
+        notes=(f"{counted(unscored, 'example')} without a score.",) if unscored else (),
+    )
+
+
+# --- Paired differences.
+
+OVERALL = "all scenarios"
+
+
+def forest(found: Changes, spans: Sequence[str] = ()) -> Forest:
+    """Return what the later side has over the earlier one, at these memory spans if any is named.
+
+    LtmError where no example has a score in both.
+    """
+    asked = [change for change in found.changes if change.level and (not spans or change.span_label in spans)]
+    panels = tuple((change.label, tuple(_differences(change))) for change in asked)
+    if not panels:
+        raise LtmError("no example has a score on both sides, so there is no difference to draw")
+    unsure = any(one.interval is None for _, of in panels for one in of)
+    runs = "" if found.before == found.after else f" ({found.before}; here {found.after})"
+    return Forest(
+        across=f"difference in score from {found.before_agent}{runs}",
+        panels=panels,
+        notes=(
+            "Paired by example; at the right how many are better (+), worse (−) and equal (=).",
+            *["Bars: 95\u00a0% intervals, in other conversations as well."]
+            * any(one.interval for _, of in panels for one in of),
+            *["No bar: no example differs, or there are too few trials for an interval."] * unsure,
+        ),
+    )
+
+
+def _differences(change: Change) -> Iterable[PlottedDifference]:
+    yield _difference(OVERALL, change.overall)
+    for name in sorted(change.scenarios, key=lambda name: (change.levels[name].difference, name)):
+        yield _difference(name, change.scenarios[name])
+
+
+def _difference(name: str, found: Comparison) -> PlottedDifference:
+    level = found.pairs - found.better - found.worse
+    return PlottedDifference(
+        name=name,
+        value=found.difference or 0.0,
+        interval=(found.interval.low, found.interval.high) if found.interval else None,
+        pairs=f"+{found.better:,} −{found.worse:,} ={level:,}",
+    )

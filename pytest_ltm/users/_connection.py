@@ -1,0 +1,161 @@
+"""UserConnection: how the simulated users of one conversation ask their models; all is recorded and counted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pytest_ltm._journal import events
+from pytest_ltm._journal.cost import SCRIPTED, Tariff
+from pytest_ltm._journal.timings import UserTime
+from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._storage.dotted import DottedPath, is_dotted
+from pytest_ltm._storage.errors import ConfigurationError, ScenarioError, UserError, did_you_mean
+from pytest_ltm._storage.secrets import redacted
+from pytest_ltm.judges._chat import chat
+from pytest_ltm.judges._model_calls import BudgetedCaller, ModelUse, on_record
+from pytest_ltm.judges._registry import adapted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pytest_ltm._journal.journal import Journal
+    from pytest_ltm._journal.timings import Timings
+    from pytest_ltm._model.agent import Reply
+    from pytest_ltm._model.simulated_user import UserQuestion
+
+WHO = "the model of the simulated user"
+"""What errors call it."""
+OPENAI = "openai:"
+KINDS = (f"{OPENAI}MODEL",)
+Recalled: TypeAlias = "Callable[[str, UserQuestion], events.UserModelAsked | None]"
+"""Returns what another record holds of an example's very question."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedUser:
+    """Gives prepared messages, one a turn: a user without a model."""
+
+    messages: tuple[str, ...]
+
+    def assess(self, question: UserQuestion, /) -> str:
+        """Return the message of this turn; the last one, and nothing beyond it, is the end."""
+        text = self.messages[question.turn] if question.turn < len(self.messages) else ""
+        return json.dumps({"message": text, "done": question.turn >= len(self.messages) - 1})
+
+
+def name_of(model: object) -> str:
+    """Return what records and prices call a user's model; ScenarioError for what cannot be one."""
+    if isinstance(model, str) and model:
+        if not (model.startswith(OPENAI) or is_dotted(model)):
+            raise ScenarioError(
+                f"ltm.user(model={redacted(model)!r}): there is no such model.{did_you_mean(model, KINDS)} There are "
+                f"{KINDS[0]}, and dotted paths such as mypkg:function"
+            )
+        return redacted(model)
+    if isinstance(model, Sequence) and model and all(isinstance(one, str) and one.strip() for one in model):
+        return SCRIPTED
+    if callable(model) or hasattr(model, "assess"):
+        named: Any = model if hasattr(model, "__qualname__") else type(model)
+        return f"{named.__module__}:{named.__qualname__}"
+    raise ScenarioError(
+        f"ltm.user(model={model!r}): a user's model is a spec such as 'openai:MODEL' or 'mypkg:function', a list of "
+        "messages, or a function from the prompt to the reply"
+    )
+
+
+def find(model: Any, *, base: Path | None = None) -> Any:
+    """Return whom to ask for a user; ConfigurationError with a cure if there is nobody.
+
+    `base` is where modules are looked for that are not on `sys.path`.
+    """
+    if not isinstance(model, str):
+        return ScriptedUser(tuple(model)) if isinstance(model, Sequence) else adapted(model, f"user {name_of(model)!r}")
+    name = name_of(model)
+    if model.startswith(OPENAI):
+        return chat(model.removeprefix(OPENAI), "user")
+    path = DottedPath(model, what="user", error=ConfigurationError, hint=did_you_mean(model, KINDS))
+    return adapted(path.resolve(base), f"user {name!r}")
+
+
+class UserConnection:
+    """Asks the models of simulated users for the examples of one conversation.
+
+    A message comes from the journal if the conversation is being replayed, else from `recalled`, else from what `open`
+    returns for a model and its name. `seed_of`: of an example's users; `tariff_of`: what a model's tokens cost where it
+    does not say.
+    """
+
+    def __init__(
+        self,
+        open: Callable[[Any, str], BudgetedCaller],  # noqa: A002 - what it does
+        *,
+        journal: Journal,
+        timings: Timings,
+        seed_of: Callable[[str], int],
+        tariff_of: Callable[[str], Tariff] = lambda _: Tariff(),
+        recalled: Recalled = lambda _example, _question: None,
+    ) -> None:
+        self._open, self._recalled, self._seed_of, self._tariff_of = open, recalled, seed_of, tariff_of
+        self._journal, self._timings = journal, timings
+        self._opened: dict[object, tuple[object, BudgetedCaller]] = {}
+        """By spec, or by the identity of a model given as an object, which is kept with it."""
+        self.spent: dict[str, ModelUse] = {}
+        """By example."""
+
+    def handle(self, example: str) -> Callable[[object], Callable[[UserQuestion], str]]:
+        """Return what answers for the users of one example: given a model, it returns how that is asked."""
+
+        def asking(model: object) -> Callable[[UserQuestion], str]:
+            return partial(self._ask, example, model, name_of(model))
+
+        return asking
+
+    def told_of(self, example: str) -> dict[str, Any]:
+        """Return what an example's result says about its users."""
+        return self.spent[example].told_of("user") if example in self.spent else {}
+
+    def close(self) -> None:
+        """Let the models go."""
+        for _, purchase in self._opened.values():
+            purchase.close()
+
+    def _ask(self, example: str, model: object, name: str, question: UserQuestion) -> str:
+        question = replace(question, seed=self._seed_of(example))
+        reply = on_record(
+            events.UserModelAsked,
+            question,
+            partial(self._bought, example, model, name, question),
+            journal=self._journal,
+            recorded=self._journal.upcoming(events.UserModelAsked) or self._recalled(example, question),
+            error=UserError,
+            example=example,
+            model=name,
+        )
+        if name != SCRIPTED:
+            self.spent.setdefault(example, ModelUse()).add(reply, self._tariff_of(name).cost(reply))
+        return reply.text
+
+    def _purchase(self, model: object, name: str) -> BudgetedCaller:
+        key = model if isinstance(model, str) else id(model)
+        if key not in self._opened:
+            self._opened[key] = model, self._open(model, name)
+        return self._opened[key][1]
+
+    def _bought(self, example: str, model: object, name: str, question: UserQuestion) -> Reply:
+        purchase = self._purchase(model, name)
+        began = stopwatch()
+        reply = purchase(question)
+        if name == SCRIPTED:
+            return reply
+        self._timings.write(
+            UserTime(
+                example=example, model=name, seconds=round(stopwatch() - began, 6), usage=reply.usage,
+                cost_usd=reply.cost_usd, lost=purchase.lost,
+            )
+        )  # fmt: skip
+        return reply

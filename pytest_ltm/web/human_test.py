@@ -1,0 +1,188 @@
+"""Pages on which a person sits a test: consent, filler to read, one message at a time, breaks.
+
+The link that only this person knows opens them and nothing else. What is done here is written into the folder of the
+conversation (`agents/_mailbox.py`), where the run finds it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from pytest_ltm._journal.run_file import SUMMARY, newest_first
+from pytest_ltm._results.text import span_of_time
+from pytest_ltm._storage.locks import holder
+from pytest_ltm.agents._caller import LONGEST_REPLY
+from pytest_ltm.agents._mailbox import people, person_of
+from pytest_ltm.web import page_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.requests import Request
+
+    from pytest_ltm.agents._mailbox import Box, HumanPrompt, Person
+
+
+def _person(request: Request) -> Person:
+    """Return whose link it is; a page that says that it is nobody's otherwise."""
+    found = person_of(newest_first(page_parts.ltm_dir(request)), request.path_params["link"])
+    if found is None:
+        raise page_parts.PageError(404, "This link does not belong to anybody. Ask for another one.")
+    return found
+
+
+async def sit(request: Request) -> Response:
+    """Show what comes next for a person."""
+    return await run_in_threadpool(_sit, request, _person(request), "")
+
+
+def _sit(request: Request, person: Person, notice: str) -> Response:
+    box = person.waiting()
+    message = None if box is None else box.open()
+    shown: dict[str, Any] = {"title": "Sitting the test", "alone": True}
+    shown |= {"person": person, "notice": notice, "state": state(person), "message": message, "consent": person.consent}
+    if person.consent is None:
+        return page_parts.page(request, "sit_consent.html.j2", **shown)
+    if box is None or message is None:
+        over = (person.run / SUMMARY).exists()
+        return page_parts.page(request, "sit_waiting.html.j2", **shown, over=over, goes_on=_goes_on(person))
+    seen = box.seen(message)
+    if seen.paused is not None:
+        return page_parts.page(request, "sit_paused.html.j2", **shown)
+    if seen.read < len(message.told):
+        at = (seen.read, len(message.told)) if message.filler == "full" else (len(message.told), len(message.told))
+        told = message.told[seen.read : seen.read + 1] if message.filler == "full" else message.told
+        return page_parts.page(request, "sit_told.html.j2", **shown, told=told, read=seen.read, at=at)
+    box.show(message)
+    return page_parts.page(
+        request, "sit_message.html.j2", **shown, earlier=list(box.earlier()), goes_on=_goes_on(person),
+        longest=LONGEST_REPLY,
+    )  # fmt: skip
+
+
+def _goes_on(person: Person) -> bool:
+    """Return whether the run is there to take an answer; it is kept if not."""
+    try:
+        return bool(holder(person.run))
+    except OSError:
+        return True
+
+
+def state(person: Person) -> str:
+    """Return what changes when there is something else to show."""
+    if person.consent is None:
+        return "consent"
+    box = person.waiting()
+    message = None if box is None else box.open()
+    if box is None or message is None:
+        return f"{(person.run / SUMMARY).exists()} {_goes_on(person)}"
+    seen = box.seen(message)
+    return f"{box.folder.parent.name} {message.id} {seen.read} {seen.paused is not None}"
+
+
+async def changed(request: Request) -> Response:
+    """Say whether there is something else to show."""
+    return JSONResponse({"state": await run_in_threadpool(lambda: state(_person(request)))})
+
+
+async def step(request: Request) -> Response:
+    """Take what the person does, and show what comes next."""
+    person, given = _person(request), await page_parts.form(request)
+    notice = await run_in_threadpool(_done, person, request.path_params["step"], given)
+    if notice:
+        return await run_in_threadpool(_sit, request, person, notice)
+    for _ in range(_LOOKS):
+        if (person.run / SUMMARY).exists() or (await run_in_threadpool(person.waiting)) is not None:
+            break
+        await asyncio.sleep(_PAUSE)
+    return RedirectResponse(f"/sit/{person.link}", 303)
+
+
+_LOOKS, _PAUSE = 30, 0.05
+"""How often, and after how many seconds, the run is given time for the next message, so that few pages say to wait."""
+TWICE = "That message was answered already, perhaps in another tab. This answer was not taken."
+LONG = f"That answer is too long: it may have {LONGEST_REPLY:,} characters. It was not taken."
+
+
+def _done(person: Person, what: str, given: Mapping[str, str]) -> str:
+    """Carry out one step; return what the person should know, "" if it went as expected."""
+    if what == "consent":
+        person.agree(given.get("nickname", ""))
+        return ""
+    box = person.waiting()
+    message = None if box is None else box.open()
+    if box is None or message is None or message.id != given.get("id"):
+        return TWICE if what == "answer" else ""
+    match what:
+        case "read":
+            _read(box, message, given)
+        case "answer":
+            return _answer(box, message, given)
+        case "pause":
+            box.pause(message)
+        case "go-on":
+            box.go_on(message)
+    return ""
+
+
+def _read(box: Box, message: HumanPrompt, given: Mapping[str, str]) -> None:
+    read = given.get("read", "")
+    for number in range(int(read) if read.isdecimal() else 0, len(message.told)):
+        box.read_on(message, number)
+        if message.filler == "full":
+            break
+
+
+def _answer(box: Box, message: HumanPrompt, given: Mapping[str, str]) -> str:
+    text = given.get("text", "").replace("\r\n", "\n")
+    if len(text) > LONGEST_REPLY:
+        return LONG
+    return "" if box.reply(message, text) else TWICE
+
+
+async def invitations(request: Request) -> Response:
+    """Show the links of the people of each run, for the organiser of the test."""
+    return await run_in_threadpool(_invitations, request)
+
+
+def _invitations(request: Request) -> Response:
+    runs = [(run, people(run)) for run in newest_first(page_parts.ltm_dir(request))]
+    told = [
+        {
+            "run": run.name,
+            "goes_on": any(_goes_on(person) for person in found[:1]),
+            "over": (run / SUMMARY).exists(),
+            "people": [_invited(request, person) for person in found],
+        }
+        for run, found in runs
+        if found
+    ]
+    return page_parts.page(request, "people.html.j2", title="People", runs=told)
+
+
+def _invited(request: Request, person: Person) -> dict[str, object]:
+    consent = person.consent
+    times = [seconds for box in person.boxes() for seconds in box.times()]
+    return {
+        "label": person.label,
+        "link": f"{str(request.base_url).rstrip('/')}/sit/{person.link}",
+        "nickname": consent.nickname if consent else "",
+        "agreed": consent is not None,
+        "waits": person.waiting() is not None,
+        "answered": len(times),
+        "median": span_of_time(median(times)) if times else "",
+    }
+
+
+ROUTES = [
+    Route("/people", invitations),
+    Route("/sit/{link}", sit),
+    Route("/sit/{link}/state", changed),
+    Route("/sit/{link}/{step:str}", step, methods=["POST"]),
+]

@@ -1,0 +1,112 @@
+"""What pages share: templates, forms whose token is checked, where runs are."""
+
+from __future__ import annotations
+
+import hmac
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+from markupsafe import Markup
+from starlette.responses import HTMLResponse
+
+from pytest_ltm._journal.run_file import find_run
+from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._storage.sanitize import for_screen
+from pytest_ltm.web.guard import MOST_BYTES, token
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from jinja2 import Environment
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+
+_FIELDS = 100
+
+
+class PageError(LtmError):
+    """A page that cannot be had, with the status that says so."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+def page(request: Request, template: str, *, status: int = 200, **shown: Any) -> Response:
+    """Return a page: a template that extends `layout.html.j2`, with what it shows.
+
+    Whatever was said in a run passes the filter `harmless`, which shows control characters as escapes.
+    """
+    csrf = Markup('<input type="hidden" name="csrf" value="{}">').format(token(_secret(request)))
+    text = _templates().get_template(template).render(csrf=csrf, **shown)
+    return HTMLResponse(text.encode("utf-8", "backslashreplace"), status)
+
+
+async def form(request: Request) -> Mapping[str, str]:
+    """Return what was posted; Refused if it does not hold the token of this page, or is too long."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > MOST_BYTES:
+            raise PageError(413, "That is too much to send at once.")
+    try:
+        said = parse_qsl(
+            body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=_FIELDS, errors="replace"
+        )
+    except ValueError as error:
+        raise PageError(400, "That is not a form of this page.") from error
+    given = dict(said)
+    if not hmac.compare_digest(given.get("csrf", "").encode(), token(_secret(request)).encode()):
+        raise PageError(403, "This page is older than the server. Load it again; what you typed is still there.")
+    return given
+
+
+def _secret(request: Request) -> str:
+    """Return what only those know who may see this page: a person's link, which outlives the server, or its secret."""
+    secret: str = request.path_params.get("link") or request.app.state.secret
+    return secret
+
+
+def ltm_dir(request: Request) -> Path:
+    """Return the folder with the runs."""
+    found: Path = request.app.state.ltm_dir
+    return found
+
+
+def baselines(request: Request) -> Path:
+    """Return the folder with the baselines."""
+    found: Path = request.app.state.baselines
+    return found
+
+
+def run_folder(request: Request, name: str) -> Path:
+    """Return the folder of a run below the server's own; Refused if there is none."""
+    if name == request.app.state.awaited:
+        return ltm_dir(request) / "runs" / name  # it may not have begun
+    if name not in {path.name for path in (ltm_dir(request) / "runs").glob("*")}:
+        raise PageError(404, f"There is no run {name!r} here.")
+    return find_run(name, ltm_dir(request))
+
+
+@cache
+def _templates() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        loader=PackageLoader("pytest_ltm.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    made.filters["harmless"] = for_screen
+    return made
+
+
+@cache
+def static() -> Mapping[str, bytes]:
+    """Return scripts and styles by name; the report's page has the same base."""
+    own = files("pytest_ltm.web") / "static"
+    report = files("pytest_ltm.reporting.html") / "assets"
+    return {"page.css": (report / "page.css").read_bytes(), **{each.name: each.read_bytes() for each in own.iterdir()}}

@@ -1,0 +1,351 @@
+"""Pages of the review: the queue of a run, one answer at a time, what reviewers found, labelled rows to download."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import quote, urlencode
+
+from msgspec import Struct, structs
+from starlette.background import BackgroundTask
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from pytest_ltm._journal import amendments
+from pytest_ltm._journal.fold import ConversationRecord
+from pytest_ltm._results.run_loading import find, read_run
+from pytest_ltm._results.text import counted, percent, score_text, shorten, verdict_text
+from pytest_ltm._storage.errors import ConfigurationError, LtmError
+from pytest_ltm.reporting.summary import refresh
+from pytest_ltm.web import page_parts
+from pytest_ltm.web.review import decisions
+from pytest_ltm.web.review.decisions import Opinions, decide, decision, named
+from pytest_ltm.web.review.findings import agreements, estimate, grade
+from pytest_ltm.web.review.labelled import judge_rows, verdict_rows
+from pytest_ltm.web.review.queue import KINDS, MEANING, Case, Cases, read_cases
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from starlette.requests import Request
+
+
+Which = Literal["queue", "sample", "disputes"]
+SAMPLE = 100
+_LARGEST_SAMPLE = 100_000
+_LONGEST = 200_000
+"""Characters of a text that are shown: of a longer one the beginning, and what decided."""
+
+
+class ReviewAddress(Struct, frozen=True, kw_only=True):
+    """Where a reviewer is: who, in which list of which run. It is the query of every address."""
+
+    run: str
+    reviewer: str = ""
+    which: Which = "queue"
+    kind: str = ""
+    """Of the queue, one kind only; "": all."""
+    sample: int = SAMPLE
+    compare: str = ""
+
+    @classmethod
+    def of(cls, request: Request, given: Mapping[str, Any]) -> ReviewAddress:
+        """Return where a request is; ConfigurationError for what cannot be."""
+        which, sample, kind = given.get("which", "queue"), str(given.get("sample", SAMPLE)), str(given.get("kind", ""))
+        if which not in ("queue", "sample", "disputes") or (kind and kind not in KINDS):
+            raise ConfigurationError(f"there is no list {which!r} of {kind!r}")
+        if not (sample.isdecimal() and 0 < int(sample[:7]) <= _LARGEST_SAMPLE):
+            raise ConfigurationError(f"{sample!r} is not the size of a sample")
+        reviewer, compare = (str(given.get(name, "")).strip() for name in ("reviewer", "compare"))
+        if compare.startswith(".") or set(compare) & set("/\\"):
+            raise ConfigurationError(f"{compare!r} is neither a baseline's name nor a run here")
+        return cls(
+            run=request.path_params["run"],
+            reviewer=named(reviewer) if reviewer else "",
+            which=which,
+            kind=kind,
+            sample=int(sample),
+            compare=compare,
+        )
+
+    def query(self, **changes: object) -> str:
+        """Return the address's query, with changes."""
+        said = {name: getattr(self, name) for name in self.__struct_fields__ if name != "run"} | changes
+        return urlencode({name: value for name, value in said.items() if value not in ("", None)})
+
+
+# --- What is read for a page. Reading 10,000 verdicts takes most of a second, so the last runs are kept.
+
+_KEPT: dict[tuple[object, ...], Cases] = {}
+_MOST_KEPT = 4
+_READING = threading.Lock()
+
+
+def cases_of(path: Path, compare: str, baselines: Path, ltm_dir: Path) -> Cases:
+    """Return the examples of a run folder; read again if a result has changed. LtmError if it cannot be read."""
+    files = [each for name in ("results.json", "plan.json") for each in sorted(path.glob(f"*/{name}"))]
+    stats = [(str(each), each.stat().st_mtime_ns, each.stat().st_size) for each in files]
+    key = (str(path), compare, *stats)
+    with _READING:
+        if key not in _KEPT:
+            found = read_cases(path, find(compare, baselines, ltm_dir)[0] if compare else None)
+            while len(_KEPT) >= _MOST_KEPT:
+                _KEPT.pop(next(iter(_KEPT)))
+            _KEPT[key] = found
+        return _KEPT[key]
+
+
+def listed(cases: Cases, opinions: Opinions, place: ReviewAddress) -> Sequence[Case]:
+    """Return the list that a place means, whatever has been decided of it."""
+    if place.which == "sample":
+        return [case for case in cases.drawn[: place.sample] if case.row.scored]  # no verdict, no error
+    if place.which == "disputes":
+        return [cases.by_nodeid[nodeid] for nodeid in opinions.disputes() if nodeid in cases.by_nodeid]
+    return [case for case in cases.queue if not place.kind or any(why.kind == place.kind for why in case.why)]
+
+
+def undecided(cases: Iterable[Case], opinions: Opinions, place: ReviewAddress) -> list[Case]:
+    """Return those of a list that wait for this reviewer: in a dispute, all."""
+    if place.which == "disputes":
+        return list(cases)
+    return [case for case in cases if place.reviewer not in opinions.of(case.row.nodeid)]
+
+
+# --- Pages.
+
+
+async def overview(request: Request) -> Response:
+    """Show what can be reviewed in a run, and what has been found."""
+    return await run_in_threadpool(_overview, request)
+
+
+def _overview(request: Request) -> Response:
+    place = ReviewAddress.of(request, request.query_params)
+    path = page_parts.run_folder(request, place.run)
+    cases = cases_of(path, place.compare, page_parts.baselines(request), page_parts.ltm_dir(request))
+    opinions = Opinions(decisions.read(path))
+    drawn = estimate(cases.drawn[: place.sample], opinions)
+    kinds = [
+        (kind, MEANING[kind], [case for case in cases.queue if any(why.kind == kind for why in case.why)])
+        for kind in KINDS
+    ]
+    return page_parts.page(
+        request,
+        "review.html.j2",
+        title=f"Review of {cases.run_id}",
+        place=place,
+        cases=cases,
+        kinds=[
+            {"kind": kind, "meaning": meaning, "count": len(held), "left": len(undecided(held, opinions, place))}
+            for kind, meaning, held in kinds
+            if held
+        ],
+        left=len(undecided(cases.queue, opinions, place)),
+        left_in_sample=len(undecided(listed(cases, opinions, structs.replace(place, which="sample")), opinions, place)),
+        disputes=len(listed(cases, opinions, ReviewAddress(run=place.run, which="disputes"))),
+        reviewers=[(name, _counts(opinions.by(name).values())) for name in opinions.reviewers],
+        pairs=[_pair(pair) for pair in agreements(opinions)],
+        drawn=drawn,
+        rate=percent(drawn.rate),
+        interval=f"{percent(drawn.interval.low)} to {percent(drawn.interval.high)}",
+    )
+
+
+def _counts(said: Iterable[decisions.ReviewDecision]) -> str:
+    found = list(said)
+    skipped = sum(one.credit is None for one in found)
+    told = counted(len(found) - skipped, "answer")
+    return f"{told}, {skipped} skipped" if skipped else told
+
+
+def _pair(pair: Any) -> dict[str, str]:
+    kappa = pair.kappa
+    if kappa.value is None or kappa.interval is None:
+        told = f"none: {kappa.reason}"
+    else:
+        told = f"{kappa.value:.2f} ({kappa.interval.low:.2f} to {kappa.interval.high:.2f})"
+    return {"who": " and ".join(pair.reviewers), "kappa": told, "answers": f"{kappa.cases:,}"}
+
+
+async def look(request: Request) -> Response:
+    """Show the next answer that waits for the reviewer, or the one that is named."""
+    return await run_in_threadpool(_look, request)
+
+
+def _look(request: Request) -> Response:
+    place = ReviewAddress.of(request, request.query_params)
+    if not place.reviewer:
+        return RedirectResponse(f"/review/{place.run}?{place.query()}", 303)
+    path = page_parts.run_folder(request, place.run)
+    cases = cases_of(path, place.compare, page_parts.baselines(request), page_parts.ltm_dir(request))
+    said = decisions.read(path)
+    opinions = Opinions(said)
+    found = listed(cases, opinions, place)
+    left = undecided(found, opinions, place)
+    item = request.query_params.get("item", "")
+    if item and item not in cases.by_nodeid:
+        raise ConfigurationError(f"run {place.run} has no verdict {item!r}")
+    case = cases.by_nodeid[item] if item else left[0] if left else None
+    mine = said.get(place.reviewer, [])
+    return page_parts.page(
+        request,
+        "review_look.html.j2",
+        title="Review",
+        place=place,
+        case=None if case is None else _shown(case, place, opinions, mine),
+        left=len(left),
+        of=len(found),
+        before=mine[-1].nodeid if mine else "",
+        notice=request.query_params.get("notice", "") == "twice",
+    )
+
+
+def _shown(
+    case: Case, place: ReviewAddress, opinions: Opinions, mine: list[decisions.ReviewDecision]
+) -> dict[str, Any]:
+    """Return what a reviewer sees of an example; what others decided, only in a dispute."""
+    row, nodeid = case.row, case.row.nodeid
+    others = opinions.of(nodeid) if place.which == "disputes" and opinions.disputed(nodeid) else {}
+    return {
+        "nodeid": nodeid,
+        "title": row.id,
+        "where": f"{row.agent}, {row.span_label}, trial {row.trial}",
+        "why": [] if place.which == "sample" else case.why,
+        "questions": [
+            {
+                "text": question.text,
+                "answer": marked(question.answer, row.evidence),
+                "needles": question.needles,
+            }
+            for question in row.questions
+        ],
+        "said": [] if row.questions else _said(case),
+        "expected": shorten(case.expected, _LONGEST),
+        "evidence": row.evidence,
+        "score": verdict_text(row, "none"),
+        "reason": row.reason,
+        "rule": row.rule,
+        "checks": row.checks,
+        "mine": _word(opinions.of(nodeid).get(place.reviewer)),
+        "others": [(name, _word(one), one.reason) for name, one in others.items()],
+        "seen": _times(mine, nodeid),
+    }
+
+
+def _word(said: decisions.ReviewDecision | None) -> str:
+    """Return a decision in a word; "" where there is none."""
+    if said is None:
+        return ""
+    return "skipped" if said.credit is None else f"{grade(said.credit)} ({score_text(said.credit)})"
+
+
+def _times(said: Iterable[decisions.ReviewDecision], nodeid: str) -> int:
+    """Return how often an answer was decided: a page that knows of fewer is out of date."""
+    return sum(one.nodeid == nodeid for one in said)
+
+
+def _said(case: Case) -> list[tuple[str, str]]:
+    """Return the example's own exchanges, where it asks no question."""
+    try:
+        record = ConversationRecord.of(case.folder / "journal.jsonl")
+    except LtmError:
+        return []
+    return [(each.message, each.reply) for each in record.transcript if each.by == case.row.id]
+
+
+def marked(text: str, evidence: str) -> list[tuple[bool, str]]:
+    """Return a text in parts, true for the one that decided; of a very long text its beginning and that."""
+    at = text.find(evidence) if evidence and evidence != text else -1
+    if at < 0:
+        return [(False, text[:_LONGEST] + " …" * (len(text) > _LONGEST))]
+    end = at + len(evidence)
+    before, after = text[:at][: _LONGEST // 2], text[end:][: _LONGEST // 2]
+    parts = [(False, before + " … " * (len(before) < at)), (True, evidence[:_LONGEST]), (False, after)]
+    return [part for part in parts if part[1]]
+
+
+async def decided(request: Request) -> Response:
+    """Write a decision down and go on to the next answer."""
+    return await run_in_threadpool(_decided, request, await page_parts.form(request))
+
+
+def _decided(request: Request, given: Mapping[str, str]) -> Response:
+    place = ReviewAddress.of(request, given)
+    path = page_parts.run_folder(request, place.run)
+    cases = cases_of(path, place.compare, page_parts.baselines(request), page_parts.ltm_dir(request))
+    case = cases.by_nodeid.get(given.get("nodeid", ""))
+    if case is None or not place.reviewer:
+        raise ConfigurationError("this answer is not part of the run, or nobody says who reviews it")
+    before = decisions.read(path)
+    nodeid = case.row.nodeid
+    notice = ""
+    if given.get("seen") != str(_times(before.get(place.reviewer, ()), nodeid)):
+        notice = "twice"
+    else:
+        settles = place.which == "disputes" and Opinions(before).disputed(nodeid)
+        said = decision(nodeid, credit_of(given), given.get("reason", ""), settles=settles)
+        kept = amendments.read(path)
+        decide(path, case.row, place.reviewer, said)
+        if amendments.read(path) != kept:
+            task = BackgroundTask(_refreshed, path)
+            return RedirectResponse(f"/review/{place.run}/look?{place.query()}", 303, background=task)
+    return RedirectResponse(f"/review/{place.run}/look?{place.query(notice=notice)}", 303)
+
+
+def credit_of(given: Mapping[str, str]) -> float | None:
+    """Return the credit that a form gives, None for a skip; ConfigurationError for anything else."""
+    match given.get("grade"):
+        case "right":
+            return 1.0
+        case "wrong":
+            return 0.0
+        case "skip":
+            return None
+        case "partly":
+            try:
+                credit = float(given.get("credit") or "0.5")
+            except ValueError:
+                credit = -1.0
+            if not 0 <= credit <= 1:
+                raise ConfigurationError(f"a credit lies between 0 and 1, not {given.get('credit')!r}")
+            return credit
+    raise ConfigurationError("right, wrong, partly or skip?")
+
+
+_REFRESHING = threading.Lock()
+
+
+def _refreshed(path: Path) -> None:
+    """Let the run's summary and verdicts tell what was amended."""
+    with _REFRESHING:
+        refresh(read_run(path))
+
+
+async def rows_for_rules(request: Request) -> Response:
+    """Send reviewed answers for `verdict-check`."""
+    return await run_in_threadpool(_sent, request, "rows.jsonl", verdict_rows)
+
+
+async def rows_for_judges(request: Request) -> Response:
+    """Send reviewed answers for `judge-check`."""
+    return await run_in_threadpool(_sent, request, "judge.yml", lambda *given: judge_rows(*given)[0])
+
+
+def _sent(request: Request, name: str, made: Callable[[Cases, Opinions], str]) -> Response:
+    place = ReviewAddress.of(request, request.query_params)
+    path = page_parts.run_folder(request, place.run)
+    cases = cases_of(path, "", page_parts.baselines(request), page_parts.ltm_dir(request))
+    text = made(cases, Opinions(decisions.read(path)))
+    headers = {"Content-Disposition": f'attachment; filename="{quote(cases.run_id)}.{name}"'}
+    return Response(text, media_type="text/plain", headers=headers)
+
+
+ROUTES = [
+    Route("/review/{run}", overview),
+    Route("/review/{run}/look", look),
+    Route("/review/{run}/decide", decided, methods=["POST"]),
+    Route("/review/{run}/rows.jsonl", rows_for_rules),
+    Route("/review/{run}/judge.yml", rows_for_judges),
+]

@@ -1,0 +1,249 @@
+"""Which verdicts of a run deserve a look, and why; and the order of a random sample of all of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import msgspec
+from msgspec import Struct
+
+from pytest_ltm._journal import events
+from pytest_ltm._journal.checksum_chain import bare
+from pytest_ltm._journal.codec import whole_lines
+from pytest_ltm._model.judge_prompts import PROMPTS
+from pytest_ltm._model.ltm_judge import parse_grade
+from pytest_ltm._model.score import Unscored
+from pytest_ltm._results.gate.changes import one_agent
+from pytest_ltm._results.run_loading import results_in
+from pytest_ltm._results.text import score_text, text_of
+from pytest_ltm._storage.errors import LtmError
+from pytest_ltm.judges._by_rules import RulesJudge
+from pytest_ltm.web.review.decisions import SAME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from pytest_ltm._journal.result import ConversationResult, ScenarioResult
+    from pytest_ltm._results.gate.changes import GateSide
+
+
+Kind = Literal["unsure", "judge and rules", "split votes", "moved", "near the limit", "words"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+"""Why a verdict deserves a look, what is most often wrong first."""
+MEANING: Mapping[Kind, str] = {
+    "unsure": "neither rules nor judge could tell",
+    "judge and rules": "the judge says one thing, and the words of the answer another",
+    "split votes": "the judge's votes differ",
+    "moved": "another score than in the baseline, by half of full marks or more",
+    "near the limit": "one check more or less, or a tenth of full marks, decides whether it passes",
+    "words": "the rules say one thing, and a plain comparison of words another",
+}
+MOVED = 0.5
+NEAR = 0.1
+"""Shares of full marks."""
+_LONGEST = 20_000
+"""Characters of an answer whose words are compared: longer ones are not read for this."""
+
+
+class Why(Struct, frozen=True):
+    """One reason to look at a verdict."""
+
+    kind: Kind
+    text: str
+    """A sentence for the reviewer."""
+
+
+class Case(Struct, frozen=True, kw_only=True):
+    """An example that has a verdict, or should have one."""
+
+    row: ScenarioResult
+    """With the automatic verdict, whatever was amended."""
+    folder: Path
+    """Of its conversation."""
+    definition: Mapping[str, Any]
+    """What its definition says: "expected", "parameters"; empty where the plan is not there."""
+    why: tuple[Why, ...] = ()
+    """Why its verdict deserves a look; empty where nothing speaks against it."""
+
+    @property
+    def expected(self) -> str:
+        """What its definition says of right answers, as text; "" where it says nothing."""
+        said = self.definition.get("expected")
+        return "" if said is None else text_of(said)
+
+
+class Cases(Struct, frozen=True, kw_only=True, dict=True):
+    """All examples of a run that have a verdict, or should have one."""
+
+    run_id: str
+    path: Path
+    cases: tuple[Case, ...]
+    """In the order of the run."""
+    notices: tuple[str, ...] = ()
+    """What could not be read."""
+
+    @cached_property
+    def by_nodeid(self) -> Mapping[str, Case]:
+        """Each by its node id."""
+        return {case.row.nodeid: case for case in self.cases}
+
+    @cached_property
+    def queue(self) -> tuple[Case, ...]:
+        """Those that deserve a look: by the first reason for it; scenarios take turns, so that none fills the start."""
+        turns: Counter[tuple[int, str]] = Counter()
+        placed: list[tuple[int, int, int, Case]] = []
+        for case in self.cases:
+            if case.why:
+                kind = min(KINDS.index(why.kind) for why in case.why)
+                turns[kind, case.row.scenario] += 1
+                placed.append((kind, turns[kind, case.row.scenario], -len(case.why), case))
+        return tuple(case for *_, case in sorted(placed, key=lambda each: each[:3]))
+
+    @cached_property
+    def drawn(self) -> tuple[Case, ...]:
+        """All of them in a random order, which is the same whenever it is asked for: the first n are a sample of n."""
+        return tuple(
+            sorted(self.cases, key=lambda case: hashlib.sha256(f"{self.run_id} {case.row.nodeid}".encode()).digest())
+        )
+
+
+def read_cases(path: Path, before: GateSide | None = None) -> Cases:
+    """Return the examples of a run folder that can be reviewed, each with the reasons to look at it.
+
+    `before`: what the run is compared with. LtmError if there are no results to read.
+    """
+    found, notices = results_in(path)
+    if not found:
+        raise LtmError(f"{path}: no results to review" + "".join(f": {notice}" for notice in notices[:1]))
+    earlier = _earlier(before, {held.result.agent for held in found})
+    cases: list[Case] = []
+    for held in found:
+        definitions = _definitions(held.path / "plan.json")
+        votes = _split(held.path / "journal.jsonl", held.result)
+        for row in held.result.scenarios:
+            if row.scored or row.cause in ("unscored", "ungraded"):
+                case = Case(row=row, folder=held.path, definition=definitions.get(row.id, {}))
+                why = tuple(_why(case, votes.get(row.id, ""), earlier.get(_key(row))))
+                cases.append(msgspec.structs.replace(case, why=why))
+    return Cases(run_id=path.resolve().name, path=path, cases=tuple(cases), notices=tuple(notices))
+
+
+def _why(case: Case, votes: str, before: float | None) -> Iterator[Why]:
+    row = case.row
+    if not row.scored:
+        yield Why("unsure", row.reason)
+    yield from _by_words(case)
+    if votes:
+        yield Why("split votes", votes)
+    if row.score is not None and before is not None and abs(row.score - before) >= MOVED:
+        yield Why("moved", f"{score_text(before)} before, {score_text(row.score)} now")
+    yield from _near(row)
+
+
+def _near(row: ScenarioResult) -> Iterator[Why]:
+    """Yield a reason where the score is part of full marks and hardly passes, or hardly fails."""
+    if row.score is None or not SAME < row.score < 1 - SAME:
+        return
+    step = 1 / len(row.checks) if len(row.checks) > 1 else NEAR
+    if abs(row.score - row.threshold) <= step + 1e-9:
+        what = "one check" if len(row.checks) > 1 else f"{NEAR:.0%} of full marks"
+        way = "passes" if row.score >= row.threshold else "fails"
+        yield Why("near the limit", f"it {way} with {score_text(row.score)} by no more than {what}")
+
+
+def _by_words(case: Case) -> Iterator[Why]:
+    """Yield a reason where a plain comparison of the answer's words with the expected text says otherwise."""
+    row, reference = case.row, case.definition.get("expected")
+    if row.score is None or len(row.questions) != 1 or not isinstance(reference, str) or not reference.strip():
+        return
+    [question] = row.questions
+    if SAME < row.score < 1 - SAME or len(question.answer) > _LONGEST:
+        return
+    inquiry = PROMPTS["answer"].inquiry(question=question.text, reference=reference, answer=question.answer)
+    says_yes = parse_grade(_BY_WORDS.assess(inquiry), inquiry.grades) == "yes"
+    if says_yes == (row.score > SAME):
+        return
+    there = f"its words are{'' if says_yes else ' not'} those of {reference[:80]!r}"
+    if row.judge_calls:
+        yield Why("judge and rules", f"the judge {'fails' if says_yes else 'passes'} it, and {there}")
+    else:
+        yield Why("words", f"the rules give {score_text(row.score)}, and {there}")
+
+
+_BY_WORDS = RulesJudge()
+
+
+def _split(journal: Path, held: ConversationResult) -> dict[str, str]:
+    """Return by example how the judge's votes on one question differ, where they do."""
+    if not any(row.judge_calls > 1 for row in held.scenarios):
+        return {}
+    votes: dict[tuple[str, str], Counter[str]] = {}
+    for event in _asked(journal):
+        prompt = PROMPTS.get(event.name)
+        if event.reply is None or prompt is None:
+            continue
+        grade = parse_grade(event.reply, prompt.grades)
+        said = "no grade" if isinstance(grade, Unscored) else grade
+        votes.setdefault((event.example, event.prompt), Counter())[said] += 1
+    return {
+        example: "the judge's votes: " + ", ".join(f"{count} x {grade}" for grade, count in tally.most_common())
+        for (example, _), tally in votes.items()
+        if len(tally) > 1
+    }
+
+
+def _asked(journal: Path) -> Iterator[events.JudgeAsked]:
+    """Yield what the judge of a conversation was asked, as far as the journal can be read."""
+    if not journal.is_file():
+        return
+    for _, line in whole_lines(journal):
+        if line.startswith(_JUDGE):
+            try:
+                event = events.decode(bare(line), "")
+            except LtmError:
+                continue
+            if isinstance(event, events.JudgeAsked):
+                yield event
+
+
+_JUDGE = b'{"event":"judge"'
+
+
+class _Planned(Struct):
+    scenario: str = ""
+    example: str = ""
+    definition: dict[str, Any] = {}
+
+
+class _Plan(Struct):
+    examples: list[_Planned] = []
+
+
+def _definitions(plan: Path) -> dict[str, dict[str, Any]]:
+    try:
+        planned = msgspec.json.decode(plan.read_bytes(), type=_Plan).examples
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return {f"{one.scenario}/{one.example}": one.definition for one in planned}
+
+
+def _key(row: ScenarioResult) -> tuple[str, ...]:
+    return row.agent, row.scenario, row.example, row.span_label, row.trial
+
+
+def _earlier(before: GateSide | None, agents: Iterable[str]) -> dict[tuple[str, ...], float]:
+    """Return the scores that agents had, those of the only agent where it has another name."""
+    if before is None:
+        return {}
+    found: dict[tuple[str, ...], float] = {}
+    for agent in agents:
+        known = before.agents
+        if agent not in known and len(known) != 1:
+            continue
+        rows: Sequence[ScenarioResult] = one_agent(before, agent if agent in known else "").result.scenarios
+        found |= {(agent, *_key(row)[1:]): row.score for row in rows if row.score is not None}
+    return found
