@@ -9,13 +9,13 @@ from pytest_ltm._journal import amendments
 from pytest_ltm._journal.run_file import find_run
 from pytest_ltm._results.columns import columns
 from pytest_ltm._results.run_loading import read_run
-from pytest_ltm._results.text import counted, one_line, score_text, shorten
+from pytest_ltm._results.text import counted, one_line, shorten, verdict_text
 from pytest_ltm.reporting.summary import refresh
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from pytest_ltm._journal.result import ScenarioResult
+    from pytest_ltm._journal.result import Automatic, ScenarioResult
     from pytest_ltm._results.run_loading import LoadedRun
 
 
@@ -35,14 +35,14 @@ def run(given: Namespace) -> int:
 
 
 def _verdict_lines(before: ScenarioResult, after: ScenarioResult) -> list[str]:
-    lines = [f"  before: {_told(before.score, before.reason)}", f"  now:    {_told(after.score, after.reason)}"]
+    lines = [f"  before: {_told(before)}", f"  now:    {_told(after)}"]
     if before.automatic is not None:
-        lines.append(f"  automatic: {_told(before.automatic.score, before.automatic.reason)}")
+        lines.append(f"  automatic: {_told(before.automatic)}")
     return lines
 
 
-def _told(score: float | None, reason: str) -> str:
-    return f"{'no score' if score is None else score_text(score)}: {shorten(one_line(reason), _REASON, mark='…')}"
+def _told(verdict: ScenarioResult | Automatic) -> str:
+    return f"{verdict_text(verdict)}: {shorten(one_line(verdict.reason), _REASON, mark='…')}"
 
 
 def _total_line(before: LoadedRun, after: LoadedRun, row: ScenarioResult) -> str:
