@@ -8,7 +8,7 @@ import refresh_readme
 from _commands import ROOT, comparable, run
 from _pages import blocks
 
-from pytest_ltm._cli import commands
+from pytest_ltm._cli import COMMANDS
 from pytest_ltm._model import suite as _suite
 from pytest_ltm.agents import CAPABILITIES
 from pytest_ltm.plugin import items as _items
@@ -125,7 +125,7 @@ def test_the_page_of_scenarios_has_every_keyword_of_the_marker() -> None:
 
 def test_the_commands_are_documented() -> None:
     text = (ROOT / "docs" / "options.md").read_text(encoding="utf-8")
-    assert all(f"`{name}" in text for name in commands())
+    assert all(f"`{name}" in text for name in COMMANDS)
 
 
 def table_rows(page: Path) -> list[list[str]]:
