@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ltm._cli import commands
+from pytest_ltm._cli import COMMANDS
 from pytest_ltm.agents import CAPABILITIES
 from pytest_ltm.plugin import items as _items
 from pytest_ltm.plugin import options as _options
@@ -71,7 +71,7 @@ def test_the_page_of_scenarios_has_every_keyword_of_the_marker() -> None:
 
 def test_the_commands_are_documented() -> None:
     text = (ROOT / "docs" / "options.md").read_text(encoding="utf-8")
-    assert all(f"`{name}" in text for name in commands())
+    assert all(f"`{name}" in text for name in COMMANDS)
 
 
 def table_rows(page: Path) -> list[list[str]]:
