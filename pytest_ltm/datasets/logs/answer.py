@@ -12,6 +12,7 @@ from pytest_ltm._text.words import words
 from pytest_ltm.datasets.locomo.metric import token_f1
 from pytest_ltm.datasets.longmemeval.evaluation import RULE, rule, verdict_of
 from pytest_ltm.datasets.longmemeval.retrieval import session_of
+from pytest_ltm.datasets.rulings.gold import proven_ruling
 from pytest_ltm.datasets.rulings.rules import abstention_ruling
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class LogsAnswer:
     def _ruling(self, gold: str, answer: str) -> Ruling:
         question = self._facts["question"]
         if self._facts["never_told"]:
-            return abstention_ruling(answer, question, gold)
+            return proven_ruling(abstention_ruling(answer, question, gold), answer)
         return rule(question_id="", question_type="multi-session", question=question, answer=gold, hypothesis=answer)
 
     def _judged(self, judge: Judge, answer: str) -> Score | Unscored:

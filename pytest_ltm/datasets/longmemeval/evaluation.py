@@ -18,7 +18,7 @@ from pytest_ltm.datasets.longmemeval.record import is_abstention
 from pytest_ltm.datasets.longmemeval.retrieval import SHOWN, figures
 from pytest_ltm.datasets.rulings.amounts import amount_ruling
 from pytest_ltm.datasets.rulings.assertion import SHORT, conclusion, doubt_of, refuses, spoken
-from pytest_ltm.datasets.rulings.gold import HEDGED, Ruling, read_gold
+from pytest_ltm.datasets.rulings.gold import HEDGED, Ruling, proven_ruling, read_gold
 from pytest_ltm.datasets.rulings.polarity import yes_or_no_ruling
 from pytest_ltm.datasets.rulings.rules import (
     abstention_ruling,
@@ -64,6 +64,11 @@ _AROUND = 12
 
 def rule(*, question_id: str, question_type: str, question: str, answer: object, hypothesis: str) -> Ruling:
     """Return what the rules say of a hypothesis; the id's suffix decides on abstention before the type does."""
+    found = _rule(question_id, question_type, question, answer, hypothesis)
+    return proven_ruling(found, str(answer), hypothesis)
+
+
+def _rule(question_id: str, question_type: str, question: str, answer: object, hypothesis: str) -> Ruling:
     if is_abstention(question_id):
         return abstention_ruling(hypothesis, question, str(answer))
     if question_type == "single-session-preference":
