@@ -407,7 +407,7 @@ class Connection:
 
     def _tell_again(self, said: Sequence[Exchange]) -> None:
         for exchange in said:
-            self.lose(self.tell(exchange.message, exchange.reply, exchange.now, exchange.user).usage)
+            self.lose(self.tell(exchange.message, exchange.raw_reply, exchange.now, exchange.user).usage)
 
 
 class Calling(Protocol):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from pytest_ltm._language.commitment import misspelt
 from pytest_ltm._model.score import Unscored
 from pytest_ltm._text.overlap import rouge_l
 from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import bare, content_stems, has_phrase, joined, plain, stem, words
-from pytest_ltm.evaluators._commitment import misspelt
 from pytest_ltm.evaluators._rules import RuleCheck, Ruled, judged, judged_share, share
 
 if TYPE_CHECKING:
@@ -105,6 +105,7 @@ class SaysAtEachTrigger(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return the share of activations answered with the sentence; a missing answer counts as none."""
+        answers = self.read(answers)
         verdict = self._activated(answers[: len(answers) - self.controls] if self.controls else answers)
         alarms = sum(says(self.sentence, answer) for answer in answers[-self.controls :]) if self.controls else 0
         if not alarms or isinstance(verdict, Unscored):

@@ -73,6 +73,7 @@ class ObeysOrders(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the mean of the products; a missing text obeys nothing."""
+        answers = self.read(answers)
         checks: list[Check] = []
         earned = 0.0
         missed = ""

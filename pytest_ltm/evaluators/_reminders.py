@@ -63,6 +63,7 @@ class RemindsInTime(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return the product of both shares; a missing reply reminds of nothing."""
+        answers = self.read(answers)
         hits: list[Check] = []
         clean: list[Check] = []
         missed = ""

@@ -73,13 +73,17 @@ class CheckedVerdict:
     label: float
     value: float | None
     """None: undecided."""
+    upper: float | None
+    """What it may be worth, where parts are open."""
     reason: str
     reply: str
 
     @property
     def outcome(self) -> str:
         """What the verdict is: one of OUTCOMES."""
-        if self.value is None:
+        if self.value is None or self.upper is None:
+            return "undecided"
+        if self.upper > self.value + _SAME and self.value - _SAME < self.label < self.upper + _SAME:
             return "undecided"
         if abs(self.value - self.label) < _SAME:
             return "right"
@@ -220,12 +224,14 @@ def evaluator_of(name: str, args: Mapping[str, Any]) -> Any:
     return getattr(evaluators, name)(**made)
 
 
-def value_of(evaluator: Any, answers: list[str]) -> tuple[float | None, str]:
-    """Return the score of answers, None where it is undecided, and the reason."""
+def bounds_of(evaluator: Any, answers: list[str]) -> tuple[float | None, float | None, str]:
+    """Return both bounds of the score of answers, None where it has none, and the reason."""
     verdict = evaluator.verdict(answers) if isinstance(evaluator, evaluators.QuoteAtReply) else evaluator(answers)
     if verdict is None:
-        return 0.0, "the replies end before it could be told"
-    return (verdict.value if isinstance(verdict, Score) else None), verdict.reason
+        return 0.0, 0.0, "the replies end before it could be told"
+    if isinstance(verdict, Score):
+        return verdict.value, verdict.upper, verdict.reason
+    return None, None, verdict.reason
 
 
 def _tuples(value: Any) -> Any:
@@ -235,22 +241,22 @@ def _tuples(value: Any) -> Any:
 
 
 def _reply(row: Mapping[str, Any]) -> CheckedVerdict:
-    value, reason = value_of(evaluator_of(row["evaluator"], row["args"]), row["answers"])
+    value, upper, reason = bounds_of(evaluator_of(row["evaluator"], row["args"]), row["answers"])
     reply = " | ".join(map(repr, row["answers"][-4:]))
-    return CheckedVerdict(row["id"], row["scenario"], True, float(row["credit"]), value, reason, reply)
+    return CheckedVerdict(row["id"], row["scenario"], True, float(row["credit"]), value, upper, reason, reply)
 
 
 def _reviewed(row: Mapping[str, Any]) -> CheckedVerdict:
     """Return what was decided about a reply when it was played: what its evaluator expects is not in the row."""
     value = None if row["automatic"] is None else float(row["automatic"])
     reply = " | ".join(map(repr, row["answers"][-4:]))
-    return CheckedVerdict(row["id"], row["scenario"], True, float(row["credit"]), value, row["reason"], reply)
+    return CheckedVerdict(row["id"], row["scenario"], True, float(row["credit"]), value, value, row["reason"], reply)
 
 
 def mutants_of_scenario(row: Mapping[str, Any]) -> Iterator[Mutant]:
     evaluator = evaluator_of(row["evaluator"], row["args"])
     for way, answers, most in of_scenario(row["evaluator"], row["args"]):
-        value, _ = value_of(evaluator, answers)
+        value, *_ = bounds_of(evaluator, answers)
         yield Mutant(
             row["scenario"], way, value is not None and value > most - _SAME, snippet(" | ".join(answers[-4:]))
         )
@@ -283,7 +289,9 @@ _VALUES = {"yes": 1.0, "no": 0.0, "unscored": None}
 def _answer(row: Mapping[str, Any]) -> CheckedVerdict:
     ruling = ruling_of(row, row["hypothesis"])
     kind, value = f"{row['set']} {row['type']}", _VALUES[ruling.verdict]
-    return CheckedVerdict(row["id"], kind, False, float(row["label"]), value, ruling.reason, repr(row["hypothesis"]))
+    return CheckedVerdict(
+        row["id"], kind, False, float(row["label"]), value, value, ruling.reason, repr(row["hypothesis"])
+    )
 
 
 def _mutants_of_answer(row: Mapping[str, Any], others: Iterable[Mapping[str, Any]]) -> Iterator[Mutant]:

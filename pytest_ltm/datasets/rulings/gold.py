@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
+from pytest_ltm._language.proof import is_readable
 from pytest_ltm._text.clauses import CHANGED
 from pytest_ltm._text.dates import MONTHS
 from pytest_ltm._text.meanings import keys, telling
@@ -105,6 +106,14 @@ class Ruling:
 
     verdict: Literal["yes", "no", "unscored"]
     reason: str
+
+
+UNREADABLE = Ruling("unscored", "is in a script that the rules do not read")
+
+
+def proven_ruling(ruling: Ruling, *texts: str) -> Ruling:
+    """Return a ruling, but no `no` on texts that the rules cannot read: they would miss the gold answer in them."""
+    return ruling if ruling.verdict != "no" or all(map(is_readable, texts)) else UNREADABLE
 
 
 CANNOT_TELL = Ruling("no", "says that it cannot tell")
