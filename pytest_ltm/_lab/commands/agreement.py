@@ -18,11 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-REPRODUCED: dict[str, tuple[str, ...]] = {
-    "current": ("v3.5", "paper"),
-    "v3.5": ("v3.5",),
-    "paper": ("paper",),
-}
+REPRODUCED: dict[str, tuple[str, ...]] = {"current": ("v3.5", "paper"), "v3.5": ("v3.5",), "paper": ("paper",)}
 """The code versions whose deterministic rules each scoring reproduces (`current`: is measured against)."""
 
 _SAME = 1e-6
