@@ -41,8 +41,7 @@ UNUSABLE = 2
 """The exit status where no run could use the agent."""
 GREETING = "Hello! I'm trying you out. Is everything all right?"
 BETWEEN = "By the way, which is longer, a mile or a kilometre?"
-_CLOSE = 0.75
-"""How alike a name must be to that of a capability's method to look like a slip."""
+_CLOSE = 0.75  # names less alike than this are taken for methods of the agent's own
 _RETRIES = 2
 _SHOWN, _TITLE = 60, 14
 

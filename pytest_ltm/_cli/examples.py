@@ -33,10 +33,9 @@ LEAST = 40
 """Narrower terminals get lines of this width."""
 MOST = 12
 """The candidates that are listed where an item is ambiguous."""
-_REASON = 120
-"""The width of a reason."""
+_REASON = 120  # the width of a reason
+# Options that choose among rows, and the field of a row that each names.
 _LABELS = {"agent": "agent", "span": "span_label", "trial": "trial"}
-"""Options that choose among rows, and the field of a row that each names."""
 
 
 # --- show

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 DAMAGED = 1
 """The exit status where something is damaged, and after a repair that lost something."""
-_MOST = 20
-"""So many damaged lines of a journal are told."""
+_MOST = 20  # more damaged lines of one journal help nobody
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -175,12 +175,9 @@ def _tally(rows: Sequence[tuple[bool, Ruling]]) -> dict[str, Any]:
     """Return how many rows the rules decide, and how many as their judge did; a share of nothing is None."""
     agree = [(ruling.verdict == "yes") == label for label, ruling in rows if ruling.verdict != "unscored"]
     return {
-        "rows": len(rows),
-        "decided": len(agree),
-        "decided_share": len(agree) / len(rows) if rows else None,
-        "agree": sum(agree),
-        "agree_share": sum(agree) / len(agree) if agree else None,
-    }
+        "rows": len(rows), "decided": len(agree), "decided_share": len(agree) / len(rows) if rows else None,
+        "agree": sum(agree), "agree_share": sum(agree) / len(agree) if agree else None,
+    }  # fmt: skip
 
 
 def agreement_table(found: dict[str, Any]) -> str:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from pytest_ltm._results.run_loading import LoadedRun
 
 
-_PLAYED = {0, 1, 75}
-"""Exit statuses of pytest after which there are results."""
+_PLAYED = {0, 1, 75}  # exit statuses of pytest after which there are results
 
 
 def add_arguments(parser: ArgumentParser) -> None:

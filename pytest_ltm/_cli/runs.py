@@ -130,15 +130,8 @@ def totals_of(found: Past) -> str:
 def _json(found: Past, state: str) -> dict[str, Any]:
     names = ("agent", "span_label", "span", "low", "high", "full", "plan", "complete", "lost")
     return {
-        "run": found.name,
-        "path": str(found.path),
-        "begun": found.at and found.at.isoformat(),
-        "state": found.state,
-        "gate": found.gate or None,
-        "told": state,
-        "why": found.why,
-        "notes": list(found.notes),
-        "commit": found.source and found.source.commit,
-        "branch": found.source and found.source.branch,
+        "run": found.name, "path": str(found.path), "begun": found.at and found.at.isoformat(), "state": found.state,
+        "gate": found.gate or None, "told": state, "why": found.why, "notes": list(found.notes),
+        "commit": found.source and found.source.commit, "branch": found.source and found.source.branch,
         "results": [fields_of(each, *names) | {"examples": len(each.rows)} for each in found.standings],
-    }
+    }  # fmt: skip

@@ -63,19 +63,15 @@ def serve_pages(given: Namespace) -> int:
     )
     if not _is_loopback(given.host):
         print(
-            f"open to everybody who reaches {shown}:{port}, unencrypted: runs in {given.ltm_dir}, and people's answers"
+            f"Warning: runs in {given.ltm_dir} and people's answers are served unencrypted to anyone who can reach "
+            f"{shown}:{port}"
         )
     print(f"http://{shown}:{port}{ENTRANCE}{secret}", flush=True)
     print("Ctrl-C ends it; runs do not need it.", flush=True)
     config = uvicorn.Config(
-        app,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        lifespan="off",
-        ws="none",
+        app, log_level="warning", access_log=False, server_header=False, lifespan="off", ws="none",
         timeout_graceful_shutdown=3,
-    )
+    )  # fmt: skip
     server = uvicorn.Server(config)
     app.state.ending = lambda: server.should_exit  # pages are told what came last
     if given.live:

@@ -129,10 +129,8 @@ def notices(rows: Sequence[PublishedResult]) -> list[str]:
 NOTHING = "-"
 SEVERAL = "*"
 """Marks the mean of several runs."""
-_TOLERANCE = 1e-5
-"""Published totals have six places."""
-_TOKENS = 0.01
-"""Published LTM scores have three."""
+_TOLERANCE = 1e-5  # published totals have six places
+_TOKENS = 0.01  # published LTM scores have three
 
 
 def totals(run: RunResult) -> dict[str, dict[str, tuple[float, int]]]:

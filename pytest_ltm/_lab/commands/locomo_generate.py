@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._cli.arguments import add_output
 from pytest_ltm._lab.author import AUTHORS, author
 from pytest_ltm._lab.locomo.dialogue import SESSIONS, TURNS, Size, conversation, of_tokens
-from pytest_ltm._lab.locomo.modelled import at_once, faults, modelled
-from pytest_ltm._lab.locomo.speakers import by_turns
+from pytest_ltm._lab.locomo.modelled import at_once, by_turns, faults, modelled
 from pytest_ltm._results.text import counted
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import DatasetError

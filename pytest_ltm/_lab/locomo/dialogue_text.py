@@ -20,8 +20,7 @@ HAPPENED, PLAN, CAUSE = "happened", "plan", "cause"
 """What a turn may make known of an event beside its roles."""
 _WITH_PHOTO = 0.3
 _WITH_CAUSE = 0.75
-_APART = 6
-"""So many sentences of any purpose lie between two that are the same, where there are others."""
+_APART = 6  # sentences of any purpose between two equal ones, where there are others
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,8 +177,7 @@ def _asked(category: Category, pattern: str, told: FactMention, gold: str) -> Ge
 # --- Questions that need several turns: lists over storylines, causes, and what has changed.
 
 LED_TO = "What had {{who}} done that led to this: {{who}} {did}?"
-_LONGEST = 8
-"""So many parts has the longest list that is asked for."""
+_LONGEST = 8  # a list of more parts is not asked for
 
 
 def collected(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:

@@ -214,8 +214,7 @@ CLOSE = 0.005
 """A history is long enough when it lacks less than this share of its tokens."""
 LACKING = 0.1
 """A history that lacks more than this share is refused."""
-_IN_VAIN = 20
-"""So many fillers in a row that do not fit end the search for one that does."""
+_IN_VAIN = 20  # after as many fillers in a row that do not fit, the search ends
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,8 +299,7 @@ def _so_long(record: NeedleRecord, supply: Supply, tokens: int, evidence: int) -
 
 # --- Which fillers may not stand beside a question: they might contradict its evidence, or be more of it.
 
-_SHARED = 0.75
-"""A session in which the user says this share of the question's words is about the same thing."""
+_SHARED = 0.75  # A session in which the user says this share of the question's words is about the same thing
 
 
 class Clash:
@@ -379,8 +377,7 @@ class _GeneratedSupply:
 
 # --- The published mixture of fillers: half of them evidence of other questions, the rest in equal parts from files.
 
-_TRIES = 40
-"""So many sessions are looked at for one that fits into what is left."""
+_TRIES = 40  # sessions to try for one that fits into what is left
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 
-_IN_THEME = 0.5
-"""How often a user mentions something of the theme that is talked about, if there is something left."""
+_IN_THEME = 0.5  # how often a user mentions something of the theme that is talked about, if there is something left
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 _Row = Attribute | Update | ItemSeries | Happening | Taste | Made
 

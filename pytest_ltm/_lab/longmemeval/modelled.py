@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 ROUNDS = (2, 4)
 _REPLY_WORDS = 150
+# This share of the words that say what is told must be in the message; names, numbers and days must be in any case.
 _ENOUGH = 0.5
-"""This share of the words that say what is told must be in the message; names, numbers and days must be in any case."""
 _NUMBER = re.compile(r"\$?\d[\d:.,]*(?<=\d)")
 
 
