@@ -356,12 +356,14 @@ def _conversation_folders(run: Path) -> list[Path]:
 
 
 def _ways(folder: Path, ltm_dir: Path, run: RunFile | None, found: Sequence[ConversationDiagnosis]) -> list[Way]:
+    # elsewhere a run ID alone leads nowhere
     known = folder.resolve().parent == (ltm_dir / "runs").resolve()
     name = shlex.quote(folder.name if known else str(folder))
     spoken = [each for each in found if each.exchanges or each.state == "complete"]
     no_start = "" if run else f"no {FILE} says how it was started"
     nothing = "" if spoken else "nothing is recorded"
     some = "" if any((folder / each.name / RESULTS).is_file() for each in found) else "it has no results yet"
+    # a replay is of one agent, which must be named if there are several
     labels = sorted({name.agent for name in _names(spoken)})
     replayed = f"replay:{name}/{labels[0]}" if len(labels) > 1 else f"replay:{name}"
     ways = [

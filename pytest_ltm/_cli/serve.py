@@ -47,10 +47,10 @@ def serve_pages(given: Namespace) -> int:
 
     if not _is_loopback(given.host) and not given.i_know:
         raise ConfigurationError(
-            f"--host {given.host}: others could then reach the page, unencrypted: transcripts of all runs in "
-            f"{given.ltm_dir} with the link that is printed, and what people answer with theirs. Give --i-know as well "
-            "if that is meant"
+            f"--host {given.host}: others could then reach the page, unencrypted: the transcripts of all runs in "
+            f"{given.ltm_dir} and people's answers. Add --i-know if you mean it"
         )
+    # 0.0.0.0 and :: mean every address, and a link needs one
     if not given.host.strip("0.:"):
         raise ConfigurationError(f"--host {given.host}: name one address, which links can then have")
     listening = _listening(given.host, given.port)
@@ -100,6 +100,7 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         [(family, _, _, _, address), *_] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         listening = socket.socket(family)
+        # a server that has just ended leaves its port waiting
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind(address)

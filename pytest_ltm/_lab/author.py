@@ -81,6 +81,7 @@ def author(spec: str) -> Iterator[AskedModel]:
         source = find(spec)
     except AgentError as error:
         raise DatasetError(f"--model {spec}: {error}") from error
+    # a new agent for each prompt: it must not remember the last one
     yield AskedModel(spec, lambda prompt: _answer(source, prompt))
 
 

@@ -338,6 +338,7 @@ def talk(rows: Mapping[str, PublishedResult], count: Callable[[str], int]) -> Pu
     """Return the talk of one conversation; `rows`: by example. `count` counts the tokens of a text."""
     owners: dict[_LoggedExchange, str] = {}
     logs = {name: _exchanges(row.log) for name, row in rows.items() if row.log}
+    # a log that listens to others comes last: an exchange belongs to the log that is its own
     for name in sorted(logs, key=lambda name: (_listens(rows[name], logs[name]), name)):
         for said in logs[name]:
             owners.setdefault(said, "" if said.filler else name)
@@ -379,6 +380,7 @@ def _time(text: str) -> datetime:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
+        # some logs have no times; sorting keeps their order
         return datetime.fromtimestamp(0, timezone.utc)
     return found if found.tzinfo else found.replace(tzinfo=timezone.utc)
 
@@ -479,6 +481,7 @@ def _example(
     ours, example = scenario(row), label(row.example)
     own = [each for each in said.exchanges if each.by == name]
     spanned = bench.version >= MEMORY_SPANS_SINCE and bench.span is not None and row.span is not None
+    # thirds do not add up to 1 exactly
     score = 1.0 if row.score >= FULL_MARKS else row.score
     why = [row.reason or "the published score has no reason"] + [NO_TRANSCRIPT] * (not row.log)
     ruled = row.before or Automatic(score=None, reason=_SKIPPED, outcome="skipped")

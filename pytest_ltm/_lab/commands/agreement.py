@@ -28,7 +28,7 @@ Group: TypeAlias = tuple[str, ...]
 REPRODUCED: dict[str, tuple[str, ...]] = {"current": ("v3.5", "paper"), "v3.5": ("v3.5",), "paper": ("paper",)}
 """The code versions whose deterministic rules each scoring reproduces (`current`: is measured against)."""
 
-_SAME = 1e-6
+_SAME = 1e-6  # published scores are rounded
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -190,6 +190,7 @@ def measure(path: Path, scoring: Scoring, *, keep: bool = False) -> AgreementRep
 
     Raises DatasetError, naming the line, where it cannot be read.
     """
+    # what counts as a wrong keyword depends on the keywords of all other rows
     groups: set[Group] = {group for _, row in rows(path, ["dataset"]) for group in spy_groups(row)}
     found = AgreementReport(scoring)
     for where, row in rows(path, ["dataset"]):

@@ -100,6 +100,7 @@ def _chosen(rows: Sequence[PublishedResult], refs: Sequence[str], begins: str) -
 def imported(rows: Sequence[PublishedResult]) -> list[PublishedConversation]:
     """Return the conversations that the rows are of; DatasetError names a benchmark that cannot be understood."""
     labels = agent_labels((row.benchmark, row.agent) for row in rows)
+    # without transcripts there is nothing to count, and a tokenizer takes a while to load
     count = counter(TOKENIZER).count if any(row.log for row in rows) else len
     return [held(mine, labels[agent], count) for (_, agent), mine in by_conversation(rows).items()]
 

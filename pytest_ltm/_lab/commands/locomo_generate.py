@@ -111,6 +111,7 @@ def _by_model(given: Namespace) -> list[dict[str, Any]]:
     with author(given.model) as model:
         for number in range(1, given.conversations + 1):
             name, rng = _name(given, number), _chance(given, number)
+            # an interrupted command is continued
             if any(record["sample_id"] == name for record in records):
                 _say(f"{name}: is in {given.output} already")
                 continue

@@ -49,6 +49,11 @@ class GeneratedTurn:
         """In which it is said."""
         return int(self.id[1:].split(":")[0])
 
+    def as_json(self) -> dict[str, str]:
+        """Return it as a LoCoMo file has it."""
+        photo = {"blip_caption": self.caption} if self.caption else {}
+        return {"speaker": self.speaker, **photo, "dia_id": self.id, "text": self.text}
+
 
 class _DraftTurn(NamedTuple):
     text: str

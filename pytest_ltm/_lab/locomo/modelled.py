@@ -145,7 +145,9 @@ def reflection(value: Any, speakers: Sequence[str], said: Sequence[dict[str, Any
 
 def by_turns(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
     """Return the turns of a session, for each of which the model was asked as one of the speakers."""
-    photos = _photos(scene)
+    # One photo or two, neither with the greeting nor with the farewell.
+    rng, able = Random(f"photos {scene.order} {scene.when}"), range(2, scene.turns - 2)
+    photos = rng.sample(able, min(len(able), 1 + (scene.turns >= _LEAST_FOR_TWO_PHOTOS)))
     said: list[dict[str, Any]] = []
     for place in range(scene.turns):
         shown = said[-1].get("blip_caption", "") if said else ""
@@ -154,12 +156,6 @@ def by_turns(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
         text, photo = written_by(model, _asked(scene, place, said, shown, shares=place in photos), read, what)
         said.append(scene.turn(place, text, photo))
     return said
-
-
-def _photos(scene: SessionContext) -> set[int]:
-    """Return the places of the turns that share a photo: one or two, neither greeting nor farewell."""
-    rng, able = Random(f"photos {scene.order} {scene.when}"), range(2, scene.turns - 2)
-    return set(rng.sample(able, min(len(able), 1 + (scene.turns >= _LEAST_FOR_TWO_PHOTOS))))
 
 
 def _asked(scene: SessionContext, place: int, said: Sequence[Mapping[str, Any]], shown: str, *, shares: bool) -> str:
@@ -364,6 +360,7 @@ def at_once(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
 def _news(draft: _Draft, outline: Outline, plan: list[Outline]) -> dict[str, list[str]]:
     """Return what befell each speaker since the session before: before this day, for the last one up to it."""
     since = plan[outline.number - 2].at.date().isoformat() if outline.number > 1 else ""
+    # after the last session nobody could tell what happened that day
     until = outline.at.date() + timedelta(outline is plan[-1])
     return {
         who: [f"{one['date']}: {one['event']}" for one in draft.events[who] if since <= one["date"] < until.isoformat()]
@@ -393,6 +390,7 @@ def _listed(value: Any) -> list[Any]:
 
 def _record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, Any]:
     """Return the conversation as the file has it; what later turns made answerable after all is left out."""
+    # a later turn may give away what was to be unanswerable
     asked = [one for one in draft.asked if not fault(one, draft.turns, draft.speakers, ())]
     qa = [
         question(LABELS[one["category"]], one["question"], one["answer"], list(dict.fromkeys(one["evidence"])))

@@ -264,6 +264,7 @@ def questions(world: World, turns: Sequence[GeneratedTurn], count: int, rng: ran
     take(dated, wanted[Category.TEMPORAL])
     take(open_domain(heard), wanted[Category.OPEN_DOMAIN])
     take(single, wanted[Category.SINGLE_HOP])
+    # an adversarial question resembles one that is asked
     cited = {turn for one in found for turn in one.evidence}
     known = [one for one in (*single, *dated) if cited.issuperset(one.evidence)]
     take(adversarial(heard, known, rng), wanted[Category.ADVERSARIAL])

@@ -199,6 +199,7 @@ def dates(rng: Random, anchors: Sequence[tuple[int, datetime]], total: int, aske
     before the question, or with the last evidence where that is later than the question.
     """
     first, last = anchors[0][1], anchors[-1][1]
+    # published histories begin on 1 May
     in_may = first > MAY and (first.year, first.month) == (MAY.year, MAY.month)
     fixed = [(-1, MAY if in_may else first - LEAD), *anchors, (total, max(asked, last))]
     found: list[datetime] = []
@@ -232,9 +233,11 @@ def compiled(
 
     Raises DatasetError where the evidence alone is longer than asked for, and where the fillers run out.
     """
+    # by question: a history does not depend on how many are made
     rng = Random(f"longmemeval history {seed} {record.id}")
     supply = fillers.supply(record, f"longmemeval fillers {seed} {record.id}")
     chosen = _enough(record, supply, length, count)
+    # the last ones had to fit into what was left, so they are short
     rng.shuffle(chosen)
     total, left = len(record.evidence) + len(chosen), iter(chosen)
     told = dict(zip(places(rng, len(record.evidence), total), record.evidence, strict=True))
