@@ -15,7 +15,7 @@ from pytest_ltm._journal.run_file import find_run
 from pytest_ltm._results.columns import columns
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._results.statistics import grouped
-from pytest_ltm._results.text import clip, counted, one_line, score_text, shorten, wrap
+from pytest_ltm._results.text import clip, counted, one_line, shorten, verdict_text, wrap
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._storage.schema import to_record
 from pytest_ltm.reporting.chat import ExampleChat, chat_json, chat_lines, example_lines
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Sequence
 
-    from pytest_ltm._journal.result import RunResult, ScenarioResult
+    from pytest_ltm._journal.result import Automatic, RunResult, ScenarioResult
     from pytest_ltm._results.run_loading import LoadedRun
 
 
@@ -120,13 +120,13 @@ def amend_verdict(given: Namespace) -> int:
     print(one_line(before.nodeid))
     for name, verdict in verdicts.items():
         if verdict is not None:
-            print(f"  {name}{_describe(verdict.score, verdict.reason)}")
+            print(f"  {name}{_describe(verdict)}")
     print(_total_line(found, amended, after))
     return 0
 
 
-def _describe(score: float | None, reason: str) -> str:
-    return f"{'no score' if score is None else score_text(score)}: {shorten(one_line(reason), _REASON, mark='…')}"
+def _describe(verdict: ScenarioResult | Automatic) -> str:
+    return f"{verdict_text(verdict)}: {shorten(one_line(verdict.reason), _REASON, mark='…')}"
 
 
 def _total_line(before: LoadedRun, after: LoadedRun, row: ScenarioResult) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._cli.arguments import add_baselines, add_json, add_run, positive
 from pytest_ltm._journal.run_file import find_run
 from pytest_ltm._results.run_loading import find
-from pytest_ltm._results.text import clip, counted, one_line, percent, score_text
+from pytest_ltm._results.text import clip, counted, one_line, percent, verdict_text
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm.web.review import decisions
 from pytest_ltm.web.review.findings import agreements, estimate
@@ -73,7 +73,7 @@ def _queued(cases: Cases, opinions: Opinions, most: int) -> Iterator[str]:
             yield f"  {of_kind:>6,}  {kind}: {MEANING[kind]}"
     left = [case for case in cases.queue if not opinions.of(case.row.nodeid)]
     for case in left[:most]:
-        score = "none" if case.row.score is None else score_text(case.row.score)
+        score = verdict_text(case.row, "none")
         yield clip(f"{score:>5}  {one_line(case.row.nodeid)}", _WIDTH)
         yield from (clip(f"       {why.kind}: {one_line(why.text)}", _WIDTH) for why in case.why)
     if len(left) > most:

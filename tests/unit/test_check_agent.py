@@ -62,9 +62,7 @@ def test_what_is_left_in_the_next_session(check: Check, kept: str, finds: int) -
     saves = f"    def save(self):\n        return ' '.join({kept}).encode()\n"
     status, told = check(f"{NOTES}{saves}    def load(self, state):\n        self.notes = [state.decode()]\n")
     assert status == finds
-    assert (
-        "knows it in the next session, too" if not finds else "it does not know a fact from the first"
-    ) in told
+    assert ("knows it in the next session, too" if not finds else "it does not know a fact from the first") in told
 
 
 def test_the_method_that_was_taken_is_named(check: Check) -> None:

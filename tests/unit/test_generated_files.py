@@ -21,6 +21,7 @@ def made(tmp_path: Path, *words: str) -> list[Any]:
     return found
 
 
+@pytest.mark.nightly("ten seeds of three sizes: each has its turn within days", every=5)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("size", ["--turns=40", "--turns=300", "--tokens=4000"])
@@ -31,6 +32,7 @@ def test_a_generated_conversation_is_sound(tmp_path: Path, seed: int, size: str)
     assert list(locomo_faults(sample)) == []
 
 
+@pytest.mark.nightly("ten seeds of three sizes: each has its turn within days", every=5)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("size", [["--count=60"], ["--count=7", "--tokens=30k"], ["--count=7", "--sessions=9"]])

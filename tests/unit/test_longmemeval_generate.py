@@ -155,6 +155,7 @@ REAL = {"1%": 0.167, "5%": 0.5}
 """What `ltm leak-check` finds in the published S histories that we have (docs/longmemeval-generate.md)."""
 
 
+@pytest.mark.nightly("statistics of whole files, which only the generator changes")
 @pytest.mark.parametrize("seed", [1, 2])
 def test_evidence_gives_itself_away_no_more_than_in_real_histories(
     seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
