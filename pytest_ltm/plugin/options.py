@@ -177,8 +177,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "--ltm-seed", "--ltm-language", "--ltm-dry-run", "--ltm-resume", "--ltm-rescore", "--ltm-live",
     ),
     "agents and judges": (
-        "--ltm-agent-process", "--ltm-no-probe", "--ltm-sessions", "--ltm-thoughts", "--ltm-time", "--ltm-reply-timeout",
-        "--ltm-retries", "--ltm-concurrency", "--ltm-judge", "--ltm-judge-votes",
+        "--ltm-agent-process", "--ltm-no-probe", "--ltm-sessions", "--ltm-thoughts", "--ltm-time",
+        "--ltm-reply-timeout", "--ltm-retries", "--ltm-concurrency", "--ltm-judge", "--ltm-judge-votes",
     ),
     "gate": ("--ltm-save", "--ltm-compare", "--ltm-compare-plans", "--ltm-compare-fail", "--ltm-fail-under"),
     "reports and costs": (
