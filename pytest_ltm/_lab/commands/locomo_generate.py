@@ -29,9 +29,9 @@ def add_generate_arguments(parser: ArgumentParser) -> None:
         ("--conversations", 1, "number of conversations (default: 1)"),
         ("--sessions", None, f"sessions of each (default: {SESSIONS}, or what fits --tokens)"),
         ("--turns", None, f"turns of each, over all sessions (default: {TURNS})"),
-        ("--tokens", None, "about how many tokens each has, instead of --turns"),
+        ("--tokens", None, "approximate tokens of each, instead of --turns"),
         ("--questions", None, "questions about each, at most (default: one for every three turns)"),
-        ("--seed", 0, "(default: 0)"),
+        ("--seed", 0, "the same seed gives the same file (default: 0)"),
     ):
         parser.add_argument(flag, type=int, default=default, metavar="N", help=text)
     parser.add_argument("--graph", type=Path, metavar="FILE", help="also write the event graphs, as JSON")
