@@ -12,7 +12,7 @@ from pytest_ltm._calls.retry import Retries
 from pytest_ltm._engine.channel import Channel
 from pytest_ltm._engine.conversation import AgendaScript, Conversation
 from pytest_ltm._engine.lane import Ending, GreenBody, Lane
-from pytest_ltm._engine.port import Connection, LivePort, Recorded
+from pytest_ltm._engine.port import LivePort, Recorded
 from pytest_ltm._journal.journal import Journal
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.filler import Filler, FillerExchange
@@ -193,7 +193,7 @@ def run_conversation(
         timings=Timings(),
         seed_of=lambda example: user_seed(seed, 0, example),
     )
-    live = LivePort(Connection(speaker), counts, clock, Timings())
+    live = LivePort(speaker, counts, clock, Timings())
     port = Recorded(journal, clock, live) if journal.replaying else live
     channel = Channel(port, counts, clock, journal, count=whole.count)
     conversation = Conversation(

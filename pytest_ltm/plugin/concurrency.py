@@ -14,9 +14,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ltm._calls.hub import Hub
+from pytest_ltm._calls.time_limits import limits_aside
 from pytest_ltm._storage.clock import stopwatch
 from pytest_ltm._storage.errors import ConfigurationError, DiskFault, Stopped
-from pytest_ltm.agents._caller import limits_aside
 from pytest_ltm.agents._profile import spec_within
 from pytest_ltm.plugin.internals.item_context import aside
 from pytest_ltm.plugin.internals.threads import routed

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec import Struct
 
-from pytest_ltm._calls.hub import OutOfTime, own_time
+from pytest_ltm._calls.hub import own_time
 from pytest_ltm._calls.retry import Retries
 from pytest_ltm._engine.conversation import AgendaScript
-from pytest_ltm._engine.port import Checkpoints, Connection, LivePort, Recorded
+from pytest_ltm._engine.port import Checkpoints, LivePort, Recorded
 from pytest_ltm._engine.resume import (
     CHECKPOINTS,
     JOURNAL,
@@ -37,12 +37,11 @@ from pytest_ltm._journal.journal import Journal
 from pytest_ltm._journal.result import write_results
 from pytest_ltm._journal.timings import JudgeRetry, Timings, UserRetry
 from pytest_ltm._model import definition as _definition
-from pytest_ltm._model.agent import SEES_CLOCK
+from pytest_ltm._model.agent import SEES_CLOCK, Capabilities
 from pytest_ltm._model.plan import agent_fingerprint, definition_rng, user_seed
 from pytest_ltm._model.tokens import counter
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import (
-    AgentError,
     ConversationOver,
     DefinitionError,
     DiskFault,
@@ -54,7 +53,7 @@ from pytest_ltm._storage.errors import (
 from pytest_ltm._storage.locks import FolderLock
 from pytest_ltm._storage.schema import json_text
 from pytest_ltm._storage.secrets import redacted, redacted_configuration
-from pytest_ltm.agents._caller import AgentCaller, undisturbed, within
+from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import near_misses
 from pytest_ltm.plugin.internals.setup import users_traceback
 from pytest_ltm.plugin.judging import CACHE, run_judge
@@ -87,7 +86,6 @@ if TYPE_CHECKING:
     from pytest_ltm.users._connection import UserConnection
 
 FATAL = (KeyboardInterrupt, pytest.exit.Exception)
-MAKING = (*FATAL, OutOfTime)
 
 
 class ConversationInputs(Struct, frozen=True, kw_only=True):
@@ -234,29 +232,23 @@ class AgentFactory:
 
     def make(self) -> AgentCaller:
         """Make the next agent; AgentError if it cannot be made."""
-        return self._in_time(lambda: self._spoken_to(self._source.make(fatal=MAKING, folder=self._folder)))
+        return self._spoken_to(self._source.make(fatal=FATAL, folder=self._folder, timeout=self._limit))
 
-    def _in_time(self, make: Callable[[], AgentCaller]) -> AgentCaller:
-        """Return what is made; the limit for a reply is that for making an agent, too."""
-        limit = None if self._source.unlimited else self._settings.reply_timeout
-        try:
-            return within(limit, lambda: undisturbed(make))
-        except OutOfTime:
-            raise AgentError(
-                f"agent {self._label!r} was not made within {limit:g} s. If it may take longer, give "
-                "--ltm-reply-timeout=SECONDS"
-            ) from None
+    @property
+    def _limit(self) -> float | None:
+        """The limit for a reply, which is that for making an agent, too."""
+        return None if self._source.unlimited else self._settings.reply_timeout
 
     def _spoken_to(self, agent: Agent) -> AgentCaller:
         source, settings = self._source, self._settings
         speaker = AgentCaller(
-            agent, timeout=None if source.unlimited else settings.reply_timeout, fatal=FATAL, name=self._label,
+            agent, timeout=self._limit, fatal=FATAL, name=self._label,
             owned=source.owned, retries=Retries(most=settings.retries, rng=self._rng) if settings.retries else None,
             retried=self._retried, count=counter(settings.tokenizer).count,
         )  # fmt: skip
         if source.sees_clock:
-            speaker.capabilities |= {SEES_CLOCK}
-        configuration = source.configuration(agent, fatal=MAKING)
+            speaker.capabilities = Capabilities({*speaker.capabilities, SEES_CLOCK})
+        configuration = source.configuration(agent, fatal=FATAL)
         facts = AgentFacts(
             spec=redacted(source.spec),
             configuration=None if configuration is None else redacted_configuration(configuration),
@@ -271,7 +263,7 @@ class AgentFactory:
 
         AgentError if it cannot be made.
         """
-        self._in_time(lambda: self._spoken_to(self._source.sample(fatal=MAKING, folder=self._folder))).close()
+        self._spoken_to(self._source.sample(fatal=FATAL, folder=self._folder, timeout=self._limit)).close()
         return list(dict.fromkeys(found for each in recordings for found in agent_differences(each, self.record)))
 
     def make_as(self, recording: Recording) -> AgentCaller:
@@ -311,7 +303,7 @@ class LiveMode(ConversationMode):
         """Write nothing: the folder is another's, or cannot be read."""
         self._untouched, timings = True, Timings()
         return OpenConversation(
-            script=self._agenda(plan, site), port=self._answering(Connection(self._supply.make), site, timings),
+            script=self._agenda(plan, site), port=self._answering(self._supply.make, site, timings),
             journal=Journal(), timings=timings, lock=lock,
             agent_fingerprint=self._supply.record.fingerprint, gone=gone,
         )  # fmt: skip
@@ -325,13 +317,14 @@ class LiveMode(ConversationMode):
         folder, supply, gone, raised = self.given.folder, self._supply, "", ""
         cut_back(folder, None)
         write_plan(folder, plan)
-        connection = Connection(supply.make, checkpoints=checkpoints_of(folder))
+        timings = Timings.resuming(folder / TIMINGS)
+        live = self._answering(supply.make, site, timings, checkpoints=checkpoints_of(folder))
         try:
             self._come_back(plan)
-            connection.ready(())
+            live.restore()
         except ConversationOver as over:
             gone, raised = str(over), users_traceback(over)
-        journal, timings = Journal.resuming(folder / JOURNAL), Timings.resuming(folder / TIMINGS)
+        journal = Journal.resuming(folder / JOURNAL)
         journal.write(
             Header(
                 plan=plan.to_json(),
@@ -342,7 +335,7 @@ class LiveMode(ConversationMode):
             )
         )
         return OpenConversation(
-            script=script, port=self._answering(connection, site, timings), journal=journal, timings=timings, lock=lock,
+            script=script, port=live, journal=journal, timings=timings, lock=lock,
             agent_fingerprint=supply.record.fingerprint, gone=gone, traceback=raised,
         )  # fmt: skip
 
@@ -378,17 +371,19 @@ class LiveMode(ConversationMode):
             return self._supply.make_as(recording)
 
         timings = Timings() if recording.complete else Timings.resuming(folder / TIMINGS)
-        live = self._answering(Connection(make, known=known(recording), checkpoints=checkpoints), site, timings)
+        live = self._answering(make, site, timings, known=known(recording), checkpoints=checkpoints)
         return OpenConversation(
             script=script, port=Recorded(journal, site.clock, live), journal=journal, timings=timings, lock=lock,
             agent_fingerprint=recording.header.agent_fingerprint,
         )  # fmt: skip
 
-    def _answering(self, connection: Connection, site: ConversationDependencies, timings: Timings) -> LivePort:
+    def _answering(
+        self, make: Callable[[], AgentCaller], site: ConversationDependencies, timings: Timings, **options: Any
+    ) -> LivePort:
         given = self.given
         self._live = LivePort(
-            connection, site.counter, site.clock, timings,
-            calling=site.calling, tariff=given.tariff, account=given.account, watch=own_time,
+            make, site.counter, site.clock, timings, calling=site.calling, tariff=given.tariff, account=given.account,
+            watch=own_time, **options,
         )  # fmt: skip
         return self._live
 

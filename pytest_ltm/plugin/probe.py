@@ -6,7 +6,7 @@ from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from pytest_ltm._engine.port import Connection, LivePort
+from pytest_ltm._engine.port import LivePort
 from pytest_ltm._engine.resume import JOURNAL
 from pytest_ltm._journal import events
 from pytest_ltm._journal import probe_rows as _probe
@@ -170,7 +170,7 @@ class _ProbeConversation:
             folder.mkdir(exist_ok=True)
         supply = AgentFactory(self._source, settings, folder, label=self._label, trial=place.trial)
         live = LivePort(
-            Connection(supply.make), self._counter, self._clock, Timings(),
+            supply.make, self._counter, self._clock, Timings(),
             calling=self._calling, tariff=self._tariff,
             account=run.costs.account(f"{FILE} {self._label}", agent=self._label),
         )  # fmt: skip

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 from msgspec import structs
 
-from pytest_ltm._engine.port import Connection, LivePort, Recorded, RecordedAgent
+from pytest_ltm._engine.port import LivePort, Recorded, RecordedAgent
 from pytest_ltm._engine.rescore import NO_USER, Playback, RecordScript, plan_of, recorded_plan
 from pytest_ltm._engine.resume import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._engine.verdict_changes import (
@@ -32,6 +32,7 @@ from pytest_ltm._journal.journal import Journal
 from pytest_ltm._journal.result import KeptVerdict, write_results
 from pytest_ltm._journal.run_file import read_run_file
 from pytest_ltm._journal.timings import Timings
+from pytest_ltm._model.agent import Capabilities
 from pytest_ltm._results.text import wrap
 from pytest_ltm._storage.errors import JudgeError, LtmError, UserError
 from pytest_ltm._storage.locks import holder
@@ -225,11 +226,11 @@ class RescoredConversation(ConversationMode):
     ) -> OpenConversation:
         facts = None if header is None else header.agent
         capabilities, most = (
-            (frozenset(facts.capabilities), facts.max_message_tokens) if facts else (frozenset[str](), 1)
+            (Capabilities(facts.capabilities), facts.max_message_tokens) if facts else (Capabilities(), 1)
         )
-        connection = Connection(self._playback.no_agent, known=RecordedAgent(capabilities, max(most, 1)))
         self._script = script = RecordScript(self._playback, self._kept_ending)
-        live = LivePort(connection, site.counter, site.clock, timings)
+        known = RecordedAgent(capabilities, max(most, 1))
+        live = LivePort(self._playback.no_agent, site.counter, site.clock, timings, known=known)
         return OpenConversation(
             script=script, port=Recorded(self._playback, site.clock, live),
             journal=journal, timings=timings, lock=lock, observers=[script.passed], gone=gone,

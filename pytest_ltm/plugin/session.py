@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import pytest
 from msgspec import structs
 
+from pytest_ltm._calls.time_limits import lift
 from pytest_ltm._engine.resume import JOURNAL, TIMINGS
 from pytest_ltm._journal.cost import LEDGER
 from pytest_ltm._journal.result import ConversationName
@@ -24,7 +25,6 @@ from pytest_ltm._storage.errors import DiskFault, Stopped
 from pytest_ltm._storage.locks import NAME as LOCK
 from pytest_ltm._storage.locks import FolderLock
 from pytest_ltm.agents._adapt import keyless
-from pytest_ltm.agents._caller import lift
 from pytest_ltm.plugin import agents as _agents
 from pytest_ltm.plugin import collection as _collection
 from pytest_ltm.plugin import selection as _selection

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from pytest_ltm._calls.time_limits import when_hung
 from pytest_ltm._results.gate.verdict import UNMEASURABLE
 from pytest_ltm._storage.clock import goes_on
 from pytest_ltm._storage.errors import DiskFault
-from pytest_ltm.agents._caller import when_hung
 from pytest_ltm.plugin.resume import command
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from _talks import Dots, example
 from pytest_ltm._engine.channel import Channel
 from pytest_ltm._engine.conversation import AgendaScript, Conversation
 from pytest_ltm._engine.lane import Ending, GreenBody, Lane
-from pytest_ltm._engine.port import Connection, LivePort, Recorded
+from pytest_ltm._engine.port import LivePort, Recorded
 from pytest_ltm._journal.journal import Journal
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.handle import Ltm
@@ -52,7 +52,7 @@ def conversation_of(
     clock, counter, endings = clock or SimulatedClock(), TokenCounter("len", len), dict[str, Ending]()
     bodies = [ByHand(scenarios[one.scenario], clock, endings) for one in plan.examples]
     journal = journal or Journal()
-    port = Recorded(journal, clock, LivePort(Connection.of(speaker), counter, clock, Timings()))
+    port = Recorded(journal, clock, LivePort(lambda: speaker, counter, clock, Timings()))
     channel = Channel(port, counter, clock, journal)
     script = AgendaScript(plan, now=clock.now)
     return Conversation(plan, bodies, script, channel, filler=Dots(), counter=counter), endings
