@@ -112,7 +112,6 @@ class LoopShare:
         self._stays = self._has_own or getattr(agent, "main_thread", False) is True
         self._is_async = is_async(agent)
         self._own: asyncio.AbstractEventLoop | None = None
-        self._context: Context | None = None
         self.tasks: WeakSet[asyncio.Task[Any]] = WeakSet()
         self.over_at = 0.0
         """When what it still does keeps others waiting: the end of the limit of its call, or shortly after the call."""
@@ -131,7 +130,7 @@ class LoopShare:
             return elsewhere(partial(self.call, timeout, function, *arguments), timeout)
         threaded = self._threaded()
         if threaded is not None and self._is_async:
-            return self._await_in(threaded, partial(self._begin, function, *arguments), timeout)
+            return self._await_in(threaded, partial(_begin, partial(function, *arguments)), timeout)
         allow(timeout)
         with undisturbed():
             value = call_within(timeout, partial(function, *arguments))
@@ -146,7 +145,7 @@ class LoopShare:
         """
         threaded = self._threaded()
         if threaded is not None:
-            return self._await_in(threaded, lambda: awaitable, timeout)
+            return self._await_in(threaded, lambda _: awaitable, timeout)
         loop = self._loop_here()
         late = None if timeout is None else timeout + 2 * GRACE
         allow(late)
@@ -185,28 +184,17 @@ class LoopShare:
             if own is not None and not own.is_running():
                 own.close()
 
-    def _begin(self, function: Callable[..., Any], *arguments: object) -> Awaitable[Any]:
-        """Call a function in the loop's thread, with what earlier calls have set in their context."""
-        context = self._context or copy_context()
-
-        async def begun() -> Any:
-            with outside_any_loop():
-                value = context.run(function, *arguments)
-            return value if isinstance(value, str) or not inspect.isawaitable(value) else await value
-
-        return begun()
-
-    def _await_in(self, threaded: ThreadedLoop, begin: Callable[[], Awaitable[Any]], timeout: float | None) -> Any:
-        self._context = self._context or copy_context()
-        self._context.run(SAYING.set, SAYING.get())  # the thread may be another by now
-        self._context.run(_SHARE.set, self)
+    def _await_in(
+        self, threaded: ThreadedLoop, begin: Callable[[Context], Awaitable[Any]], timeout: float | None
+    ) -> Any:
+        context: Context = _HERE.__dict__.get("context") or copy_context()
+        context.run(SAYING.set, SAYING.get())  # the thread may be another by now
+        context.run(_SHARE.set, self)
         allow(math.inf)  # the loop keeps the limit
-        try:
-            with undisturbed():
-                value, error = threaded.run(self, begin, timeout, self._context)
-        except BaseException:
-            self._context = None  # somebody may still be in it
-            raise
+        _HERE.context = None  # if this fails somebody may still be in it
+        with undisturbed():
+            value, error = threaded.run(self, partial(begin, context), timeout, context)
+        _HERE.context = context
         if error is not None:
             raise error
         return value
@@ -237,8 +225,16 @@ class LoopShare:
         return idle[0]
 
 
+async def _begin(function: Callable[[], Any], context: Context) -> Any:
+    """Call a function in the loop's thread, with the context variables that earlier calls have set there."""
+    with outside_any_loop():
+        value = context.run(function)
+    return value if isinstance(value, str) or not inspect.isawaitable(value) else await value
+
+
 _HERE = threading.local()
-"""The loops that turn in a thread while somebody waits there; the first is the one that all share."""
+"""`loops` that turn in a thread while somebody waits there; the first is the one that all share. `context`: that of the
+thread's conversation where it calls in the loop's thread."""
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:
@@ -271,6 +267,11 @@ def share_in_thread() -> None:
     """Let the shared loop have a thread of its own from now on, which starts when it is first needed."""
     if not _threaded:
         _threaded.append(ThreadedLoop({}))
+
+
+def lost_by() -> str:
+    """Return who made the shared loop useless, if anybody did."""
+    return next((threaded.lost for threaded in _threaded if threaded.lost), "")
 
 
 def blocked_seconds() -> dict[str, float]:
@@ -319,7 +320,8 @@ class ThreadedLoop:
         loop = self._loop or self._start()
         began, blocked = stopwatch(), share.blocked
         share.over_at = math.inf if timeout is None else began + timeout + 2 * GRACE
-        future = context.run(asyncio.run_coroutine_threadsafe, self._limited(share, begin, timeout), loop)
+        # In a copy, because the loop's thread may enter the context before this one has left it.
+        future = context.copy().run(asyncio.run_coroutine_threadsafe, self._limited(share, begin, timeout), loop)
         self._calls[future] = share
         try:
             with woken_by(future.cancel):

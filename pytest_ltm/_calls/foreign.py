@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from pytest_ltm._calls.event_loop import LoopLost, LoopShare, outside_any_loop
+from pytest_ltm._calls.event_loop import LoopLost, LoopShare, lost_by, outside_any_loop
 from pytest_ltm._calls.hub import OutOfTime, own_thread, watched
 from pytest_ltm._calls.retry import broken_off
 from pytest_ltm._calls.time_limits import COPY, copied, end_copy
@@ -235,6 +235,8 @@ def _cure(error: BaseException) -> str:
     # Code that only the main thread can run, such as signal handlers.
     if "main thread" in text and (watched() or own_thread() is not None):
         return ". Say main_thread = True on the agent: its conversations are then played alone, there"
+    if any(said in text for said in _OTHER_LOOP) and (who := lost_by()):
+        return f". {who} has blocked the event loop for good to which this belongs"
     if any(said in text for said in _OTHER_LOOP):
         return (
             f". A loop is run within the call, and what it shares with other conversations belongs to another. "

@@ -13,6 +13,8 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from pytest_ltm._calls.event_loop import blocked_seconds
+from pytest_ltm._calls.foreign import UNBLOCK
 from pytest_ltm._calls.hub import Hub
 from pytest_ltm._calls.time_limits import limits_aside
 from pytest_ltm._storage.clock import stopwatch
@@ -131,7 +133,17 @@ class ConcurrentRunner:
                 f"agents in this process computed for {computed:.0f} of {seconds:.0f} s, {agent} the most: what "
                 "computes is not done sooner by playing conversations at once. Workers (-n) use other cores"
             )
-        return found
+        return [*found, *self._blocking(seconds)]
+
+    @staticmethod
+    def _blocking(seconds: float) -> list[str]:
+        """Name the async agents that keep the loop of all from turning."""
+        return [
+            f"{who} kept the event loop that all async agents share from turning for {blocked:.0f} of {seconds:.0f} s: "
+            f"{UNBLOCK}"
+            for who, blocked in blocked_seconds().items()
+            if blocked > MUCH and blocked > seconds / 4
+        ]
 
     def play_until(self, reported: Callable[[], bool]) -> None:
         """Play until an item has been reported, or something stops the session: then until everything is closed."""
