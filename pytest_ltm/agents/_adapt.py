@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from pytest_ltm._calls.event_loop import has_thread, shares_loop
 from pytest_ltm._calls.foreign import ForeignCaller, is_amount, is_count, shown
 from pytest_ltm._model.agent import Agent, Configured, KeepsUsers, Resettable, Usage
+from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._calls import Called, cannot_reply, method_that_replies
@@ -425,6 +426,24 @@ def keyless() -> Iterator[None]:
         yield
     finally:
         _KEYLESS.reset(token)
+
+
+_READING = ContextVar("_READING", default=RAW)
+
+
+@contextlib.contextmanager
+def rereading(reading: Reading) -> Iterator[None]:
+    """Have agents that are looked up within the block read their own replies again like this."""
+    token = _READING.set(reading)
+    try:
+        yield
+    finally:
+        _READING.reset(token)
+
+
+def current_reading() -> Reading:
+    """Return what an agent that is looked up now reads of its own replies again."""
+    return _READING.get()
 
 
 def is_keyless() -> bool:
