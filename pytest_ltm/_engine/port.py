@@ -206,7 +206,8 @@ class Calling(Protocol):
         """Return what the call returns."""
 
 
-def _at_once(_by: str, call: Callable[[], T]) -> T:
+def call_now(_by: str, call: Callable[[], T]) -> T:
+    """Return what the call returns, with nothing around it."""
     return call()
 
 
@@ -230,7 +231,7 @@ class LivePort:
         *,
         known: RecordedAgent | None = None,
         checkpoints: Checkpoints | None = None,
-        calling: Calling = _at_once,
+        calling: Calling = call_now,
         tariff: Tariff | None = None,
         account: Account | None = None,
         watch: Callable[[], float] = stopwatch,

@@ -14,8 +14,7 @@ from msgspec import Struct
 
 from pytest_ltm._calls.hub import own_time
 from pytest_ltm._calls.retry import Retries
-from pytest_ltm._engine.conversation import AgendaScript
-from pytest_ltm._engine.port import Checkpoints, LivePort, Recorded
+from pytest_ltm._engine.port import Checkpoints
 from pytest_ltm._engine.resume import (
     CHECKPOINTS,
     JOURNAL,
@@ -65,16 +64,14 @@ if TYPE_CHECKING:
 
     from pytest_ltm._calls.retry import Failed
     from pytest_ltm._engine.conversation import Conversation, ConversationScript
+    from pytest_ltm._engine.factory import ConversationFactory
     from pytest_ltm._engine.lane import Ending, Lane
-    from pytest_ltm._engine.port import Calling, Port
+    from pytest_ltm._engine.port import LivePort, Port
     from pytest_ltm._journal import events
     from pytest_ltm._journal.cost import Account, Tariff
     from pytest_ltm._journal.result import ConversationResult, ScenarioResult
     from pytest_ltm._model.agent import Agent
     from pytest_ltm._model.plan import Plan
-    from pytest_ltm._model.tokens import TokenCounter
-    from pytest_ltm._model.told_history import PastExchange
-    from pytest_ltm._storage.clock import Clock
     from pytest_ltm.agents._adapt import AgentSource
     from pytest_ltm.judges._connection import JudgeConnection
     from pytest_ltm.judges._model_calls import ModelCaller
@@ -117,15 +114,6 @@ class ConversationInputs(Struct, frozen=True, kw_only=True):
         return self.items[0].item.config
 
 
-class ConversationDependencies(Struct, frozen=True, kw_only=True):
-    """What a conversation brings along to be opened."""
-
-    clock: Clock
-    counter: TokenCounter
-    calling: Calling
-    history: Sequence[PastExchange]
-
-
 class OpenConversation(Struct, frozen=True, kw_only=True):
     """A conversation's folder, ready to be played in: what comes next, who answers, and where it is written down."""
 
@@ -159,7 +147,7 @@ class ConversationMode:
         """Return the plan of the conversation; `today`: what its items say now."""
         return today
 
-    def open(self, plan: Plan, site: ConversationDependencies) -> OpenConversation:
+    def open(self, site: ConversationFactory) -> OpenConversation:
         """Return the conversation's folder, locked; what keeps it from being played is a reason, not an error."""
         lock = FolderLock(self.given.folder)
         try:
@@ -167,19 +155,19 @@ class ConversationMode:
             lock.acquire()
             if self.given.refused:
                 raise ConversationOver(self.given.refused)
-            return self.begin(plan, site, lock)
+            return self.begin(site, lock)
         except DiskFault:
             lock.release()
             raise
         except (LtmError, OSError) as error:
             lock.release()
-            return self.refuse(plan, site, lock, str(error) if isinstance(error, LtmError) else told(error))
+            return self.refuse(site, lock, str(error) if isinstance(error, LtmError) else told(error))
 
-    def begin(self, plan: Plan, site: ConversationDependencies, lock: FolderLock) -> OpenConversation:
+    def begin(self, site: ConversationFactory, lock: FolderLock) -> OpenConversation:
         """Return the conversation's folder, which is locked by now; LtmError or OSError if it cannot be played in."""
         raise NotImplementedError
 
-    def refuse(self, plan: Plan, site: ConversationDependencies, lock: FolderLock, gone: str) -> OpenConversation:
+    def refuse(self, site: ConversationFactory, lock: FolderLock, gone: str) -> OpenConversation:
         """Return what stands for a folder that cannot be played in, with the reason."""
         raise NotImplementedError
 
@@ -291,30 +279,25 @@ class LiveMode(ConversationMode):
             retried=lambda failed: self._live.retried(failed.attempt, failed.wait, failed.error),
         )
 
-    def begin(self, plan: Plan, site: ConversationDependencies, lock: FolderLock) -> OpenConversation:
+    def begin(self, site: ConversationFactory, lock: FolderLock) -> OpenConversation:
         """Begin the conversation if nothing is recorded, else resume it."""
-        script = self._agenda(plan, site)
+        script = site.agenda()
         recording = read_recording(self.given.folder / JOURNAL)
         if recording is None or not (recording.complete or recording.heard):
-            return self._begin(plan, site, lock, script)
-        return self._go_on(plan, site, lock, script, recording)
+            return self._begin(site, lock, script)
+        return self._go_on(site, lock, script, recording)
 
-    def refuse(self, plan: Plan, site: ConversationDependencies, lock: FolderLock, gone: str) -> OpenConversation:
+    def refuse(self, site: ConversationFactory, lock: FolderLock, gone: str) -> OpenConversation:
         """Write nothing: the folder is another's, or cannot be read."""
         self._untouched, timings = True, Timings()
         return OpenConversation(
-            script=self._agenda(plan, site), port=self._answering(self._supply.make, site, timings),
+            script=site.agenda(), port=self._answering(self._supply.make, site, timings),
             journal=Journal(), timings=timings, lock=lock,
             agent_fingerprint=self._supply.record.fingerprint, gone=gone,
         )  # fmt: skip
 
-    def _agenda(self, plan: Plan, site: ConversationDependencies) -> AgendaScript:
-        return AgendaScript(plan, now=site.clock.now, history=site.history)
-
-    def _begin(
-        self, plan: Plan, site: ConversationDependencies, lock: FolderLock, script: ConversationScript
-    ) -> OpenConversation:
-        folder, supply, gone, raised = self.given.folder, self._supply, "", ""
+    def _begin(self, site: ConversationFactory, lock: FolderLock, script: ConversationScript) -> OpenConversation:
+        folder, supply, plan, gone, raised = self.given.folder, self._supply, site.plan, "", ""
         cut_back(folder, None)
         write_plan(folder, plan)
         timings = Timings.resuming(folder / TIMINGS)
@@ -348,15 +331,14 @@ class LiveMode(ConversationMode):
 
     def _go_on(
         self,
-        plan: Plan,
-        site: ConversationDependencies,
+        site: ConversationFactory,
         lock: FolderLock,
         script: ConversationScript,
         recording: Recording,
     ) -> OpenConversation:
         folder = self.given.folder
         checkpoints = checkpoints_of(folder)
-        problems, stuck = plan_differences(recording, plan), cannot_go_on(recording, checkpoints)
+        problems, stuck = plan_differences(recording, site.plan), cannot_go_on(recording, checkpoints)
         if problems:
             raise ConversationOver(f"the recorded conversation cannot be resumed: {' '.join(problems)}")
         cut_back(folder, recording)
@@ -373,18 +355,17 @@ class LiveMode(ConversationMode):
         timings = Timings() if recording.complete else Timings.resuming(folder / TIMINGS)
         live = self._answering(make, site, timings, known=known(recording), checkpoints=checkpoints)
         return OpenConversation(
-            script=script, port=Recorded(journal, site.clock, live), journal=journal, timings=timings, lock=lock,
+            script=script, port=site.recorded_port(journal, live), journal=journal, timings=timings, lock=lock,
             agent_fingerprint=recording.header.agent_fingerprint,
         )  # fmt: skip
 
     def _answering(
-        self, make: Callable[[], AgentCaller], site: ConversationDependencies, timings: Timings, **options: Any
+        self, make: Callable[[], AgentCaller], site: ConversationFactory, timings: Timings, **options: Any
     ) -> LivePort:
         given = self.given
-        self._live = LivePort(
-            make, site.counter, site.clock, timings, calling=site.calling, tariff=given.tariff, account=given.account,
-            watch=own_time, **options,
-        )  # fmt: skip
+        self._live = site.live_port(
+            make, timings, tariff=given.tariff, account=given.account, watch=own_time, **options
+        )
         return self._live
 
     def users(self, opened: OpenConversation) -> UserConnection:
