@@ -76,6 +76,7 @@ class ConversationFactory(Struct, frozen=True, kw_only=True):
         return Ltm(
             send, now=lambda: self.clock.now, example=example.number,
             span=None if plan.span is None else example.span or plan.span,
-            rng=lambda: body_rng(plan.seed, plan.trial, example), definition=example.definition, scoring=cast("Scoring", plan.scoring),
+            rng=lambda: body_rng(plan.seed, plan.trial, example), definition=example.definition,
+            scoring=cast("Scoring", plan.scoring),
             heard=lambda: talk().channel.transcript.of(example.key), judge=judge, **options,
         )  # fmt: skip
