@@ -111,24 +111,23 @@ class ForeignCaller(Generic[E]):
         """
         self.lost, failures = None, list["Failed"]()
 
-        def metered() -> T:
-            try:
-                return attempt()
-            except LtmError as error:
+        def raised(error: BaseException) -> None:
+            if isinstance(error, LtmError):
                 self.lose(self._wasted(error, sent, used))
-                raise
 
-        if self._retries is None:
-            return metered()
-
-        def failed(one: Failed) -> None:
-            failures.append(one)
-            self._retried(one)
+        def failed(failure: Failed) -> None:
+            failures.append(failure)
+            self._retried(failure)
 
         try:
-            return self._retries.run(metered, anew=anew, failed=failed, ready=ready)
+            if self._retries is not None:
+                return self._retries.run(attempt, anew=anew, failed=failed, ready=ready, raised=raised)
+            return attempt()
         except LtmError as error:
-            error.args = (f"{error}{self._retries.history(failures, error)}",)
+            if self._retries is None:
+                raised(error)
+            else:
+                error.args = (f"{error}{self._retries.history(failures, error)}",)
             raise
 
     def lose(self, usage: Usage | None) -> None:

@@ -314,7 +314,8 @@ class LivePort:
                     self._checkpoints.keep(message.exchange, line.save())
             return reply, seconds, retrieved, in_context
 
-        reply, seconds, retrieved, in_context = self._attempt(message.by, ask)
+        with self._accounting():
+            reply, seconds, retrieved, in_context = self._calling(message.by, ask)
         self._asked = message, seconds
         return events.ReplyReceived(
             exchange=message.exchange, text=reply.text, tokens=self._counter.count(reply.text), usage=reply.usage,
@@ -341,7 +342,8 @@ class LivePort:
                     self._checkpoints.keep(told.exchange, line.save())
             return took, seconds
 
-        took, seconds = self._attempt("", tell)
+        with self._accounting():
+            took, seconds = self._calling("", tell)
         self._timings.write(TellTime(exchange=told.exchange, seconds=round(seconds, 6)))
         told = replace(
             told, reply_tokens=self._counter.count(told.reply), now=self._clock.tick(), usage=took.usage,
@@ -462,9 +464,11 @@ class LivePort:
         needles = {one.number: one.message for one in earlier}
         return tuple(places(retrieved, in_context, needles, self._said).items()) if needles else ()
 
-    def _attempt(self, by: str, call: Callable[[], T]) -> T:
+    @contextlib.contextmanager
+    def _accounting(self) -> Iterator[None]:
+        """Keep the books of a call that fails."""
         try:
-            return self._calling(by, call)
+            yield
         except AgentFault as fault:
             # It may have heard a message that it did not reply to: it is restored before the next.
             can = self.capabilities

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -69,6 +70,7 @@ class AgentCaller:
             callee=agent, timeout=timeout, fatal=fatal, retries=retries, retried=retried,
             count=counter(APPROX).count if count is None else count, restorable=self.capabilities.restorable,
         )  # fmt: skip
+        self._call = partial(self._door.call_method, agent)
         self._saved: bytes | None = None
         """The agent's state, where it is known and nothing was said since."""
         self._told_time: datetime | None = None
@@ -82,7 +84,10 @@ class AgentCaller:
 
     def ask(self, message: str, images: Sequence[str] = (), user: str = "") -> Reply:
         """Return the reply to a message of this user, and to the images in these files; AgentFault if there is none."""
-        return self._persist(lambda: self._reply(message, images, user), message)
+        attempt = partial(self._reply, message, images, user)
+        if self._takes_turns is not None and own_thread() is not None:
+            attempt = partial(self._in_own_thread, attempt)
+        return self._persist(attempt, message)
 
     def tell(self, message: str, reply: str, user: str = "") -> Reply:
         """Tell an AcceptsHistory agent an exchange of this user; AgentFault if it will not have it.
@@ -95,7 +100,7 @@ class AgentCaller:
                 f"{self._door.who} cannot be told whose message it was: its accept() has no parameter `user`"
             )
         took = self._persist(
-            lambda: self._accept(message, reply, user), f"{message}\n{reply}", saves=self.saves_cheaply
+            partial(self._accept, message, reply, user), f"{message}\n{reply}", saves=self.saves_cheaply
         )
         # An agent that reports its usage and used nothing is as one that reports none: nothing is to be recorded.
         return replace(took, usage=None) if took.usage is not None and not took.usage.total else took
@@ -176,15 +181,14 @@ class AgentCaller:
                 self._call(name)
                 return
 
-    def _reply(self, message: str, images: Sequence[str], user: str) -> Reply:
-        if self._takes_turns is None or own_thread() is None:
-            return self._reply_in_turn(message, images, user)
-        try:  # all of it in the conversation's thread, where waiting for a turn holds up nobody
-            return elsewhere(lambda: self._reply_in_turn(message, images, user))
+    def _in_own_thread(self, attempt: Callable[[], Reply]) -> Reply:
+        """Make a whole attempt in the conversation's thread, where waiting for a turn holds up nobody."""
+        try:
+            return elsewhere(attempt)
         except OutOfTime as error:
             raise self._door.out_of_time("raised in reply()") from error
 
-    def _reply_in_turn(self, message: str, images: Sequence[str], user: str) -> Reply:
+    def _reply(self, message: str, images: Sequence[str], user: str) -> Reply:
         with nullcontext() if self._takes_turns is None else self._takes_turns.turn():
             if images:
                 given = self._call("reply_with_images", message, [Path(image).read_bytes() for image in images])
@@ -241,9 +245,6 @@ class AgentCaller:
             return self.save() if self._saved is None else self._saved
         except AgentFault:  # it will be told when it matters: what it replies is asked for first
             return None
-
-    def _call(self, method: str, *arguments: object, **named: object) -> Any:
-        return self._door.call_method(self.agent, method, *arguments, **named)
 
     def _used_since(self, before: Usage) -> Usage | None:
         """Return what was used since then; None where the sum has decreased, so that it is unknown."""
