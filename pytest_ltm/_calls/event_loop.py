@@ -400,6 +400,8 @@ class ThreadedLoop:
         over_at = holder.over_at if holder is not None else max((share.over_at for share in calls), default=math.inf)
         if now > over_at + PATIENCE:
             self.lost = "something" if holder is None else holder.who
+            self._over.set()
+            loop.call_soon_threadsafe(loop.stop)  # if it ever comes back
             for future in list(self._calls):
                 future.cancel()
         elif now > over_at and self.thread is not None:

@@ -59,6 +59,8 @@ class AgentSource:
     produce: Callable[[], object]
     _: KW_ONLY
     spec: str
+    kind: str = ""
+    """The registry's name of what makes its agents, also where a file names it; "" for what a dotted path names."""
     owned: bool
     refusal: str = ""
     settings: Mapping[str, Any] | None = None
@@ -135,7 +137,8 @@ class AgentSource:
                 return made, agent
             # What it has opened belongs to this thread, and it will be called in the loop's: another one is made there.
             if self.owned and (close := getattr(agent, "aclose", getattr(agent, "close", None))) is not None:
-                door.call("could not be closed", close)
+                with contextlib.suppress(AgentError):  # nobody has talked to it
+                    door.call("could not be closed", close)
         return self._fresh(fatal, folder, name, timeout)
 
     def configuration(self, agent: Agent, *, fatal: Fatal = _CTRL_C) -> Mapping[str, Any] | None:

@@ -56,8 +56,8 @@ def most_at_once(source: AgentSource, wanted: int | None, *, jumps: bool) -> int
     if wanted is not None:
         return wanted
     reply: Any = getattr(source.given, "reply", source.given)
-    remote = _REMOTE & set(spec_within(source).split(":")[:2])
-    waits = source.apart or remote or inspect.iscoroutinefunction(reply)
+    inner = spec_within(source).split(":")[1:2] if source.kind else []  # what ts:, memory: and others ask
+    waits = source.apart or _REMOTE & {source.kind, *inner} or inspect.iscoroutinefunction(reply)
     return AUTO if waits or safe else 1
 
 

@@ -370,12 +370,12 @@ class LiveMode(ConversationMode):
 
     def users(self, opened: OpenConversation) -> UserConnection:
         """Return the connection to users' models; where an agent is replayed, so are they."""
-        kind, _, argument = self.given.source.spec.partition(":")
-        if kind != "replay":
+        source = self.given.source
+        if source.kind != "replay":
             return super().users(opened)
         from pytest_ltm.agents._replay import RecordedUsers
 
-        recalled = RecordedUsers(argument, self.given.folder, self.given.settings.ltm_dir)
+        recalled = RecordedUsers(source.spec.removeprefix("replay:"), self.given.folder, self.given.settings.ltm_dir)
         return users_for(self.given, opened, recalled=recalled)
 
     def notices(self, talk: Conversation) -> list[str]:
