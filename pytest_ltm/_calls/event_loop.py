@@ -378,7 +378,7 @@ class ThreadedLoop:
             if self._turned:
                 self._turned = False
                 loop.call_soon_threadsafe(self._note_turn)
-            elif not self.lost:
+            else:
                 self._blame(loop, now, now - before)
 
     def _note_turn(self) -> None:

@@ -122,7 +122,7 @@ class AgentSource:
         return self._fresh(fatal, folder, _conversation_id(folder), timeout)[1]
 
     def _fresh(self, fatal: Fatal, folder: Path | None, name: str, timeout: float | None) -> tuple[object, Agent]:
-        at, produce = self.at, self.produce
+        at, produce, knew = self.at, self.produce, self._is_async
         if at is not None and folder is not None:
             produce = functools.partial(at, folder)
         elif _names_conversations(produce):
@@ -130,7 +130,7 @@ class AgentSource:
         with contextlib.closing(self._door(fatal, timeout)) as door:
             made = door.call("could not be made", lambda: _settled(produce()))
             agent = _agent(made, self.spec, self.calls)
-            if self._is_async or not shares_loop(agent):
+            if knew or not shares_loop(agent):
                 return made, agent
             self._is_async = True  # of a factory this is known only now
             if not has_thread():
