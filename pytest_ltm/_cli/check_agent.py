@@ -14,6 +14,9 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from pytest_ltm._calls.event_loop import blocked_seconds, close_loops, share_in_thread
+from pytest_ltm._calls.foreign import UNBLOCK
+from pytest_ltm._calls.hub import Hub
 from pytest_ltm._calls.retry import Retries
 from pytest_ltm._cli.arguments import add_json
 from pytest_ltm._model.agent import CAPABILITIES
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
+    from pytest_ltm._calls.hub import OwnThread
     from pytest_ltm._model.agent import Reply
     from pytest_ltm.agents._adapt import AgentSource
 
@@ -42,6 +46,7 @@ UNUSABLE = 2
 GREETING = "Hello! I'm trying you out. Is everything all right?"
 BETWEEN = "By the way, which is longer, a mile or a kilometre?"
 _CLOSE = 0.75  # names less alike than this are taken for methods of the agent's own
+_BLOCKED = 0.5  # seconds in which the event loop does not turn that are worth a look
 _RETRIES = 2  # a check should fail soon where a run would be patient
 _SHOWN, _TITLE = 60, 14
 
@@ -105,11 +110,14 @@ def check(spec: str, *, timeout: float | None) -> AgentCheckReport:
     """
     found = AgentCheckReport(spec=spec)
     try:
+        share_in_thread()  # as in a run that plays conversations at once, what is shared belongs to the first loop
         _Visit(find(spec, base=Path.cwd()), found, timeout).check()
     except AgentFault as fault:
         found.unusable = str(fault)
     except AgentError as error:
         found.unusable = "\n".join([str(error), *_frames(error.__cause__)])
+    finally:
+        close_loops()
     return found
 
 
@@ -147,6 +155,8 @@ class _Visit:
                 if knew and source.owned and not cannot_come_back(first.capabilities):
                     self._come_back(first)
                 self._look_for_leaks(first, knew=knew)
+        if source.owned or "Stateless" in first.capabilities:
+            self._talk_at_once()
 
     def _look_at(self, first: AgentCaller) -> None:
         found = self._found
@@ -190,6 +200,31 @@ class _Visit:
                 )
             elif knew:
                 found.notes.append("does not know it in another conversation")
+
+    def _talk_at_once(self) -> None:
+        """Hold two conversations at once, as --ltm-concurrency does: some agents fail only then."""
+        hub, faults = Hub(), dict[str, None]()
+
+        def talk(own: OwnThread) -> None:
+            try:
+                with self._talking() as speaker:
+                    speaker.tell_time(START)
+                    for message in (GREETING, BETWEEN):
+                        self._charge(speaker.ask(message))
+            except AgentError as error:
+                faults[str(error)] = None
+            finally:
+                own.leaving = True
+
+        for _ in range(2):
+            hub.start(talk)
+        while hub.count:
+            hub.step()
+        self._found.finds += [f"in two conversations at once (--ltm-concurrency): {fault}" for fault in faults]
+        if (blocked := sum(blocked_seconds().values())) > _BLOCKED:
+            self._found.finds.append(f"its async code kept the event loop from turning for {blocked:.1f} s: {UNBLOCK}")
+        if not faults:
+            self._found.notes.append("two conversations at once: both had their replies")
 
     def _say(self, speaker: AgentCaller, message: str) -> str:
         speaker.tell_time(START)
