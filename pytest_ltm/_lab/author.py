@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import AgentError, AgentFault, DatasetError, TransientFault, told
-from pytest_ltm._storage.schema import Field
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -61,18 +60,14 @@ class AskedModel:
 
 @contextmanager
 def asked_model(spec: str) -> Iterator[AskedModel]:
-    """Yield what the spec means: `openai:MODEL[@URL][?key=value]`, or a dotted path; DatasetError if nothing."""
-    kind, _, argument = spec.partition(":")
-    if kind != "openai":
+    """Yield what the spec means: a model of a provider, or a dotted path; DatasetError if nothing."""
+    from pytest_ltm._calls import names_model, open_model, read_model
+
+    if not names_model(spec):
         yield AskedModel(spec, _function(spec))
         return
-    from pytest_ltm._calls import Completions, model
-
-    try:
-        chosen, _ = model(argument, Field({}, f"--model {spec}"))
-        completions = Completions(chosen)
-    except AgentError as error:
-        raise DatasetError(f"--model {spec}: {error}") from error
+    chosen, _ = read_model(spec, role="--model", error=DatasetError, ready=True)
+    completions = open_model(chosen)
     asked = AskedModel(spec, lambda prompt: _completed(completions, asked, prompt))
     try:
         yield asked
@@ -81,7 +76,9 @@ def asked_model(spec: str) -> Iterator[AskedModel]:
 
 
 def _function(spec: str) -> Callable[[str], str]:
-    hint = " Known is also openai:MODEL[@URL]"
+    from pytest_ltm._calls import FORMS, suggest_provider
+
+    hint = suggest_provider(spec) or f" Known are also {', '.join(FORMS)}"
     found = DottedPath(spec, what="--model", error=DatasetError, hint=hint).resolve()
     if not callable(found):
         raise DatasetError(f"--model {spec}: is not a function from a prompt to a text, but {found!r:.80}")

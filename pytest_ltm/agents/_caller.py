@@ -21,7 +21,7 @@ from msgspec import structs
 from pytest_ltm._calls.hub import IGNORED, OutOfTime, allow, elsewhere, own_thread, watched, woken_by
 from pytest_ltm._calls.retry import broken_off
 from pytest_ltm._engine.port import cannot_be_put_back
-from pytest_ltm._model.agent import Agent, Announced, Apart, Prompted, Reply, TakesTurns, Usage
+from pytest_ltm._model.agent import Agent, Announced, Apart, Mishap, Prompted, Reply, TakesTurns, Usage
 from pytest_ltm._model.tokens import APPROX, counter
 from pytest_ltm._storage.clock import can_interrupt, paused_since, pauses, stopwatch
 from pytest_ltm._storage.errors import AgentError, AgentFault, LtmInternalError, told
@@ -72,7 +72,22 @@ def reply_of(given: object, who: str) -> Reply:
     except AgentFault as fault:
         fault.usage = usage
         raise
-    return Reply(text, usage, None if cost is None else float(cost), given.hypothetical is True)
+    return Reply(
+        text, usage, None if cost is None else float(cost), given.hypothetical is True, word_of(given.finish_reason),
+        word_of(given.thoughts), mishaps_of(given.mishaps),
+    )  # fmt: skip
+
+
+def mishaps_of(given: object) -> tuple[Mishap, ...]:
+    """Return what a reply reports that went wrong; anything else is left out."""
+    return tuple(each for each in given if isinstance(each, Mishap)) if isinstance(given, tuple) else ()
+
+
+def word_of(given: object) -> str:
+    """Return a text beside the reply, as the record keeps it; "" for anything else: no reply is refused for it."""
+    if not isinstance(given, str):
+        return ""
+    return redacted(given[:LONGEST_REPLY].encode("utf-8", "backslashreplace").decode("utf-8"))
 
 
 def usage_of(given: object, who: str) -> Usage:
@@ -97,14 +112,18 @@ def _elsewhere(error: BaseException) -> str:
     return ". Say main_thread = True on the agent: its conversations are then played alone, there" if needs_it else ""
 
 
+MOST_TOKENS, MOST_USD = 10**12, 10**9
+"""Of one reply: more is a mistake of whoever reports it, and one such figure would spoil every sum."""
+
+
 def is_count(value: object) -> bool:
-    """Return whether a value is a whole number from 0 on."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    """Return whether a value is a whole number of tokens or calls that can be."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
 
 
 def is_amount(value: object) -> bool:
-    """Return whether a value is a number of dollars."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf
+    """Return whether a value is a number of dollars that can be."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= MOST_USD
 
 
 def shown(given: object) -> str:

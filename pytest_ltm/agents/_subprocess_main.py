@@ -206,7 +206,7 @@ def _reply(given: object) -> dict[str, Any]:
     if type(given) is str and len(given) <= LONGEST_REPLY:
         return {"reply": given}
     reply = reply_of(given, "it")
-    return {"reply": reply.text, "hypothetical": reply.hypothetical, **_used(reply)}
+    return {"reply": reply.text, "hypothetical": reply.hypothetical, **_used(reply), **_beside(reply)}
 
 
 def _used(given: object) -> dict[str, Any]:
@@ -217,6 +217,15 @@ def _used(given: object) -> dict[str, Any]:
         return {}
     reply = reply_of(given, "it")
     return {"usage": None if reply.usage is None else asdict(reply.usage), "cost_usd": reply.cost_usd}
+
+
+def _beside(reply: Reply) -> dict[str, Any]:
+    """Return what else is known of a reply, where anything is."""
+    known = {
+        "finish_reason": reply.finish_reason, "thoughts": reply.thoughts,
+        "mishaps": [asdict(each) for each in reply.mishaps],
+    }  # fmt: skip
+    return {name: value for name, value in known.items() if value}
 
 
 def _state(given: object) -> bytes:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ltm._calls import KINDS
 from pytest_ltm._journal.run_file import LATEST, find_run
 from pytest_ltm._storage.errors import AgentError, LtmError, told
 from pytest_ltm.agents._registry import find, is_elsewhere, label_for, split_specs
@@ -77,7 +78,9 @@ def _sees_clock(config: pytest.Config, mode: str, made: AgentSource) -> bool:
     """Return whether agents can know the conversation's time without being told; a chat model only has its messages."""
     if made.spec.startswith(REPLAY):
         return True  # what is recorded was said in time
-    if mode == "simulated" or made.embedded or made.spec.startswith("openai:"):
+    from pytest_ltm.agents._profile import spec_within
+
+    if mode == "simulated" or made.embedded or spec_within(made).partition(":")[0] in KINDS:
         return False
     if mode == "signal":
         return bool(config.hook.pytest_ltm_time_jumped.get_hookimpls())

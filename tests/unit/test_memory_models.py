@@ -343,7 +343,7 @@ def test_a_model_without_its_key_is_refused_before_the_run(monkeypatch: pytest.M
         ("rules?valu=turn", "Did you mean 'value'"),
         ("rules?reading=5", "reading"),
         ("rules?reading.kk=5", "reading.kk: unknown field"),
-        ("rules?preset=ltm-1&preset=ltm-2", "said twice"),
+        ("rules?preset=ltm-1&preset=ltm-2", "given twice"),
         ("rules?value=chunk", "chunk:TOKENS/OVERLAP"),
         ("rules?key=value+fact", "Did you mean 'facts'"),
         ("rules?notebook=core:2000", "go together"),

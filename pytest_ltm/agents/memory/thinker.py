@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_check
 
 from msgspec import Struct
 
-from pytest_ltm._calls import PARAMETERS, Completions, model, sendable
+from pytest_ltm._calls import FORMS, PARAMETERS, Completions, names_model, open_model, read_model, suggest_provider
 from pytest_ltm._model.agent import Usage, usage_of
 from pytest_ltm._storage.errors import AgentError, AgentFault, did_you_mean
 from pytest_ltm._storage.schema import packaged
@@ -217,7 +217,7 @@ class Chats:
 
     def think(self, task: Task[R]) -> TaskResult[R]:
         """Return what the model says; a fault of the model's carries what it took."""
-        messages = [{**one, "content": sendable(one["content"])} for one in task.prompt()]
+        messages = task.prompt()
         asks = self._asks()
         try:
             answer = asks.complete(messages, **({"tools": list(task.tools)} if isinstance(task, OffersTools) else {}))
@@ -247,7 +247,7 @@ class Chats:
 
     def _asks(self) -> Completions:
         if self._completions is None:  # only now, because where limits are shared is known once the run has begun
-            self._completions = Completions(self._model)
+            self._completions = open_model(self._model)
         return self._completions
 
 
@@ -264,19 +264,21 @@ def _size_of_calls(message: Message) -> int:
     return count(json.dumps(message["tool_calls"])) if "tool_calls" in message else 0
 
 
-def make_thinker(spec: str, parameters: Field) -> tuple[Callable[[], Thinker], ModelSpec | None]:
-    """Return what makes thinkers, and the model that they ask: of `rules` (None), or of `openai:MODEL[@URL]`.
+def make_thinker(
+    spec: str, parameters: Field, *, role: str = "reader", ready: bool = False
+) -> tuple[Callable[[], Thinker], ModelSpec | None]:
+    """Return what makes thinkers, and the model that they ask: of `rules` (None), or of `openai:MODEL[@URL]` and such.
 
-    `parameters` may have those of a model. Raises AgentError for an unknown spec, or a model that cannot be meant;
-    DefinitionError with the place in the file. Whether the client and the key are there is not looked at.
+    `parameters` may have those of a model. `ready`: client and key must be there. Raises AgentError for an unknown
+    spec, or a model that cannot be meant; DefinitionError with the place in the file.
     """
-    kind, _, argument = spec.partition(":")
-    if kind == "openai":
-        chosen, _ = model(argument, parameters)
+    if names_model(spec):
+        chosen, _ = read_model(spec, role=role, parameters=parameters, ready=ready)
         return lambda: Chats(chosen), chosen
     if spec != "rules":
-        hint = did_you_mean(kind, ["rules", "openai:MODEL"])
-        raise AgentError(f"{spec!r} cannot read.{hint} Write 'rules' or 'openai:MODEL'")
+        known = ["rules", *FORMS]
+        hint = suggest_provider(spec) or did_you_mean(spec.partition(":")[0], known)
+        raise AgentError(f"{spec!r} cannot read.{hint} Write {' or '.join(map(repr, known))}")
     for name, field in parameters.mapping().items():
         if name in PARAMETERS:
             raise field.fault("is a parameter of a model, and rules read here.")
