@@ -53,8 +53,9 @@ class CommandModel:
             text = said.read(LONGEST_ANSWER + 1)
             errors.seek(0)
             words = errors.read(_LONGEST_ERROR).decode("utf-8", "replace").strip()
-        if status or len(text) > LONGEST_ANSWER:
-            what = f"ended with {status}" if status else f"wrote more than {LONGEST_ANSWER:,} bytes"
+        long = len(text) > LONGEST_ANSWER
+        if status or long:
+            what = f"wrote more than {LONGEST_ANSWER:,} bytes" if long else f"ended with {status}"
             raise AgentFault(f"the command {self.model.name!r} {what}{f': {received(words)}' if words else ''}")
         return ModelResponse(received(text.decode("utf-8", "replace").strip()), Used())
 
