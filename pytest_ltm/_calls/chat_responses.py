@@ -56,6 +56,11 @@ class ModelResponse(Struct, frozen=True):
     thoughts: str = ""
     """What it thought, where that is apart from the text; without secrets."""
 
+    @property
+    def was_cut(self) -> bool:
+        """Whether it ended at the limit for a response."""
+        return self.finish_reason in CUT_SHORT
+
 
 def sendable(text: str) -> str:
     """Return the text with an escape for each half of a surrogate pair, which UTF-8 cannot hold."""

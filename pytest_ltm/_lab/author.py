@@ -10,11 +10,17 @@ from random import Random
 from string import Template
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
+from pytest_ltm._calls import FORMS, names_model, open_model, read_model, suggest_provider
+from pytest_ltm._calls.retry import Retries
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import AgentError, AgentFault, DatasetError, TransientFault, told
+from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents._registry import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from pytest_ltm.agents._adapt import AgentSource
 
 
 Model: TypeAlias = Callable[[str], str]
@@ -58,11 +64,39 @@ class AskedModel:
         return f"{self._name}: {self.calls} calls, {used or f'{self.characters} characters'}"
 
 
+_AGENTS = ("http:", "https:", "cmd:")
+_FILES = (".yml", ".yaml")
+_SECONDS, _MORE = 300.0, 3
+AUTHORS = "who answers prompts: openai:MODEL[@URL], pkg.mod:function, cmd:COMMAND, http://URL or an agent's YAML file"
+
+
+@contextmanager
+def author(spec: str) -> Iterator[AskedModel]:
+    """Yield what the spec means: of an agent a new one answers each prompt. DatasetError if it means nothing."""
+    if not spec.startswith(_AGENTS) and not spec.endswith(_FILES):
+        with asked_model(spec) as asked:
+            yield asked
+        return
+    try:
+        source = find(spec)
+    except AgentError as error:
+        raise DatasetError(f"--model {spec}: {error}") from error
+    yield AskedModel(spec, lambda prompt: _answer(source, prompt))
+
+
+def _answer(source: AgentSource, prompt: str) -> str:
+    speaker = AgentCaller(
+        source.make(), timeout=_SECONDS, name=source.spec, owned=source.owned, retries=Retries(most=_MORE, rng=Random())
+    )
+    try:
+        return speaker.ask(prompt).text
+    finally:
+        speaker.close()
+
+
 @contextmanager
 def asked_model(spec: str) -> Iterator[AskedModel]:
     """Yield what the spec means: a model of a provider, or a dotted path; DatasetError if nothing."""
-    from pytest_ltm._calls import names_model, open_model, read_model
-
     if not names_model(spec):
         yield AskedModel(spec, _function(spec))
         return
@@ -76,8 +110,6 @@ def asked_model(spec: str) -> Iterator[AskedModel]:
 
 
 def _function(spec: str) -> Callable[[str], str]:
-    from pytest_ltm._calls import FORMS, suggest_provider
-
     hint = suggest_provider(spec) or f" Known are also {', '.join(FORMS)}"
     found = DottedPath(spec, what="--model", error=DatasetError, hint=hint).resolve()
     if not callable(found):

@@ -44,6 +44,11 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", int, float)
 GUESSED, UNSCORED = "≤", "*"
 """What marks a mean score that is not above what guessing earns, and one that some examples are left out of."""
+LEFT_OPEN = (
+    "left open, at least in part: what is neither proven right nor wrong counts as missed in the first figure and as "
+    "passed in the second"
+)
+"""What is said of examples where two figures stand."""
 _ROUNDING = 1e-9
 
 
@@ -51,6 +56,8 @@ class ScenarioCell(Struct, frozen=True, kw_only=True):
     """One scenario in one column."""
 
     scores: tuple[float, ...]
+    upper: float | None = None
+    """The mean score if what is open passed; None where nothing is."""
     examples: int
     """Scored or not, over all trials."""
     without: str = NOTHING
@@ -76,7 +83,7 @@ class ScenarioCell(Struct, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         """The mean as it is shown; marked where it is not above the floor, and where some examples have no score."""
-        mean = self.without if self.mean is None else score_text(self.mean)
+        mean = self.without if self.mean is None else score_text(self.mean, self.upper)
         return mean + GUESSED * self.guessed + UNSCORED * bool(self.missing)
 
 
@@ -97,11 +104,11 @@ class Column(Struct, frozen=True, kw_only=True):
     out_of: int
     """Scenarios with a score."""
     low: float
-    """The total with 0 for each example whose score is open."""
+    """The total with 0 for each example without a score."""
     high: float
-    """The same with 1."""
+    """The same with 1, and with all that is open passed."""
     full: int
-    """Scenarios with a score or with an open one: the maximum of both."""
+    """Scenarios with a score or with a lost one: the maximum of both."""
     floor: float
     """What an agent without memory may earn in those: the sum of their floors."""
     spread: Spread | None
@@ -161,8 +168,10 @@ class Column(Struct, frozen=True, kw_only=True):
     conversations: int
     amended: int
     """Verdicts corrected by hand."""
+    open: int
+    """Examples of which some or all is open: their scores count what is proven."""
     interval: Interval | None
-    """Where the accuracy lies, in other conversations as well, whatever open examples earn; None: it needs trials."""
+    """Where the accuracy lies, in other conversations as well, whatever is open earns; None: it needs trials."""
     pass_rate: PassRate
     tries: int
     """The k of pass^k and pass@k: the number of trials; 0 where there is one only."""
@@ -174,12 +183,12 @@ class Column(Struct, frozen=True, kw_only=True):
 
     @property
     def is_open(self) -> bool:
-        """Whether the score of any example is open."""
+        """Whether any example may have earned more than it counts for."""
         return self.low < self.high
 
     @property
     def least(self) -> float | None:
-        """The accuracy with 0 for each example whose score is open; None without any score."""
+        """The accuracy with 0 for each example without a score; None without any score."""
         return self.low / self.full if self.out_of else None
 
     @property
@@ -311,6 +320,10 @@ def _column(held: Sequence[ConversationResult], pace: Pace | None) -> Column:
     reasons = {row.scenario: NO_ORACLE for row in rows if row.score is None and row.reason == NO_ORACLE}
     trials = len({row.conversation.planned.trial for row in rows})
     tries = trials if trials > 1 else 0
+    uppers = {
+        name: stats.mean([row.upper_end for row in of if row.scored]) if any(row.upper for row in of) else None
+        for name, of in stats.grouped(rows, lambda row: row.scenario).items()
+    }
     low, high = (stats.scores_by_scenario([row.settled(end) for row in rows]) for end in _ENDS)
     floors = {name: max(row.floor for row in of) for name, of in stats.grouped(rows, lambda row: row.scenario).items()}
     summed: dict[str, Any] = {name: known_sum(getattr(each, name) for each in held) for name in _SUMMED}
@@ -323,6 +336,7 @@ def _column(held: Sequence[ConversationResult], pace: Pace | None) -> Column:
         cells={
             name: ScenarioCell(
                 scores=scores.get(name, ()),
+                upper=uppers[name],
                 examples=examples[name],
                 without=reasons.get(name, NOTHING),
                 floor=floors[name],
@@ -355,6 +369,7 @@ def _column(held: Sequence[ConversationResult], pace: Pace | None) -> Column:
         counts=frozenset(each.count for each in held),
         conversations=len(held),
         amended=sum(row.automatic is not None for row in rows),
+        open=sum(row.upper is not None for row in rows),
         interval=_interval(rows, low, high),
         pass_rate=stats.pass_rate(rows),
         tries=tries,

@@ -119,13 +119,15 @@ def _totals(found: Sequence[Column], suite: str) -> str:
     trials = any(column.tries for column in found)
     tries = ["pass^k", "pass@k"] if trials else []
     floors = ["without memory"] * any(column.floor for column in found)
-    heads = [suite, "total", *floors, "accuracy", "passed", *tries, "no score", "tokens", "replies"]
+    unproven = ["open"] * any(column.open for column in found)
+    heads = [suite, "total", *floors, "accuracy", "passed", *tries, "no score", *unproven, "tokens", "replies"]
     costs = {
         head: name
         for head, name in _COSTS.items()
         if head == "USD" or any(getattr(column, name) is not None for column in found)
     }
-    rows = [_total_row(column, costs.values(), trials=trials, floors=bool(floors)) for column in found]
+    shown = {"trials": trials, "floors": bool(floors), "unproven": bool(unproven)}
+    rows = [_total_row(column, costs.values(), **shown) for column in found]
     taken = efforts(found)
     rows = [[*row, *(texts[number] for texts in taken.values())] for number, row in enumerate(rows)]
     would = any(column.hypothetical for column in found)
@@ -145,7 +147,7 @@ _COSTS = {
 }
 
 
-def _total_row(column: Column, costs: Iterable[str], *, trials: bool, floors: bool) -> list[str]:
+def _total_row(column: Column, costs: Iterable[str], *, trials: bool, floors: bool, unproven: bool) -> list[str]:
     def chance(value: float | None) -> str:
         return NOTHING if value is None else f"{score_text(value)} (k = {column.tries})"
 
@@ -165,6 +167,7 @@ def _total_row(column: Column, costs: Iterable[str], *, trials: bool, floors: bo
         share,
         *([chance(column.pass_hat), chance(column.pass_at)] if trials else []),
         f"{column.missing:,}",
+        *[f"{column.open:,}"] * unproven,
         amount(column.tokens),
         percent(column.agent_share),
         *map(usd, costs),

@@ -30,6 +30,7 @@ def user_properties(result: ScenarioResult) -> list[tuple[str, object]]:
     """Return the properties of an example's pytest item: built-in types only; what is unknown is absent."""
     values: dict[str, object] = {
         "ltm_score": result.score,
+        "ltm_upper": result.upper,
         "ltm_scenario": result.scenario,
         "ltm_example": result.example,
         "ltm_agent": result.agent,
@@ -98,9 +99,9 @@ def rewritten(run: RunResult, summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 VERDICTS = (
-    "ltm_agent", "ltm_span", "ltm_trial", "ltm_scenario", "ltm_example", "outcome", "ltm_score", "reason", "cause",
-    "rule", "evidence", "automatic_score", "automatic_reason", "ltm_gap", "ltm_told_gap", "measured_span", "overrun",
-    "ltm_tokens", "ltm_cost_usd", "ltm_cost_estimated", "ltm_skills", "nodeid",
+    "ltm_agent", "ltm_span", "ltm_trial", "ltm_scenario", "ltm_example", "outcome", "ltm_score", "ltm_upper", "reason",
+    "cause", "rule", "evidence", "automatic_score", "automatic_reason", "ltm_gap", "ltm_told_gap", "measured_span",
+    "overrun", "ltm_tokens", "ltm_cost_usd", "ltm_cost_estimated", "ltm_skills", "nodeid",
 )  # fmt: skip
 """The columns of `verdicts.csv`."""
 VERDICTS_FILE = "verdicts.csv"
@@ -177,6 +178,7 @@ def _column(column: Column) -> dict[str, Any]:
         },
         "examples": column.examples,
         "unscored": column.missing,
+        **({"open": column.open} if column.open else {}),
         **fields_of(
             column, "amended", "overruns", "tokens", "reply_tokens", "filler_share", "agent_share", "exchanges"
         ),
@@ -189,6 +191,7 @@ def _column(column: Column) -> dict[str, Any]:
         "conversations": column.conversations,
         "scenarios": {
             name: {"mean": cell.mean, "scored": len(cell.scores), "examples": cell.examples}
+            | ({"upper": cell.upper} if cell.upper is not None else {})
             | ({"floor": cell.floor} if cell.floor else {})
             for name, cell in column.cells.items()
         },

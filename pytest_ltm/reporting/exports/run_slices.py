@@ -108,6 +108,7 @@ _FIGURES = {
         )
     },
     "unscored": "missing",
+    "open": "open",
     "ltm_reach": "reach",
 }  # fmt: skip
 

@@ -131,6 +131,7 @@ def figures(series: ResultSeries) -> dict[tuple[str, str], Figure]:
         ("lost", "usage"): usd("lost_cost_usd", would=False),
         ("overruns", "overruns"): Figure(str(column.overruns), column.overruns),
         ("no score", "unscored"): Figure(str(column.missing), column.missing),
+        ("open", "open"): Figure(str(column.open), column.open or None),
     }
 
 
