@@ -75,6 +75,10 @@ class Mishap(Struct, frozen=True):
     """How often it could have happened; 0: nobody counts that."""
 
 
+CUT_OFF = "reply cut off at "
+"""How a Mishap begins that says that a reply reached its limit."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """A reply with its usage and cost; return a plain `str` where neither is known.

@@ -7,7 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._calls import KINDS, ContextOverflow, ModelSpec, Spec, open_model, read_model, sendable
-from pytest_ltm._model.agent import Mishap, Reply, TakesTurns, Usage, usage_of
+from pytest_ltm._model.agent import CUT_OFF, Mishap, Reply, TakesTurns, Usage, usage_of
 from pytest_ltm._model.tokens import counter
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.schema import escaped
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from datetime import datetime
 
+    from pytest_ltm._calls import ModelResponse
     from pytest_ltm._storage.schema import Field
 
 
@@ -180,7 +181,7 @@ class ChatAgent(TakesTurns):
                 self._used += usage_of(lost, prompt=self._prompt(size), reply=self._model.max_tokens or 0)
             raise
         usage = usage_of(answer.used, prompt=self._prompt(size), reply=self.count_tokens(answer.text))
-        mishaps = self._mishaps(size, answer.used.input)
+        mishaps = self._mishaps(size, answer)
         self._history.add(message, size, self._shown.reading(answer.text))
         self._used += usage
         return Reply(answer.text, usage, finish_reason=answer.finish_reason, thoughts=answer.thoughts, mishaps=mishaps)
@@ -232,10 +233,15 @@ class ChatAgent(TakesTurns):
     def _noted(self, message: str) -> str:
         return sendable(message)
 
-    def _mishaps(self, size: int, counted: int | None) -> tuple[Mishap, ...]:
+    def _mishaps(self, size: int, answer: ModelResponse) -> tuple[Mishap, ...]:
         """Learn what the endpoint counted, and return what should not go unnoticed of this reply."""
-        found = [] if counted is None or self._history.learn(size, counted) else [Mishap(CUT_SILENTLY)]
-        return (*found, *([Mishap(LOADED)] if self._completions.loading > _SOON else []))
+        counted, limit = answer.used.input, self._model.max_tokens
+        happened = {
+            CUT_SILENTLY: counted is not None and not self._history.learn(size, counted),
+            LOADED: self._completions.loading > _SOON,
+            f"{CUT_OFF}{'its limit' if limit is None else f'max_tokens={limit}'}": answer.was_cut,
+        }
+        return tuple(Mishap(what) for what, holds in happened.items() if holds)
 
     def _prompt(self, size: int) -> int:
         """Return the estimated tokens of the model in the prompt whose newest message has this size."""

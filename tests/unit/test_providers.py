@@ -111,7 +111,7 @@ def test_what_is_not_an_answer_of_anthropic_is_a_fault(answer: Any, kind: type[E
 @pytest.mark.slow
 @pytest.mark.usefixtures("_key")
 def test_a_stream_of_anthropic_is_put_together() -> None:
-    events = [
+    events: list[dict[str, Any]] = [
         {"type": "message_start", "message": message(output_tokens=1)},
         {"type": "content_block_start", "index": 0, "content_block": text("")},
         {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Teal."}},
@@ -132,7 +132,7 @@ def test_tools_and_their_results_are_said_as_anthropic_has_them() -> None:
     with serving(lambda _: message(called, stop_reason="tool_use")) as server:
         model = open_model(read_model(anthropic(server), role="reader")[0])
         call = {"id": "t0", "type": "function", "function": {"name": "search", "arguments": '{"query": "a"}'}}
-        messages = [
+        messages: list[dict[str, Any]] = [
             {"role": "user", "content": "Which?"},
             {"role": "assistant", "content": "", "tool_calls": [call]},
             {"role": "tool", "tool_call_id": "t0", "content": "Nothing."},
