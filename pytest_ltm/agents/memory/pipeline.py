@@ -66,6 +66,8 @@ class Thinks(TakesTurns):
         self._now: datetime | None = None
         self._calls = Counter[str]()
         self._misread = Counter[str]()
+        self._ending = "", ""
+        """How the last words of a reply ended, and what was thought for it."""
         self._observed: dict[str, tuple[int, int]] = {}
         """What went wrong since the last reply, and how often it could have."""
         self._lines: list[str] = []
@@ -125,6 +127,9 @@ class Thinks(TakesTurns):
             raise
         self._used += thought.usage
         self._misread[task.role] += not thought.understood
+        reason, thoughts = self._ending
+        reason = thought.finish_reason if task.role in {"reply", "step"} else reason
+        self._ending = reason, f"{thoughts}\n\n{thought.thoughts}".strip()
         if task.role in _WRITTEN:
             self._observe(f"{_WRITTEN[task.role]} unreadable, rules took over", failed=not thought.understood)
         return thought.result
@@ -132,7 +137,8 @@ class Thinks(TakesTurns):
     def _since(self, before: Usage, text: str = "") -> Reply:
         """Return a text with what was used since then."""
         free = self._thinker.free and not isinstance(self._embeds, ReportsUsage)
-        return Reply(text, self.usage() - before, hypothetical=free, mishaps=self._mishaps())
+        ending, self._ending = self._ending, ("", "")
+        return Reply(text, self.usage() - before, None, free, *ending, self._mishaps())
 
     def _observe(self, what: str, *, failed: bool) -> None:
         """Count something that a model may do wrong without a fault."""
