@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from msgspec import Struct
 
 from pytest_ltm._journal.result import Pace, at_span, span_place
+from pytest_ltm._model.agent import Mishap
 from pytest_ltm._model.score import NO_ORACLE
 from pytest_ltm._results import statistics as stats
 from pytest_ltm._results.gate.rules import pass_k
@@ -404,6 +405,10 @@ def efforts(found: Sequence[Column]) -> dict[str, tuple[str, ...]]:
     shown = {
         "tokens read a reply": [_about(one, one.tokens_a_reply, "{:,.0f}") for one in found],
         "amplification": [_about(one, one.amplification, "{:,.1f}x") for one in found],
+        "of that from a cache": [
+            percent(one.cached_tokens / one.input_tokens) if one.cached_tokens and one.input_tokens else NOTHING
+            for one in found
+        ],
         "calls a message": [_about(one, one.calls_a_message, "{:.2f}") for one in found],
         "calls to store": [_about(one, one.calls_to_store, "{:.2f}") for one in found],
     }
@@ -446,6 +451,25 @@ def spans_of(run: RunResult) -> dict[str, EffectiveSpan]:
 def span_sentences(run: RunResult) -> list[str]:
     """Return a sentence for each agent that was tested isolated and at a memory span."""
     return [f"{one_line(agent)}: {span_sentence(found)}" for agent, found in spans_of(run).items()]
+
+
+def mishap_sentences(conversations: Iterable[ConversationResult]) -> list[str]:
+    """Return a sentence for all that went wrong within an agent at a span, but what never did."""
+    sums: dict[tuple[str, str, str], Mishap] = {}
+    for held in conversations:
+        for each in held.mishaps:
+            key = held.agent, held.span_label, each.what
+            known = sums.get(key, Mishap(each.what, 0))
+            sums[key] = Mishap(each.what, known.times + each.times, known.of + each.of)
+    return [
+        f"{at_span(one_line(agent), one_line(span))}: {one_line(what)}: {_times(each)}"
+        for (agent, span, what), each in sums.items()
+        if each.times
+    ]
+
+
+def _times(mishap: Mishap) -> str:
+    return f"{mishap.times:,} of {mishap.of:,}" if mishap.of else counted(mishap.times, "time")
 
 
 def span_sentence(found: EffectiveSpan) -> str:
