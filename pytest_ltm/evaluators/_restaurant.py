@@ -757,6 +757,7 @@ class PlaysGuest(Ruled):
     """
 
     family: ClassVar[str] = "restaurant"
+    reads_speech: ClassVar[bool] = True
     menu: Menu
     waiter: tuple[str, ...] = ()
     judge: Judge | None = None

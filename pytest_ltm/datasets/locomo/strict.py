@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from pytest_ltm._language import normalize, speech
 from pytest_ltm._text.dates import stretches
 from pytest_ltm._text.meanings import found_in, key, keys, telling
 from pytest_ltm._text.quantities import holds, quantities, same_amounts
@@ -144,6 +145,7 @@ def verdict(  # noqa: PLR0911 - one rule, one line
     *, category: int, question: str, answer: object, prediction: str
 ) -> Ruling:
     """Return what the strict rules say of a prediction; `answer`: the gold answer, also a number."""
+    prediction = normalize(speech(prediction))
     if Category(category) is Category.ADVERSARIAL:
         return _adversarial(question, prediction)
     gold = str(answer).strip()

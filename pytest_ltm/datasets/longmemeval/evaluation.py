@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._language import normalize, speech
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.ltm_judge import JudgeDecision, ask_judge
 from pytest_ltm._model.score import Score, Unscored
@@ -63,6 +64,7 @@ _AROUND = 12
 
 def rule(*, question_id: str, question_type: str, question: str, answer: object, hypothesis: str) -> Ruling:
     """Return what the rules say of a hypothesis; the id's suffix decides on abstention before the type does."""
+    hypothesis = normalize(speech(hypothesis))
     if is_abstention(question_id):
         return abstention_ruling(hypothesis, question, str(answer))
     if question_type == "single-session-preference":
