@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._cli.arguments import add_baselines, add_json, add_run, positive
 from pytest_ltm._journal.run_file import find_run
 from pytest_ltm._results.run_loading import find
 from pytest_ltm._results.text import clip, counted, one_line, percent, verdict_text
@@ -15,7 +17,7 @@ from pytest_ltm.web.review.labelled import judge_rows, verdict_rows
 from pytest_ltm.web.review.queue import KINDS, MEANING, read_cases
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
     from pytest_ltm.web.review.decisions import Opinions
@@ -26,8 +28,27 @@ if TYPE_CHECKING:
 _WIDTH = 100
 
 
-def run(given: Namespace) -> int:
-    """Print the queue and the findings, and write labelled rows; LtmError if the run cannot be read."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the run, how much of it is shown, and the files to write."""
+    before = "a baseline or a run: verdicts that moved much against it are listed, too"
+    parser.add_argument("--compare", default="", metavar="BASELINE", help=before)
+    for flag, default, text in (
+        ("--sample", 100, "size of the random sample"), ("--most", 10, "number of verdicts to list")
+    ):  # fmt: skip
+        parser.add_argument(flag, type=positive, default=default, metavar="N", help=f"{text} (default: {default})")
+    for flag, metavar, use in (("--rows", "FILE.jsonl", "verdict-check"), ("--judge-rows", "FILE.yml", "judge-check")):
+        parser.add_argument(flag, type=Path, metavar=metavar, help=f"write reviewed answers as labels for {use}")
+    add_json(parser)
+    add_baselines(parser)
+    add_run(parser)
+
+
+def review_run(given: Namespace) -> int:
+    """List the verdicts that deserve a look, with reasons, those first that are most often wrong.
+
+    Also what reviewers found: their agreement, and the share of wrong verdicts in a random sample. Verdicts are changed
+    on the page of ltm serve, or with ltm amend.
+    """
     path = find_run(given.run, given.ltm_dir)
     before = find(given.compare, given.baselines, given.ltm_dir)[0] if given.compare else None
     cases = read_cases(path, before)

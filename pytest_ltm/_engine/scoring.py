@@ -36,12 +36,13 @@ def scenario_result(
     costs: Mapping[int, float],
     guesses: Collection[int] = (),
     own_wish: bool = False,
+    reading: str = "",
     **place: Any,
 ) -> ScenarioResult:
     """Return the result of an example.
 
     `costs`: dollars by exchange, where the agent told them; `guesses`: the exchanges where it did not tell all.
-    `own_wish`: its error only says that it skipped itself.
+    `own_wish`: its error only says that it skipped itself. `reading`: the version of the reading that rules go by.
     `place` has the fields that say where it was played: agent, span_label, trial, nodeid.
     """
     outcome, cause, reason = classify_ending(ending, lane.example.threshold)
@@ -62,7 +63,7 @@ def scenario_result(
         cause=cause,
         upper=score.upper if score and score.upper > score.value else None,
         checks=score.checks if score else (),
-        rule=ending.verdict.rule if ending.verdict else "",
+        rule=_named_with(ending.verdict.rule, reading) if ending.verdict else "",
         evidence=ending.verdict.evidence if ending.verdict else "",
         threshold=lane.example.threshold,
         skills=lane.example.skills,
@@ -76,6 +77,10 @@ def scenario_result(
         metrics=tuple(ExampleMetric(*one) for one in (lane.body.sheet.metrics or metrics(questions)).items()),
         **place,
     )
+
+
+def _named_with(rule: str, reading: str) -> str:
+    return f"{rule}+{reading}" if rule and reading and not rule.endswith(reading) else rule
 
 
 def totals(record: ConversationRecord, bill: Bill) -> dict[str, Any]:

@@ -112,6 +112,7 @@ def reasons(before: ScenarioResult, after: ScenarioResult, plans: Sequence[Plan]
         by_source = is_of_source(one) and is_of_source(other)
         found += ["the test's source has changed"] * (one != other) if by_source else _contrast("scenario", one, other)
         found += _contrast("scoring", then.scoring, now.scoring)
+        found += _contrast("reading", str(then.reading), str(now.reading))
         if before.judge_calls or after.judge_calls:
             found += _judges(then.judge, now.judge)
             found += _contrast("votes", str(then.judge_votes), str(now.judge_votes))
@@ -173,7 +174,7 @@ def _move_json(move: Move) -> dict[str, Any]:
 
 # --- What may be another one when a run is re-scored, and what may not.
 
-FREE = frozenset({"scoring", "judge", "rescored"})
+FREE = frozenset({"scoring", "judge", "reading", "rescored"})
 """Settings of a run that decide only how it is scored, not what is said."""
 _FIXED = ("seed", "trial", "span", "tokenizer", "time", "history")
 
@@ -208,7 +209,7 @@ def rescored_plan(recorded: Plan, now: Plan, *, same_judge: bool) -> Plan:
     today = {example.key: example for example in now.examples}
     judge = {} if same_judge else {"judge": now.judge, "judge_votes": now.judge_votes}
     examples = tuple(_rescored(one, today[one.key]) for one in recorded.examples if one.key in today)
-    return replace(recorded, examples=examples, scoring=now.scoring, **judge)  # type: ignore[arg-type]
+    return replace(recorded, examples=examples, scoring=now.scoring, reading=now.reading, **judge)  # type: ignore[arg-type]
 
 
 def judge_spec(plan: Plan) -> str:

@@ -172,6 +172,12 @@ class Ltm:
         heard = self._heard()
         return heard[-1].retrieved if heard else None
 
+    @property
+    def raw_reply(self) -> str:
+        """The agent's last reply to this scenario as it came, with what is not speech; "" before the first."""
+        heard = self._heard()
+        return heard[-1].raw_reply if heard else ""
+
     def say(self, text: str, *, user: str = "") -> str:
         """Tell the agent something and return its reply, which earns no credit.
 

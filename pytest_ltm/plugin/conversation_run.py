@@ -78,7 +78,7 @@ class PlayedConversation:
         self.start = self._clock.now
         self._judge, self._users, self._bill = mode.judge(opened), mode.users(opened), Bill(given.tariff)
         channel = Channel(
-            opened.port, tokens, self._clock, opened.journal, count=self.plan.count,
+            opened.port, tokens, self._clock, opened.journal, count=self.plan.count, reading=self.plan.reading,
             observers=[*opened.observers, self._bill.hear], heard=lambda exchange: heard(self, exchange),
         )  # fmt: skip
         bodies = [self.bodies[example.key] for example in self.plan.examples]
@@ -219,6 +219,7 @@ class PlayedConversation:
             pass_k=body.known.marks.pass_k,
             floor=float(body.known.marks.floor),
             own_wish=isinstance(ending.error, SKIPS),
+            reading=self.plan.reading.version if self.plan.scoring == "current" else "",
             **({} if self._judge is None else self._judge.told_of(lane.example.key)),
             **self._users.told_of(lane.example.key),
         )
@@ -246,7 +247,7 @@ class PlayedConversation:
     def _result(self, *, stopped: bool) -> ConversationResult:
         talk, place, account = self.conversation, self.given.place, self.given.account
         notices = [*talk.notices, *self._mode.notices(talk)]
-        if any(not exchange.told and not exchange.reply for exchange in talk.channel.transcript):
+        if any(not exchange.told and not exchange.raw_reply for exchange in talk.channel.transcript):
             notices.append("the agent gave empty replies: accepted and scored as given")
         said = totals(talk.channel.record, self._bill)
         if self._bill.guesses:
