@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
-from pytest_ltm._text.numbers import ONES, digits, numbered
+from pytest_ltm._language.lexicon import word_set
+from pytest_ltm._text.numbers import ONES, TENS, digits, numbered
 from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import STOP_WORDS, plain, words
+from pytest_ltm._text.quantities import same_amounts
+from pytest_ltm._text.words import plain, words
 
 _INSTANT = later(r"\b(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?(?!\d)")
 _COMMA = later(
@@ -23,6 +25,11 @@ _TIMES = later(r"\b(\d{1,3})\s?[x\u00d7](?=\s*(?:/|\b(?:an?|per|each|every|in|da
 _HOUR = later(
     rf"\b({'|'.join(ONES[1:13])})(?= (?:o'?clock )?(?:in the (?:morning|afternoon|evening)|"
     rf"at night)\b)",
+    re.IGNORECASE,
+)
+_COMPOUND = later(
+    rf"\b({'|'.join(TENS)})(?:[- ]({'|'.join(ONES[1:10])}))?(?= (?:seconds?|minutes?|"
+    rf"hours?)\b)",
     re.IGNORECASE,
 )
 _SHORT_KILOMETERS = later(r"\b(\d{1,3})\s?k\b", re.IGNORECASE)
@@ -45,6 +52,7 @@ def canonical(text: str, *, like: str = "") -> str:
     )
     text = _TIMES.sub(r"\1 times", text)
     text = _HOUR.sub(lambda match: str(ONES.index(match[0].lower())), text)
+    text = _COMPOUND.sub(lambda match: "".join(numbered(words(match[0]))), text)
     if re.search(r"\bk(?:m|ilomet)", like):
         text = _SHORT_KILOMETERS.sub(r"\1 km", text)
     if _LAP.fullmatch(like):
@@ -81,14 +89,13 @@ def differs_in_sign(said: str, expected: str) -> bool:
 
 # --- Whether two short texts are one value.
 
-_LIGHT = frozenset((*STOP_WORDS, "mix", "mixture", "combination", "kind", "sort", "type", "called", "named"))
 _UMLAUTS = later(r"(?<=[aou])e")
 _MOST_INITIALS = 6
 
 
 def is_same_value(said: str, expected: str) -> bool:
     """Return whether an answer is the expected value and nothing else, in whatever form."""
-    if signs(said) != signs(expected):
+    if signs(said) != signs(expected) or not same_amounts(canonical(said, like=expected), canonical(expected)):
         return False
     mine, theirs = (_core(text) for text in (expected, said))
     if not mine or not theirs:
@@ -103,7 +110,7 @@ def is_same_value(said: str, expected: str) -> bool:
 
 def _core(text: str) -> list[str]:
     every = list(numbered(words(digits(canonical(text)))))
-    return [word for word in every if word not in _LIGHT] or every
+    return [word for word in every if word not in word_set("light words")] or every
 
 
 def _is_short_for(said: str, expected: str) -> bool:
