@@ -52,5 +52,5 @@ def _total_line(before: LoadedRun, after: LoadedRun, row: ScenarioResult) -> str
         for run in (before, after)
     )
     totals = [f"{column.points} of {column.full}" if column.out_of else "none" for column in (was, now)]
-    amended = f"{counted(now.amended, 'verdict')} of {now.examples:,} amended by hand"
+    amended = f"{counted(now.amended, 'verdict')} of {len(now.rows):,} amended by hand"
     return f"total of {one_line(now.label)}: {totals[0]} before, now {totals[1]} ({amended})"

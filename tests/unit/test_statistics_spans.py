@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks.worlds import WORLDS, remembered
-from pytest_ltm._results.columns import short_span, span_sentence
+from pytest_ltm._results.sentences import short_span, span_sentence
 from pytest_ltm._results.statistics import ScoredRow, effective_span
 from pytest_ltm._results.statistics.spans_reached import degradation
 

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         grouped,
         ltm_reach,
         mean,
+        pass_k,
         percentile,
         scores_by_scenario,
         spread_by_draws,
@@ -110,6 +111,7 @@ __all__ = (
     "paired",
     "pass_at_k",
     "pass_hat_k",
+    "pass_k",
     "pass_rate",
     "passes",
     "percentile",
@@ -133,8 +135,8 @@ __getattr__, __dir__ = lazy(
         "pairs": "Pair Paired Row ScoredRow UnitKind against_control paired passes placed",
         "spans_reached": "SHARE EffectiveSpan PassRate SpanPoint effective_span pass_rate score_interval",
         "totals": (
-            "DRAWS FULL_MARKS Spread accuracy filler_share grouped ltm_reach mean percentile scores_by_scenario "
-            "spread_by_draws total weighted_reach"
+            "DRAWS FULL_MARKS Spread accuracy filler_share grouped ltm_reach mean pass_k percentile "
+            "scores_by_scenario spread_by_draws total weighted_reach"
         ),
         "unpaired": "IntervalEstimate mark summed",
     },

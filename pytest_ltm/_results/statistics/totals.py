@@ -7,6 +7,8 @@ from math import fsum, sqrt
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeVar
 
+from pytest_ltm._results.statistics.counts import pass_at_k, pass_hat_k
+
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -69,6 +71,17 @@ def total(scores: Mapping[str, Sequence[float]]) -> float:
 def accuracy(scores: Mapping[str, Sequence[float]]) -> float | None:
     """Return the total as a share of full marks: total / scenarios, 0 to 1; None without any score."""
     return total(scores) / len(scores) if scores else None
+
+
+def pass_k(rows: Iterable[ScenarioResult], tries: int, *, every: bool) -> float | None:
+    """Return the mean over examples of the chance that every (else: at least one) of `tries` trials passes.
+
+    None if no example has that many trials with a score.
+    """
+    of_one = pass_hat_k if every else pass_at_k
+    examples = grouped([row for row in rows if row.scored], lambda row: (row.scenario, row.example, row.span_label))
+    found = [of_one(len(of), sum(row.outcome == "passed" for row in of), tries) for of in examples.values()]
+    return mean([chance for chance in found if chance is not None])
 
 
 def spread_by_draws(scores: Mapping[str, Sequence[float]], rng: random.Random, draws: int = DRAWS) -> Spread | None:

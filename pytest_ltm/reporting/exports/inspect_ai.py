@@ -59,9 +59,9 @@ def _log(part: RunSlice) -> dict[str, Any]:
     """Return the log as JSON values; the only NaN is Inspect's sign of a sample without a score."""
     facts, column = part.facts(), part.column
     used = Usage(
-        input_tokens=column.input_tokens or 0,
-        output_tokens=column.output_tokens or 0,
-        cached_tokens=column.cached_tokens or 0,
+        input_tokens=column.sum_of("input_tokens") or 0,
+        output_tokens=column.sum_of("output_tokens") or 0,
+        cached_tokens=column.sum_of("cached_tokens") or 0,
     )
     samples = list(_samples(part))
     names = list(dict.fromkeys(sample["id"] for sample in samples))

@@ -6,8 +6,9 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._journal.result import at_span, span_place
-from pytest_ltm._results.columns import leading, short_span, span_sentence
 from pytest_ltm._results.comparison_text import told
+from pytest_ltm._results.metrics import leading
+from pytest_ltm._results.sentences import short_span, span_sentence
 from pytest_ltm._results.statistics import compare, effective_span, grouped, paired, placed
 from pytest_ltm._results.text import amount, counted, dollars
 from pytest_ltm._text.lists import listed, shortened
@@ -89,15 +90,15 @@ def trust(found: Material) -> list[str]:
     """Return what the figures rest on, a few words each."""
     results = [row.result for row in found.rows]
     columns = [each.column for each in found.series]
-    trials = max((each.conversations for each in columns if each.span is not None), default=0)
-    calls = sum(each.judge_calls for each in columns)
+    trials = max((len(each.conversations) for each in columns if each.span is not None), default=0)
+    calls = sum(row.judge_calls for row in results)
     missing = [each for each in results if not each.scored]
     lost, amended = sum(each.infrastructure for each in missing), sum(each.automatic is not None for each in results)
     here = [each.column for each in rank(found.at(largest(found.series)))[:1]]
     floor = here and here[0].floor
     said = [each.column for each in found.series if not found.runs[each.run].result.is_imported]
     tokens = sum(each.tokens for each in said)
-    share = sum(each.reply_tokens for each in said) / tokens if tokens else 0.0
+    share = sum(each.sum_of("reply_tokens") for each in said) / tokens if tokens else 0.0
     parts = {
         f"{counted(len(results), 'example')}": True,
         f"{counted(trials, 'trial')}": trials,
@@ -207,13 +208,13 @@ def _cost(found: Material) -> HeadlineAnswer:
     would = sum(column.cost_usd or 0.0 for column in columns if column.hypothetical)
     if would:
         said += f" Control agents estimate another ${dollars(would)} for a model: it was not spent."
-    judged = sum(column.judge_cost_usd or 0.0 for column in columns)
+    judged = sum(row.result.judge_cost_usd or 0.0 for row in found.rows)
     if judged:
         said += f" The judge cost another ${dollars(judged)}."
-    voiced = sum(column.user_cost_usd or 0.0 for column in columns)
+    voiced = sum(row.result.user_cost_usd or 0.0 for row in found.rows)
     if voiced:
         said += f" Simulated users cost another ${dollars(voiced)}."
-    lost = sum(column.lost_tokens for column in columns)
+    lost = sum(column.sum_of("lost_tokens") for column in columns)
     if lost:
         said += f" Attempts that came to nothing used another {amount(lost)} tokens, by estimate."
     told = [column for column in columns if column.cost_usd is not None and not column.hypothetical]
@@ -221,7 +222,7 @@ def _cost(found: Material) -> HeadlineAnswer:
         return HeadlineAnswer(question, f"{amount(tokens)} tokens", f"{said} No agent reports its cost.")
     total = sum(column.cost_usd or 0.0 for column in told)
     dearest = max(told, key=lambda column: column.cost_usd or 0.0)
-    spent = sum(column.filler_cost_usd or 0.0 for column in told)
+    spent = sum(column.sum_of("filler_cost_usd") or 0.0 for column in told)
     about = "~" * any(column.estimated for column in told)
     text = f"Most of it for {dearest.label}: ${dollars(dearest.cost_usd or 0.0)}. "
     text += "Some of it was not reported, and is estimated. " * bool(about)

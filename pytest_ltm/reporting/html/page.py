@@ -13,7 +13,7 @@ from importlib.resources import files
 from itertools import combinations, zip_longest
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._results.columns import measured
+from pytest_ltm._results.metrics import measured
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._results.statistics import grouped
 from pytest_ltm._results.text import amount, percent, score_text
