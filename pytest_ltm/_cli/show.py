@@ -12,7 +12,7 @@ from pytest_ltm._cli.example_selection import chosen, within
 from pytest_ltm._journal.result import at_span
 from pytest_ltm._journal.run_file import find_run
 from pytest_ltm._results.run_loading import read_run
-from pytest_ltm._results.statistics import grouped
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.text import clip, counted, one_line, wrap
 from pytest_ltm._storage.schema import to_record
 from pytest_ltm.reporting.chat import ExampleChat, chat_json, chat_lines, example_lines

@@ -13,14 +13,26 @@ from msgspec import Struct
 
 from pytest_ltm._journal.result import Pace, at_span
 from pytest_ltm._model.score import NO_ORACLE
-from pytest_ltm._results import statistics as stats
+from pytest_ltm._results.statistics.counts import Interval
+from pytest_ltm._results.statistics.spans_reached import pass_rate, score_interval
+from pytest_ltm._results.statistics.totals import (
+    accuracy,
+    filler_share,
+    grouped,
+    ltm_reach,
+    mean,
+    scores_by_scenario,
+    spread_by_draws,
+    total,
+)
 from pytest_ltm._results.text import NOTHING, percent, score_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult
-    from pytest_ltm._results.statistics import Interval, PassRate, Spread
+    from pytest_ltm._results.statistics.spans_reached import PassRate
+    from pytest_ltm._results.statistics.totals import Spread
 
 
 Number = TypeVar("Number", int, float)
@@ -43,7 +55,7 @@ class ScenarioCell(Struct, frozen=True, kw_only=True):
     @property
     def mean(self) -> float | None:
         """The mean score; None if no example has one."""
-        return stats.mean(self.scores)
+        return mean(self.scores)
 
     @property
     def missing(self) -> int:
@@ -122,11 +134,11 @@ class Column:
     @cached_property
     def scores(self) -> Mapping[str, Sequence[float]]:
         """The scores of each scenario that has any."""
-        return stats.scores_by_scenario(self.rows)
+        return scores_by_scenario(self.rows)
 
     @cached_property
     def _ends(self) -> tuple[Mapping[str, Sequence[float]], Mapping[str, Sequence[float]]]:
-        low, high = (stats.scores_by_scenario([row.settled(end) for row in self.rows]) for end in _ENDS)
+        low, high = (scores_by_scenario([row.settled(end) for row in self.rows]) for end in _ENDS)
         return low, high
 
     @cached_property
@@ -146,13 +158,13 @@ class Column:
 
     @cached_property
     def _floors(self) -> Mapping[str, float]:
-        by_name = stats.grouped(self.rows, lambda row: row.scenario)
+        by_name = grouped(self.rows, lambda row: row.scenario)
         return {name: max(row.floor for row in rows) for name, rows in by_name.items()}
 
     @property
     def total(self) -> float:
         """Sum over scenarios of the mean over the examples with a score."""
-        return stats.total(self.scores)
+        return total(self.scores)
 
     @property
     def out_of(self) -> int:
@@ -162,17 +174,17 @@ class Column:
     @property
     def accuracy(self) -> float | None:
         """The total as a share of full marks; None without any score."""
-        return stats.accuracy(self.scores)
+        return accuracy(self.scores)
 
     @property
     def low(self) -> float:
         """The total with 0 for each example whose score is open."""
-        return stats.total(self._ends[0])
+        return total(self._ends[0])
 
     @property
     def high(self) -> float:
         """The same with 1."""
-        return stats.total(self._ends[1])
+        return total(self._ends[1])
 
     @property
     def full(self) -> int:
@@ -218,21 +230,21 @@ class Column:
     @cached_property
     def spread(self) -> Spread | None:
         """How far the total moves with the examples that happened to be drawn."""
-        return stats.spread_by_draws(self.scores, random.Random(0))
+        return spread_by_draws(self.scores, random.Random(0))
 
     @cached_property
     def interval(self) -> Interval | None:
         """Where the accuracy lies in other conversations as well, whatever is open earns; None: it needs trials."""
         intervals = [
-            None if mean is None else stats.score_interval([row.settled(end) for row in self.rows], mean)
-            for end, mean in zip(_ENDS, map(stats.accuracy, self._ends), strict=True)
+            None if mean is None else score_interval([row.settled(end) for row in self.rows], mean)
+            for end, mean in zip(_ENDS, map(accuracy, self._ends), strict=True)
         ]
-        return stats.Interval(intervals[0].low, intervals[1].high) if intervals[0] and intervals[1] else None
+        return Interval(intervals[0].low, intervals[1].high) if intervals[0] and intervals[1] else None
 
     @cached_property
     def pass_rate(self) -> PassRate:
         """The share of the scored examples that pass."""
-        return stats.pass_rate(self.rows)
+        return pass_rate(self.rows)
 
     @property
     def tries(self) -> int:
@@ -258,7 +270,7 @@ class Column:
     @property
     def reach(self) -> float | None:
         """The "LTM score (paper)" in tokens."""
-        return stats.ltm_reach(self.rows)
+        return ltm_reach(self.rows)
 
     @property
     def missing(self) -> int:
@@ -280,7 +292,7 @@ class Column:
     @property
     def filler_share(self) -> float | None:
         """The share of the tokens that belong to no scenario."""
-        return stats.filler_share(self.sum_of("filler_tokens"), self.tokens)
+        return filler_share(self.sum_of("filler_tokens"), self.tokens)
 
     @property
     def cost_usd(self) -> float | None:
@@ -304,7 +316,7 @@ _ENDS: tuple[Literal[0, 1], ...] = (0, 1)
 
 def columns(run: RunResult) -> tuple[Column, ...]:
     """Return a column for each agent and span, the spans of an agent together, in the order of the run."""
-    agents = stats.grouped(run.conversations, lambda held: held.agent).values()
+    agents = grouped(run.conversations, lambda held: held.agent).values()
     paces = {(pace.agent, pace.span_label): pace for pace in run.paces}
     return tuple(
         Column(
@@ -312,7 +324,7 @@ def columns(run: RunResult) -> tuple[Column, ...]:
             pace=paces.get((held[0].agent, label)) or Pace(agent=held[0].agent, span_label=held[0].span_label),
         )
         for of_agent in agents
-        for label, held in stats.grouped(of_agent, lambda held: held.span_label).items()
+        for label, held in grouped(of_agent, lambda held: held.span_label).items()
     )
 
 

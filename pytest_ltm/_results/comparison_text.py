@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._results.gate.verdict import p_text
-from pytest_ltm._results.statistics import ALPHA, chance_here, trials_to_tell
+from pytest_ltm._results.statistics.comparison import ALPHA, chance_here, trials_to_tell
 from pytest_ltm._results.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ltm._results.statistics import Comparison, Pair
+    from pytest_ltm._results.statistics.comparison import Comparison
+    from pytest_ltm._results.statistics.pairs import Pair
 
 
 HERE, ELSEWHERE = "On these texts", "On other texts and in other conversations"

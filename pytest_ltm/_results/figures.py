@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from pytest_ltm._results import statistics as stats
+from pytest_ltm._results.statistics.totals import grouped, pass_k, weighted_reach
 from pytest_ltm._results.text import NOTHING, amount, dollars, percent, span_of_time
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def figure_notes(columns: Sequence[Column]) -> list[str]:
 def figures_json(column: Column) -> dict[str, Any]:
     """Return the figures of a column as `summary.json` has them."""
     record: dict[str, Any] = {}
-    for group, figures in stats.grouped(FIGURES, lambda figure: figure.group).items():
+    for group, figures in grouped(FIGURES, lambda figure: figure.group).items():
         first = figures[0]
         value = first.value(column)
         if value is not None and group != first.name:
@@ -163,7 +163,7 @@ def _members_json(column: Column, figures: Sequence[Figure]) -> dict[str, Any]:
 
 def figures_schema() -> tuple[dict[str, Any], list[str]]:
     """Return the JSON Schema of what `figures_json` returns: its properties, and which of them are always there."""
-    groups = stats.grouped(FIGURES, lambda figure: figure.group)
+    groups = grouped(FIGURES, lambda figure: figure.group)
     properties = {
         name: _property(figures[0]) if figures[0].name == name else _group_property(figures)
         for name, figures in groups.items()
@@ -337,7 +337,7 @@ def _pass_rate(column: Column) -> Any:
 
 
 def _pass_k(*, every: bool) -> Callable[[Column], float | None]:
-    return lambda column: stats.pass_k(column.rows, column.tries, every=every) if column.tries else None
+    return lambda column: pass_k(column.rows, column.tries, every=every) if column.tries else None
 
 
 def _tries_label(text: str) -> Callable[[Sequence[Column]], str]:
@@ -522,7 +522,7 @@ EFFORTS = (
         reports=_DETAILS,
     ),
     Figure(
-        "ltm_reach_weighted", "tokens", lambda column: stats.weighted_reach(column.rows), "LTM score (blog)",
+        "ltm_reach_weighted", "tokens", lambda column: weighted_reach(column.rows), "LTM score (blog)",
         "the LTM score of the blog, in tokens: mean over examples of score times measured span", missing="null",
         reports=frozenset({"html"}),
     ),

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from pytest_ltm._journal.result import at_span
-from pytest_ltm._results import statistics as stats
+from pytest_ltm._results.statistics.comparison import compare
+from pytest_ltm._results.statistics.pairs import against_control
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.table import paint
 from pytest_ltm._results.text import NOTHING, columns_of, counted, left, one_line, right, shorten, wrap
 
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pytest_ltm._journal.result import RunResult, ScenarioResult
-    from pytest_ltm._results.statistics import Comparison, Interval
+    from pytest_ltm._results.statistics.comparison import Comparison
+    from pytest_ltm._results.statistics.counts import Interval
 
 
 ALL = "all examples"
@@ -86,21 +89,21 @@ class AgentMetrics(Struct, frozen=True, kw_only=True):
 
 def measured(run: RunResult) -> tuple[AgentMetrics, ...]:
     """Return the metrics of each agent and span that has any, in the order of the run."""
-    held = stats.grouped(run.scenarios, lambda row: (row.agent, row.span_label))
+    held = grouped(run.scenarios, lambda row: (row.agent, row.span_label))
     return tuple(_averaged(*key, rows) for key, rows in held.items() if any(row.metrics for row in rows))
 
 
 def _averaged(agent: str, span_label: str, rows: Sequence[ScenarioResult]) -> AgentMetrics:
     values = [(row.scenario, metric) for row in rows for metric in row.metrics]
     both = [(place, metric) for scenario, metric in values for place in (scenario, "")]
-    cells = stats.grouped(both, lambda each: (each[0], each[1].name))
+    cells = grouped(both, lambda each: (each[0], each[1].name))
     return AgentMetrics(
         agent=agent,
         span_label=span_label,
         names=tuple(dict.fromkeys(metric.name for _, metric in values)),
         examples=Counter(row.scenario for row in rows),
         cells={key: Averaged(fmean(one.value for _, one in found), len(found)) for key, found in cells.items()},
-        contrasts={name: stats.compare(pairs) for name, pairs in stats.against_control(rows).items()},
+        contrasts={name: compare(pairs) for name, pairs in against_control(rows).items()},
     )
 
 

@@ -5,21 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._journal.result import span_place
-from pytest_ltm._results import statistics as stats
+from pytest_ltm._results.statistics.spans_reached import effective_span
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.text import amount, counted, exact, one_line
 from pytest_ltm._storage.schema import fields_of
 
 if TYPE_CHECKING:
     from pytest_ltm._journal.result import Precheck, RunResult
-    from pytest_ltm._results.statistics import EffectiveSpan, SpanPoint
+    from pytest_ltm._results.statistics.spans_reached import EffectiveSpan, SpanPoint
 
 
 def spans_of(run: RunResult) -> dict[str, EffectiveSpan]:
     """Return the effective span of each agent that was tested isolated and at a memory span; by label."""
-    agents = stats.grouped(run.conversations, lambda held: held.agent)
+    agents = grouped(run.conversations, lambda held: held.agent)
     both = {agent: held for agent, held in agents.items() if len({each.span is None for each in held}) > 1}
     rows = {agent: [row for each in held for row in each.scenarios] for agent, held in both.items()}
-    return {agent: stats.effective_span(of) for agent, of in rows.items()}
+    return {agent: effective_span(of) for agent, of in rows.items()}
 
 
 def span_sentences(run: RunResult) -> list[str]:

@@ -106,9 +106,9 @@ class AgentSource:
         else:
             self._remember(made)
         if _starts(agent):
-            self._guarded("could not be started", lambda: _run(lambda: cast(Any, agent).start(**{ID: name})), fatal)
+            self._guarded("could not be started", lambda: _run(lambda: cast("Any", agent).start(**{ID: name})), fatal)
         if keeps_users:
-            begin = cast(KeepsUsers, agent).begin_session
+            begin = cast("KeepsUsers", agent).begin_session
             self._guarded("could not begin a session", lambda: _run(lambda: begin(name)), fatal)
         return agent
 
@@ -133,7 +133,7 @@ class AgentSource:
         if "Configured" not in capabilities(agent):
             return self.settings
         what = "failed in configuration()"
-        told_by_it = self._guarded(what, lambda: _settled(cast(Configured, agent).configuration(), "it"), fatal)
+        told_by_it = self._guarded(what, lambda: _settled(cast("Configured", agent).configuration(), "it"), fatal)
         if not isinstance(told_by_it, Mapping):
             raise AgentError(f"agent {self.spec!r}: configuration() returned {shown(told_by_it)}, not a mapping")
         return told_by_it if self.settings is None else {"file": self.settings, "agent": told_by_it}
@@ -141,7 +141,7 @@ class AgentSource:
     def _put_back(self, agent: Agent, fatal: Fatal) -> None:
         having = capabilities(agent)
         if "Resettable" in having:
-            self._guarded("could not be reset", lambda: _run(cast(Resettable, agent).reset), fatal)
+            self._guarded("could not be reset", lambda: _run(cast("Resettable", agent).reset), fatal)
         elif "Stateless" not in having and not _starts(agent):
             raise AgentError(self.refusal or _refusal(self.spec, "the same object from each call"))
 
@@ -216,15 +216,15 @@ def _agent(made: object, spec: str, calls: str = "") -> Agent:
     if not calls and hasattr(made, "reply"):
         if not takes(made.reply, 1):
             raise AgentError(cannot_reply(type(made), spec))
-        return cast(Agent, made)
+        return cast("Agent", made)
     if not calls and callable(made) and takes(made, 1):
-        return cast(Agent, Called(made, made))
+        return cast("Agent", Called(made, made))
     if made is None or isinstance(made, (str, bytes, int, float, list, tuple, dict, set)):
         raise AgentError(f"agent {spec!r} is {shown(made)}, which cannot reply. {_CURE}.")
     calls = calls or method_that_replies(made, spec)
     if not calls or not takes(getattr(made, calls), 1):
         raise AgentError(f"agent {spec!r} is {shown(made)}, which cannot reply. {_CURE}.")
-    return cast(Agent, Called(made, getattr(made, calls)))
+    return cast("Agent", Called(made, getattr(made, calls)))
 
 
 def _factory(given: object, spec: str) -> Callable[[], object] | None:

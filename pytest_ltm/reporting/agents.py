@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from pytest_ltm._journal.result import span_place
 from pytest_ltm._results.sentences import short_span
-from pytest_ltm._results.statistics import FULL_MARKS, compare, effective_span, grouped, paired, placed
+from pytest_ltm._results.statistics.comparison import compare
+from pytest_ltm._results.statistics.pairs import paired, placed
+from pytest_ltm._results.statistics.spans_reached import effective_span
+from pytest_ltm._results.statistics.totals import FULL_MARKS, grouped
 from pytest_ltm._results.text import counted, percent
 from pytest_ltm._text.lists import listed
 

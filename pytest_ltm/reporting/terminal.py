@@ -11,17 +11,9 @@ from pytest_ltm._results.columns import GUESSED, UNSCORED, columns, known_sum
 from pytest_ltm._results.figures import EFFORTS, SCORES, figure_notes, shown_figures
 from pytest_ltm._results.metrics import leading_sentences, measured, metric_lines, quiet_line
 from pytest_ltm._results.sentences import precheck_sentences, span_sentences
-from pytest_ltm._results.statistics import DRAWS, FULL_MARKS, grouped
+from pytest_ltm._results.statistics.totals import DRAWS, FULL_MARKS, grouped
 from pytest_ltm._results.table import TableRow, TextTable, fits, paint, render
-from pytest_ltm._results.text import (
-    clip,
-    counted,
-    exact,
-    one_line,
-    score_text,
-    shorten,
-    wrap,
-)
+from pytest_ltm._results.text import clip, counted, exact, one_line, score_text, shorten, wrap
 from pytest_ltm._text.lists import listed, shortened
 from pytest_ltm.reporting.agents import AgentAtSpan, largest, rank, tested
 

@@ -12,7 +12,7 @@ from pytest_ltm._journal.result import at_span
 from pytest_ltm._model.plan import natural
 from pytest_ltm._results.gate.plan_facts import unequal
 from pytest_ltm._results.run_loading import side_of_run
-from pytest_ltm._results.statistics import grouped
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.table import paint
 from pytest_ltm._results.text import NOTHING, clip, columns_of, counted, left, one_line, percent, right, wrap
 from pytest_ltm._storage.errors import LtmError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._results.gate.plan_facts import PlanFacts
-    from pytest_ltm._results.statistics import Interval
+    from pytest_ltm._results.statistics.counts import Interval
     from pytest_ltm.reporting.history import HistoricalScore, Past
 
 

@@ -15,7 +15,7 @@ from pytest_ltm._model.agent import Usage
 from pytest_ltm._results.columns import columns
 from pytest_ltm._results.figures import shown_figures
 from pytest_ltm._results.run_loading import LoadedRun
-from pytest_ltm._results.statistics import paces
+from pytest_ltm._results.statistics.totals import paces
 from pytest_ltm.reporting.html.embedded import summary
 from pytest_ltm.reporting.html.figures import figure_table
 from pytest_ltm.reporting.html.report_data import material

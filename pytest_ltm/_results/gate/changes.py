@@ -10,7 +10,10 @@ from msgspec import Struct, field, structs
 from pytest_ltm._journal.result import at_span
 from pytest_ltm._model.plan import natural
 from pytest_ltm._results.gate.plan_facts import equal_examples, equal_places, unequal
-from pytest_ltm._results.statistics import compare, compare_scenarios, grouped, mcnemar, paired, passes
+from pytest_ltm._results.statistics.comparison import compare, compare_scenarios
+from pytest_ltm._results.statistics.counts import mcnemar
+from pytest_ltm._results.statistics.pairs import paired, passes
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._text.lists import shortened
 
@@ -19,7 +22,8 @@ if TYPE_CHECKING:
 
     from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult
     from pytest_ltm._results.gate.plan_facts import PlanFacts, Unequal
-    from pytest_ltm._results.statistics import Comparison, Pair, Paired
+    from pytest_ltm._results.statistics.comparison import Comparison
+    from pytest_ltm._results.statistics.pairs import Pair, Paired
 
 
 class GateSide(Struct, frozen=True, kw_only=True):

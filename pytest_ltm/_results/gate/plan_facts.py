@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from pytest_ltm._model.plan import is_of_source, natural
-from pytest_ltm._results.statistics import grouped
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._storage.schema import shown
 from pytest_ltm._text.lists import few
 

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct, structs
 
 from pytest_ltm._journal.result import at_span, unmeasured
-from pytest_ltm._results.statistics import compare, compare_scenarios, effective_span, grouped, paired
+from pytest_ltm._results.statistics.comparison import compare, compare_scenarios
+from pytest_ltm._results.statistics.pairs import paired
+from pytest_ltm._results.statistics.spans_reached import effective_span
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._text.lists import few
 
 if TYPE_CHECKING:
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult
     from pytest_ltm._results.gate.changes import Change, Changes, Level
     from pytest_ltm._results.gate.rules import Rule
-    from pytest_ltm._results.statistics import Pair
+    from pytest_ltm._results.statistics.pairs import Pair
 
 
 State: TypeAlias = Literal["passed", "failed", "unmeasurable"]

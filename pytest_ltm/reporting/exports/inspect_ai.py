@@ -14,8 +14,7 @@ from pytest_ltm._model.transcript import gap
 from pytest_ltm._results.text import distance, text_of
 from pytest_ltm._storage.sanitize import for_library, printable
 from pytest_ltm._storage.schema import fields_of, to_record
-from pytest_ltm.reporting.exports.library import library
-from pytest_ltm.reporting.exports.output import ExportTarget
+from pytest_ltm.reporting.exports.output import ExportTarget, library
 from pytest_ltm.reporting.exports.rows import seconds_of
 from pytest_ltm.reporting.exports.run_slices import parts
 from pytest_ltm.reporting.html.details import definitions

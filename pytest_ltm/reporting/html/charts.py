@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ltm._results.statistics import FULL_MARKS
+from pytest_ltm._results.statistics.totals import FULL_MARKS
 from pytest_ltm._results.text import dollars, score_text
 from pytest_ltm.reporting.agents import largest, rank, tested
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._results.figures import figure_notes, shown_figures
-from pytest_ltm._results.statistics import mean
+from pytest_ltm._results.statistics.totals import mean
 from pytest_ltm._results.text import NOTHING, score_text
 from pytest_ltm.reporting.agents import forgotten, largest, rank
 from pytest_ltm.reporting.html.charts import NONE, Shaded, shade
@@ -59,12 +59,7 @@ def _score_cell(series: ResultSeries | None) -> Shaded | None:
     column = series.column
     if not column.out_of:
         return Shaded(text=NOTHING, shade=NONE, title=f"{series.label}: no score")
-    return Shaded(
-        text=column.share,
-        more=column.standing,
-        shade=shade(column.least),
-        title=series.label,
-    )
+    return Shaded(text=column.share, more=column.standing, shade=shade(column.least), title=series.label)
 
 
 class FigureTable(NamedTuple):

@@ -9,7 +9,10 @@ from pytest_ltm._journal.result import at_span, span_place
 from pytest_ltm._results.comparison_text import told
 from pytest_ltm._results.metrics import leading
 from pytest_ltm._results.sentences import short_span, span_sentence
-from pytest_ltm._results.statistics import compare, effective_span, grouped, paired, placed
+from pytest_ltm._results.statistics.comparison import compare
+from pytest_ltm._results.statistics.pairs import paired, placed
+from pytest_ltm._results.statistics.spans_reached import effective_span
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.text import amount, counted, dollars
 from pytest_ltm._text.lists import listed, shortened
 from pytest_ltm.reporting.agents import AgentAtSpan, largest, rank, standings

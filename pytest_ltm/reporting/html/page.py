@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._results.metrics import measured
 from pytest_ltm._results.run_loading import read_run
-from pytest_ltm._results.statistics import grouped
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.text import amount, percent, score_text
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.sanitize import for_screen, printable
 from pytest_ltm._storage.secrets import written
 from pytest_ltm.reporting.agents import largest, rank
-from pytest_ltm.reporting.html.breaking_points import breaks, columns
+from pytest_ltm.reporting.html.breaking_points import asked_at, breaks, columns, depths
 from pytest_ltm.reporting.html.charts import score_by_cost, score_by_span, shade
-from pytest_ltm.reporting.html.depth import asked_at, depths
 from pytest_ltm.reporting.html.details import definitions, details, timeline
 from pytest_ltm.reporting.html.figures import by_gap, figure_table, forgets, scoreboard
 from pytest_ltm.reporting.html.headline import answers, difference, gates, leads, said, trust

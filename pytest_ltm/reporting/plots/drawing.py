@@ -20,7 +20,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure, SubFigure
 from msgspec import Struct
 
-from pytest_ltm._results.statistics import FULL_MARKS
+from pytest_ltm._results.statistics.totals import FULL_MARKS
 from pytest_ltm._results.text import one_line, shorten, wrap
 from pytest_ltm._storage.errors import LtmError, did_you_mean
 from pytest_ltm._storage.sanitize import for_screen

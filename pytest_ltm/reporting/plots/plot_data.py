@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct
 
 from pytest_ltm._results.columns import GUESSED, UNSCORED
-from pytest_ltm._results.statistics import grouped, mean
+from pytest_ltm._results.statistics.totals import grouped, mean
 from pytest_ltm._results.text import NOTHING, counted, one_line, score_text
 from pytest_ltm._storage.errors import LtmError, did_you_mean
 from pytest_ltm.reporting.agents import tested
-from pytest_ltm.reporting.html.depth import BANDS, asked_at, power, share, size, spots
+from pytest_ltm.reporting.html.breaking_points import BANDS, asked_at, power, share, size, spots
 from pytest_ltm.reporting.html.details import timeline as lanes_of
 from pytest_ltm.reporting.html.report_data import Material, material
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_ltm._journal.fold import ConversationRecord
     from pytest_ltm._results.gate.changes import Change, Changes
     from pytest_ltm._results.run_loading import LoadedRun
-    from pytest_ltm._results.statistics import Comparison
+    from pytest_ltm._results.statistics.comparison import Comparison
     from pytest_ltm.reporting.html.report_data import ConversationEntry, ResultSeries
 
 
