@@ -16,13 +16,11 @@ from pytest_ltm._results.text import NOTHING, amount, dollars, percent, span_of_
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pytest_ltm._journal.result import CallDurations
     from pytest_ltm._results.columns import Column
 
 Report: TypeAlias = Literal["terminal", "trials", "verbose", "markdown", "html"]
 """Where tables have a figure; `trials`: in the terminal if there are several, `verbose`: with `-v`."""
 Missing: TypeAlias = Literal["never", "null", "absent"]
-EVERYWHERE: frozenset[Report] = frozenset({"terminal", "markdown", "html"})
 
 
 class Unit(NamedTuple):
@@ -63,14 +61,15 @@ class Figure:
     """Its path in `summary.json`: `judge.cost_usd`."""
     unit: str
     value: Callable[[Column], Any]
-    """Returns None where it is unknown, or makes no sense."""
+    """Computes it: None where it is unknown, or makes no sense."""
     label: str | Callable[[Sequence[Column]], str] = ""
     """Heads its row or column in tables; "": they do not have it."""
     definition: str = ""
     """What it is; the first of a group has that of the whole group."""
     missing: Missing = "never"
     """How `summary.json` shows that there is no value. Of the first member of a group: that there is no group."""
-    reports: frozenset[Report] = EVERYWHERE
+    reports: str = "terminal markdown html"
+    """Words of `Report`: the tables that have it."""
     text: Callable[[Column], str] | None = None
     """Writes what stands in a cell, where that is more than the value."""
     without: str = NOTHING
@@ -121,7 +120,7 @@ def shown_figures(columns: Sequence[Column], *reports: Report) -> list[Figure]:
         figure
         for figure in FIGURES
         if figure.label
-        and not figure.reports.isdisjoint(reports)
+        and not set(reports).isdisjoint(figure.reports.split())
         and any(map(figure.shown, columns))
         and set(figure.cells(columns)) != {NOTHING}
     ]
@@ -210,6 +209,18 @@ def figure_numbers(column: Column) -> dict[str, float]:
 # --- What figures are made of.
 
 
+def _get(path: str) -> Callable[[Column], Any]:
+    """Return what reads an attribute of a column, or one of that as in `spread.sd`; None if there is none."""
+
+    def read(column: Column) -> Any:
+        value: Any = column
+        for name in path.split("."):
+            value = getattr(value, name, None)
+        return value
+
+    return read
+
+
 def _ratio(number: float | None, of: float | None) -> float | None:
     return number / of if number is not None and of else None
 
@@ -248,8 +259,7 @@ def _agent_usage(name: str, label: str, value: Callable[[Column], float | None],
     )  # fmt: skip
 
 
-def _is_estimated(column: Column) -> bool:
-    return column.estimated
+_is_estimated = _get("estimated")
 
 
 def _tokens_a_reply(column: Column) -> float | None:
@@ -285,21 +295,16 @@ def _scenario_cost(column: Column) -> float | None:
     return max(column.cost_usd - filler - harness, 0.0)
 
 
-def _durations(
-    group: str, label: str, of: Callable[[Column], CallDurations | None], definition: str
-) -> tuple[Figure, Figure]:
+def _durations(group: str, label: str, path: str, definition: str) -> tuple[Figure, Figure]:
     """Return the median and the 95th percentile of seconds: one cell in tables, where agents report their usage."""
-
-    def part(name: str) -> Callable[[Column], float | None]:
-        return lambda column: getattr(of(column), name, None)
-
+    middle, slow = _get(f"{path}.median"), _get(f"{path}.p95")
     return (
         Figure(
-            f"{group}.median", "seconds", part("median"), label, definition, missing="absent",
-            text=lambda column: "/".join(_brief(part(name)(column) or 0.0) for name in ("median", "p95")),
+            f"{group}.median", "seconds", middle, label, definition, missing="absent",
+            text=lambda column: f"{_brief(middle(column))}/{_brief(slow(column))}",
             shown=lambda column: column.sum_of("input_tokens") is not None,
         ),
-        Figure(f"{group}.p95", "seconds", part("p95")),
+        Figure(f"{group}.p95", "seconds", slow),
     )  # fmt: skip
 
 
@@ -315,25 +320,7 @@ def _measured_spans(column: Column) -> list[int]:
     return sorted(row.measured_span for row in column.rows if row.measured_span is not None)
 
 
-def _median_span(column: Column) -> float | None:
-    spans = _measured_spans(column)
-    return median(spans) if spans else None
-
-
-def _longest_span(column: Column) -> int | None:
-    return max(_measured_spans(column), default=None)
-
-
-def _part(of: Callable[[Column], Any], name: str) -> Callable[[Column], Any]:
-    return lambda column: getattr(of(column), name, None)
-
-
-def _spread(column: Column) -> Any:
-    return column.spread
-
-
-def _pass_rate(column: Column) -> Any:
-    return column.pass_rate if column.pass_rate.share is not None else None
+_agent_seconds = _get("pace.asking.total")
 
 
 def _pass_k(*, every: bool) -> Callable[[Column], float | None]:
@@ -344,22 +331,15 @@ def _tries_label(text: str) -> Callable[[Sequence[Column]], str]:
     return lambda columns: text.format(max(column.tries for column in columns))
 
 
-def _agent_seconds(column: Column) -> float | None:
-    return column.pace.asking.total if column.pace.asking else None
-
-
-_TEXTS: frozenset[Report] = frozenset({"terminal", "markdown"})
-_DETAILS: frozenset[Report] = frozenset({"verbose", "html"})
-
 SCORES = (
     Figure(
         "total", "points", lambda column: column.total if column.out_of else None, "total",
         "sum over scenarios of the mean over examples and trials, out of `out_of`", missing="null",
-        reports=frozenset({"markdown", "html"}), text=lambda column: f"{column.points} of {column.full}",
-        order=lambda column: column.low,
+        reports="markdown html", text=lambda column: f"{column.points} of {column.full}",
+        order=_get("low"),
     ),
     Figure(
-        "out_of", "count", lambda column: column.out_of,
+        "out_of", "count", _get("out_of"),
         definition="number of scenarios with at least one score: the highest total possible",
     ),
     Figure(
@@ -372,31 +352,31 @@ SCORES = (
         definition="the total with 0 (`low`) and with 1 (`high`) for each example that was played, or was to be, and "
         "whose score is not known; `full`: the scenarios in it. What a report shows, and what a gate goes by (`low`)",
     ),
-    Figure("bounds.high", "points", lambda column: column.high),
-    Figure("bounds.full", "count", lambda column: column.full),
+    Figure("bounds.high", "points", _get("high")),
+    Figure("bounds.full", "count", _get("full")),
     Figure(
-        "spread.sd", "points", _part(_spread, "sd"), "spread of total",
+        "spread.sd", "points", _get("spread.sd"), "spread of total",
         "of the total over 1,000 draws of one example for each scenario: standard deviation (`sd`) and the range of "
         "95 % of the draws, not a confidence interval; null if no scenario has two scores", missing="null",
-        reports=frozenset({"terminal", "html"}),
+        reports="terminal html",
     ),
-    Figure("spread.low", "points", _part(_spread, "low")),
-    Figure("spread.high", "points", _part(_spread, "high")),
+    Figure("spread.low", "points", _get("spread.low")),
+    Figure("spread.high", "points", _get("spread.high")),
     Figure(
-        "accuracy", "share", lambda column: column.accuracy, "accuracy", "total / out_of, 0 to 1", missing="null",
+        "accuracy", "share", _get("accuracy"), "accuracy", "total / out_of, 0 to 1", missing="null",
         text=lambda column: column.share, order=lambda column: column.least,
     ),
     Figure(
-        "pass_rate.share", "share", _part(_pass_rate, "share"), "passed",
+        "pass_rate.share", "share", _get("pass_rate.share"), "passed",
         "share of scored examples that pass, with its interval (95 %), null where there is one conversation only: that "
-        "needs trials; null if nothing has a score", missing="null", reports=frozenset({"trials", "markdown"}),
+        "needs trials; null if nothing has a score", missing="null", reports="trials markdown",
     ),
-    Figure("pass_rate.passed", "count", _part(_pass_rate, "passed")),
-    Figure("pass_rate.of", "count", _part(_pass_rate, "of")),
+    Figure("pass_rate.passed", "count", _get("pass_rate.passed")),
+    Figure("pass_rate.of", "count", _get("pass_rate.of")),
     Figure(
         "pass_rate.interval", "interval",
         lambda column: (ends := column.pass_rate.interval) and [ends.low, ends.high], "95 % interval", missing="null",
-        reports=frozenset({"markdown"}), without="needs trials",
+        reports="markdown", without="needs trials",
     ),
     Figure(
         "pass_k.k", "count", lambda column: column.tries or None, missing="null",
@@ -404,24 +384,24 @@ SCORES = (
         "that at least one does; null where there is one trial",
     ),
     Figure("pass_k.all", "share", _pass_k(every=True), _tries_label("pass^{}: all trials"), missing="null",
-           reports=_TEXTS),
+           reports="terminal markdown"),
     Figure("pass_k.any", "share", _pass_k(every=False), _tries_label("pass@{}: any trial"), missing="null",
-           reports=_TEXTS),
+           reports="terminal markdown"),
 )  # fmt: skip
 """What it earned."""
 EFFORTS = (
     Figure("examples", "count", lambda column: len(column.rows)),
     Figure(
-        "unscored", "count", lambda column: column.missing, "no score",
-        "examples without a score: left out of means and totals", reports=frozenset({"markdown", "html"}),
+        "unscored", "count", _get("missing"), "no score",
+        "examples without a score: left out of means and totals", reports="markdown html",
     ),
     Figure(
-        "tokens", "count", lambda column: column.tokens, "tokens",
+        "tokens", "count", _get("tokens"), "tokens",
         "tokens of all messages and replies, by the plan's tokenizer; of an example: its own",
     ),
     Figure(
-        "filler_share", "share", lambda column: column.filler_share, "of which filler",
-        "share of tokens that belong to no scenario, 0 to 1", missing="null", reports=frozenset({"terminal", "html"}),
+        "filler_share", "share", _get("filler_share"), "of which filler",
+        "share of tokens that belong to no scenario, 0 to 1", missing="null", reports="terminal html",
     ),
     Figure(
         "agent_share", "share", lambda column: _ratio(column.sum_of("reply_tokens"), column.tokens), "of which replies",
@@ -430,26 +410,31 @@ EFFORTS = (
     ),
     Figure(
         "reply_tokens", "count", _sum_of("reply_tokens"), "reply tokens",
-        "verbosity: tokens that the agent generated, counted by the plan's tokenizer", reports=frozenset({"html"}),
+        "verbosity: tokens that the agent generated, counted by the plan's tokenizer", reports="html",
     ),
     Figure(
         "simulated_seconds", "simulated", _sum_of("simulated_seconds"), "simulated time",
-        "total time that passed in the conversations", reports=frozenset({"terminal", "html"}),
+        "total time that passed in the conversations", reports="terminal html",
     ),
     Figure(
         "overruns", "count", lambda column: sum(row.overrun for row in column.rows), "overran the span",
-        "examples whose measured span is longer than their memory span", reports=frozenset({"terminal", "html"}),
+        "examples whose measured span is longer than their memory span", reports="terminal html",
     ),
     Figure(
         "measured_spans.count", "count", lambda column: len(_measured_spans(column)),
         definition="measured spans of the examples: median, longest, and how many there are",
     ),
-    Figure("measured_spans.median", "tokens", _median_span, missing="null"),
-    Figure("measured_spans.longest", "count", _longest_span, missing="null"),
     Figure(
-        "amended", "count", lambda column: column.amended, "amended by hand",
+        "measured_spans.median", "tokens", lambda column: median(spans) if (spans := _measured_spans(column)) else None,
+        missing="null",
+    ),
+    Figure(
+        "measured_spans.longest", "count", lambda column: max(_measured_spans(column), default=None), missing="null",
+    ),
+    Figure(
+        "amended", "count", _get("amended"), "amended by hand",
         "verdicts corrected by hand, and counted so; each example keeps its automatic verdict",
-        reports=frozenset({"terminal"}), shown=lambda column: column.amended > 0,
+        reports="terminal", shown=lambda column: column.amended > 0,
     ),
     Figure(
         "usage.input_tokens", "count", _sum_of("input_tokens"), missing="null",
@@ -476,12 +461,12 @@ EFFORTS = (
         definition="total time the agent took to reply; null without timings",
     ),
     *_durations(
-        "reply_seconds", "reply in s, median/p95", lambda column: column.pace.asking,
+        "reply_seconds", "reply in s, median/p95", "pace.asking",
         "how long a reply took: the median, and what 95 % of them took at most (`p95`), with attempts that were made "
         "again; absent without timings",
     ),
     *_durations(
-        "storing_seconds", "storing in s, median/p95", lambda column: column.pace.storing,
+        "storing_seconds", "storing in s, median/p95", "pace.storing",
         "the same of exchanges that the agent was told and did not answer; absent where it was told none",
     ),
     Figure(
@@ -503,7 +488,7 @@ EFFORTS = (
     ),
     _agent_cost("cost.filler", "for filler", _sum_of("filler_cost_usd")),
     _agent_cost("cost.harness", "for harness", _sum_of("harness_cost_usd")),
-    Figure("cost.hypothetical", "boolean", lambda column: column.hypothetical),
+    Figure("cost.hypothetical", "boolean", _get("hypothetical")),
     _flag("cost.estimated", _is_estimated),
     *_asked(
         "judge", "judge", "judge in USD", "null",
@@ -517,18 +502,18 @@ EFFORTS = (
     Figure("lost.tokens", "count", lambda column: column.sum_of("lost_tokens") or None, missing="absent"),
     Figure("lost.cost_usd", "usd", _sum_of("lost_cost_usd"), "lost in USD", missing="null", estimated=lambda _: True),
     Figure(
-        "ltm_reach", "tokens", lambda column: column.reach, "LTM score (paper)",
+        "ltm_reach", "tokens", _get("reach"), "LTM score (paper)",
         "the LTM score of the paper, in tokens: mean measured span of the examples with full marks", missing="null",
-        reports=_DETAILS,
+        reports="verbose html",
     ),
     Figure(
         "ltm_reach_weighted", "tokens", lambda column: weighted_reach(column.rows), "LTM score (blog)",
         "the LTM score of the blog, in tokens: mean over examples of score times measured span", missing="null",
-        reports=frozenset({"html"}),
+        reports="html",
     ),
-    Figure("exchanges", "count", _sum_of("exchanges"), "exchanges", reports=frozenset({"verbose"})),
+    Figure("exchanges", "count", _sum_of("exchanges"), "exchanges", reports="verbose"),
     Figure("conversations", "count", lambda column: len(column.conversations), "conversations",
-           reports=frozenset({"verbose"})),
+           reports="verbose"),
 )  # fmt: skip
 """What it took."""
 FIGURES = (*SCORES, *EFFORTS)

@@ -118,7 +118,7 @@ def _contrast(name: str, found: Comparison) -> str:
 
 
 def _wide(found: Comparison) -> Interval | None:
-    """Return the interval of a difference; None where all units agree: one without width promises what nobody knows."""
+    """Return the interval of a difference, None if all units agree: a zero-width one would claim false certainty."""
     return found.interval if found.interval and found.interval.low < found.interval.high else None
 
 

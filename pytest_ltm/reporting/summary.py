@@ -156,7 +156,7 @@ def write_summary(path: Path, summary: Mapping[str, Any]) -> None:
 
 
 def refresh(run: LoadedRun) -> None:
-    """Write `summary.json` and `verdicts.csv` anew where the run has them, so that they tell the amended verdicts."""
+    """Rewrite `summary.json` and `verdicts.csv` of a run that has them, with its amended verdicts."""
     if run.summary:
         write_summary(run.path / "summary.json", rewritten(run.result, run.summary))
     if (run.path / VERDICTS_FILE).exists():

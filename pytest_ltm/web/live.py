@@ -172,7 +172,7 @@ ROUTES = [
 AT_ONCE = 2_000_000
 """Bytes of a journal that are read before the others have their turn."""
 MOST_EXAMPLES = 200
-"""So many examples of a conversation have a line of their own."""
+"""The most examples of a conversation that have a line of their own."""
 LONGEST = 20_000
 """Characters of a message that are shown."""
 _LATELY = 15.0

@@ -165,7 +165,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
     @property
     def mcnemar(self) -> float:
-        """The exact two-sided chance of so many lost and won passes, examples taken for independent."""
+        """The exact two-sided probability of these lost and won passes, if examples are independent."""
         return mcnemar(self.lost_passes, self.won_passes)
 
     @property
@@ -186,7 +186,7 @@ class Changes(Struct, frozen=True, kw_only=True):
     uncompared: tuple[str, ...] = ()
     """Memory spans that the earlier side does not have."""
     looks: int = 0
-    """So many agents and spans, also of other later sides, are looked at together: they share a limit of chance."""
+    """Number of agents and spans compared together, over all later sides: they share one significance level."""
 
     def of(self, agent: str, span_label: str) -> Change | None:
         """Return the change of one agent at one span."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def t_below(value: float, degrees: int) -> float:
-    """Return the share of Student's t with so many degrees of freedom that lies below a value.
+    """Return the share of Student's t with these degrees of freedom that lies below a value.
 
     Exact finite sums for whole degrees (Abramowitz and Stegun, 1964, 26.7.3 and 26.7.4).
     """
@@ -109,7 +109,7 @@ def mcnemar(only_before: int, only_after: int, *, sided: int = 2, mid: bool = Fa
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """Return each probability corrected for being one of many, in the order given.
 
-    Those at or below alpha are told apart with at most alpha chance of any false alarm, however the tests depend
+    Those at or below alpha are significant with at most alpha chance of any false alarm, however the tests depend
     on each other: the i-th smallest of m times m - i + 1, made monotonous, at most 1 (Holm, 1979).
     """
     if not all(0 <= p <= 1 for p in p_values):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 MOST_ROWS = 40
-"""So many scenarios of an agent are shown, those that lose most."""
+"""Scenarios shown of each agent: those that lose most."""
 _SEEN = 0.005
 """A smaller change of a mean is not shown."""
 
@@ -49,7 +49,7 @@ class Breaks(NamedTuple):
     rows: Sequence[BreakRow]
     """The scenarios that lose points, those that lose most first."""
     further: int
-    """So many more lose points."""
+    """Number of further scenarios that lose points."""
     whole: Sequence[str]
     """The scenarios with full marks at every span that has a score."""
     unscored: Sequence[str]
@@ -196,7 +196,7 @@ def _baselines(found: Material, series: ResultSeries) -> list[ResultSeries]:
 # --- Depth: how the score depends on where in the conversation the needle stands.
 
 BANDS = 10
-"""So many rows a conversation has, from its beginning to the question."""
+"""Rows from the beginning of a conversation to the question."""
 _UNIT = 1_000
 """In tokens: shorter distances have one row or column together."""
 

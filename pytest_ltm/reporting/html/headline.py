@@ -6,9 +6,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._journal.result import at_span, span_place
-from pytest_ltm._results.comparison_text import told
 from pytest_ltm._results.metrics import leading
-from pytest_ltm._results.sentences import short_span, span_sentence
+from pytest_ltm._results.sentences import short_span, span_sentence, told
 from pytest_ltm._results.statistics.comparison import compare
 from pytest_ltm._results.statistics.pairs import paired, placed
 from pytest_ltm._results.statistics.spans_reached import effective_span
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pytest_ltm._results.columns import Column
-    from pytest_ltm._results.comparison_text import ComparisonText
+    from pytest_ltm._results.sentences import ComparisonText
     from pytest_ltm.reporting.agents import AgentSentence
     from pytest_ltm.reporting.html.report_data import Material, ResultSeries
 
@@ -219,7 +218,7 @@ def _cost(found: Material) -> HeadlineAnswer:
         said += f" Simulated users cost another ${dollars(voiced)}."
     lost = sum(column.sum_of("lost_tokens") for column in columns)
     if lost:
-        said += f" Attempts that came to nothing used another {amount(lost)} tokens, by estimate."
+        said += f" Failed attempts used about {amount(lost)} more tokens."
     told = [column for column in columns if column.cost_usd is not None and not column.hypothetical]
     if not told:
         return HeadlineAnswer(question, f"{amount(tokens)} tokens", f"{said} No agent reports its cost.")

@@ -71,9 +71,9 @@ def _compact(value: object) -> str:
 # --- What of a large run stands in the file: all of it counts, but a page of a hundred thousand examples opens nowhere.
 
 MOST_EXAMPLES = 10_000
-"""So many examples are listed, if each scenario has one: chromium opens them in about a second."""
+"""The most examples listed, as long as each scenario has one: Chromium opens them in about a second."""
 LINES = 12_000_000
-"""So many bytes of time lines are in the file, and at least the first of them."""
+"""The most bytes of time lines in the file; the first is always there."""
 
 
 def worst(found: Material, most: int = MOST_EXAMPLES) -> frozenset[int]:
@@ -110,7 +110,7 @@ def in_turn(found: Material) -> Iterator[ConversationEntry]:
 # --- Parcels: what stays compressed in the page until it is opened: examples, and the time lines of conversations.
 
 TOGETHER = 16
-"""So many examples are packed into one parcel: they have much in common."""
+"""Examples packed into one parcel: they have much in common, so they compress well."""
 
 
 @dataclass(slots=True)
@@ -167,7 +167,7 @@ SCRIPTS = (
     "search.js", "address.js", "start.js",
 )  # fmt: skip
 FIRST_ROWS = 300
-"""So many examples are shown at first: browsers lay longer tables out slowly."""
+"""Examples shown at first: browsers lay out longer tables slowly."""
 ALL_PAIRS = 12
 """With more series, only those against the best of their span are tested."""
 
@@ -175,7 +175,7 @@ ALL_PAIRS = 12
 def build_report(runs: Sequence[Path], out: Path, *, most: int = MOST_EXAMPLES, lines: int = LINES) -> None:
     """Write one self-contained HTML file about the runs in these folders.
 
-    `most`: so many examples are listed at most; `lines`: bytes of time lines.
+    `most`: the most examples listed; `lines`: the most bytes of time lines.
     Raises LtmError if a folder holds no results, or if the file cannot be written.
     """
     page = render(material([read_run(run) for run in runs]), most, lines)

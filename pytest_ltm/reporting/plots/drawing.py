@@ -208,7 +208,7 @@ def _size(content: Content, *, narrow: bool) -> tuple[float, float]:
 
 
 def _grid(panels: int, columns: int) -> tuple[int, int]:
-    """Return how many panels of so many columns stand beside and below each other."""
+    """Return how many panels with this many columns fit beside and below each other."""
     most = max(1, min(panels, _ACROSS // max(columns, 1), ceil(sqrt(panels * 1.5))))
     high = ceil(panels / most)
     return ceil(panels / high), high
@@ -221,7 +221,7 @@ _CURVE, _FOREST = 4, 8
 
 
 def _panels(part: SubFigure, count: int, columns: int, *, same_rows: bool = True) -> list[Any]:
-    """Return the axes of so many panels; what is written along them stands at the left and at the bottom only."""
+    """Return the axes of the panels; only those at the left and at the bottom have labels."""
     wide, high = _grid(count, columns)
     axes = part.subplots(high, wide, squeeze=False, sharex=True, sharey=same_rows)
     every = [axes[number // wide][number % wide] for number in range(wide * high)]

@@ -313,7 +313,7 @@ _REFRESHING = threading.Lock()
 
 
 def _refreshed(path: Path) -> None:
-    """Let the run's summary and verdicts tell what was amended."""
+    """Update the run's summary and verdicts with what was amended."""
     with _REFRESHING:
         refresh(read_run(path))
 
