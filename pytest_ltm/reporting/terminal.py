@@ -209,10 +209,6 @@ _COUNTS: Mapping[frozenset[Count], str] = {
 }
 
 
-def _counting(found: Sequence[Column]) -> str:
-    return _COUNTS.get(frozenset(held.count for column in found for held in column.conversations), "")
-
-
 def scoreless(column: Column) -> list[str]:
     """Return the sentence that names the scenarios without any score; nothing where all have one."""
     names = listed([one_line(name) for name in column.scoreless])
@@ -222,7 +218,8 @@ def scoreless(column: Column) -> list[str]:
 def _caption(found: Sequence[Column]) -> str:
     sentences = ["Mean score of each scenario; full marks = 1.00."]
     if any(column.span is not None for column in found):
-        sentences.append(f"Memory span: the tokens over which each scenario is stretched{_counting(found)}.")
+        counting = _COUNTS.get(frozenset(held.count for column in found for held in column.conversations), "")
+        sentences.append(f"Memory span: the tokens over which each scenario is stretched{counting}.")
     if any(column.span is None for column in found):
         sentences.append("Isolated: each example with a fresh agent.")
     if any(column.guessed for column in found):

@@ -171,15 +171,13 @@ def _sample(result: ScenarioResult, record: ConversationRecord, own: Sequence[Ex
         },
         "model_usage": _usage(used, result.agent),
         "metadata": {**dict(user_properties(result)), **fields_of(result, *_FIELDS)},
-        "error": _error(result.reason) if result.outcome == "error" else None,
+        "error": dict.fromkeys(("message", "traceback", "traceback_ansi"), result.reason)
+        if result.outcome == "error"
+        else None,
     }
 
 
 _FIELDS = ("nodeid", "trial", "outcome", "cause", "threshold", "floor", "measured_span", "overrun")
-
-
-def _error(reason: str) -> dict[str, str]:
-    return {"message": reason, "traceback": reason, "traceback_ansi": reason}
 
 
 def _messages(own: Iterable[Exchange], record: ConversationRecord, agent: str) -> Iterator[dict[str, Any]]:

@@ -96,7 +96,8 @@ def forgets(series: ResultSeries) -> str:
 
 def by_gap(found: Material) -> Grid | None:
     """Return the mean score of each agent by how far back the nearest needle lies, over all spans."""
-    scored = [(row, _class(row.result.gap)) for row in found.rows if row.result.gap is not None and row.result.scored]
+    asked = [(row, row.result.gap) for row in found.rows if row.result.gap is not None and row.result.scored]
+    scored = [(row, sum(gap >= limit for limit in GAPS)) for row, gap in asked]
     known = sorted({number for _, number in scored})
     if len(known) < 2:
         return None
@@ -115,10 +116,6 @@ def _mean_cell(rows: Iterable[ExampleEntry], where: str) -> Shaded | None:
         return None
     count = len(scores)
     return Shaded(text=score_text(found), more=f"{count}", shade=shade(found), title=f"{where}: {count} examples")
-
-
-def _class(gap: int) -> int:
-    return sum(gap >= limit for limit in GAPS)
 
 
 def _gap(number: int) -> str:

@@ -160,10 +160,6 @@ def _yardsticks(series: Iterable[ResultSeries], ranked: Sequence[ResultSeries]) 
     return HeadlineAnswer(f"{question}?", short, f"{text}. They are yardsticks and take no part.")
 
 
-def _few(parts: Sequence[str]) -> list[str]:
-    return shortened(parts, _FEW, "{:,} more")
-
-
 def _real(material: Material, ranked: Sequence[ResultSeries]) -> HeadlineAnswer | None:
     if len(ranked) < 2:
         return None
@@ -271,4 +267,7 @@ def _mind(found: Material) -> HeadlineAnswer | None:
 def _each(some: Iterable[ResultSeries], names: Callable[[Column], Iterable[str]]) -> list[str]:
     """Return a sentence for each group of columns that share these scenarios: the scenarios, then the columns."""
     same = grouped([each for each in some if [*names(each.column)]], lambda each: tuple(names(each.column)))
-    return [f"{listed(of)}: {listed(_few([each.label for each in those]))}" for of, those in same.items()]
+    return [
+        f"{listed(of)}: {listed(shortened([each.label for each in those], _FEW, '{:,} more'))}"
+        for of, those in same.items()
+    ]

@@ -8,7 +8,7 @@ import hashlib
 import json
 from bisect import bisect
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from itertools import combinations, zip_longest
 from typing import TYPE_CHECKING, Any
@@ -61,11 +61,7 @@ def harmless(value: Any) -> Any:
 
 
 def _dump(value: object) -> str:
-    return written(harmless(value), _compact)
-
-
-def _compact(value: object) -> str:
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return written(harmless(value), partial(json.dumps, ensure_ascii=True, separators=(",", ":"), allow_nan=False))
 
 
 # --- What of a large run stands in the file: all of it counts, but a page of a hundred thousand examples opens nowhere.
@@ -94,11 +90,11 @@ def _scenarios(found: Material) -> list[list[list[ExampleEntry]]]:
     """Return the examples of each scenario, worst first; an example is its rows in all columns."""
     by_name = grouped(found.rows, lambda row: row.result.scenario).values()
     examples = [grouped(rows, lambda row: (row.result.trial, row.result.example)).values() for rows in by_name]
-    return [sorted(of, key=_worst) for of in examples]
 
+    def lowest(rows: Sequence[ExampleEntry]) -> float:
+        return min((row.result.score for row in rows if row.result.score is not None), default=0.0)
 
-def _worst(rows: Sequence[ExampleEntry]) -> float:
-    return min((row.result.score for row in rows if row.result.score is not None), default=0.0)
+    return [sorted(of, key=lowest) for of in examples]
 
 
 def in_turn(found: Material) -> Iterator[ConversationEntry]:

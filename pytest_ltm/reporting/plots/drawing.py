@@ -402,7 +402,10 @@ def _timeline(part: SubFigure, content: Timeline) -> None:
     colours = mpl.colormaps[_MAP]
     lanes = len(content.lanes)
     went = [(lane, extent) for lane, extent in enumerate(content.extent) if extent]
-    outlines = [[(x, lane + y) for x, y in _corners(*extent)] for lane, extent in went]
+    outlines = [
+        [(begin, lane - 0.38), (end, lane - 0.38), (end, lane + 0.38), (begin, lane + 0.38)]
+        for lane, (begin, end) in went
+    ]
     scores = [content.lanes[lane][1] for lane, _ in went]
     fills = ["white" if score is None else colours(score) for score in scores]
     axes.add_collection(
@@ -466,10 +469,6 @@ def _timeline(part: SubFigure, content: Timeline) -> None:
     axes.set_xlabel("tokens of the conversation")
     axes.set_title(_text(content.label, int((_inches(part)[0] - 2) / 0.11)), loc="left")
     _legend(part, entries)
-
-
-def _corners(begin: int, end: int) -> list[tuple[float, float]]:
-    return [(begin, -0.38), (end, -0.38), (end, 0.38), (begin, 0.38)]
 
 
 def _credit(score: float | None) -> str:

@@ -177,7 +177,11 @@ def curve(found: Material) -> Curve:
         raise LtmError("nothing has a score, so there is no curve to draw")
     own = tested(scored)
     lines = [
-        AccuracyCurve(agent=agent, reference=agent not in own, spots=tuple(sorted(map(_spot, of), key=_length)))
+        AccuracyCurve(
+            agent=agent,
+            reference=agent not in own,
+            spots=tuple(sorted(map(_spot, of), key=lambda spot: spot.span or 0)),
+        )
         for agent, of in grouped(scored, lambda each: each.agent).items()
     ]
     cheats = {each.series for each in found.conversations if each.folder.result.is_cheat}
@@ -207,10 +211,6 @@ def _spot(series: ResultSeries) -> PlottedScore:
         low=min(score, sure.low) if sure else score,
         high=max(most, sure.high) if sure else most,
     )
-
-
-def _length(spot: PlottedScore) -> int:
-    return spot.span or 0
 
 
 def _highest(scores: Iterable[tuple[int | None, float]]) -> dict[int | None, float]:

@@ -121,7 +121,7 @@ def verdict_rows(cases: Cases, opinions: Opinions) -> str:
     played ("automatic").
     """
     rows = [_row(f"{cases.run_id} {case.row.nodeid}", case, credit) for case, credit in _labelled(cases, opinions)]
-    return "".join(written(row, _compact) + "\n" for row in rows)
+    return "".join(written(row, json.dumps) + "\n" for row in rows)
 
 
 def judge_rows(cases: Cases, opinions: Opinions) -> tuple[str, int]:
@@ -172,10 +172,6 @@ def _of_data_set(parameters: Mapping[str, Any], expected: str) -> dict[str, Any]
         abstains = "abstention:" * ("_abs" in str(parameters.get("id")))
         return {"set": "longmemeval", "type": f"{abstains}{parameters['type']}", **said}
     return {}
-
-
-def _compact(row: object) -> str:
-    return json.dumps(row, ensure_ascii=True)
 
 
 def _yaml(data: object) -> str:
