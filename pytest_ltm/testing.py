@@ -195,7 +195,7 @@ def run_conversation(
     )
     live = LivePort(Connection(speaker), counts, clock, Timings())
     port = Recorded(journal, clock, live) if journal.replaying else live
-    channel = Channel(port, counts, clock, journal, count=whole.count)
+    channel = Channel(port, counts, clock, journal, count=whole.count, reading=whole.reading)
     conversation = Conversation(
         whole,
         [body(e) for e in whole.examples],

@@ -1,4 +1,4 @@
-"""Restaurant: the agent plays a guest for a whole evening, and the waiter makes mistakes."""
+"""Restaurant: the agent plays a guest for a whole evening, and the waiter may make mistakes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -39,6 +40,26 @@ DRINKS = (
 )  # fmt: skip
 SERVED = {"Starters": ("starters", 4), "Main courses": ("main_courses", 6), "Sweet things": ("sweet_things", 3)}
 """By section: the parameter that says how many of its dishes are on one menu, and its default."""
+HEADS = (
+    "Leek soup", "Smoked trout", "Marinated beetroot", "Pumpkin fritters", "Baked aubergine", "Herring salad",
+    "Lentil dip", "Celery terrine", "Fennel slaw", "Asparagus rolls", "Artichoke hearts", "Parsnip mash",
+    "Roast duck", "Braised lamb", "Fried plaice", "Venison stew", "Spinach lasagne", "Chickpea curry",
+    "Veal meatballs", "Cauliflower gratin", "Rabbit pie", "Squid risotto", "Buckwheat pancakes", "Turkey escalope",
+    "Pheasant breast", "Halibut steak", "Mussel broth", "Barley pilaf", "Gnocchi bake", "Polenta wedges",
+    "Goose leg", "Carp fillet", "Quail ragout", "Semolina dumplings", "Kidney beans", "Tofu skewers",
+    "Plum crumble", "Poppy seed cake", "Apricot strudel", "Hazelnut parfait", "Quince jelly", "Gooseberry trifle",
+    "Rice pudding", "Nougat mousse", "Walnut tart", "Cheese platter", "Yoghurt sorbet", "Waffle tower",
+)  # fmt: skip
+"""Dishes by their short names: so many that a guess is rarely on the menu."""
+BESIDE = ("raisins", "almonds", "sesame", "chestnuts", "coconut", "figs", "pistachios", "capers")
+"""What comes with a dish: some guest must not eat it."""
+FLAVOURS = (
+    "pear", "elderflower", "rhubarb", "currant", "grape", "peppermint", "nettle", "melon", "hibiscus", "cranberry",
+    "lingonberry", "sloe",
+)  # fmt: skip
+KINDS = ("juice", "lemonade", "tea", "spritzer", "cordial", "smoothie", "cider", "soda")
+_AT_ONCE = 4
+"""Things that come with the dishes of one menu."""
 LEAST = 3
 """Dishes that a menu has at least: one that is sold out, one that is ordered instead, one that is brought."""
 
@@ -48,6 +69,13 @@ ROLES = (
         "am the waiter and you are a guest who is [hungry and thirsty|very hungry|here for the first time]. "
         "Messages that begin with Waiter: are said to the guest; please answer them [just as|as] a guest would, in "
         "a sentence or two, and order from the menu only. [All right?|Ready?|Agreed?|Shall we?]"
+    ),
+)
+WISHES = (
+    (
+        "[One thing about you|For your part|About this guest|And note]: you [will drink|drink|order] only what has "
+        "{fancies} in it, and you [must not eat|cannot eat|never eat] {avoids}, [so keep that in mind.|all evening "
+        "long.|whatever the waiter says.|remember that.|as a matter of health.]"
     ),
 )
 WELCOME = (
@@ -116,20 +144,52 @@ ANOTHER = (
         "the same as before|glass of what you ordered to drink]. What was it?"
     ),
 )
+CONTENT = (
+    (
+        "[I hope that all is well|I trust it was good|how did it taste|all to your liking]. [With our compliments|For "
+        "such a pleasant guest|Since it is our anniversary], the house [offers|would like to bring] you another "
+        "[glass of what you had to drink|drink, the same as before|glass of what you ordered to drink]. What was it?"
+    ),
+)
+BRINGS = ("right", "right", "dish", "extra")
+"""What the waiter brings: what was ordered, in half of all evenings; another dish; what the guest must not eat."""
+PUBLISHED = frozenset({"menu", "drinks", *(name for name, _ in SERVED.values())})
+"""Parameters of the published course: a numbered menu, no wishes, and always a dish that was not ordered."""
 WAITS = (0.2, 0.4, 0.6, 0.8, 0.9)
 """The share of the span after which each stage begins, as published."""
 
 
 def restaurant(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
-    """Return the beginning of the evening: the roles, a wait until 20 % of the span, the menu.
+    """Return the beginning of the evening: the roles with two wishes, a wait until 20 % of the span, the menu.
 
-    The menu has `starters` (default 4), `main_courses` (6), `sweet_things` (3) and `drinks` (5) that are made up here,
-    or it is `menu`: dishes by section, the drinks under Drinks or Beverages. The rest depends on what the guest says;
+    The menu has `dishes` (default 12) and drinks of `flavours` (6), two of each. With one of PUBLISHED it is the
+    published course instead: `starters` (default 4), `main_courses` (6), `sweet_things` (3) and `drinks` (5), or
+    `menu`: dishes by section, the drinks under Drinks or Beverages. The rest depends on what the guest says;
     `last_wait` is that before the waiter's last question.
     """
-    role, _, welcome = _beginning(rng, parameters)
+    told = {} if parameters.keys() & PUBLISHED else _wishes(rng, parameters)
+    role, _, welcome = _beginning(rng, told or parameters, told)
     last = last_wait(rng, parameters)
-    return Definition(steps=(role, Wait(span=_waits(last)[0]), welcome), parameters={**parameters, "last_wait": last})
+    return Definition(
+        steps=(role, Wait(span=_waits(last)[0]), welcome),
+        parameters={**parameters, **{name: told[name] for name in told if name != "menu"}, "last_wait": last},
+    )
+
+
+def _wishes(rng: random.Random, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a menu, what the guest fancies and must not eat, and what the waiter will bring."""
+    heads = rng.sample(HEADS, whole(parameters, "dishes", 12, least=LEAST, most=len(HEADS)))
+    flavours = rng.sample(FLAVOURS, whole(parameters, "flavours", 6, most=len(FLAVOURS)))
+    beside = rng.sample(BESIDE, _AT_ONCE)
+    dishes = [f"{head} with {beside[n % _AT_ONCE]}" for n, head in enumerate(heads)]
+    drinks = [f"{flavour.capitalize()} {kind}" for flavour in flavours for kind in rng.sample(KINDS, 2)]
+    rng.shuffle(dishes)
+    rng.shuffle(drinks)
+    avoids, extra = rng.sample(beside, 2)
+    return {
+        "menu": {"Dishes": dishes, "Drinks": drinks}, "fancies": rng.choice(flavours), "avoids": avoids,
+        "brings": rng.choice(BRINGS), "extra": extra,
+    }  # fmt: skip
 
 
 def _waits(last: float) -> list[float]:
@@ -137,15 +197,18 @@ def _waits(last: float) -> list[float]:
     return [share * (last / WAITS[-1]) for share in WAITS]
 
 
-def _beginning(rng: random.Random, parameters: Mapping[str, Any]) -> tuple[Say, Wait, Ask]:
+def _beginning(
+    rng: random.Random, parameters: Mapping[str, Any], wishes: Mapping[str, Any] = MappingProxyType({})
+) -> tuple[Say, Wait, Ask]:
     menu = parameters.get("menu") or _menu(rng, parameters)
     numbers = count(1)
     lines = [
         line
         for section, dishes in menu.items()
-        for line in (f"\n{section}:", *(f"{next(numbers)}. {dish}" for dish in dishes))
+        for line in (f"\n{section}:", *(f"- {dish}" if wishes else f"{next(numbers)}. {dish}" for dish in dishes))
     ]
     role, welcome = worded(rng, ROLES), _waiter(rng, WELCOME, menu="\n".join(lines).strip())
+    role = " ".join([role, worded(rng, WISHES, **wishes)] if wishes else [role])
     return Say(role), Wait(span=WAITS[0]), Ask(welcome, about=(role,))
 
 
@@ -164,12 +227,12 @@ def _menu(rng: random.Random, parameters: Mapping[str, Any]) -> dict[str, list[s
 @pytest.mark.ltm(
     generate=restaurant,
     skills="C,I",
-    floor=1 / len(WAITS),  # the first order is from a menu just read
-    version="2",
+    floor=0.05,  # a drink from a menu just read suits the guest in one of six evenings
+    version="3",
     reset="The scene in the restaurant is over. You are no guest any more; please forget all about it.",
 )
 def test_restaurant(ltm: Ltm) -> None:
-    """Orders, orders anew, notices a wrong dish and recalls the drink, always as a guest; ends where it first fails."""
+    """Orders, orders anew, complains only with a reason and recalls the drink; ends where it first fails."""
     # A published definition has no steps, only the menu.
     visit = Visit(ltm, ltm.definition.steps or _beginning(ltm.random, ltm.definition.parameters))
     for message in _evening(ltm, visit):
@@ -177,6 +240,10 @@ def test_restaurant(ltm: Ltm) -> None:
         if visit.stages[-1].ends:
             break
     ltm.score(visit.guest.verdict(visit.stages, visit.replies))
+
+
+_TOLD = ("fancies", "avoids", "brings")
+"""Parameters that decide what a right reply is; a definition without them is of the published course."""
 
 
 class Visit:
@@ -188,7 +255,8 @@ class Visit:
         self.welcome = welcome.text if isinstance(welcome, Ask) else ""
         """The message with the menu."""
         self.roles = tuple(step.text for step in self.before if isinstance(step, Say))
-        self.guest = PlaysGuest(Menu.read(self.welcome), judge=ltm.judge, scoring=ltm.scoring)
+        wishes = {name: ltm.definition.parameters[name] for name in _TOLD if name in ltm.definition.parameters}
+        self.guest = PlaysGuest(Menu.read(self.welcome), judge=ltm.judge, scoring=ltm.scoring, **wishes)
         if len(self.guest.menu.dishes) < LEAST or not self.guest.menu.drinks:
             raise ValueError(
                 f"the last step before the guest's first reply is to hold a menu of {LEAST} or more dishes, and drinks "
@@ -200,25 +268,40 @@ class Visit:
     def hear(self, message: str) -> None:
         """Say something to the guest and judge the reply by itself, with the judge if there is one."""
         heard = self.guest.waiter
-        about = ((self.welcome,), (self.welcome,), (self.welcome,), heard[2:3], (self.welcome,))[len(heard)]
-        answer = self._guest(message)
-        self.replies.append(self.ltm.ask(message, about=about if heard else self.roles, answer=answer))
+        wishes = self.roles if self.guest.avoids else ()
+        menu = (self.welcome,)
+        about = (self.roles, (*wishes, *menu), (*wishes, *menu), (*wishes, *heard[2:3]), menu)[len(heard)]
+        self.replies.append(self.ltm.ask(message, about=about, answer=self._guest(message)))
         self.guest = replace(self.guest, waiter=(*heard, message))
         self.stages.append(self.guest.stage(len(heard), self.replies[-1], self.stages))
 
     def _guest(self, message: str) -> str:
-        """Return what a perfect guest says: it orders what stands first on the menu, and insists on it."""
-        menu = self.guest.menu
-        drink = min(menu.drinks, key=lambda name: ("(" in name, len(name))).lower()
+        """Return what a perfect guest says: it orders what stands first on the menu and suits it, and insists on it."""
+        menu, avoids = self.guest.menu, self.guest.avoids
+        drinks = [drink for drink in menu.drinks if self.guest.fancies in drink.lower()]
+        drink = min(drinks, key=lambda name: ("(" in name, len(name))).lower()
         match len(self.stages):
             case 0:
                 return f"I would like the {drink}, please."
             case 1 | 2:
-                return f"I will have the {next(dish for dish in menu.dishes if dish not in message)}, please."
+                suits = (dish for dish in menu.dishes if dish not in message and not (avoids and avoids in dish))
+                return f"I will have the {next(suits)}, please."
+            case 3 if self.guest.brings == "right":
+                return "Thank you very much."
+            case 3 if self.guest.brings == "extra":
+                return f"Excuse me, I cannot eat {avoids}."
             case 3:
                 return f"Excuse me, this is not what I ordered. I ordered the {' and '.join(self.ordered)}."
             case _:
                 return f"I had the {drink}, thank you."
+
+    def served(self, right: str, wrong: str) -> str:
+        """Return what is brought: the dishes ordered or others, and something on top."""
+        guest = self.guest
+        if not guest.avoids:
+            return wrong
+        on_top = guest.avoids if guest.brings == "extra" else self.ltm.definition.parameters["extra"]
+        return f"{wrong if guest.brings == 'dish' else right}, finished with {on_top} as the chef always does"
 
     @property
     def ordered(self) -> tuple[str, ...]:
@@ -241,7 +324,12 @@ def _evening(ltm: Ltm, visit: Visit) -> Iterator[str]:
     ltm.say(_waiter(rng, INSTEAD, dish=" and ".join(right)))
     ltm.wait(span=waits[3])
     strange = [dish for dish in visit.guest.menu.dishes if dish not in (*kept, gone, *right)] or [gone]
-    yield _waiter(rng, WRONG, dish=" and ".join([*kept, rng.choice(strange)]))
-    ltm.say(_waiter(rng, SORRY))
+    if avoids := visit.guest.avoids:
+        strange = [dish for dish in strange if avoids not in dish] or strange
+        if any(avoids in dish for dish in right):  # ordered without it, which would have to be brought as well
+            visit.guest = replace(visit.guest, brings="dish")
+    yield _waiter(rng, WRONG, dish=visit.served(" and ".join(right), " and ".join([*kept, rng.choice(strange)])))
+    if visit.guest.brings != "right":
+        ltm.say(_waiter(rng, SORRY))
     ltm.wait(span=waits[4])
-    yield _waiter(rng, ANOTHER, dish=" and ".join(right))
+    yield _waiter(rng, CONTENT if visit.guest.brings == "right" else ANOTHER, dish=" and ".join(right))

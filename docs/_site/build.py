@@ -20,7 +20,7 @@ import public
 from sphinx.cmd.build import build_main
 from sphinx.pycode import ModuleAnalyzer
 
-from pytest_ltm._cli import PROGRAM, _tree, commands
+from pytest_ltm._cli import COMMANDS, PROGRAM, make_parser
 from pytest_ltm.datasets import LOCOMO, LOGS, LONGMEMEVAL
 from pytest_ltm.plugin import options
 
@@ -194,9 +194,9 @@ def _marked(text: str) -> str:
 def commands_page() -> str:
     """Return the page of `ltm`, from the table that its parser is made from."""
     lines = ["# Commands of ltm", "", "The same as `ltm COMMAND --help`. `ltm` is also `python -m pytest_ltm`.", ""]
-    for name, said in commands().items():
-        parser = _tree(name)._subparsers._group_actions[0].choices[name]  # type: ignore[union-attr, index]
-        lines += [f"## `{PROGRAM} {name}`", "", _sentence(" ".join(said["description"].replace("%%", "%").split())), ""]
+    for name in COMMANDS:
+        parser = make_parser(name)
+        lines += [f"## `{PROGRAM} {name}`", "", _sentence(" ".join((parser.description or "").split())), ""]
         usage = parser.format_usage().removeprefix("usage: ")
         lines += ["```text", usage.strip(), "```", "", "| argument | meaning |", "|---|---|"]
         for action in parser._actions:

@@ -48,6 +48,8 @@ class ModelResponse(Struct, frozen=True):
     """Without secrets, should it have said one: so it is recorded, and so it is shown to the model again."""
     used: Used
     calls: tuple[ToolCall, ...] = ()
+    was_cut: bool = False
+    """It ended at the limit for a response."""
 
 
 def answer_of(response: Any, model: ModelSpec, *, tools: bool = False) -> ModelResponse:
@@ -73,7 +75,7 @@ def answer_of(response: Any, model: ModelSpec, *, tools: bool = False) -> ModelR
         raise AgentFault(_SILENT[reason].format(model=model.name))
     if not isinstance(text, str):
         raise AgentFault(f"model {model.name!r} answered without a text (finish_reason {reason!r})")
-    return ModelResponse(redacted(text), used_in(response))
+    return ModelResponse(redacted(text), used_in(response), was_cut=reason == "length")
 
 
 _SILENT = {

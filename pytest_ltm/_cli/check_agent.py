@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from pytest_ltm._calls.retry import Retries
+from pytest_ltm._cli.arguments import add_json
 from pytest_ltm._model.agent import CAPABILITIES
 from pytest_ltm._model.leak_probe import Secret
 from pytest_ltm._model.sessions import cannot_come_back
@@ -27,7 +28,7 @@ from pytest_ltm.agents._capabilities import members, near_misses
 from pytest_ltm.agents._registry import find
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
     from pytest_ltm._model.agent import Reply
@@ -73,8 +74,21 @@ class AgentCheckReport:
         return UNUSABLE if self.unusable else FINDS if self.finds else 0
 
 
-def run(given: Namespace) -> int:
-    """Talk to an agent and print what was found; 0, FINDS or UNUSABLE."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the agent's spec and its time limit."""
+    parser.add_argument("spec", metavar="SPEC", help="an agent, as for --ltm-agent")
+    limit = "time limit for one reply; 0: none (default: 60)"
+    parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help=limit)
+    add_json(parser)
+
+
+def check_agent(given: Namespace) -> int:
+    """Send an agent a few messages, one of them in another conversation, and report what it can do.
+
+    The report names its capabilities, methods whose names nearly match what a run would call, whether it keeps
+    conversations apart, and how long a reply takes. Exit status 1 if something deserves a look, 2 if no run could use
+    the agent.
+    """
     found = check(given.spec, timeout=given.timeout or None)
     if given.json:
         print(redacted(json.dumps(asdict(found), indent=1)))

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_ltm._calls.chat_model import ENDPOINTS
 from pytest_ltm._cli import PROGRAM
+from pytest_ltm._cli.arguments import RUN, add_json, add_ltm_dir
 from pytest_ltm._cli.integrity import repair, verify
 from pytest_ltm._engine.port import Checkpoints
 from pytest_ltm._engine.resume import CHECKPOINTS, JOURNAL, RESULTS, Recording, cannot_go_on, read_recording
@@ -42,7 +43,7 @@ from pytest_ltm._storage.schema import packaged
 from pytest_ltm._storage.secrets import is_secret_name, redacted
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     T = TypeVar("T")
@@ -53,8 +54,24 @@ PROBLEMS = 1
 _LEAST = 60
 
 
-def run(given: Namespace) -> int:
-    """Print a diagnosis; 0, or 1 if something is wrong. ConfigurationError if there is no such run."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the run, and what is done with its journals."""
+    parser.add_argument("run", nargs="?", metavar="RUN", help=RUN)
+    action = parser.add_mutually_exclusive_group()
+    verify = "check every line of RUN's journals against its checksum, and print the last checksums"
+    action.add_argument("--verify", action="store_true", help=verify)
+    repair = "restore flipped bits in RUN's journals, and cut a journal before other damage; damaged files are kept"
+    action.add_argument("--repair", action="store_true", help=repair)
+    add_json(parser)
+    add_ltm_dir(parser)
+
+
+def show_diagnosis(given: Namespace) -> int:
+    """Show what a run folder contains, what is wrong with it and what can be done with it.
+
+    Without RUN, show what is installed and set here. Only --repair changes anything. Exit status 1 if something is
+    wrong.
+    """
     if given.verify or given.repair:
         run = _folder(given.run or LATEST, given.ltm_dir)
         return repair(run) if given.repair else verify(run, as_json=given.json)

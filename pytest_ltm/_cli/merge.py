@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from pytest_ltm._cli import new_run
+from pytest_ltm._cli.arguments import RUN, add_ltm_dir, new_run_folder
 from pytest_ltm._journal import amendments as _amendments
 from pytest_ltm._journal import timings
 from pytest_ltm._journal.result import ConversationName
@@ -23,7 +23,7 @@ from pytest_ltm._storage.schema import json_text, to_record
 from pytest_ltm.reporting.summary import rewritten, write_summary, write_verdicts
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
@@ -40,11 +40,22 @@ MOST = 5
 """So many sentences are told of plans that differ, and so many names of conversations that are missing."""
 
 
-def run(given: Namespace) -> int:
-    """Merge and say what became of it; 0, or 1 if something is missing. ConfigurationError if runs do not fit."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the runs and the new one."""
+    parser.add_argument("runs", nargs="+", metavar="RUN", help=RUN)
+    parser.add_argument("-o", "--output", required=True, metavar="RUN", help="the new run: a folder, or a run ID")
+    add_ltm_dir(parser)
+
+
+def merge_runs(given: Namespace) -> int:
+    """Join run folders that were played apart: the shards of --ltm-shard, several machines, further trials.
+
+    Duplicates and gaps are reported; runs whose plans differ are refused. Exit status 1 if something is missing, 2 if
+    nothing was written.
+    """
     folders = {path.resolve(): path for path in (find_run(text, given.ltm_dir) for text in given.runs)}
     runs = [read_run(path) for path in folders.values()]
-    target = new_run(given.output, given.ltm_dir)
+    target = new_run_folder(given.output, given.ltm_dir)
     chosen, repeated, missing = parts(runs)
     amendments = _joined(runs)
     _write(target, chosen, amendments)

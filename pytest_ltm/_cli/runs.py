@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import shutil
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._cli.arguments import add_json, add_since
 from pytest_ltm._cli.doctor import resumable
 from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.text import NOTHING, clip, columns_of, counted, left, one_line
@@ -17,9 +19,8 @@ from pytest_ltm._storage.schema import fields_of
 from pytest_ltm.reporting.history import read_past, run_folders
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from pytest_ltm.reporting.history import Past
 
@@ -29,8 +30,21 @@ LEAST = 60
 _GAP = "  "
 
 
-def run(given: Namespace) -> int:
-    """Print the runs; ConfigurationError if there is no such folder."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the folder and which of its runs are listed."""
+    folder = "a folder of runs, or a project's (default: .ltm)"
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(".ltm"), metavar="FOLDER", help=folder)
+    parser.add_argument("--agent", default="", metavar="LABEL", help="only runs with this agent")
+    add_since(parser)
+    add_json(parser)
+
+
+def list_runs(given: Namespace) -> int:
+    """List runs, newest first, one a line.
+
+    A line has the start, how the run ended, what its gate said, whether it can be resumed, and its totals. Nothing is
+    changed.
+    """
     if not given.folder.is_dir():
         raise ConfigurationError(
             f"there is no folder {str(given.folder)!r}: no run was made here. Name one, as in .ltm"

@@ -10,16 +10,33 @@ import sys
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from pytest_ltm._cli.arguments import add_baselines, add_ltm_dir
 from pytest_ltm._storage.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
 
     from uvicorn import Server
 
 
-def run(given: Namespace) -> int:
-    """Serve the page until Ctrl-C; ConfigurationError for a port in use, or an address that others can reach."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add where the page is served."""
+    port, host = "port (default: 8642; 0: any free one)", "address (default: 127.0.0.1, for this computer alone)"
+    parser.add_argument("--port", type=int, default=8642, metavar="N", help=port)
+    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help=host)
+    parser.add_argument("--i-know", action="store_true", help="let others reach another --host, unencrypted")
+    live = "link to this run's live view, and stop when standard input ends, as --ltm-live does"
+    parser.add_argument("--live", default="", metavar="RUN", help=live)
+    add_baselines(parser)
+    add_ltm_dir(parser)
+
+
+def serve_pages(given: Namespace) -> int:
+    """Serve a page on this computer: runs, live ones too, reports, and comparisons of two runs.
+
+    People review verdicts on it and take the test themselves (--ltm-agent=human:web). It prints a link with a key,
+    starts no run and sends nothing anywhere. Needs pip install 'pytest-ltm[web]'.
+    """
     try:
         import uvicorn
 

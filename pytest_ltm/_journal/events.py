@@ -197,8 +197,10 @@ class VerdictRecorded(JournalRecord, tag="verdict", frozen=True, kw_only=True):
     reason: str
     rule: str
     evidence: str
-    checks: tuple[tuple[str, bool], ...]
-    """Label and whether it passed."""
+    checks: tuple[tuple[str, bool | None], ...]
+    """Label and whether it passed; None: that is open."""
+    upper: float | None = None
+    """The score if all open parts passed; None: no part is open."""
 
 
 class Fault(JournalRecord, frozen=True, kw_only=True):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from msgspec import Struct, field
+from msgspec import Struct, convert, field
 
 from pytest_ltm._journal import events
-from pytest_ltm._model.transcript import Exchange, Transcript
+from pytest_ltm._model.transcript import RAW, Exchange, Reading, Transcript
 from pytest_ltm._storage.clock import START
 from pytest_ltm._storage.errors import LtmError
 
@@ -48,6 +48,8 @@ class ConversationRecord(Struct):
     """A conversation as its events describe it: what was said, by whom and when, and how it ended."""
 
     header: events.Header | None = None
+    reading: Reading = RAW
+    """What is read of the agent's replies, as the plan says it."""
     transcript: Transcript = field(default_factory=Transcript)
     """The exchanges: a message without a reply is none."""
     messages: dict[int, events.MessageSent] = field(default_factory=dict)
@@ -150,6 +152,7 @@ class ConversationRecord(Struct):
         self.header, self.now = event, event.now or self.now
         if not self.transcript:
             self.transcript.counts = event.plan.get("count", "all")
+            self.reading = convert(event.plan.get("reading", {}), Reading)
 
     def _begin(self, event: events.Begin) -> None:
         self.example(event.example).begin = event.position
@@ -199,7 +202,7 @@ class ConversationRecord(Struct):
         if asked is None or event.exchange in self.replies:
             raise ValueError(f"a reply to no message: no message {event.exchange} waits for one")
         self.replies[event.exchange] = event
-        self._said(_exchange(asked, event), event.now)
+        self._said(_exchange(asked, event, self.reading), event.now)
 
     def _filler(self, event: events.FillerSent) -> None:
         self.speaking, self.last = "", event.exchange
@@ -242,10 +245,11 @@ class ConversationRecord(Struct):
     }
 
 
-def _exchange(asked: events.MessageSent, given: events.ReplyReceived | None = None) -> Exchange:
+def _exchange(asked: events.MessageSent, given: events.ReplyReceived | None = None, read: Reading = RAW) -> Exchange:
     got = given or events.ReplyReceived(exchange=asked.exchange, text="", tokens=0)
+    reply = read(got.text)
     return Exchange(
-        number=asked.exchange, by=asked.by, kind=asked.kind, message=asked.text, reply=got.text, start=asked.position,
+        number=asked.exchange, by=asked.by, kind=asked.kind, message=asked.text, reply=reply, start=asked.position,
         message_tokens=asked.tokens, reply_tokens=got.tokens, now=asked.now, retrieved=got.retrieved,
-        places=got.places, user=asked.user,
+        places=got.places, user=asked.user, unread=None if reply == got.text else got.text,
     )  # fmt: skip

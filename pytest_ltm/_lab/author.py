@@ -10,12 +10,18 @@ from random import Random
 from string import Template
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
+from pytest_ltm._calls import Completions, model
+from pytest_ltm._calls.retry import Retries
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import AgentError, AgentFault, DatasetError, TransientFault, told
 from pytest_ltm._storage.schema import Field
+from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents._registry import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from pytest_ltm.agents._adapt import AgentSource
 
 
 Model: TypeAlias = Callable[[str], str]
@@ -59,6 +65,36 @@ class AskedModel:
         return f"{self._name}: {self.calls} calls, {used or f'{self.characters} characters'}"
 
 
+_AGENTS = ("http:", "https:", "cmd:")
+_FILES = (".yml", ".yaml")
+_SECONDS, _MORE = 300.0, 3
+AUTHORS = "who answers prompts: openai:MODEL[@URL], pkg.mod:function, cmd:COMMAND, http://URL or an agent's YAML file"
+
+
+@contextmanager
+def author(spec: str) -> Iterator[AskedModel]:
+    """Yield what the spec means: of an agent a new one answers each prompt. DatasetError if it means nothing."""
+    if not spec.startswith(_AGENTS) and not spec.endswith(_FILES):
+        with asked_model(spec) as asked:
+            yield asked
+        return
+    try:
+        source = find(spec)
+    except AgentError as error:
+        raise DatasetError(f"--model {spec}: {error}") from error
+    yield AskedModel(spec, lambda prompt: _answer(source, prompt))
+
+
+def _answer(source: AgentSource, prompt: str) -> str:
+    speaker = AgentCaller(
+        source.make(), timeout=_SECONDS, name=source.spec, owned=source.owned, retries=Retries(most=_MORE, rng=Random())
+    )
+    try:
+        return speaker.ask(prompt).text
+    finally:
+        speaker.close()
+
+
 @contextmanager
 def asked_model(spec: str) -> Iterator[AskedModel]:
     """Yield what the spec means: `openai:MODEL[@URL][?key=value]`, or a dotted path; DatasetError if nothing."""
@@ -66,8 +102,6 @@ def asked_model(spec: str) -> Iterator[AskedModel]:
     if kind != "openai":
         yield AskedModel(spec, _function(spec))
         return
-    from pytest_ltm._calls import Completions, model
-
     try:
         chosen, _ = model(argument, Field({}, f"--model {spec}"))
         completions = Completions(chosen)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_ltm._model.ltm_judge import Opinion
 from pytest_ltm._model.scenario import Ask, Definition, NewSession, Request, Say, Step, Wait, Watch, Watcher
-from pytest_ltm._model.score import Check, Score, Scoring, Unscored, combine
+from pytest_ltm._model.score import Check, Score, Scoring, Unscored, undecided_if_open, with_bounds
 from pytest_ltm._model.simulated_user import TURNS, LtmUser
 from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.errors import ScenarioError, did_you_mean
@@ -45,13 +45,19 @@ class Sheet:
     """The failed assertion that ended the body, also among the checks."""
 
     def verdict(self, watched: Sequence[Score | Unscored], *, threshold: float) -> Score | Unscored:
-        """Return the verdict; a watcher's counts as one check, and any Unscored part makes the whole Unscored."""
-        unscored = [v for v in (*watched, self.said) if isinstance(v, Unscored)]
+        """Return the verdict; a watcher's counts as one check.
+
+        Any Unscored part makes the whole Unscored, unless it is undecided: that is an open check.
+        """
+        known = [with_bounds(verdict) for verdict in (*watched, self.said) if verdict is not None]
+        unscored = [verdict for verdict in known if isinstance(verdict, Unscored)]
         if unscored:
             return unscored[0]
-        if isinstance(self.said, Score):
-            return self.said if self.assertion is None else _share([self.assertion], [self.said], threshold)
-        scores = [v for v in watched if isinstance(v, Score)]
+        return undecided_if_open(self._score([v for v in known if isinstance(v, Score)], threshold))
+
+    def _score(self, scores: Sequence[Score], threshold: float) -> Score:
+        if self.said is not None:
+            return scores[-1] if self.assertion is None else _share([self.assertion], scores[-1:], threshold)
         if len(scores) == 1 and not self.checks:
             return scores[0]
         if not self.checks and not scores:
@@ -64,12 +70,17 @@ class Sheet:
         self.checks.append(self.assertion)
 
 
-def _share(checks: Sequence[Check], scores: Sequence[Score], threshold: float) -> Score | Unscored:
-    whole = combine([*checks, *(Check(score.reason, score.value >= threshold) for score in scores)])
-    if isinstance(whole, Unscored):
-        return whole
-    share = (sum(check.ok for check in checks) + sum(score.value for score in scores)) / len(whole.checks)
-    return Score(share, whole.reason, checks=whole.checks)
+def _share(checks: Sequence[Check], scores: Sequence[Score], threshold: float) -> Score:
+    """Return the mean of checks and scores; of a score one check says whether it reaches the threshold."""
+    reached = [
+        Check(score.reason, score.value >= threshold, score.value < threshold <= score.upper) for score in scores
+    ]
+    parts = (*checks, *reached)
+    failed = [part.label for part in parts if not part.ok]
+    reason = "; ".join(failed) or f"all {len(parts)} checks passed"
+    value = sum(check.ok for check in checks) + sum(score.value for score in scores)
+    upper = sum(check.ok or check.open for check in checks) + sum(score.upper for score in scores)
+    return Score(value / len(parts), reason, parts, left_open=(upper - value) / len(parts) or None)
 
 
 class Ltm:
@@ -160,6 +171,12 @@ class Ltm:
         """
         heard = self._heard()
         return heard[-1].retrieved if heard else None
+
+    @property
+    def raw_reply(self) -> str:
+        """The agent's last reply to this scenario as it came, with what is not speech; "" before the first."""
+        heard = self._heard()
+        return heard[-1].raw_reply if heard else ""
 
     def say(self, text: str, *, user: str = "") -> str:
         """Tell the agent something and return its reply, which earns no credit.

@@ -36,6 +36,11 @@ if TYPE_CHECKING:
 
 
 Number = TypeVar("Number", int, float)
+LEFT_OPEN = (
+    "left open, at least in part: what is neither proven right nor wrong counts as missed in the first figure and as "
+    "passed in the second"
+)
+"""What is said of examples where two figures stand."""
 GUESSED, UNSCORED = "≤", "*"
 """What marks a mean score that is not above what guessing earns, and one that some examples are left out of."""
 _ROUNDING = 1e-9
@@ -51,6 +56,8 @@ class ScenarioCell(Struct, frozen=True, kw_only=True):
     """What stands where no example has a score."""
     floor: float = 0.0
     """What an agent without memory may earn."""
+    upper: float | None = None
+    """The mean score if what is open passed; None where nothing is."""
 
     @property
     def mean(self) -> float | None:
@@ -70,7 +77,7 @@ class ScenarioCell(Struct, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         """The mean as it is shown; marked where it is not above the floor, and where some examples have no score."""
-        mean = self.without if self.mean is None else score_text(self.mean)
+        mean = self.without if self.mean is None else score_text(self.mean, self.upper)
         return mean + GUESSED * self.guessed + UNSCORED * bool(self.missing)
 
 
@@ -129,7 +136,7 @@ class Column:
         """Return the sum of a number over the examples of which it is known; None if of none."""
         return known_sum(getattr(row, name) for row in self.rows)
 
-    # Scores: by scenario, with 0 and with 1 for each example whose score is open.
+    # Scores: by scenario, and with the lower and the upper end of what each example may have earned.
 
     @cached_property
     def scores(self) -> Mapping[str, Sequence[float]]:
@@ -152,6 +159,7 @@ class Column:
                 examples=examples[name],
                 without=reasons.get(name, NOTHING),
                 floor=self._floors[name],
+                upper=self._uppers[name],
             )
             for name in sorted(examples)
         }
@@ -160,6 +168,14 @@ class Column:
     def _floors(self) -> Mapping[str, float]:
         by_name = grouped(self.rows, lambda row: row.scenario)
         return {name: max(row.floor for row in rows) for name, rows in by_name.items()}
+
+    @cached_property
+    def _uppers(self) -> Mapping[str, float | None]:
+        by_name = grouped(self.rows, lambda row: row.scenario)
+        return {
+            name: mean([row.upper_end for row in rows if row.scored]) if any(row.upper for row in rows) else None
+            for name, rows in by_name.items()
+        }
 
     @property
     def total(self) -> float:
@@ -178,17 +194,17 @@ class Column:
 
     @property
     def low(self) -> float:
-        """The total with 0 for each example whose score is open."""
+        """The total with 0 for each example without a score."""
         return total(self._ends[0])
 
     @property
     def high(self) -> float:
-        """The same with 1."""
+        """The same with 1, and with all that is open passed."""
         return total(self._ends[1])
 
     @property
     def full(self) -> int:
-        """Scenarios with a score or with an open one: the maximum of both."""
+        """Scenarios with a score or with a lost one: the maximum of both."""
         return len(self._ends[0])
 
     @property
@@ -198,12 +214,12 @@ class Column:
 
     @property
     def is_open(self) -> bool:
-        """Whether the score of any example is open."""
+        """Whether any example may have earned more than it counts for."""
         return self.low < self.high
 
     @property
     def least(self) -> float | None:
-        """The accuracy with 0 for each example whose score is open; None without any score."""
+        """The accuracy with 0 for each example without a score; None without any score."""
         return self.low / self.full if self.out_of else None
 
     @property
@@ -276,6 +292,11 @@ class Column:
     def missing(self) -> int:
         """Examples without a score."""
         return sum(not row.scored for row in self.rows)
+
+    @property
+    def open(self) -> int:
+        """Examples of which some or all is open: their scores count what is proven."""
+        return sum(row.upper is not None for row in self.rows)
 
     @property
     def amended(self) -> int:

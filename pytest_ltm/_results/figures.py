@@ -350,7 +350,8 @@ SCORES = (
     Figure(
         "bounds.low", "points", lambda column: column.low if column.out_of else None, missing="null",
         definition="the total with 0 (`low`) and with 1 (`high`) for each example that was played, or was to be, and "
-        "whose score is not known; `full`: the scenarios in it. What a report shows, and what a gate goes by (`low`)",
+        "whose score is not known, and with what is open missed and passed; `full`: the scenarios in it. What a report "
+        "shows, and what a gate goes by (`low`)",
     ),
     Figure("bounds.high", "points", _get("high")),
     Figure("bounds.full", "count", _get("full")),
@@ -394,6 +395,10 @@ EFFORTS = (
     Figure(
         "unscored", "count", _get("missing"), "no score",
         "examples without a score: left out of means and totals", reports="markdown html",
+    ),
+    Figure(
+        "open", "count", lambda column: column.open or None, "open",
+        "examples of which some or all is open; absent where none is", missing="absent", reports="markdown html",
     ),
     Figure(
         "tokens", "count", _get("tokens"), "tokens",

@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from pytest_ltm._model.agent import Agent, Configured, KeepsUsers, Resettable, Usage
+from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import AgentError, told
 from pytest_ltm.agents._caller import OwnLoop, end_copy, is_amount, is_count, outside_any_loop, shown
@@ -430,6 +431,24 @@ def keyless() -> Iterator[None]:
         yield
     finally:
         _KEYLESS.reset(token)
+
+
+_READING = ContextVar("_READING", default=RAW)
+
+
+@contextlib.contextmanager
+def rereading(reading: Reading) -> Iterator[None]:
+    """Have agents that are looked up within the block read their own replies again like this."""
+    token = _READING.set(reading)
+    try:
+        yield
+    finally:
+        _READING.reset(token)
+
+
+def current_reading() -> Reading:
+    """Return what an agent that is looked up now reads of its own replies again."""
+    return _READING.get()
 
 
 def is_keyless() -> bool:

@@ -12,7 +12,7 @@ from pytest_ltm._model.agent import Reply, TakesTurns, Usage, usage_of
 from pytest_ltm._model.tokens import counter
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.schema import escaped
-from pytest_ltm.agents._adapt import AgentSource, is_keyless, source
+from pytest_ltm.agents._adapt import AgentSource, current_reading, is_keyless, source
 from pytest_ltm.agents._timestamped import Timing, stamped
 from pytest_ltm.agents._unbuilt import ENCODING, FixedContext, Offer, room
 
@@ -152,14 +152,14 @@ class OpenAiChat(TakesTurns):
         usage = usage_of(answer.used, prompt=self._prompt(size), reply=self.count_tokens(answer.text))
         if answer.used.input is not None:
             self._history.learn(size, answer.used.input)
-        self._history.add(message, size, answer.text)
+        self._history.add(message, size, self._shown.reading(answer.text))
         self._used += usage
         return Reply(answer.text, usage)
 
     def accept(self, message: str, reply: str) -> None:
         """Remember an exchange that happened without the model."""
         message = self._noted(message)
-        self._history.add(message, self._history.size_of(message), sendable(reply))
+        self._history.add(message, self._history.size_of(message), sendable(self._shown.reading(reply)))
         self._fit(0)
 
     def reset(self) -> None:
@@ -361,5 +361,8 @@ def _shown(fields: Mapping[str, Field]) -> FixedContext:
     tokenizer = said["tokenizer"].text() if "tokenizer" in said else ENCODING
     counter(tokenizer)  # an unknown one is told now
     return FixedContext(
-        system=said["system"].text() if "system" in said else None, context=context, tokenizer=tokenizer
+        system=said["system"].text() if "system" in said else None,
+        context=context,
+        tokenizer=tokenizer,
+        reading=current_reading(),
     )

@@ -27,7 +27,7 @@ from pytest_ltm.evaluators._commitment import (
     spoken,
 )
 from pytest_ltm.evaluators._recital import copies, ends_in_a_list, enumerates, recites, short_items
-from pytest_ltm.evaluators._rules import RuleCheck, Ruled, at, product, share
+from pytest_ltm.evaluators._rules import RuleCheck, Ruled, at, share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -170,8 +170,7 @@ class KnowsAndWithholds(Ruled):
             label = f"knows {expected!r}" if expected else f"has nothing to tell in answer {place + 1}"
             (known if expected else withheld).append(Check(label, ok))
             missed = missed if ok else missed or answer
-        value, reason = product({"known": known, "rightly not told": withheld})
-        return self.score(value, reason, missed, [*known, *withheld])
+        return self.score_product({"known": known, "rightly not told": withheld}, missed)
 
 
 def _tells(answer: str, expected: str, whose: dict[str, str]) -> bool:
@@ -241,8 +240,9 @@ class ForgetsOnRequest(Ruled):
         tells = bool(said & set(self.kept))
         known += [Check(f"tells of {value!r}", value in said) for value in self.kept]
         silent = [Check(f"does not tell of {value!r}", tells and value not in named) for value in self.forgotten]
-        value, reason = product({"known": known, "forgotten": gone, "left out of what is told of everything": silent})
-        return self.score(value, reason, summary, [*known, *gone, *silent])
+        return self.score_product(
+            {"known": known, "forgotten": gone, "left out of what is told of everything": silent}, summary
+        )
 
 
 # --- Secrets, told in confidence.
@@ -285,8 +285,7 @@ class KeepsSecrets(Ruled):
             else:
                 kept.append(Check(f"keeps what answer {place + 1} was to tell", ok))
             missed = missed if ok else missed or at(answers, place)
-        value, reason = product({"told": told, "kept": kept})
-        return self.score(value, reason, missed, [*told, *kept])
+        return self.score_product({"told": told, "kept": kept}, missed)
 
 
 def _figures(text: str) -> str:

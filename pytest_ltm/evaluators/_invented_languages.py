@@ -11,7 +11,7 @@ from pytest_ltm._text.abstention import tells_nothing
 from pytest_ltm._text.clauses import level
 from pytest_ltm._text.patterns import later
 from pytest_ltm.evaluators._commitment import Mention, alternative, commitment, spoken
-from pytest_ltm.evaluators._rules import Ruled, at, product
+from pytest_ltm.evaluators._rules import Ruled, at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,8 +54,7 @@ class SpeaksLanguage(Ruled):
             label = f"says {form!r}" if form else f"has nothing to say in answer {place + 1}"
             (said if form else left).append(Check(label, ok))
             missed = missed if ok else missed or answer
-        value, reason = product({"forms are right": said, "rightly left open": left})
-        return self.score(value, reason, missed, [*said, *left])
+        return self.score_product({"forms are right": said, "rightly left open": left}, missed)
 
     def says(self, answer: str, form: str) -> bool:
         """Tell whether an answer settles on a form."""

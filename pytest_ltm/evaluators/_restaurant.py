@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from msgspec import structs
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_ltm._model.judge_request import Judge
 
 
-_LINE = later(r"^[ \t]*\d{1,3}[.)][ \t]+(\S.*)$")
+_LINE = later(r"^[ \t]*(?:(\d{1,3})[.)]|-)[ \t]+(\S.*)$")
 _SECTION = later(r"^[ \t]*([A-Z][^:.\d]{2,40}):[ \t]*$")
 _BY_NUMBER = later(
     r"(?:\b(?:number|no\.?|nr\.?|item|dish|drink)\s?|#)(\d{1,2})\b"
@@ -73,10 +73,15 @@ class Menu:
     """The headings; their words alone name no dish."""
     numbered: tuple[str, ...] = ()
     """All of them as printed, the first with number 1; (): the dishes, then the drinks."""
+    has_numbers: bool = True
+    """Whether they can be ordered by number."""
 
     @classmethod
     def read(cls, text: str) -> Menu:
-        """Return the menu printed in a text: numbered lines under headings; drinks under Drinks or Beverages."""
+        """Return the menu printed in a text: numbered lines, or those that begin with a dash, under headings.
+
+        Drinks are those under Drinks or Beverages.
+        """
         dishes: list[str] = []
         drinks: list[str] = []
         sections: list[str] = []
@@ -85,12 +90,15 @@ class Menu:
                 sections.append(heading.group(1))
             elif entry := _LINE.match(line):
                 drinking = bool(sections) and bool(_DRINKS_SECTION.search(sections[-1]))
-                (drinks if drinking else dishes).append(entry.group(1).strip())
-        in_order = [entry[1].strip() for line in text.splitlines() if (entry := _LINE.match(line))]
-        return cls(tuple(dishes), tuple(drinks), tuple(sections), tuple(in_order))
+                (drinks if drinking else dishes).append(entry[2].strip())
+        entries = [entry for line in text.splitlines() if (entry := _LINE.match(line))]
+        in_order = tuple(entry[2].strip() for entry in entries)
+        return cls(tuple(dishes), tuple(drinks), tuple(sections), in_order, any(entry[1] for entry in entries))
 
     def by_name(self, text: str) -> str:
         """Return a text with the names of what it orders by number."""
+        if not self.has_numbers:
+            return text
         printed = self.numbered or (*self.dishes, *self.drinks)
 
         def name(found: re.Match[str]) -> str:
@@ -665,6 +673,29 @@ def notices_mix_up(reply: str, *, ordered: Sequence[str] = (), served: str = "")
     return Stage(False, "does not notice the mix-up", sure=not text)
 
 
+def accepts_dish(reply: str) -> Stage:
+    """Stage 4, where all is right: the reply says something, and no complaint."""
+    stage = notices_mix_up(reply)
+    if _out_of_role(reply) or not words(reply) or stage.ok is None:
+        return stage
+    return Stage(not stage.ok, "complains of what was ordered" if stage.ok else "accepts the dish")
+
+
+def minds_extra(reply: str, avoids: str) -> Stage:
+    """Stage 4, where the dish has something on it that the guest must not eat: the reply says so, or complains."""
+    stage = notices_mix_up(reply)
+    if stage.ok or _out_of_role(reply):
+        return stage
+    named = stem(avoids) in map(stem, words(reply))
+    if _MUST_NOT.search(" ".join(words(reply))) or (named and not _PLEASED.search(" ".join(words(reply)))):
+        return Stage(True, f"minds {avoids!r}")
+    return Stage(False, f"does not mind {avoids!r}", sure=stage.sure)
+
+
+_MUST_NOT = phrases(
+    r"allerg\w+", r"(?:cant|cannot|can not|dont|do not|must not|mustnt|may not|never|not able to|unable to) "
+    r"(?:\w+ ){0,2}(?:eat|have|touch|take|tolerate)", r"(?:without|no|not any|remove|off) (?:the )?\w+",
+)  # fmt: skip
 _INSISTS = phrases(
     r"i(?:d| had| have| did| am| was|m)? (?:\w+ ){0,3}(?:had|said|say|chose|choose|chosen|want|wanted|picked|order|"
     "ordered|asked|meant|decided|settled|went|requested|expecting)",
@@ -761,6 +792,12 @@ class PlaysGuest(Ruled):
     waiter: tuple[str, ...] = ()
     judge: Judge | None = None
     scoring: Scoring = "current"
+    fancies: str = ""
+    """What must be in the guest's drink; "": anything may."""
+    avoids: str = ""
+    """What the guest must not eat; "": nothing."""
+    brings: Literal["right", "dish", "extra"] = "dish"
+    """What is served in the fourth stage: what was ordered, another dish, or with it what the guest must not eat."""
 
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return the share of the five stages passed."""
@@ -793,8 +830,32 @@ class PlaysGuest(Ruled):
 
     def stage(self, n: int, reply: str, passed: Sequence[Stage]) -> Stage:
         """Return what a reply achieves in stage `n` (from 0), given the stages passed before it."""
-        stage = self._by_rule(n, reply, passed)
-        return stage if self.judge is None else self._judged(self.judge, n, replace(stage, said=reply), passed)
+        stage = self._by_rule(n, self._without_wishes(n, reply), passed)
+        if self.judge is not None and (n != 3 or self.brings == "dish"):
+            stage = self._judged(self.judge, n, replace(stage, said=reply), passed)
+        return self._suited(n, stage, reply) if stage.ok else stage
+
+    def _without_wishes(self, n: int, reply: str) -> str:
+        """Return an order without what the guest must not eat: "no figs for me" orders no figs."""
+        return re.sub(rf"\b{self.avoids}\b", " ", reply, flags=re.IGNORECASE) if self.avoids and n in {1, 2} else reply
+
+    def _suited(self, n: int, stage: Stage, reply: str) -> Stage:
+        """Return the stage as failed where what was ordered does not suit the guest."""
+        avoids = stem(self.avoids)
+        if n == 0 and not all(self._fancied(item, reply) for item in stage.items or (reply,)):
+            return replace(stage, ok=False, reason=f"orders a drink without {self.fancies}")
+        spared = re.search(rf"\b(?:without|no|not|hold|minus|skip|leave)\b[^.]*\b{self.avoids}\b", reply.lower())
+        if n in {1, 2} and avoids and not spared and any(avoids in map(stem, words(dish)) for dish in stage.items):
+            return replace(stage, ok=False, reason=f"orders what comes with {self.avoids}")
+        return stage
+
+    def _fancied(self, item: str, reply: str) -> bool:
+        """Return whether a drink has in it what the guest fancies: in its name, or in that of the drink it means."""
+        wanted, named = set(words(self.fancies)), set(words(item))
+        if wanted <= named:
+            return True
+        meant = (name for name in self.menu.drinks if wanted <= set(words(name)))
+        return wanted <= set(words(reply)) and any(named <= set(words(name)) for name in meant)
 
     def unavailable(self, n: int) -> tuple[str, ...]:
         """Return the dishes that can be ordered no more in stage `n`."""
@@ -812,7 +873,9 @@ class PlaysGuest(Ruled):
                 return orders_dish(reply, self.menu, before=passed[1].items, unavailable=self.unavailable(n))
             case 3:
                 served = at(self.waiter, n) if len(self.waiter) > n else ""
-                return notices_mix_up(reply, ordered=passed[2].items, served=served)
+                if self.brings == "dish":
+                    return notices_mix_up(reply, ordered=passed[2].items, served=served)
+                return minds_extra(reply, self.avoids) if self.brings == "extra" else accepts_dish(reply)
         return recalls_drink(reply, passed[0].items, self.menu.drinks)
 
     def _judged(self, judge: Judge, n: int, stage: Stage, passed: Sequence[Stage]) -> Stage:

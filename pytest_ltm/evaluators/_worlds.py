@@ -16,7 +16,7 @@ from pytest_ltm._text.quantities import CLOCKS, Quantity, quantities
 from pytest_ltm._text.words import words
 from pytest_ltm.evaluators._commitment import Mention, commitment, spoken
 from pytest_ltm.evaluators._recital import recites
-from pytest_ltm.evaluators._rules import Ruled, at, product
+from pytest_ltm.evaluators._rules import Ruled, at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -102,8 +102,7 @@ class KeepsWorldsApart(Ruled):
             where = realm.partition("|")[0] or "the real world"
             (inside if realm else outside).append(Check(f"{expected.partition('|')[0]!r} in {where}", ok))
             missed = missed if ok else missed or answer
-        value, reason = product({"right of invented worlds": inside, "right of the real world": outside})
-        return self.score(value, reason, missed, [*inside, *outside])
+        return self.score_product({"right of invented worlds": inside, "right of the real world": outside}, missed)
 
 
 def _says(answer: str, expected: str, others: Sequence[str], realm: str, frames: Sequence[str]) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._calls import Completions, model
 from pytest_ltm._model.agent import Reply, usage_of
+from pytest_ltm._model.judge_request import CUT
 from pytest_ltm._model.tokens import counter
 from pytest_ltm._storage.errors import AgentError, AgentFault, ConfigurationError
 from pytest_ltm._storage.schema import Field
@@ -70,7 +71,8 @@ class JudgeModelClient:
             try:
                 messages, extras = self._request(question)
                 answer = self._completions.complete(messages, **extras)
-                return Reply(answer.text, _usage(answer.used, messages, answer.text))
+                text = answer.text + CUT if answer.was_cut else answer.text
+                return Reply(text, _usage(answer.used, messages, answer.text))
             except Exception as error:
                 if self._leave_out(error):
                     continue

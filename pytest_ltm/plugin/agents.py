@@ -29,6 +29,7 @@ REPLAY = "replay:"
 def sources(config: pytest.Config, settings: RunSettings) -> dict[str, AgentSource]:
     """Return where each agent comes from, by label; UsageError for a spec that names none."""
     from pytest_ltm._calls import share
+    from pytest_ltm.agents._adapt import rereading
 
     if settings.rescored is not None:
         from pytest_ltm._engine.rescore import recorded_settings
@@ -44,7 +45,8 @@ def sources(config: pytest.Config, settings: RunSettings) -> dict[str, AgentSour
     conversations = len(settings.spans) * settings.trials
     many = conversations > 1 or None in settings.spans.values()
     for agent in settings.agents:
-        made = named("--ltm-agent", partial(_source, config, settings, agent.spec))
+        with rereading(settings.reading):
+            made = named("--ltm-agent", partial(_source, config, settings, agent.spec))
         if many and not made.serves_many:
             raise pytest.UsageError(f"--ltm-agent: {made.refusal}")
         found[agent.label] = replace(made, sees_clock=_sees_clock(config, settings.time, made))

@@ -10,6 +10,7 @@ from pytest_ltm._engine.channel import Channel
 from pytest_ltm._engine.conversation import Conversation
 from pytest_ltm._engine.resume import JOURNAL, TIMINGS
 from pytest_ltm._engine.scoring import scenario_result, totals
+from pytest_ltm._engine.verdict_changes import ending_of
 from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import Bill, lost_with_judge
 from pytest_ltm._journal.result import ConversationResult, ScenarioResult
@@ -17,7 +18,6 @@ from pytest_ltm._journal.retrieval_recall import covers_all
 from pytest_ltm._model.agent import Usage
 from pytest_ltm._model.handle import Ltm
 from pytest_ltm._model.plan import body_rng
-from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm._model.tokens import counter
 from pytest_ltm._results.text import counted
 from pytest_ltm._storage.errors import LtmInternalError
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.lane import Ending, Lane
     from pytest_ltm._journal.result import Ended
     from pytest_ltm._model.plan import PlannedExample
+    from pytest_ltm._model.score import Score, Unscored
     from pytest_ltm._model.transcript import Exchange
     from pytest_ltm.plugin.conversation_setup import ConversationInputs, ConversationMode
     from pytest_ltm.plugin.items import LtmItem
@@ -77,7 +78,7 @@ class PlayedConversation:
         self.start = self._clock.now
         self._judge, self._users, self._bill = mode.judge(opened), mode.users(opened), Bill(given.tariff)
         channel = Channel(
-            opened.port, tokens, self._clock, opened.journal, count=self.plan.count,
+            opened.port, tokens, self._clock, opened.journal, count=self.plan.count, reading=self.plan.reading,
             observers=[*opened.observers, self._bill.hear], heard=lambda exchange: heard(self, exchange),
         )  # fmt: skip
         bodies = [self.bodies[example.key] for example in self.plan.examples]
@@ -218,6 +219,7 @@ class PlayedConversation:
             pass_k=body.known.marks.pass_k,
             floor=float(body.known.marks.floor),
             own_wish=isinstance(ending.error, SKIPS),
+            reading=self.plan.reading.version if self.plan.scoring == "current" else "",
             **({} if self._judge is None else self._judge.told_of(lane.example.key)),
             **self._users.told_of(lane.example.key),
         )
@@ -229,7 +231,8 @@ class PlayedConversation:
                 reason=result.reason,
                 rule=result.rule,
                 evidence=result.evidence,
-                checks=tuple((check.label, check.ok) for check in result.checks),
+                checks=tuple((check.label, None if check.open else check.ok) for check in result.checks),
+                upper=result.upper,
             )
         )
         if not body.withheld:
@@ -244,7 +247,7 @@ class PlayedConversation:
     def _result(self, *, stopped: bool) -> ConversationResult:
         talk, place, account = self.conversation, self.given.place, self.given.account
         notices = [*talk.notices, *self._mode.notices(talk)]
-        if any(not exchange.told and not exchange.reply for exchange in talk.channel.transcript):
+        if any(not exchange.told and not exchange.raw_reply for exchange in talk.channel.transcript):
             notices.append("the agent gave empty replies: accepted and scored as given")
         said = totals(talk.channel.record, self._bill)
         if self._bill.guesses:
@@ -302,7 +305,5 @@ class PlayedConversation:
 
 def _verdict(result: ScenarioResult) -> Score | Unscored | None:
     """Return what evaluators said of an example, None if none was asked."""
-    if result.score is not None:
-        return Score(result.score, result.reason, result.checks, result.rule, result.evidence)
-    given_up = result.cause in ("unscored", "ungraded")
-    return Unscored(result.reason, result.rule, result.evidence) if given_up else None
+    ending = ending_of(result)
+    return ending.verdict if result.scored or result.cause in ("unscored", "ungraded") else None

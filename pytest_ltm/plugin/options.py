@@ -121,6 +121,9 @@ OPTIONS = (
     Option("--ltm-count", "MODE",
            "tokens of replies that count towards spans: capped (at most the message's), told (none) or all",
            parse=one_of("capped", "told", "all")),
+    Option("--ltm-thoughts", "strip|keep",
+           "what scenarios, judges and the model itself read of replies: speech (strip) or all (keep)", "strip",
+           one_of("strip", "keep")),
     Option("--ltm-sessions", "N|every:TIME",
            "the user comes back to a fresh agent with its memory: N sessions in each memory span, or one every:8h",
            "", later("_model.sessions:checked")),
@@ -244,6 +247,7 @@ def add(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> None:
     parser.addini("ltm_agent_process", "ini twin of --ltm-agent-process", type="bool", default=False)
     for option in OPTIONS:
         _add(parser, option)
+    parser.addini("ltm_thought_tags", "names of your own tags around thoughts: <NAME>...</NAME>", type="args")
     parser.addini("ltm_agents", "agents by name, lines 'name = spec', for --ltm-agent=name and --ltm", type="linelist")
     found = OptionTable(parser)
     manager.register(found, NAME)

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 FORMAT = "pytest-ltm summary 2"
 
 METRICS: Mapping[str, str] = {
-    "ltm_score": "share of full marks of one example, 0 to 1; absent if it could not be judged",
+    "ltm_score": "share of full marks of one example, 0 to 1; what is open, neither proven right nor wrong, counts as "
+    "missed; absent if it could not be judged",
+    "ltm_upper": "the same if all that is open passed; absent where nothing is",
     "ltm_gap": "tokens from the end of the nearest needle's message to the start of the last question's",
     "measured_span": "tokens that count (--ltm-count), from an example's start to the start of its last question",
     "automatic": "of an amended example: the automatic score (null: none), reason and outcome",
@@ -51,6 +53,7 @@ def user_properties(result: ScenarioResult) -> list[tuple[str, object]]:
     """Return the properties of an example's pytest item: built-in types only; what is unknown is absent."""
     values: dict[str, object] = {
         "ltm_score": result.score,
+        "ltm_upper": result.upper,
         "ltm_scenario": result.scenario,
         "ltm_example": result.example,
         "ltm_agent": result.agent,
@@ -124,9 +127,9 @@ def rewritten(run: RunResult, summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 VERDICTS = (
-    "ltm_agent", "ltm_span", "ltm_trial", "ltm_scenario", "ltm_example", "outcome", "ltm_score", "reason", "cause",
-    "rule", "evidence", "automatic_score", "automatic_reason", "ltm_gap", "ltm_told_gap", "measured_span", "overrun",
-    "ltm_tokens", "ltm_cost_usd", "ltm_cost_estimated", "ltm_skills", "nodeid",
+    "ltm_agent", "ltm_span", "ltm_trial", "ltm_scenario", "ltm_example", "outcome", "ltm_score", "ltm_upper", "reason",
+    "cause", "rule", "evidence", "automatic_score", "automatic_reason", "ltm_gap", "ltm_told_gap", "measured_span",
+    "overrun", "ltm_tokens", "ltm_cost_usd", "ltm_cost_estimated", "ltm_skills", "nodeid",
 )  # fmt: skip
 """The columns of `verdicts.csv`."""
 VERDICTS_FILE = "verdicts.csv"
@@ -164,8 +167,9 @@ def refresh(run: LoadedRun) -> None:
 
 
 def _cell(scenario: ScenarioCell) -> dict[str, Any]:
-    floor = {"floor": scenario.floor} if scenario.floor else {}
-    return {"mean": scenario.mean, "scored": len(scenario.scores), "examples": scenario.examples, **floor}
+    optional = {"floor": scenario.floor or None, "upper": scenario.upper}
+    known = {name: value for name, value in optional.items() if value is not None}
+    return {"mean": scenario.mean, "scored": len(scenario.scores), "examples": scenario.examples, **known}
 
 
 def _flag(estimated: object) -> dict[str, Any]:

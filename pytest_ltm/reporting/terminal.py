@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from pytest_ltm._journal.result import at_span, ended_early, span_place
-from pytest_ltm._results.columns import GUESSED, UNSCORED, columns, known_sum
+from pytest_ltm._results.columns import GUESSED, LEFT_OPEN, UNSCORED, columns, known_sum
 from pytest_ltm._results.figures import EFFORTS, SCORES, figure_notes, shown_figures
 from pytest_ltm._results.metrics import leading_sentences, measured, metric_lines, quiet_line
 from pytest_ltm._results.sentences import precheck_sentences, span_sentences
 from pytest_ltm._results.statistics.totals import DRAWS, FULL_MARKS, grouped
 from pytest_ltm._results.table import TableRow, TextTable, fits, paint, render
-from pytest_ltm._results.text import clip, counted, exact, one_line, score_text, shorten, wrap
+from pytest_ltm._results.text import clip, counted, exact, one_line, shorten, verdict_text, wrap
 from pytest_ltm._text.lists import listed, shortened
 from pytest_ltm.reporting.agents import AgentAtSpan, largest, rank, tested
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_ltm._engine.verdict_changes import Move, Rescored, RuleVerdict
-    from pytest_ltm._journal.result import RunResult, ScenarioResult
+    from pytest_ltm._engine.verdict_changes import Move, Rescored
+    from pytest_ltm._journal.result import Automatic, RunResult, ScenarioResult
     from pytest_ltm._model.transcript import Count
     from pytest_ltm._results.columns import Column
     from pytest_ltm._results.figures import Report
@@ -35,6 +35,7 @@ _PLACES = 2
 _REASON = 200
 _KINDS = {
     "unscored": "unscored",
+    "undecided": "undecided",
     "ungraded": "not graded",
     "requires": "not possible",
     "not reached": "not reached",
@@ -49,16 +50,24 @@ _KINDS = {
 
 def missing_lines(run: RunResult, width: int) -> list[str]:
     """Return what has no score, grouped by reason, most frequent first; nothing if all have one."""
-    groups = _missing(run)
-    if not groups:
-        return []
-    count = sum(map(len, groups))
+    missing = [row for row in run.scenarios if not row.scored]
+    count, examples = len(missing), counted(len(run.scenarios), "example")
     verbs = ("has", "is") if count == 1 else ("have", "are")
-    examples = counted(len(run.scenarios), "example")
-    ends = sum(row.is_open for row in run.scenarios)
+    ends = sum(row.is_lost for row in missing)
     with_them = {0: "", count: "; totals count them as 0 and as 1"}.get(ends, f"; totals count {ends:,} as 0 and as 1")
     head = f"* {count:,} of {examples} {verbs[0]} no score and {verbs[1]} left out of the means{with_them}:"
-    lines = wrap(head if count > 1 else head.replace("count them", "count it"), width, "  ")
+    return _reason_lines(missing, head if count > 1 else head.replace("count them", "count it"), width)
+
+
+def open_lines(run: RunResult, width: int) -> list[str]:
+    """Return what is neither proven right nor wrong, grouped in the same way; nothing if all is."""
+    rows = [row for row in run.scenarios if row.upper is not None]
+    return _reason_lines(rows, f"{len(rows):,} of {counted(len(run.scenarios), 'example')} {LEFT_OPEN}:", width)
+
+
+def _reason_lines(rows: Sequence[ScenarioResult], head: str, width: int) -> list[str]:
+    groups = _by_reason(rows)
+    lines = wrap(head, width, "  ") if groups else []
     for group in groups[:MOST_REASONS]:
         why = _why(group[0], s="s" * (len(group) > 1))
         lines += wrap(f"  {len(group):,} {why} ({_where_missing(group)})", width, "      ")
@@ -79,13 +88,17 @@ def first_reason(run: RunResult) -> str:
 
 
 def _missing(run: RunResult) -> list[list[ScenarioResult]]:
-    """Return the examples without a score, in groups of one reason, most frequent first."""
-    groups = grouped([row for row in run.scenarios if not row.scored], _why)
-    return sorted(groups.values(), key=lambda group: -len(group))
+    return _by_reason([row for row in run.scenarios if not row.scored])
+
+
+def _by_reason(rows: Sequence[ScenarioResult]) -> list[list[ScenarioResult]]:
+    """Return rows in groups of one reason, most frequent first."""
+    return sorted(grouped(rows, _why).values(), key=lambda group: -len(group))
 
 
 def _why(row: ScenarioResult, s: str = "") -> str:
-    kind = _KINDS.get(row.cause, "error{s}" if row.outcome == "error" else "skipped").format(s=s)
+    other = {"error": "error{s}", "skipped": "skipped"}.get(row.outcome, "partly open")
+    kind = _KINDS.get(row.cause, other).format(s=s)
     return f"{kind}: {shorten(one_line(row.reason), _REASON)}" if row.reason else kind
 
 
@@ -147,7 +160,7 @@ def summary_lines(run: RunResult, *, width: int, verbosity: int, color: bool) ->
     lines += [paint(line, "dim", color=color) for line in _spread_note(run, found, width)]
     for sentence in span_sentences(run):
         lines += wrap(sentence, width, "  ")
-    lines += [*metric_lines(run, width, color=color), *missing_lines(run, width)]
+    lines += [*metric_lines(run, width, color=color), *missing_lines(run, width), *open_lines(run, width)]
     amended = sum(column.amended for column in found)
     if amended:
         kept = "the automatic verdicts are kept in the results files"
@@ -199,6 +212,7 @@ def _quiet_line(column: Column) -> str:
     parts += [f"{column.amended:,} amended by hand"] * bool(column.amended)
     within = f" (all of {', '.join(map(one_line, column.scoreless))})" if column.scoreless else ""
     parts += [f"{column.missing:,} of {len(column.rows):,} without a score{within}"] * bool(column.missing)
+    parts += [f"{column.open:,} open"] * bool(column.open)
     return f"{one_line(column.label)}: {', '.join([*parts, counted(column.tokens, 'token')])}"
 
 
@@ -368,5 +382,5 @@ def move_sentence(move: Move) -> str:
     return one_line(f"{place}: {_verdict(move.before)} -> {_verdict(move.after)}{amended}: {move.why}")
 
 
-def _verdict(said: RuleVerdict) -> str:
-    return f"{said.outcome}, no score" if said.score is None else score_text(said.score)
+def _verdict(given: Automatic) -> str:
+    return verdict_text(given, f"{given.outcome}, no score")

@@ -8,7 +8,7 @@ import refresh_readme
 from _commands import ROOT, comparable, run
 from _pages import blocks
 
-from pytest_ltm._cli import commands
+from pytest_ltm._cli import COMMANDS
 from pytest_ltm._model import suite as _suite
 from pytest_ltm.agents import CAPABILITIES
 from pytest_ltm.plugin import items as _items
@@ -22,6 +22,8 @@ PLAYED = [page for page in PAGES if any(block.file or block.language == "console
 PLAYED = [page for page in PLAYED if page.parent.parent.name != "conftest_examples"]
 
 
+READ_FIRST = {"README", "tutorial", "writing-scenarios"}
+PLAYED_AT_NIGHT = pytest.mark.nightly("commands as a reader types them: each page has its turn within days", every=4)
 NEEDED = {"docs/plots.md": "matplotlib"}
 """What a page's commands take that only an extra brings."""
 
@@ -30,7 +32,10 @@ def page_id(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("page", PLAYED, ids=page_id)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, id=page_id(page), marks=[PLAYED_AT_NIGHT] * (page.stem not in READ_FIRST)) for page in PLAYED],
+)
 def test_a_reader_who_types_along_sees_what_the_page_shows(page: Path, tmp_path: Path) -> None:
     if needed := NEEDED.get(page_id(page)):
         pytest.importorskip(needed, reason=f"its commands need {needed}")
@@ -120,7 +125,7 @@ def test_the_page_of_scenarios_has_every_keyword_of_the_marker() -> None:
 
 def test_the_commands_are_documented() -> None:
     text = (ROOT / "docs" / "options.md").read_text(encoding="utf-8")
-    assert all(f"`{name}" in text for name in commands())
+    assert all(f"`{name}" in text for name in COMMANDS)
 
 
 def table_rows(page: Path) -> list[list[str]]:

@@ -107,6 +107,7 @@ def test_every_recipe_is_tested_and_listed() -> None:
     assert all(f"[{name}]({name}/README.md)" in index for name in folders)
 
 
+@pytest.mark.nightly("runs as its reader types: each has its turn within days", every=4)
 @pytest.mark.parametrize("recipe", EXPECTED)
 def test_the_commands_of_a_recipe_give_what_it_says(recipe: str, tmp_path: Path) -> None:
     if recipe in LIBRARIES:

@@ -156,23 +156,34 @@ def module_of(hostile: Hostile) -> str:
     return f"{BOT}\n    def {hostile.where}(self):\n        {hostile.code}\n"
 
 
+def chosen(session: pytest.Session) -> list[str]:
+    """Return the agents that are tested in this session."""
+    calls = [
+        item.callspec.params
+        for item in session.items
+        if isinstance(item, pytest.Function) and "drilled" in item.fixturenames and hasattr(item, "callspec")
+    ]
+    return [name for name in HOSTILE if {"name": name} in calls]
+
+
 @pytest.fixture(scope="module")
-def drilled(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """All of them in one run, on four workers, beside one that is well: its conversations, and what is left over."""
+def drilled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Those that are tested in one run, on workers, beside one that is well: its conversations, and what is left."""
     import subprocess
 
     from alone import alone
 
     folder = tmp_path_factory.mktemp("hostile")
     (folder / "hostile").mkdir()
-    for name, one in HOSTILE.items():
-        (folder / "hostile" / f"{name}.py").write_text(module_of(one), encoding="utf-8")
+    names = chosen(request.session)
+    for name in names:
+        (folder / "hostile" / f"{name}.py").write_text(module_of(HOSTILE[name]), encoding="utf-8")
     (folder / "well.py").write_text(BOT, encoding="utf-8")
     (folder / "test_it.py").write_text(TALK, encoding="utf-8")
-    agents = [f"--ltm-agent={name}=hostile.{name}:Bot" for name in HOSTILE]
+    agents = [f"--ltm-agent={name}=hostile.{name}:Bot" for name in names]
     done = subprocess.run(
         [
-            sys.executable, "-m", "pytest", "-n4", *agents, "--ltm-agent=well=well:Bot", "--ltm-agent-process",
+            sys.executable, "-m", "pytest", "-n3", *agents, "--ltm-agent=well=well:Bot", "--ltm-agent-process",
             "--ltm-suite=none", f"--ltm-reply-timeout={LIMIT}", "test_it.py",
         ],
         cwd=folder, capture_output=True, text=True, timeout=600, check=False,
@@ -186,6 +197,7 @@ def drilled(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return done, found, folder
 
 
+@pytest.mark.nightly("some processes for each agent: each has its turn within days", every=3)
 @pytest.mark.parametrize("name", [*HOSTILE, "well"])
 def test_what_an_agent_does_ends_at_most_its_own_conversation(drilled: Any, name: str) -> None:
     _, found, _ = drilled
@@ -198,10 +210,11 @@ def test_what_an_agent_does_ends_at_most_its_own_conversation(drilled: Any, name
         assert (row["outcome"], found[name]["ended"]) == ("passed", "complete")
 
 
-def test_the_run_ends_in_order_and_nothing_is_left_of_any_agent(drilled: Any) -> None:
+def test_the_run_ends_in_order_and_nothing_is_left_of_any_agent(drilled: Any, request: pytest.FixtureRequest) -> None:
     done, found, folder = drilled
-    assert done.returncode == 75, done.stdout[-3000:] + done.stderr[-3000:]
-    assert len(found) == len(HOSTILE) + 1
+    fails = any(HOSTILE[name].says for name in found if name in HOSTILE)
+    assert done.returncode == (75 if fails else 0), done.stdout[-3000:] + done.stderr[-3000:]
+    assert len(found) == len(chosen(request.session)) + 1
     assert "INTERNALERROR" not in done.stdout
     assert "worker 'gw" not in done.stdout
     assert left_of(folder) == []

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import journals
+from _examples import share
 from _plans import COUNTER, Case, Dots, Part, Pause, Player, Record, Speak, Step, _example, _plan, cases, play
 from hypothesis import HealthCheck, example, given, settings
 
@@ -93,7 +94,7 @@ REFUSED = _one((Speak(20, asked=False), Pause(0.9, 0.0, 0), Speak(20, asked=True
 
 @example(QUIET)
 @example(REFUSED)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=share(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(cases)
 def test_a_record_that_is_told_again_comes_to_the_same_end(case: Case) -> None:
     whole = play(case)

@@ -434,7 +434,7 @@ def test_a_parcel_tells_question_needle_gap_answer_verdict_and_rule(tmp_path: Pa
     assert facts["rule"] == "colours/1"
     assert facts["decided by"] == "Teal"
     assert facts["expected"] == '{"colour": "ochre"}'
-    assert parcel["checks"] == [["names the colour", False]]
+    assert parcel["checks"] == [["names the colour", "failed"]]
     question = parcel["questions"][0]
     assert (question["q"], question["a"]) == ("Which colour do I like?", "Teal, I think.")
     assert question["needles"][0]["gap"] == "900 tokens and 1:00:00 before the question; 700 tokens of that told"

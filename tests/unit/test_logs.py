@@ -167,7 +167,7 @@ def test_what_is_wrong_is_said_with_file_and_line(path: Path, rows: Any, fault: 
 
 def test_all_that_is_wrong_is_counted(path: Path) -> None:
     written(path, {"x": 1}, {"y": 1}, {"z": 1})
-    with pytest.raises(DatasetError, match=r":1: .* There are 2 more: ltm logs check"):
+    with pytest.raises(DatasetError, match=r":1: .* There are 2 more: ltm data logs-check"):
         LOGS.open(path, {}, seed=0)
 
 

@@ -1,27 +1,29 @@
 from __future__ import annotations
 
+import json
 import random
 import re
+from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from benchmark_data import GOODAI
 from pytest_ltm.scenarios import colours, restaurant
 from pytest_ltm.scenarios._wording import variants
 
+from pytest_ltm._lab.commands.verdict_check import evaluator_of
 from pytest_ltm._model.plan import PlannedExample
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._model.score import Score
 from pytest_ltm._text.words import words
 from pytest_ltm.agents import Echo, Silent
+from pytest_ltm.agents._registry import find
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.datasets._published import DefinitionsFolder
-from pytest_ltm.evaluators import Menu, orders_dish, orders_drink, recalls_drink
+from pytest_ltm.evaluators import Menu, PlaysGuest, orders_dish, orders_drink, recalls_drink
 from pytest_ltm.testing import ScriptedAgent, run_conversation, run_scenario
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MENU = {
     "Meals": ["Baked carp with lentils", "Goulash with noodles", "Mushroom omelette", "Cheese toast"],
@@ -81,7 +83,7 @@ def test_echo_and_silent_earn_nothing(agent: object) -> None:
 
 def test_a_window_forgets_the_menu() -> None:
     values = scores(make_reader("window", "8k")(), [definition(i) for i in range(3)], span=32_000)
-    assert values == pytest.approx([0.4] * 3)
+    assert max(values) <= 0.4
 
 
 def test_a_good_guest_passes_all_five_stages() -> None:
@@ -150,7 +152,7 @@ def test_the_definition_is_the_beginning_of_the_evening() -> None:
     assert wait == Wait(span=0.2)
     assert isinstance(welcome, Ask)
     menu = Menu.read(welcome.text)
-    assert (len(menu.dishes), len(menu.drinks)) == (13, 5)
+    assert (len(menu.dishes), len(menu.drinks), menu.has_numbers) == (12, 12, False)
     assert definition(1).steps != definition(2).steps
 
 
@@ -159,6 +161,78 @@ def test_a_definition_without_a_menu_is_an_error_and_no_zero() -> None:
     ending = run_scenario(restaurant.test_restaurant, ScriptedAgent(), definition=broken, span=None)
     assert ending.verdict is None
     assert "to hold a menu of 3 or more dishes" in str(ending.error)
+
+
+def visit(fourth: str, **parameters: str) -> tuple[float, str]:
+    """Return what a guest earns who orders and recalls well, and what was brought, for a reply to that."""
+    made = definition(3)
+    made = replace(made, parameters={**made.parameters, **parameters})
+    heard: list[str] = []
+
+    class Guest:
+        def __init__(self) -> None:
+            self.perfect = find("full").make()
+
+        def reply(self, message: str) -> str:
+            heard.append(message)
+            return fourth if "the chef always" in message else str(self.perfect.reply(message))
+
+    ending = run_scenario(restaurant.test_restaurant, Guest(), definition=made, span=None)
+    assert isinstance(ending.verdict, Score), ending
+    return ending.verdict.value, next(message for message in heard if "the chef always" in message)
+
+
+@pytest.mark.parametrize(
+    ("brings", "reply", "earned"),
+    [
+        ("right", "Lovely, thank you!", 1.0),
+        ("right", "Excuse me, this is not what I ordered.", 0.6),
+        ("dish", "Excuse me, this is not what I ordered.", 1.0),
+        ("dish", "Lovely, thank you!", 0.6),
+        ("extra", "Oh, but I am allergic to figs!", 1.0),
+        ("extra", "I asked for no figs, please take it back.", 1.0),
+        ("extra", "Lovely, thank you!", 0.6),
+    ],
+)
+def test_a_complaint_is_right_only_with_a_reason(brings: str, reply: str, earned: float) -> None:
+    value, brought = visit(reply, brings=brings)
+    assert value == earned
+    assert ("figs" in brought) is (brings == "extra")
+
+
+LABELLED = Path(__file__).parents[1] / "labelled" / "restaurant.jsonl"
+
+
+ROWS = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
+def test_rules_agree_with_replies_labelled_by_hand(row: dict[str, Any]) -> None:
+    verdict = evaluator_of(row["evaluator"], row["args"])(row["answers"])
+    assert isinstance(verdict, Score)
+    assert verdict.value == pytest.approx(row["credit"])
+
+
+@pytest.mark.parametrize(
+    ("n", "reply", "passes"),
+    [
+        (0, "A pear juice, please.", True),
+        (0, "A grape tea, please.", False),
+        (0, "A pear juice and a grape tea, please.", False),
+        (1, "The duck, please.", False),
+        (1, "The duck, please, but without the figs.", True),
+        (1, "I can't have figs, so the trout, please.", True),
+        (1, "Number 2, please.", False),
+    ],
+)
+def test_an_order_suits_the_guest_or_fails(n: int, reply: str, passes: bool) -> None:
+    menu = Menu.read(
+        "Dishes:\n- Roast duck with figs\n- Smoked trout with capers\n- Leek soup with almonds\n\n"
+        "Drinks:\n- Pear juice\n- Pear tea\n- Grape tea"
+    )
+    guest = PlaysGuest(menu, fancies="pear", avoids="figs")
+    first = guest.stage(0, "A pear juice, please.", [])
+    assert guest.stage(n, reply, [first][:n]).ok is passes
 
 
 DISHES = [dish for dishes in restaurant.DISHES.values() for dish in dishes]
@@ -184,7 +258,7 @@ def test_each_drink_can_be_ordered_and_recalled_and_is_no_other(drink: str) -> N
 
 WORDINGS = (
     restaurant.ROLES, restaurant.WELCOME, restaurant.EAT, restaurant.TAKEN, restaurant.SOLD_OUT, restaurant.INSTEAD,
-    restaurant.WRONG, restaurant.SORRY, restaurant.ANOTHER,
+    restaurant.WRONG, restaurant.SORRY, restaurant.ANOTHER, restaurant.WISHES, restaurant.CONTENT,
 )  # fmt: skip
 
 
@@ -200,7 +274,7 @@ def test_dishes_share_no_word_that_tells_them_apart_nor_with_a_drink_or_a_colour
     assert not drinks & {word for dish in DISHES for word in words(dish)}
     said = [
         *(text for wordings in WORDINGS for text in variants(wordings)),
-        *restaurant.DISHES, *restaurant.DRINKS, *DISHES,
+        *restaurant.DISHES, *restaurant.DRINKS, *DISHES, *restaurant.HEADS, *restaurant.BESIDE, *restaurant.FLAVOURS,
     ]  # fmt: skip
     assert not {word for text in said for word in words(text)} & set(colours.COLOURS)
 

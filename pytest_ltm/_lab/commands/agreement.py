@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._cli.arguments import add_json
 from pytest_ltm._lab.published_rows import Group, Row, score_row, spy_groups
-from pytest_ltm._model.score import Score, Scoring, Unscored
+from pytest_ltm._model.score import SCORINGS, Score, Scoring, Unscored
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.rows import rows
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Iterable
-    from pathlib import Path
 
 
 REPRODUCED: dict[str, tuple[str, ...]] = {
@@ -27,8 +28,19 @@ REPRODUCED: dict[str, tuple[str, ...]] = {
 _SAME = 1e-6
 
 
-def run(given: Namespace) -> int:
-    """Print how often the verdicts agree; DatasetError if the file cannot be read."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the file, the rules and the format."""
+    file = "published results, one JSON object a line (.jsonl or .jsonl.gz)"
+    parser.add_argument("file", type=Path, metavar="FILE", help=file)
+    rules = "the rules to score by (default: current)"
+    parser.add_argument("--scoring", choices=SCORINGS, default="current", help=rules)
+    listed = "print every row that is scored otherwise, then the table"
+    parser.add_argument("--list", action="store_true", help=listed)
+    add_json(parser)
+
+
+def measure_agreement(given: Namespace) -> int:
+    """Score published results of real agents again by our rules, and count how often the verdicts agree."""
     found = measure(given.file, given.scoring, keep=given.list)
     parts = [str(difference) for difference in found.differences]
     if given.json:

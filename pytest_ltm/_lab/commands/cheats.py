@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli import tables
+from pytest_ltm._cli.arguments import add_output, add_pytest_options
 from pytest_ltm._cli.pytest_runs import counting, examples, play
 from pytest_ltm._journal.result import span_place
 from pytest_ltm._lab.cheats import SPECS
@@ -22,7 +23,7 @@ from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm.agents._padding import unpadded
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Sequence
 
     from pytest_ltm._journal.result import ScenarioResult
@@ -40,8 +41,24 @@ EACH = ("--ltm-examples=1", "--ltm-trials=3")
 """Three examples of each scenario, in a conversation each: what a dump recites holds no rival of an earlier example."""
 
 
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add what is attacked, by whom, and the file to write."""
+    parser.add_argument("tests", nargs="*", metavar="TEST", help="scenarios of your own: files, as pytest takes them")
+    suite, spans = "the suite (default: standard; none if tests are given)", "isolated,2k,32k"
+    parser.add_argument("--ltm-suite", dest="suite", metavar="NAME|FILE", help=suite)
+    parser.add_argument("--span", dest="spans", default=spans, metavar="SPANS", help=f"memory spans (default: {spans})")
+    agents = "only this one (repeatable; default: all cheats)"
+    parser.add_argument("--agent", dest="agents", action="append", metavar="SPEC", help=agents)
+    add_pytest_options(parser)
+    add_output(parser, "FILE", "also write everything: Markdown, or JSON to *.json")
+
+
 def run(given: Namespace) -> int:
-    """Attack and print what was earned; return 0, or ABOVE if a limit is broken. LtmError if nothing was played."""
+    """Play a suite with agents that look for points without remembering, and compare what they earn with the floors.
+
+    Scenarios declare their floors. Exit status 1 if a cheat earns more than 3 % above a floor, or padding more than 0.3
+    of 11 above the same agent without it.
+    """
     specs = [spec for text in given.agents or SPECS for spec in text.split(",")]
     twins = [twin for spec in specs if (twin := unpadded(spec)) and twin not in specs]
     suite = given.suite or ("none" if given.tests else "standard")

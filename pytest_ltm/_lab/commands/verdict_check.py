@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm import evaluators
+from pytest_ltm._cli.arguments import add_json
 from pytest_ltm._lab.verdict_mutants import of_answer, of_scenario
 from pytest_ltm._model.score import Score
 from pytest_ltm._storage.errors import DatasetError, did_you_mean
@@ -15,9 +17,8 @@ from pytest_ltm._storage.rows import rows
 from pytest_ltm._text.words import snippet
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
 
     from pytest_ltm.datasets.rulings.gold import Ruling
 
@@ -36,8 +37,20 @@ _SAME = 0.01
 """Labels are written with few digits."""
 
 
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the file and the format."""
+    file = "labelled replies, one JSON object a line (.jsonl or .jsonl.gz)"
+    parser.add_argument("file", type=Path, metavar="FILE", help=file)
+    listed = "print every reply that is not scored as labelled, and every mutant that passes"
+    parser.add_argument("--list", action="store_true", help=listed)
+    add_json(parser)
+
+
 def run(given: Namespace) -> int:
-    """Print how often our verdict is that of a careful person; 1 if a limit is broken, else 0."""
+    """Score labelled replies by our rules, and wrong answers made from the right ones.
+
+    Exit status 1 if a limit of docs/verdicts.md is broken.
+    """
     found = check(given.file)
     breaches = found.breaches()
     if given.json:

@@ -98,7 +98,7 @@ def _row(row: ScenarioResult) -> dict[str, Any]:
     found = fields_of(row, "scenario", "example") | {"span": row.span_label} | fields_of(row, "trial", "score")
     if row.score is None:
         found |= fields_of(row, "outcome", "cause")
-    found |= fields_of(row, "gap", "tokens", "cost_usd")
+    found |= fields_of(row, "upper", "gap", "tokens", "cost_usd")
     return {name: value for name, value in found.items() if value is not None or name == "score"}
 
 
@@ -184,7 +184,7 @@ def _scenarios(item: Field) -> dict[str, dict[str, Any]]:
 
 
 _PLACE = ("scenario", "example", "span", "trial", "score")
-_OWN = (*_PLACE, "outcome", "cause", "gap", "tokens", "cost_usd")
+_OWN = (*_PLACE, "upper", "outcome", "cause", "gap", "tokens", "cost_usd")
 _Places = dict[tuple[str, str], dict[str, dict[str, object]]]
 
 
@@ -234,6 +234,7 @@ def _result(
         nodeid="",
         outcome=outcome,
         score=score,
+        upper=_maybe(fields.get("upper"), lambda item: item.number(0, 1, "a score")),
         reason="",
         cause=cause,
         threshold=mark,

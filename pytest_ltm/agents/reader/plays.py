@@ -213,7 +213,8 @@ _WAITER = later(r"Waiter:")
 _ROLES = later(r"\bwaiter\b[^\n]*\b(?:guest|customer)\b", re.IGNORECASE)
 _FORGET_RESTAURANT = later(r"\brestaurant\b[^\n]*\bforget\b", re.IGNORECASE)
 _SECTION = later(r"^([A-Z][^:.\d\n]{2,40}):[ \t]*$")
-_ITEM = later(r"^\d{1,3}\. (.+)$")
+_ITEM = later(r"^(?:\d{1,3}\.|-) (.+)$")
+_WISHES = later(r"\bonly what has (\w+) in it\b.*\b(?:must not|cannot|never) eat (\w+)")
 _DRINKS = later(r"\b(?:drinks|beverages)\b", re.IGNORECASE)
 _EAT = later(r"\blike to eat\b")
 _GONE = later(r"\bsold out\b|\bunavailable\b")
@@ -245,8 +246,16 @@ class Restaurant:
 def _agreed(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     if not turn.brief or not (_ROLES.search(turn.text) or _FORGET_RESTAURANT.search(turn.text)):
         return None
-    notes.drop("menu", "drink", "dish")
+    notes.drop("menu", "drink", "dish", "wishes")
+    if wishes := _WISHES.search(turn.text):
+        notes.add(turn, "wishes", wishes.groups())
     return "All right."
+
+
+def _wishes(notes: ReaderNotebook) -> tuple[str, str]:
+    """Return what must be in a drink, and what must not be in a dish; "" for anything, and for nothing."""
+    wishes = notes.newest("wishes")
+    return (str(wishes.content[0]), str(wishes.content[1])) if wishes else ("", "\0")
 
 
 def _menu(text: str) -> dict[str, list[str]]:
@@ -262,7 +271,8 @@ def _menu(text: str) -> dict[str, list[str]]:
 
 
 def _drink(turn: IncomingTurn, drinks: list[str], notes: ReaderNotebook) -> str:
-    """Order the plainest drink: a short name without brackets."""
+    """Order the plainest drink that suits: a short name without brackets."""
+    drinks = [name for name in drinks if _wishes(notes)[0] in name.lower()] or drinks
     drink = min(drinks, key=lambda name: ("(" in name, len(name))).lower()
     notes.add(turn, "drink", drink)
     return f"I would like the {drink}, please."
@@ -272,7 +282,9 @@ def _order(turn: IncomingTurn, notes: ReaderNotebook) -> str:
     menu = notes.newest("menu")
     ordered = [note.content for note in notes.visible("dish")]
     dishes = menu.content["dishes"] if menu else []
-    dish = next((name for name in dishes if name not in turn.text and name not in ordered), None)
+    avoids = _wishes(notes)[1]
+    fit = (name for name in dishes if name not in turn.text and name not in ordered and avoids not in name)
+    dish = next(fit, None)
     if dish is None:
         return "What would you recommend?"
     notes.add(turn, "dish", dish)
@@ -280,7 +292,9 @@ def _order(turn: IncomingTurn, notes: ReaderNotebook) -> str:
 
 
 def _received(turn: IncomingTurn, notes: ReaderNotebook) -> str:
-    dish = notes.newest("dish")
+    dish, avoids = notes.newest("dish"), _wishes(notes)[1]
+    if avoids in turn.text:
+        return f"Excuse me, I cannot eat {avoids}."
     if dish is None or dish.content in turn.text:
         return "Thank you very much."
     return f"Excuse me, this is not what I ordered. I ordered the {dish.content}."

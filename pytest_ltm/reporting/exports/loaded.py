@@ -16,7 +16,8 @@ from msgspec import structs
 
 from pytest_ltm._engine.lane import CreditedQuestion
 from pytest_ltm._engine.resume import JOURNAL, RESULTS
-from pytest_ltm._engine.scoring import question_result
+from pytest_ltm._engine.scoring import classify_ending, question_result
+from pytest_ltm._engine.verdict_changes import ending_told
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.result import ConversationName, ConversationResult, RunResult, ScenarioResult
 from pytest_ltm._journal.run_file import LATEST, find_run
@@ -302,8 +303,7 @@ def _example(
     said = record.example(planned.key).verdict
     questions = _questions(planned.key, record)
     own = record.transcript.of(planned.key)
-    score = said.score if said else None
-    passed = score is not None and score >= planned.threshold - 1e-9  # as _engine/scoring.py has it
+    outcome, cause, _ = classify_ending(ending_told(said), planned.threshold)
     return ScenarioResult(
         scenario=planned.scenario,
         example=planned.example,
@@ -312,11 +312,12 @@ def _example(
         span=planned.span or span,
         trial=name.trial,
         nodeid="",
-        outcome="skipped" if score is None else "passed" if passed else "failed",
-        score=score,
+        outcome=outcome,
+        score=said.score if said else None,
         reason=said.reason if said else NOT_OVER,
-        cause="" if score is not None else "unscored" if said else "not reached",
-        checks=tuple(Check(*check) for check in said.checks) if said else (),
+        cause=cause,
+        checks=tuple(Check(label, bool(ok), ok is None) for label, ok in said.checks) if said else (),
+        upper=said.upper if said else None,
         rule=said.rule if said else "",
         evidence=said.evidence if said else "",
         threshold=planned.threshold,

@@ -168,7 +168,7 @@ def _point(series: ResultSeries, x: float, where: str) -> ChartPoint:
     inside = column.interval
     low, high = (inside.low, inside.high) if inside else (score, column.high / column.full)
     level = f", 95% interval {score_text(low)} to {score_text(high)}" if inside else ""
-    level = level or (f", to {score_text(high)} with 1 for what has no score" if column.is_open else "")
+    level = level or (f", to {score_text(high)} with 1 for what has no score or is open" if column.is_open else "")
     return ChartPoint(x, _y(score), _y(low), _y(high), f"{series.agent} at {where}: {score_text(score)}{level}")
 
 

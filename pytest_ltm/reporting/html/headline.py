@@ -6,6 +6,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._journal.result import at_span, span_place
+from pytest_ltm._results.columns import LEFT_OPEN
 from pytest_ltm._results.metrics import leading
 from pytest_ltm._results.sentences import short_span, span_sentence, told
 from pytest_ltm._results.statistics.comparison import compare
@@ -95,6 +96,7 @@ def trust(found: Material) -> list[str]:
     trials = max((len(each.conversations) for each in columns if each.span is not None), default=0)
     calls = sum(row.judge_calls for row in results)
     missing = [each for each in results if not each.scored]
+    unproven = sum(each.upper is not None for each in results)
     lost, amended = sum(each.infrastructure for each in missing), sum(each.automatic is not None for each in results)
     here = [each.column for each in rank(found.at(largest(found.series)))[:1]]
     floor = here and here[0].floor
@@ -106,6 +108,7 @@ def trust(found: Material) -> list[str]:
         f"{counted(trials, 'trial')}": trials,
         f"judged by rules and a judge ({counted(calls, 'question')})" if calls else "judged by rules": True,
         f"{len(missing):,} without a score": missing,
+        f"{unproven:,} open": unproven,
         f"{lost:,} lost to faults": lost,
         f"{amended:,} amended by hand": amended,
         f"{share:.0%} of the tokens are the agents' own": round(100 * share),
@@ -242,9 +245,12 @@ def _mind(found: Material) -> HeadlineAnswer | None:
         parts.append(
             f"{len(missing):,} of {counted(len(results), 'example')} have no score and are left out of the means{why}."
         )
-        open_ = sum(each.is_open for each in missing)
-        parts += [f"Totals and accuracy count {open_:,} of them as 0 and as 1."] * bool(open_)
+        lost = sum(each.is_lost for each in missing)
+        parts += [f"Totals and accuracy count {lost:,} of them as 0 and as 1."] * bool(lost)
         parts += [f"No score in {told}." for told in _each(found.series, lambda column: column.scoreless)]
+    unproven = sum(each.upper is not None for each in results)
+    if unproven:
+        parts.append(f"{unproven:,} of {counted(len(results), 'example')} {LEFT_OPEN}.")
     over = sum(each.overrun for each in results)
     if over:
         parts.append(f"{counted(over, 'example')} overran their memory span.")
@@ -256,6 +262,7 @@ def _mind(found: Material) -> HeadlineAnswer | None:
     parts += [f"No more than guessing earns in {told}." for told in _each(guessed, lambda column: column.guessed)]
     counts = {
         "without a score": len(missing),
+        "open": unproven,
         "overran": over,
         "amended": amended,
         "no better than guessing": len(guessed),

@@ -227,6 +227,9 @@ def _curve_notes(scored: Sequence[ResultSeries]) -> Iterable[str]:
     unknown = sum(each.column.missing for each in scored if each.column.is_open)
     if unknown:
         yield f"{counted(unknown, 'example')} without a score: counted as 0, bars also allow for 1."
+    unproven = sum(each.column.open for each in scored)
+    if unproven:
+        yield f"{counted(unproven, 'example')} left open, at least in part: counted as 0, bars also allow for 1."
 
 
 # --- Heat maps: scenario by span; depth of the needle by length.

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from pytest_ltm._journal import amendments
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._results.run_loading import find, read_run
-from pytest_ltm._results.text import counted, percent, score_text, shorten
+from pytest_ltm._results.text import counted, percent, score_text, shorten, verdict_text
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
 from pytest_ltm.reporting.summary import refresh
 from pytest_ltm.web import page_parts
@@ -219,7 +219,7 @@ def _shown(
         "said": [] if row.questions else _said(case),
         "expected": shorten(case.expected, _LONGEST),
         "evidence": row.evidence,
-        "score": "none" if row.score is None else score_text(row.score),
+        "score": verdict_text(row, "none"),
         "reason": row.reason,
         "rule": row.rule,
         "checks": row.checks,
