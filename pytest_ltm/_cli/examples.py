@@ -14,7 +14,7 @@ from pytest_ltm._journal.result import at_span
 from pytest_ltm._journal.run_file import find_run
 from pytest_ltm._results.columns import columns
 from pytest_ltm._results.run_loading import read_run
-from pytest_ltm._results.statistics import grouped
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.text import clip, counted, one_line, shorten, verdict_text, wrap
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._storage.schema import to_record
@@ -136,7 +136,7 @@ def _total_line(before: LoadedRun, after: LoadedRun, row: ScenarioResult) -> str
         for run in (before, after)
     )
     totals = [f"{column.points} of {column.full}" if column.out_of else "none" for column in (was, now)]
-    amended = f"{counted(now.amended, 'verdict')} of {now.examples:,} amended by hand"
+    amended = f"{counted(now.amended, 'verdict')} of {len(now.rows):,} amended by hand"
     return f"total of {one_line(now.label)}: {totals[0]} before, now {totals[1]} ({amended})"
 
 

@@ -15,7 +15,7 @@ from pytest_ltm._journal.result import ConversationName
 from pytest_ltm._journal.run_file import find_run
 from pytest_ltm._model.plan import Plan, differences
 from pytest_ltm._results.run_loading import read_run
-from pytest_ltm._results.statistics import paces
+from pytest_ltm._results.statistics.totals import paces
 from pytest_ltm._results.text import counted
 from pytest_ltm._storage.disk import make_private
 from pytest_ltm._storage.errors import ConfigurationError, DefinitionError

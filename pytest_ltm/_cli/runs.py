@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli.arguments import add_json, add_since
 from pytest_ltm._cli.doctor import resumable
-from pytest_ltm._results.statistics import grouped
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.text import NOTHING, clip, columns_of, counted, left, one_line
 from pytest_ltm._storage.clock import duration, wall_time
 from pytest_ltm._storage.errors import ConfigurationError, ScenarioError

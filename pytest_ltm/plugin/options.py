@@ -216,7 +216,7 @@ NAME = "ltm-options"
 
 def table(config: pytest.Config) -> OptionTable:
     """Return the table of a session."""
-    return cast(OptionTable, config.pluginmanager.get_plugin(NAME))
+    return cast("OptionTable", config.pluginmanager.get_plugin(NAME))
 
 
 _WITH_VALUES = {

@@ -15,7 +15,7 @@ from pytest_ltm._model.score import Check, Score, Unscored
 from pytest_ltm._results.columns import columns
 from pytest_ltm._results.gate.rules import under
 from pytest_ltm._results.gate.verdict import judge
-from pytest_ltm._results.statistics import paired
+from pytest_ltm._results.statistics.pairs import paired
 from pytest_ltm.evaluators._rules import RuleCheck, share
 
 STATES = st.sampled_from([True, False, None])

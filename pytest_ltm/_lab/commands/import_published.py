@@ -190,7 +190,7 @@ def _differences(rows: Sequence[PublishedResult], entry: Mapping[str, Any]) -> I
     pairs: list[tuple[str, float | None, float | None, float]] = [
         ("total", column.total, entry["score"], _TOLERANCE),
         ("out of", column.out_of, entry["max_score"], 0),
-        ("results", column.examples, entry["n_results"], 0),
+        ("results", len(column.rows), entry["n_results"], 0),
         ("accuracy", 100 * (column.accuracy or 0), entry["accuracy"], 100 * _TOLERANCE),
         ("LTM score", column.reach or 0, entry["ltm"], _TOKENS),
     ]
