@@ -264,9 +264,22 @@ def telling_words(value: str) -> list[str]:
 
 def _finder(answer: str, values: Sequence[str]) -> Finder:
     """Return what finds values as they are written, or in other forms in a text that has none as it is written."""
-    if len(answer) > _LONGEST or mentions(level(answer), values):
-        return lambda text: mentions(text, values)
-    return lambda text: loose_mentions(text, values)
+    literal = len(answer) > _LONGEST or bool(mentions(level(answer), values))
+    found_by = mentions if literal else loose_mentions
+    return lambda text: [one for one in found_by(text, values) if _keeps_sign(text, one)]
+
+
+_LONGEST_GRADE = 2
+_SIGN = later(r"[+#]{1,2}|-(?!\w)")
+
+
+def _keeps_sign(text: str, one: Mention) -> bool:
+    """Return whether a value is followed by the sign with which it ends, and by no other: C++, A-."""
+    wanted = _SIGN.findall(one.value[-2:])[-1:]
+    sign = _SIGN.match(text, one.end)
+    if not wanted and (sign is None or (sign[0] == "-" and len(one.value) > _LONGEST_GRADE)):
+        return True
+    return sign is not None and [sign[0]] == wanted
 
 
 def loose_mentions(text: str, values: Sequence[str]) -> list[Mention]:
