@@ -25,7 +25,7 @@ from pytest_ltm._language.commitment import (
 )
 from pytest_ltm._language.recital import ends_in_a_list, enumerates, recites, short_items
 from pytest_ltm._language.refusal import tells_nothing
-from pytest_ltm._text.clauses import level
+from pytest_ltm._text.clauses import level, sentence_start
 from pytest_ltm._text.patterns import later
 from pytest_ltm._text.recollection import only_offers_example
 from pytest_ltm._text.words import STOP_WORDS, stem, words
@@ -80,6 +80,11 @@ def prove(  # noqa: PLR0911 - one kind of answer, one line
     settled = commitment(answer, find)
     if recites(answer):
         return Proof("unclear", "repeats messages", possible=frozenset(settled))
+    if all(_OFFERS.search(text[sentence_start(text, one.start) : one.start]) for one in named):
+        return Proof("refuses", "only offers an example")
+    if usual := _usual(text, named):
+        sure = settled in ({usual}, set())
+        return Proof("asserts" if sure else "unclear", "says what is usual", usual, frozenset((usual, *settled)))
     shape = _by_shape(text, named, question)
     if len(settled) != 1:
         return shape
@@ -127,6 +132,25 @@ def _without_mention(answer: str, text: str, values: Sequence[str] | Finder) -> 
 
 
 # --- The shape of what is named.
+
+_OFFERS = later(r"\byou (?:can|could|may|might) (?:also |just )?(?:tell|say|write|answer|reply|respond|try)\b")
+_USUAL = "normally|usually|ordinarily|generally|as a rule|most(?:ly| of the time)|by default|on (?:an )?ordinary days?"
+_USUAL_BEFORE = later(rf"\b(?:{_USUAL})\b[^.,;:!?\n]{{0,40}}$")
+_USUAL_AFTER = later(rf"[^.,;:!?\n]{{0,20}}\b(?:otherwise|{_USUAL})\b")
+
+
+def _usual(text: str, named: Sequence[Mention]) -> str:
+    """Return which of several values a levelled text says to be usual, "" if none or several."""
+    if len({one.value for one in named}) == 1:
+        return ""
+    usual = {
+        one.value
+        for one in named
+        if _USUAL_BEFORE.search(text[max(0, one.start - 2 * _NEAR) : one.start])
+        or _USUAL_AFTER.match(text[one.end : one.end + _NEAR])
+    }
+    return usual.pop() if len(usual) == 1 else ""
+
 
 SEVERAL = "names several"
 _NEGATES = later(r"\b(?:not|no|never|nor|neither|cannot|whether|if|\w+nt)\b")
@@ -238,7 +262,7 @@ def _concluded(text: str, named: Sequence[Mention]) -> Proof | None:
 
 
 def _kept(text: str, named: Sequence[Mention]) -> str:
-    """Return the only value that a levelled text does not set aside, "" if there is none, or several."""
+    """Return the only value that a levelled text does not set aside, "" if none, or several."""
     spans = [match.span() for match in _ASIDE.finditer(text)]
     ordered = sorted(named, key=lambda one: one.start)
     left = {
@@ -264,9 +288,22 @@ def telling_words(value: str) -> list[str]:
 
 def _finder(answer: str, values: Sequence[str]) -> Finder:
     """Return what finds values as they are written, or in other forms in a text that has none as it is written."""
-    if len(answer) > _LONGEST or mentions(level(answer), values):
-        return lambda text: mentions(text, values)
-    return lambda text: loose_mentions(text, values)
+    literal = len(answer) > _LONGEST or bool(mentions(level(answer), values))
+    found_by = mentions if literal else loose_mentions
+    return lambda text: [one for one in found_by(text, values) if _keeps_sign(text, one)]
+
+
+_LONGEST_GRADE = 2
+_SIGN = later(r"[+#]{1,2}|-(?!\w)")
+
+
+def _keeps_sign(text: str, one: Mention) -> bool:
+    """Return whether a value is followed by the sign with which it ends, and by no other: C++, A-."""
+    wanted = _SIGN.findall(one.value[-2:])[-1:]
+    sign = _SIGN.match(text, one.end)
+    if not wanted and (sign is None or (sign[0] == "-" and len(one.value) > _LONGEST_GRADE)):
+        return True
+    return sign is not None and [sign[0]] == wanted
 
 
 def loose_mentions(text: str, values: Sequence[str]) -> list[Mention]:
