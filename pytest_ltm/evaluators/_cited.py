@@ -42,6 +42,7 @@ class AnswersWithSources(Ruled):
     """
 
     family: ClassVar[str] = "answers-with-sources"
+    reads_speech: ClassVar[bool] = True
     asked: tuple[str, ...]
     """Of each question: NAME or NUMBER."""
     expected: tuple[tuple[str, ...], ...]

@@ -34,6 +34,7 @@ class QuoteAtReply(Ruled):
     """
 
     family: ClassVar[str] = "prospective-memory"
+    reads_speech: ClassVar[bool] = True
     quote: str
     nth: int
     scoring: Scoring = "current"
@@ -45,6 +46,7 @@ class QuoteAtReply(Ruled):
 
     def verdict(self, replies: Sequence[str]) -> Score | Unscored | None:
         """Return the verdict on the replies since the instruction, its own reply first."""
+        replies = self.read(replies)
         quoted = [n for n, reply in enumerate(replies, start=1) if self._quotes(reply)]
         early = [n for n in quoted if n != self.nth]
         if early:
@@ -95,6 +97,7 @@ class SaysAtEachTrigger(Ruled):
     """
 
     family: ClassVar[str] = "trigger-response"
+    reads_speech: ClassVar[bool] = True
     version: ClassVar[int] = 2
     sentence: str
     activations: int = 3

@@ -100,7 +100,8 @@ def _recall_part(
     """
     text = without.sub(" ", answer) if without else answer
     told = recalled(_claimed_of(text, one, others), one, others)
-    if told and (recites(answer) or _lists(text, one) or ends_in_a_list(answer)):
+    hedged = told and prove(text, (one.expected,), question=one.question).state == "hedges"
+    if told and (hedged or recites(answer) or _lists(text, one) or ends_in_a_list(answer)):
         return RuleCheck(label, answer, ok=False)
     if told or not one.question or not unsure(text, one):
         return RuleCheck(label, answer, told)
@@ -184,9 +185,16 @@ class RecallsSteps(Ruled):
         expected, question = self.expected[place], at(self.questions, place)
         label = f"recalls {expected!r}"
         if self._asks_number(place):
-            return RuleCheck(label, answer, _step_numbers(answer) == {expected})
+            ok = _step_numbers(answer) == {expected} and prove(answer, _numerals).answers(expected) is not False
+            return RuleCheck(label, answer, ok)
         others = [Recollection(step) for step in self.steps or self.expected if step != expected]
         return _recall_part(label, answer, Recollection(expected, question), others, without=_LABEL)
+
+
+def _numerals(text: str) -> list[Mention]:
+    """Return where a levelled text has numbers, in digits or in one word."""
+    found = ((match.span(), "".join(numbered([match[0]]))) for match in _WORD.finditer(text))
+    return [Mention(*span, number) for span, number in found if number.isdecimal()]
 
 
 def _step_numbers(answer: str) -> set[str]:

@@ -788,6 +788,7 @@ class PlaysGuest(Ruled):
     """
 
     family: ClassVar[str] = "restaurant"
+    reads_speech: ClassVar[bool] = True
     menu: Menu
     waiter: tuple[str, ...] = ()
     judge: Judge | None = None

@@ -61,7 +61,7 @@ def _answer(parts: Mapping[str, str]) -> bool:
 def _locomo(parts: Mapping[str, str]) -> str:
     reference, answer = parts.get("reference", ""), parts["answer"]
     ruling = verdict(category=int(parts["category"]), question=parts["question"], answer=reference, prediction=answer)
-    ruling = proven_ruling(ruling, reference, answer)
+    ruling = proven_ruling(ruling, answer)
     return f"It {ruling.reason}. GRADE: {'unknown' if ruling.verdict == 'unscored' else ruling.verdict}"
 
 

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._language import normalize, speech
+from pytest_ltm._language.values import canonical
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.ltm_judge import JudgeDecision, ask_judge
 from pytest_ltm._model.score import UNDECIDED, Score, Unscored, with_bounds
@@ -18,7 +20,7 @@ from pytest_ltm.datasets.longmemeval.record import is_abstention
 from pytest_ltm.datasets.longmemeval.retrieval import SHOWN, figures
 from pytest_ltm.datasets.rulings.amounts import amount_ruling
 from pytest_ltm.datasets.rulings.assertion import SHORT, conclusion, doubt_of, refuses, spoken
-from pytest_ltm.datasets.rulings.gold import HEDGED, Ruling, proven_ruling, read_gold
+from pytest_ltm.datasets.rulings.gold import HEDGED, Ruling, proven_ruling, read_gold, rule_by_value
 from pytest_ltm.datasets.rulings.polarity import yes_or_no_ruling
 from pytest_ltm.datasets.rulings.rules import (
     abstention_ruling,
@@ -64,18 +66,19 @@ _AROUND = 12
 
 def rule(*, question_id: str, question_type: str, question: str, answer: object, hypothesis: str) -> Ruling:
     """Return what the rules say of a hypothesis; the id's suffix decides on abstention before the type does."""
-    found = _rule(question_id, question_type, question, answer, hypothesis)
-    return proven_ruling(found, str(answer), hypothesis)
-
-
-def _rule(question_id: str, question_type: str, question: str, answer: object, hypothesis: str) -> Ruling:
+    gold, said = str(answer), normalize(speech(hypothesis))
     if is_abstention(question_id):
-        return abstention_ruling(hypothesis, question, str(answer))
+        return proven_ruling(abstention_ruling(said, question, gold), said)
     if question_type == "single-session-preference":
         return PREFERENCE
+    by_value = rule_by_value(gold, said)
+    return by_value or proven_ruling(_rule(question_type, question, canonical(gold), canonical(said, like=gold)), said)
+
+
+def _rule(question_type: str, question: str, answer: str, hypothesis: str) -> Ruling:
     if not spoken(hypothesis):
         return Ruling("no", "says nothing")
-    gold = read_gold(str(answer), question)
+    gold = read_gold(answer, question)
     reason = (
         rejected((gold.whole, *gold.texts), question, spoken(hypothesis)) if len(spoken(hypothesis)) <= SHORT else ""
     )

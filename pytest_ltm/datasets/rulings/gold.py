@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from pytest_ltm._language.proof import is_readable
+from pytest_ltm._language.values import differs_in_sign, is_same_value
 from pytest_ltm._text.clauses import CHANGED
 from pytest_ltm._text.dates import MONTHS
 from pytest_ltm._text.meanings import keys, telling
@@ -108,15 +109,26 @@ class Ruling:
     reason: str
 
 
-UNREADABLE = Ruling("unscored", "is in a script that the rules do not read")
-
-
-def proven_ruling(ruling: Ruling, *texts: str) -> Ruling:
-    """Return a ruling, but no `no` on texts that the rules cannot read: they would miss the gold answer in them."""
-    return ruling if ruling.verdict != "no" or all(map(is_readable, texts)) else UNREADABLE
-
-
 CANNOT_TELL = Ruling("no", "says that it cannot tell")
+_UNPROVEN = frozenset(("names only a part of it",))
+"""Reasons for a no that another wording may refute."""
+
+
+def rule_by_value(gold: str, said: str) -> Ruling | None:
+    """Return the ruling on an answer that is the expected value in another form, or has another sign; else None."""
+    if is_same_value(said, gold):
+        return Ruling("yes", "is the expected value")
+    return Ruling("no", "has another sign") if differs_in_sign(said, gold) else None
+
+
+def proven_ruling(ruling: Ruling, said: str) -> Ruling:
+    """Return a ruling, but unscored for a no that is not proven."""
+    if ruling.verdict == "no" and not is_readable(said):
+        return Ruling("unscored", "is in a script that rules do not read")
+    if ruling.verdict == "no" and ruling.reason in _UNPROVEN:
+        return Ruling("unscored", ruling.reason)
+    return ruling
+
 
 HEDGED = re.compile(
     r"\b(?:not (?:\w+ )?sure|unsure|possibly|maybe|perhaps|might|may (?:have|be)|could (?:be|have)|up to|more than|"
