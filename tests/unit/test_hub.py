@@ -17,9 +17,10 @@ from conversations_by_hand import conversation_of, played_out
 from pytest_ltm._calls import hub
 from pytest_ltm._calls.hub import Hub, HubRequest, OutOfTime, OwnThread, elsewhere, own_thread, pause, taking_turns
 from pytest_ltm._calls.retry import Retries
+from pytest_ltm._calls.time_limits import call_within, limits_aside
 from pytest_ltm._journal.journal import Journal
 from pytest_ltm._storage.errors import AgentFault, Stopped
-from pytest_ltm.agents._caller import AgentCaller, call_within, limits_aside
+from pytest_ltm.agents._caller import AgentCaller
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -304,4 +304,4 @@ def test_a_good_store_ends_without_a_word() -> None:
 
 def test_check_agent_tries_a_store_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check-agent", "store:some_stores:Whole"]) == 0
-    assert "knows nothing of it in another conversation" in capsys.readouterr().out
+    assert "does not know it in another conversation" in capsys.readouterr().out
