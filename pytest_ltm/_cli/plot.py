@@ -116,6 +116,7 @@ def _sides(given: Namespace, named: list[str]) -> tuple[GateSide, GateSide]:
             )
         sides *= 2
     elif len(sides) == 2:
+        # one name stands for both sides
         agents = (given.agent * 2)[:2] or ("", "")
     else:
         raise ConfigurationError(f"--kind=compare takes one run or two, not {len(sides)}")

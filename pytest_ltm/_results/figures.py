@@ -451,8 +451,8 @@ EFFORTS = (
         "usage.input_tokens", "count", _sum_of("input_tokens"), missing="null",
         definition="tokens as the agent's provider counts them, including all that is sent again; null if not "
         "reported. Of these, `tokens_a_reply`: tokens in for each reply; `amplification`: tokens in and out, for "
-        "replies and storing, for each token of the conversation; `calls_a_message`, `calls_to_store`: requests to "
-        "models for each reply, and for each exchange that was only told; each absent where it is not reported. "
+        "replies and storing, for each token of the conversation; `cached_share`: share of tokens in that were read "
+        "from a cache; `calls_a_message`, `calls_to_store`: requests to models for each reply, and for each exchange that was only told; each absent where it is not reported. "
         "`estimated` stands, here and beside dollars, where some was not reported and is an estimate from what was "
         "sent and said. `lost`, where it stands: tokens and dollars of attempts that came to nothing (no usable reply, "
         "cut off, too late), and of telling a restored agent again; they are in no other figure",
@@ -461,6 +461,10 @@ EFFORTS = (
     Figure("usage.cached_tokens", "count", _sum_of("cached_tokens")),
     _agent_usage("tokens_a_reply", "tokens read a reply", _tokens_a_reply, "{:,.0f}"),
     _agent_usage("amplification", "amplification", _amplification, "{:,.1f}x"),
+    _agent_usage(
+        "cached_share", "of that from a cache",
+        lambda column: _ratio(column.sum_of("cached_tokens") or None, column.sum_of("input_tokens")), "{:.0%}",
+    ),
     _agent_usage(
         "calls_a_message", "calls a message",
         lambda column: _ratio(column.sum_of("calls") or None, column.sum_of("metered")), "{:.2f}",

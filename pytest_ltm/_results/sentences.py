@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_ltm._journal.result import span_place
+from pytest_ltm._journal.result import at_span, span_place
+from pytest_ltm._model.agent import Mishap
 from pytest_ltm._results.gate.verdict import p_text
 from pytest_ltm._results.statistics.comparison import ALPHA, chance_here, trials_to_tell
 from pytest_ltm._results.statistics.spans_reached import effective_span
@@ -13,9 +14,9 @@ from pytest_ltm._results.text import amount, counted, exact, one_line
 from pytest_ltm._storage.schema import fields_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from pytest_ltm._journal.result import Precheck, RunResult
+    from pytest_ltm._journal.result import ConversationResult, Precheck, RunResult
     from pytest_ltm._results.statistics.comparison import Comparison
     from pytest_ltm._results.statistics.pairs import Pair
     from pytest_ltm._results.statistics.spans_reached import EffectiveSpan, SpanPoint
@@ -32,6 +33,25 @@ def spans_of(run: RunResult) -> dict[str, EffectiveSpan]:
 def span_sentences(run: RunResult) -> list[str]:
     """Return a sentence for each agent that was tested isolated and at a memory span."""
     return [f"{one_line(agent)}: {span_sentence(found)}" for agent, found in spans_of(run).items()]
+
+
+def mishap_sentences(conversations: Iterable[ConversationResult]) -> list[str]:
+    """Return a sentence for all that went wrong within an agent at a span, but what never did."""
+    sums: dict[tuple[str, str, str], Mishap] = {}
+    for held in conversations:
+        for each in held.mishaps:
+            key = held.agent, held.span_label, each.what
+            known = sums.get(key, Mishap(each.what, 0))
+            sums[key] = Mishap(each.what, known.times + each.times, known.of + each.of)
+    return [
+        f"{at_span(one_line(agent), one_line(span))}: {one_line(what)}: {_times_text(mishap)}"
+        for (agent, span, what), mishap in sums.items()
+        if mishap.times
+    ]
+
+
+def _times_text(mishap: Mishap) -> str:
+    return f"{mishap.times:,} of {mishap.of:,}" if mishap.of else counted(mishap.times, "time")
 
 
 def span_sentence(found: EffectiveSpan) -> str:

@@ -176,6 +176,7 @@ def _numbered(exchange: Exchange, evidence: str, *, replies: bool) -> list[str]:
     lines = speech(asker(exchange), shorten(whole(exchange.message), _LONGEST, keep))
     if replies:
         lines += speech("agent:", shorten(whole(exchange.reply), _LONGEST, keep))
+        lines += [f"{_INDENT}       (cut off there: the reply reached its limit)"] * exchange.was_cut
     number = left(f"  #{exchange.number}", len(_INDENT) - 1)
     return [f"{number} {lines[0].lstrip()}", *lines[1:]]
 

@@ -100,6 +100,7 @@ def _chosen(rows: Sequence[PublishedResult], refs: Sequence[str], begins: str) -
 def imported(rows: Sequence[PublishedResult]) -> list[PublishedConversation]:
     """Return the conversations that the rows are of; DatasetError names a benchmark that cannot be understood."""
     labels = agent_labels((row.benchmark, row.agent) for row in rows)
+    # without transcripts there is nothing to count, and a tokenizer takes a while to load
     count = counter(TOKENIZER).count if any(row.log for row in rows) else len
     return [held(mine, labels[agent], count) for (_, agent), mine in by_conversation(rows).items()]
 
@@ -129,10 +130,8 @@ def notices(rows: Sequence[PublishedResult]) -> list[str]:
 NOTHING = "-"
 SEVERAL = "*"
 """Marks the mean of several runs."""
-_TOLERANCE = 1e-5
-"""Published totals have six places."""
-_TOKENS = 0.01
-"""Published LTM scores have three."""
+_TOLERANCE = 1e-5  # published totals have six places
+_TOKENS = 0.01  # published LTM scores have three
 
 
 def totals(run: RunResult) -> dict[str, dict[str, tuple[float, int]]]:

@@ -193,5 +193,5 @@ def _messages(own: Iterable[Exchange], record: ConversationRecord, agent: str) -
             "metadata": {name: one for name, one in facts.items() if one != ""},
         }
         if said.number in record.replies:
-            yield {"role": "assistant", "content": said.reply, "model": _model(agent)}
+            yield {"role": "assistant", "content": said.raw_reply, "model": _model(agent)}
         before = said

@@ -350,7 +350,7 @@ def _exchange(
         kind=said.kind,
         told=said.told,
         message=said.message,
-        reply=said.reply,
+        reply=said.raw_reply,
         replied=paid is not None,
         fault=fault,
         start=said.start,
