@@ -453,10 +453,10 @@ EFFORTS = (
         "reported. Of these, `tokens_a_reply`: tokens in for each reply; `amplification`: tokens in and out, for "
         "replies and storing, for each token of the conversation; `cached_share`: share of tokens in that were read "
         "from a cache; `calls_a_message`, `calls_to_store`: requests to models for each reply, and for each exchange "
-        "that was only told; each absent where it is not reported. `estimated` stands, here and beside dollars, where "
-        "some was not reported and is an estimate from what was sent and said. `lost`, where it stands: tokens and "
-        "dollars of attempts that came to nothing (no usable reply, cut off, too late), and of telling a restored agent "
-        "again; they are in no other figure",
+        "that was only told; each absent where it is not reported. "
+        "`estimated` stands, here and beside dollars, where some was not reported and is an estimate from what was "
+        "sent and said. `lost`, where it stands: tokens and dollars of attempts that came to nothing (no usable reply, "
+        "cut off, too late), and of telling a restored agent again; they are in no other figure",
     ),
     Figure("usage.output_tokens", "count", _sum_of("output_tokens")),
     Figure("usage.cached_tokens", "count", _sum_of("cached_tokens")),
