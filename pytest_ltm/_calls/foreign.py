@@ -7,7 +7,6 @@ a conversation is kept for its item (see `hub`); what is returned is checked by 
 
 from __future__ import annotations
 
-import math
 import os
 import reprlib
 import traceback
@@ -20,7 +19,7 @@ from pytest_ltm._calls.event_loop import LoopLost, LoopShare, lost_by, outside_a
 from pytest_ltm._calls.hub import OutOfTime, own_thread, watched
 from pytest_ltm._calls.retry import broken_off
 from pytest_ltm._calls.time_limits import COPY, copied, end_copy
-from pytest_ltm._model.agent import Reply, Usage
+from pytest_ltm._model.agent import Mishap, Reply, Usage
 from pytest_ltm._storage.errors import AgentFault, LtmError, told
 from pytest_ltm._storage.secrets import redacted
 
@@ -290,7 +289,22 @@ def check_reply(given: object, refuse: Callable[[str], LtmError]) -> Reply:
     except LtmError as error:
         error.usage = usage
         raise
-    return Reply(text, usage, None if cost is None else float(cost), given.hypothetical is True)
+    return Reply(
+        text, usage, None if cost is None else float(cost), given.hypothetical is True, word_of(given.finish_reason),
+        word_of(given.thoughts), mishaps_of(given.mishaps),
+    )  # fmt: skip
+
+
+def mishaps_of(given: object) -> tuple[Mishap, ...]:
+    """Return what a reply reports that went wrong; anything else is left out."""
+    return tuple(each for each in given if isinstance(each, Mishap)) if isinstance(given, tuple) else ()
+
+
+def word_of(given: object) -> str:
+    """Return a text beside the reply, as the record keeps it; "" for anything else: no reply is refused for it."""
+    if not isinstance(given, str):
+        return ""
+    return redacted(given[:LONGEST_REPLY].encode("utf-8", "backslashreplace").decode("utf-8"))
 
 
 def check_usage(given: object, refuse: Callable[[str], LtmError]) -> Usage:
@@ -309,14 +323,18 @@ def check_texts(given: object, method: str, refuse: Callable[[str], LtmError]) -
     raise refuse(f"returned {shown(given)}; {method}() returns a list of texts")
 
 
+MOST_TOKENS, MOST_USD = 10**12, 10**9
+"""Of one reply: more is a mistake of whoever reports it, and one such figure would spoil every sum."""
+
+
 def is_count(value: object) -> bool:
-    """Return whether a value is a whole number from 0 on."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    """Return whether a value is a whole number of tokens or calls that can be."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
 
 
 def is_amount(value: object) -> bool:
-    """Return whether a value is a number of dollars."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf
+    """Return whether a value is a number of dollars that can be."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= MOST_USD
 
 
 def shown(given: object) -> str:

@@ -321,7 +321,8 @@ class LivePort:
             exchange=message.exchange, text=reply.text, tokens=self._counter.count(reply.text), usage=reply.usage,
             cost_usd=reply.cost_usd, hypothetical=reply.hypothetical, retrieved=retrieved,
             places=() if retrieved is None else self._places(message, retrieved, in_context), now=self._clock.tick(),
-            lost=self._charge_lost(),
+            lost=self._charge_lost(), finish_reason=reply.finish_reason, thoughts=reply.thoughts,
+            mishaps=reply.mishaps,
         )  # fmt: skip
 
     def tell(self, told: events.FillerSent) -> events.FillerSent:
@@ -348,6 +349,7 @@ class LivePort:
         told = replace(
             told, reply_tokens=self._counter.count(told.reply), now=self._clock.tick(), usage=took.usage,
             cost_usd=took.cost_usd, hypothetical=took.hypothetical, lost=self._charge_lost(),
+            mishaps=took.mishaps,
         )  # fmt: skip
         self._charge(told, calls=0)
         return told
@@ -442,7 +444,7 @@ class LivePort:
 
     def _tell_again(self, said: Sequence[Exchange]) -> None:
         for exchange in said:
-            self._lose(self._tell(exchange.message, exchange.reply, exchange.now, exchange.user).usage)
+            self._lose(self._tell(exchange.message, exchange.raw_reply, exchange.now, exchange.user).usage)
 
     def _tell(self, message: str, reply: str, now: datetime, user: str = "") -> Reply:
         line, self._used = self.line, True

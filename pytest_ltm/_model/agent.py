@@ -79,6 +79,20 @@ def usage_of(used: TokenCounts, *, prompt: int, reply: int) -> Usage:
     )
 
 
+class Mishap(Struct, frozen=True):
+    """Something that went wrong within an agent, and that it got over: not a fault, but nothing to keep quiet about."""
+
+    what: str
+    """In a few words, the same each time: `notebook unreadable: rules took over`."""
+    times: int = 1
+    of: int = 0
+    """How often it could have happened; 0: nobody counts that."""
+
+
+CUT_OFF = "reply cut off at "
+"""How a Mishap begins that says that a reply reached its limit."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """A reply with its usage and cost; return a plain `str` where neither is known.
@@ -95,6 +109,12 @@ class Reply:
     """Its cost in dollars; None if unknown."""
     hypothetical: bool = False
     """Nothing is spent: usage and cost are estimates, which count towards no budget."""
+    finish_reason: str = ""
+    """How it ended, in its provider's word: `stop`, `length`; "" if unknown."""
+    thoughts: str = ""
+    """What was thought for it, apart from the text: kept in the record, never sent again, never scored."""
+    mishaps: tuple[Mishap, ...] = ()
+    """What went wrong on the way."""
 
 
 @runtime_checkable

@@ -112,9 +112,9 @@ class AgentSource:
             else:
                 self._remember(made)
             if _starts(agent):
-                door.call("could not be started", cast(Any, agent).start, **{ID: name})
+                door.call("could not be started", cast("Any", agent).start, **{ID: name})
             if keeps_users:
-                door.call("could not begin a session", cast(KeepsUsers, agent).begin_session, name)
+                door.call("could not begin a session", cast("KeepsUsers", agent).begin_session, name)
         return agent
 
     def sample(self, *, fatal: Fatal = _CTRL_C, folder: Path | None = None, timeout: float | None = None) -> Agent:
@@ -150,7 +150,7 @@ class AgentSource:
             return self.settings
         with contextlib.closing(self._door(fatal)) as door:
             told_by_it = door.call(
-                "failed in configuration()", lambda: _settled(cast(Configured, agent).configuration(), "it")
+                "failed in configuration()", lambda: _settled(cast("Configured", agent).configuration(), "it")
             )
         if not isinstance(told_by_it, Mapping):
             raise AgentError(f"agent {self.spec!r}: configuration() returned {shown(told_by_it)}, not a mapping")
@@ -159,7 +159,7 @@ class AgentSource:
     def _put_back(self, agent: Agent, door: ForeignCaller[AgentError]) -> None:
         having = capabilities(agent)
         if "Resettable" in having:
-            door.call("could not be reset", cast(Resettable, agent).reset)
+            door.call("could not be reset", cast("Resettable", agent).reset)
         elif "Stateless" not in having and not _starts(agent):
             raise AgentError(self.refusal or _refusal(self.spec, "the same object from each call"))
 
@@ -227,15 +227,15 @@ def _agent(made: object, spec: str, calls: str = "") -> Agent:
     if not calls and hasattr(made, "reply"):
         if not takes(made.reply, 1):
             raise AgentError(cannot_reply(type(made), spec))
-        return cast(Agent, made)
+        return cast("Agent", made)
     if not calls and callable(made) and takes(made, 1):
-        return cast(Agent, Called(made, made))
+        return cast("Agent", Called(made, made))
     if made is None or isinstance(made, (str, bytes, int, float, list, tuple, dict, set)):
         raise AgentError(f"agent {spec!r} is {shown(made)}, which cannot reply. {_CURE}.")
     calls = calls or method_that_replies(made, spec)
     if not calls or not takes(getattr(made, calls), 1):
         raise AgentError(f"agent {spec!r} is {shown(made)}, which cannot reply. {_CURE}.")
-    return cast(Agent, Called(made, getattr(made, calls)))
+    return cast("Agent", Called(made, getattr(made, calls)))
 
 
 def _factory(given: object, spec: str) -> Callable[[], object] | None:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from pytest_ltm._calls.hub import OutOfTime, watched
 from pytest_ltm._calls.retry import RemoteCause, Trouble
 from pytest_ltm._calls.time_limits import call_within
-from pytest_ltm._model.agent import Apart, Capabilities, Promised, Reply, Usage
+from pytest_ltm._model.agent import Apart, Capabilities, Mishap, Promised, Reply, Usage
 from pytest_ltm._storage.clock import can_interrupt
 from pytest_ltm._storage.errors import AgentFault
 from pytest_ltm._storage.secrets import redacted
@@ -195,7 +195,8 @@ class AgentApart(Apart):
         usage = answer.get("usage")
         return Reply(
             answer["reply"], None if usage is None else Usage(**usage), answer.get("cost_usd"),
-            answer.get("hypothetical", False),
+            answer.get("hypothetical", False), answer.get("finish_reason", ""), answer.get("thoughts", ""),
+            tuple(Mishap(**each) for each in answer.get("mishaps", ())),
         )  # fmt: skip
 
     def _begun(self) -> dict[str, Any]:

@@ -205,7 +205,7 @@ def _reply(given: object) -> dict[str, Any]:
     if type(given) is str and len(given) <= LONGEST_REPLY:
         return {"reply": given}
     reply = check_reply(given, _refuse)
-    return {"reply": reply.text, "hypothetical": reply.hypothetical, **_used(reply)}
+    return {"reply": reply.text, "hypothetical": reply.hypothetical, **_used(reply), **_beside(reply)}
 
 
 def _used(given: object) -> dict[str, Any]:
@@ -219,6 +219,15 @@ def _used(given: object) -> dict[str, Any]:
 
 
 _refuse = ForeignCaller("it", error=AgentFault).refusal
+
+
+def _beside(reply: Reply) -> dict[str, Any]:
+    """Return what else is known of a reply, where anything is."""
+    known = {
+        "finish_reason": reply.finish_reason, "thoughts": reply.thoughts,
+        "mishaps": [asdict(each) for each in reply.mishaps],
+    }  # fmt: skip
+    return {name: value for name, value in known.items() if value}
 
 
 def _state(given: object) -> bytes:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ltm._calls import KINDS
 from pytest_ltm._journal.run_file import LATEST, find_run
 from pytest_ltm._storage.errors import AgentError, LtmError, told
 from pytest_ltm.agents._registry import find, label_for, split_specs
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 
 REPLAY = "replay:"
-_CHAT = frozenset({"openai"})
-"""Kinds of agents that only have their messages."""
 
 
 def sources(config: pytest.Config, settings: RunSettings) -> dict[str, AgentSource]:
@@ -81,7 +80,7 @@ def _sees_clock(config: pytest.Config, mode: str, made: AgentSource) -> bool:
     """Return whether agents can know the conversation's time without being told; a chat model only has its messages."""
     if made.kind == "replay":
         return True  # what is recorded was said in time
-    if mode == "simulated" or made.embedded or made.kind in _CHAT:
+    if mode == "simulated" or made.embedded or made.kind in KINDS:
         return False
     if mode == "signal":
         return bool(config.hook.pytest_ltm_time_jumped.get_hookimpls())

@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from pytest_ltm._calls import KINDS
 from pytest_ltm._calls.event_loop import blocked_seconds
 from pytest_ltm._calls.foreign import UNBLOCK
 from pytest_ltm._calls.hub import Hub
@@ -37,7 +38,7 @@ MUCH: Final = 2.0
 """Seconds that agents may compute before anybody is told."""
 FILES = 8
 """Files that a conversation has open, about: its journal, timings and lock, and what its agent talks over."""
-_REMOTE = frozenset({"openai", "http", "cmd"})
+_REMOTE = frozenset({*KINDS, "http", "cmd"})
 """Kinds of agents whose replies come from elsewhere, and of models that a memory system asks."""
 
 

@@ -303,21 +303,17 @@ def test_everything_is_interrupted_at_once_and_can_still_be_closed() -> None:
     hub, closed = Hub(), list[int]()
 
     def talk(number: int, own: OwnThread) -> None:
-        try:
-            with pytest.raises(Stopped):
-                elsewhere(loops)
-        finally:
-            own.leaving = True
-            elsewhere(lambda: closed.append(number))
+        with pytest.raises(Stopped):
+            elsewhere(loops)
+        own.leaving = True
+        elsewhere(lambda: closed.append(number))
 
     for number in range(8):
         hub.start(partial(talk, number))
-    began = time.perf_counter()
     hub.cancel()
     while hub.count:
         hub.step()
     assert sorted(closed) == list(range(8))
-    assert time.perf_counter() - began < 5
 
 
 def test_without_a_hub_everything_happens_here_and_now() -> None:
