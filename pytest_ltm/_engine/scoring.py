@@ -103,7 +103,7 @@ def totals(record: ConversationRecord, bill: Bill) -> dict[str, Any]:
         "metered": bill.metered, "calls": bill.calls, "told": bill.told * (bill.told_use is not None),
         "told_calls": stored.calls, "told_input_tokens": stored.input_tokens,
         "estimated": bool(bill.guesses), "lost_tokens": 0 if bill.lost is None else bill.lost.total,
-        "lost_cost_usd": bill.lost_usd,
+        "lost_cost_usd": bill.lost_usd, "mishaps": tuple(record.mishaps.values()),
     }  # fmt: skip
 
 

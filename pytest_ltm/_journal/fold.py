@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct, convert, field
 
+from pytest_ltm._calls import CUT_SHORT
 from pytest_ltm._journal import events
+from pytest_ltm._model.agent import CUT_OFF, Mishap
 from pytest_ltm._model.transcript import RAW, Exchange, Reading, Transcript
 from pytest_ltm._storage.clock import START
 from pytest_ltm._storage.errors import LtmError
@@ -73,6 +75,8 @@ class ConversationRecord(Struct):
     """The exchange of the last message, or of what was told last."""
     faults_in_a_row: int = 0
     """Faults since the last reply."""
+    mishaps: dict[str, Mishap] = field(default_factory=dict)
+    """What went wrong within the agent without making a fault, summed up, by what it was."""
     reason: str | None = None
     """Why the conversation ended; None as long as its end is not the last event."""
 
@@ -202,10 +206,14 @@ class ConversationRecord(Struct):
         if asked is None or event.exchange in self.replies:
             raise ValueError(f"a reply to no message: no message {event.exchange} waits for one")
         self.replies[event.exchange] = event
+        if event.finish_reason in CUT_SHORT and not any(each.what.startswith(CUT_OFF) for each in event.mishaps):
+            self._count_mishaps([Mishap(f"{CUT_OFF}its limit")])
+        self._count_mishaps(event.mishaps)
         self._said(_exchange(asked, event, self.reading), event.now)
 
     def _filler(self, event: events.FillerSent) -> None:
         self.speaking, self.last = "", event.exchange
+        self._count_mishaps(event.mishaps)
         self._said(
             Exchange(
                 number=event.exchange,
@@ -221,6 +229,11 @@ class ConversationRecord(Struct):
             ),
             event.now,
         )
+
+    def _count_mishaps(self, mishaps: Iterable[Mishap]) -> None:
+        for each in mishaps:
+            known = self.mishaps.get(each.what, Mishap(each.what, 0))
+            self.mishaps[each.what] = Mishap(each.what, known.times + each.times, known.of + each.of)
 
     def _said(self, exchange: Exchange, now: datetime | None) -> None:
         self.transcript.append(exchange)
@@ -252,4 +265,5 @@ def _exchange(asked: events.MessageSent, given: events.ReplyReceived | None = No
         number=asked.exchange, by=asked.by, kind=asked.kind, message=asked.text, reply=reply, start=asked.position,
         message_tokens=asked.tokens, reply_tokens=got.tokens, now=asked.now, retrieved=got.retrieved,
         places=got.places, user=asked.user, unread=None if reply == got.text else got.text,
+        was_cut=got.finish_reason in CUT_SHORT,
     )  # fmt: skip

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct, structs
 
+from pytest_ltm._model.agent import Mishap  # noqa: TC001 - read from records
 from pytest_ltm._model.score import NO_ORACLE, UNDECIDED, Check
 from pytest_ltm._model.transcript import Count  # noqa: TC001 - read from records
 from pytest_ltm._storage.disk import write_whole
@@ -350,6 +351,8 @@ class ConversationResult:
     lost_tokens: int = field(default=0, metadata={SPARSE: True})
     """What attempts used that came to nothing, and telling a restored agent again; in no other figure."""
     lost_cost_usd: float | None = field(default=None, metadata={SPARSE: True})
+    mishaps: tuple[Mishap, ...] = field(default=(), metadata={SPARSE: True})
+    """What went wrong within the agent without making a fault: replies cut off, notebooks that could not be read."""
     notices: tuple[str, ...] = ()
     """What a reader should know: overruns, a torn line, a resume; a sentence each."""
     ended: Ended = "complete"

@@ -10,11 +10,10 @@ from random import Random
 from string import Template
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
-from pytest_ltm._calls import Completions, model
+from pytest_ltm._calls import FORMS, names_model, open_model, read_model, suggest_provider
 from pytest_ltm._calls.retry import Retries
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import AgentError, AgentFault, DatasetError, TransientFault, told
-from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._registry import find
 
@@ -28,8 +27,7 @@ Model: TypeAlias = Callable[[str], str]
 """From a prompt to a text."""
 _Read = TypeVar("_Read")
 _CALLS = 4
-_FIRST, _LONGEST = 0.3, 20.0
-"""Seconds: the longest first wait, and the longest of all."""
+_FIRST, _LONGEST = 0.3, 20.0  # seconds: the longest first wait, and the longest of all
 
 
 class AskedModel:
@@ -82,6 +80,7 @@ def author(spec: str) -> Iterator[AskedModel]:
         source = find(spec)
     except AgentError as error:
         raise DatasetError(f"--model {spec}: {error}") from error
+    # a new agent for each prompt: it must not remember the last one
     yield AskedModel(spec, lambda prompt: _answer(source, prompt))
 
 
@@ -97,16 +96,12 @@ def _answer(source: AgentSource, prompt: str) -> str:
 
 @contextmanager
 def asked_model(spec: str) -> Iterator[AskedModel]:
-    """Yield what the spec means: `openai:MODEL[@URL][?key=value]`, or a dotted path; DatasetError if nothing."""
-    kind, _, argument = spec.partition(":")
-    if kind != "openai":
+    """Yield what the spec means: a model of a provider, or a dotted path; DatasetError if nothing."""
+    if not names_model(spec):
         yield AskedModel(spec, _function(spec))
         return
-    try:
-        chosen, _ = model(argument, Field({}, f"--model {spec}"))
-        completions = Completions(chosen)
-    except AgentError as error:
-        raise DatasetError(f"--model {spec}: {error}") from error
+    chosen, _ = read_model(spec, role="--model", error=DatasetError, ready=True)
+    completions = open_model(chosen)
     asked = AskedModel(spec, lambda prompt: _completed(completions, asked, prompt))
     try:
         yield asked
@@ -115,7 +110,7 @@ def asked_model(spec: str) -> Iterator[AskedModel]:
 
 
 def _function(spec: str) -> Callable[[str], str]:
-    hint = " Known is also openai:MODEL[@URL]"
+    hint = suggest_provider(spec) or f" Known are also {', '.join(FORMS)}"
     found = DottedPath(spec, what="--model", error=DatasetError, hint=hint).resolve()
     if not callable(found):
         raise DatasetError(f"--model {spec}: is not a function from a prompt to a text, but {found!r:.80}")

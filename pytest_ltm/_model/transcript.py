@@ -74,6 +74,8 @@ class Exchange:
     """The agent was told this exchange and generated nothing: the reply is not its own."""
     unread: str | None = None
     """The reply as it came, where that is not what is read of it."""
+    was_cut: bool = False
+    """The reply reached a limit, and ends where that was."""
 
     @property
     def raw_reply(self) -> str:

@@ -18,6 +18,7 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
     "async_agent": [({"passed": 1}, "conference            1.00")],
     "hook_agent": [({"passed": 1, "failed": 1}, "train                0.00       1.00")],
     "openai_agent": [],
+    "local_model": [],
     "ini_agents": [
         ({"passed": 1, "failed": 1}, "allergy             0.00    1.00"),
         ({"passed": 1}, "allergy             1.00"),

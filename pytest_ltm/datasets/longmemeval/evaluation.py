@@ -10,7 +10,7 @@ from pytest_ltm._language import normalize, speech
 from pytest_ltm._language.values import canonical
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.ltm_judge import JudgeDecision, ask_judge
-from pytest_ltm._model.score import Score, Unscored
+from pytest_ltm._model.score import UNDECIDED, Score, Unscored, with_bounds
 from pytest_ltm._text.clauses import level, places
 from pytest_ltm._text.dates import stretches
 from pytest_ltm._text.quantities import quantities, same_amounts
@@ -58,6 +58,7 @@ def prompt_for(question_id: str, question_type: str) -> JudgePrompt:
 
 _DAYS_ASKED = re.compile(r"\bhow many days\b", re.IGNORECASE)
 _UNITS_ASKED = re.compile(r"\bhow (?:many (?:hours|weeks|months|years)|long)\b", re.IGNORECASE)
+PREFERENCE = Ruling("unscored", "a preference is judged by a rubric, which needs a judge")
 ONE_OFF = Ruling("unscored", "is one off, and not of days")
 _AROUND = 12
 """So many words may stand around an answer that repeats the expected one."""
@@ -67,11 +68,13 @@ def rule(*, question_id: str, question_type: str, question: str, answer: object,
     """Return what the rules say of a hypothesis; the id's suffix decides on abstention before the type does."""
     gold, said = str(answer), normalize(speech(hypothesis))
     if is_abstention(question_id):
-        return abstention_ruling(said, question, gold)
+        return proven_ruling(abstention_ruling(said, question, gold), gold, said)
     if question_type == "single-session-preference":
-        return Ruling("unscored", "a preference is judged by a rubric, which needs a judge")
+        return PREFERENCE
     by_value = rule_by_value(gold, said)
-    return by_value or proven_ruling(_rule(question_type, question, canonical(gold), canonical(said, like=gold)), said)
+    return by_value or proven_ruling(
+        _rule(question_type, question, canonical(gold), canonical(said, like=gold)), gold, said
+    )
 
 
 def _rule(question_type: str, question: str, answer: str, hypothesis: str) -> Ruling:
@@ -136,11 +139,18 @@ RULE = "longmemeval-rules/1"
 _SHOWN = 300
 
 
-class LongMemEvalAnswer:
-    """Scores the answer to the question of a definition: 1, 0, or unscored.
+def verdict_of(ruling: Ruling) -> Score | Unscored:
+    """Return a ruling as the verdict of an example: what is not proven either way is undecided."""
+    if ruling.verdict == "unscored":
+        return Unscored(f"no rule can tell: {ruling.reason}", RULE, cause=UNDECIDED)
+    return Score(float(ruling.verdict == "yes"), ruling.reason, rule=RULE)
 
-    Rules decide where they can and a judge, if there is one, the rest; or the judge decides all, if the definition
-    says so. The verdict's rule names who did.
+
+class LongMemEvalAnswer:
+    """Scores the answer to the question of a definition: 1, 0, or undecided.
+
+    Rules decide where they can prove it, and a judge, if there is one, the rest; or the judge decides all, if the
+    definition says so. The verdict's rule names who did. A preference needs a judge.
     """
 
     def __init__(self, definition: Definition, judge: Judge | None = None) -> None:
@@ -166,11 +176,11 @@ class LongMemEvalAnswer:
         `abstention`: the same for questions that cannot be answered. Of what was `retrieved`, where there is something
         to find: recall_all and ndcg_any at 5 and 10 of sessions and of turns, as published.
         """
-        found = {}
-        if isinstance(verdict, Score):
-            found["right"] = verdict.value
+        found, score = {}, with_bounds(verdict)
+        if isinstance(score, Score):
+            found["right"] = score.value
             if is_abstention(self._facts["id"]):
-                found["abstention"] = verdict.value
+                found["abstention"] = score.value
         if retrieved is not None and self._facts.get("wanted_turns"):
             every = figures(retrieved, self._facts["wanted_turns"], self._facts.get("user_turns", {}))
             found |= {name: every[name] for name in SHOWN}
@@ -180,9 +190,9 @@ class LongMemEvalAnswer:
         facts = self._facts
         asked = {"question_id": facts["id"], "question_type": facts["type"], "question": facts["question"]}
         ruling = rule(**asked, answer=self._gold, hypothesis=answer)
-        if ruling.verdict == "unscored":
-            return Unscored(f"no rule can tell: {ruling.reason}", RULE)
-        return Score(float(ruling.verdict == "yes"), ruling.reason, rule=RULE)
+        if ruling == PREFERENCE:
+            return Unscored(ruling.reason, RULE)
+        return verdict_of(ruling)
 
     def _judged(self, judge: Judge, answer: str) -> Score | Unscored:
         """Return the judge's verdict; the score's rule names the prompt."""

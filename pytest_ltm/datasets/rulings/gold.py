@@ -112,6 +112,16 @@ class Ruling:
 CANNOT_TELL = Ruling("no", "says that it cannot tell")
 _UNPROVEN = frozenset(("names only a part of it",))
 """Reasons for a no that another wording may refute."""
+UNREADABLE = Ruling("unscored", "is in a script that the rules do not read")
+
+
+def proven_ruling(ruling: Ruling, *texts: str) -> Ruling:
+    """Return a ruling, but unscored for a no that is not proven; `texts`: what it was read from."""
+    if ruling.verdict != "no":
+        return ruling
+    if not all(map(is_readable, texts)):
+        return UNREADABLE
+    return Ruling("unscored", ruling.reason) if ruling.reason in _UNPROVEN else ruling
 
 
 def rule_by_value(gold: str, said: str) -> Ruling | None:
@@ -119,15 +129,6 @@ def rule_by_value(gold: str, said: str) -> Ruling | None:
     if is_same_value(said, gold):
         return Ruling("yes", "is the expected value")
     return Ruling("no", "has another sign") if differs_in_sign(said, gold) else None
-
-
-def proven_ruling(ruling: Ruling, said: str) -> Ruling:
-    """Return a ruling, but unscored for a no that is not proven."""
-    if ruling.verdict == "no" and not is_readable(said):
-        return Ruling("unscored", "is in a script that rules do not read")
-    if ruling.verdict == "no" and ruling.reason in _UNPROVEN:
-        return Ruling("unscored", ruling.reason)
-    return ruling
 
 
 HEDGED = re.compile(

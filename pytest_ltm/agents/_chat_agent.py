@@ -1,14 +1,13 @@
-"""Chat models behind an OpenAI-compatible endpoint as agents, and which part of the conversation they are shown."""
+"""Chat models as agents, and which part of the conversation they are shown."""
 
 from __future__ import annotations
 
 import json
 from collections import deque
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._calls import Completions, ContextOverflow, ModelSpec, model, sendable
-from pytest_ltm._model.agent import Reply, TakesTurns, Usage, usage_of
+from pytest_ltm._calls import KINDS, ContextOverflow, ModelSpec, Spec, open_model, read_model, sendable
+from pytest_ltm._model.agent import CUT_OFF, Mishap, Reply, TakesTurns, Usage, usage_of
 from pytest_ltm._model.tokens import counter
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.schema import escaped
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from datetime import datetime
 
+    from pytest_ltm._calls import ModelResponse
     from pytest_ltm._storage.schema import Field
 
 
@@ -76,15 +76,30 @@ class History:
         self._size += size
 
     def cut(self, newest: int, tokens: float) -> None:
-        """Drop the oldest exchanges until the prompt has at most that many of the model's tokens, or none is left."""
-        while self._exchanges and self.estimate(newest) * self.ratio > tokens:
+        """If the prompt has more than that many of the model's tokens, drop the oldest exchanges, a block at once.
+
+        The prompts that follow then begin alike, so that what was worked out for one of them (the prompt cache of a
+        provider, or of llama.cpp) serves the next. An exchange that fits stays where what is left without it would be
+        less than half of the room beside the newest message: a long reply, or a large message, does not cost all.
+        """
+        if self.estimate(newest) * self.ratio <= tokens:
+            return
+        beside = (self._fixed + newest) * self.ratio
+        fair = beside + (tokens - beside) / 2
+        while self._exchanges:
+            size, oldest = self.estimate(newest) * self.ratio, self._exchanges[0][2] * self.ratio
+            if size <= tokens and (size <= kept_share(tokens) * tokens or size - oldest < fair):
+                return
             self._size -= self._exchanges.popleft()[2]
 
-    def learn(self, newest: int, counted: int) -> None:
-        """The model's endpoint says how long the prompt really was."""
+    def learn(self, newest: int, counted: int) -> bool:
+        """Note how long the endpoint says that the prompt was; false for a count so small that the prompt was cut."""
         estimated = self.estimate(newest)
+        if estimated >= _ENOUGH and counted < _LEAST_RATIO * estimated * min(1.0, self.ratio):
+            return False
         if estimated >= _ENOUGH:
             self.ratio = min(_MOST_RATIO, max(_LEAST_RATIO, counted / estimated))
+        return True
 
     def clear(self) -> None:
         """Forget all exchanges; what is known of the tokenizer stays."""
@@ -105,7 +120,16 @@ class History:
 __tracebackhide__ = True
 """For pytest: what the server said is in the message."""
 
-VERSION = 2
+
+def kept_share(tokens: float) -> float:
+    """Return the share of what fits that is kept when some has to go: more of a window that is refilled slowly."""
+    return 0.75 if tokens <= _SMALL_WINDOW else 0.9
+
+
+_SMALL_WINDOW = 32_000
+"""Tokens of a prompt; see docs/openai.md for the figures behind both shares."""
+
+VERSION = 3
 """Goes up when the way of showing the conversation to a model changes: part of the fingerprint."""
 SHRINKS = 8
 """How often one message is sent again, each time with less before it, because the prompt was too long."""
@@ -113,6 +137,13 @@ SHARE = 0.75
 """What is left of a prompt that was too long where the endpoint does not say how much fits."""
 MAX_MESSAGE_TOKENS = 4096
 _LESS = 0.95
+CUT_SILENTLY = (
+    "the server counted less than half of the prompt: it seems to cut prompts silently. Give its own setting "
+    "(Ollama: OLLAMA_CONTEXT_LENGTH) as context=NUMBER, or raise that"
+)
+LOADED = "the server had to load its model first"
+_SOON = 1.0
+"""Seconds of waiting that nobody needs to know of."""
 
 
 def longest_message(limit: float | None) -> int:
@@ -120,7 +151,7 @@ def longest_message(limit: float | None) -> int:
     return MAX_MESSAGE_TOKENS if limit is None else max(1, min(MAX_MESSAGE_TOKENS, int(limit) // 4))
 
 
-class OpenAiChat(TakesTurns):
+class ChatAgent(TakesTurns):
     """One conversation with a chat model; close it at the end.
 
     Resettable, Checkpointable, AcceptsHistory, Configured, CountsTokens, LimitsMessages, ReportsUsage.
@@ -128,7 +159,7 @@ class OpenAiChat(TakesTurns):
 
     def __init__(self, model: ModelSpec, shown: FixedContext) -> None:
         self._model, self._shown = model, shown
-        self._completions = Completions(model)
+        self._completions = open_model(model)
         self._history = History(shown.system, counter(shown.tokenizer).count)
         self._learned: float | None = None
         self._used = Usage()
@@ -150,11 +181,10 @@ class OpenAiChat(TakesTurns):
                 self._used += usage_of(lost, prompt=self._prompt(size), reply=self._model.max_tokens or 0)
             raise
         usage = usage_of(answer.used, prompt=self._prompt(size), reply=self.count_tokens(answer.text))
-        if answer.used.input is not None:
-            self._history.learn(size, answer.used.input)
+        mishaps = self._mishaps(size, answer)
         self._history.add(message, size, self._shown.reading(answer.text))
         self._used += usage
-        return Reply(answer.text, usage)
+        return Reply(answer.text, usage, finish_reason=answer.finish_reason, thoughts=answer.thoughts, mishaps=mishaps)
 
     def accept(self, message: str, reply: str) -> None:
         """Remember an exchange that happened without the model."""
@@ -202,6 +232,16 @@ class OpenAiChat(TakesTurns):
 
     def _noted(self, message: str) -> str:
         return sendable(message)
+
+    def _mishaps(self, size: int, answer: ModelResponse) -> tuple[Mishap, ...]:
+        """Learn what the endpoint counted, and return what should not go unnoticed of this reply."""
+        counted, limit = answer.used.input, self._model.max_tokens
+        happened = {
+            CUT_SILENTLY: counted is not None and not self._history.learn(size, counted),
+            LOADED: self._completions.loading > _SOON,
+            f"{CUT_OFF}{'its limit' if limit is None else f'max_tokens={limit}'}": answer.was_cut,
+        }
+        return tuple(Mishap(what) for what, holds in happened.items() if holds)
 
     def _prompt(self, size: int) -> int:
         """Return the estimated tokens of the model in the prompt whose newest message has this size."""
@@ -260,7 +300,7 @@ class OpenAiChat(TakesTurns):
         self._history.restore(kept)
 
 
-class TimedOpenAiChat(OpenAiChat):
+class TimedChatAgent(ChatAgent):
     """The same, TimeAware: each message begins with the time that has passed since the one before.
 
     `[2024-03-04 09:00:00+00:00] Hello.`, later `[3:20:00 later] I am back.`
@@ -309,21 +349,20 @@ class TimedOpenAiChat(OpenAiChat):
         self._now = self._before = None if before is None else datetime.fromisoformat(before)
 
 
-# --- What `openai:` and `ts:` specs and their parameters mean; everything wrong is told before a run begins.
+# --- What specs of chat models and their parameters mean; everything wrong is reported before a run begins.
 
 _OWN = ("system", "context", "tokenizer")
 
 
-def make_openai(argument: str, parameters: Field) -> AgentSource:
-    """Return the source of `openai:MODEL[@URL|@NAME][?parameter=value&...]`; AgentError with a cure."""
-    return _source(OpenAiChat, "openai:", argument, parameters)
+def make_chat(kind: str, argument: str, parameters: Field) -> AgentSource:
+    """Return the source of `KIND:MODEL[@URL|@NAME][?parameter=value&...]`; AgentError with a cure."""
+    return _source(ChatAgent, f"{kind}:{argument}", parameters)
 
 
 def make_timed(argument: str, parameters: Field, find: Callable[[str], AgentSource]) -> AgentSource:
     """Return the source of `ts:SPEC`, whose agents `find` knows; AgentError with a cure."""
-    kind, _, inner = argument.partition(":")
-    if kind == "openai":
-        return _source(TimedOpenAiChat, "ts:openai:", inner, parameters)
+    if argument.partition(":")[0] in KINDS:
+        return _source(TimedChatAgent, argument, parameters, before="ts:")
     if not argument:
         raise AgentError("agent 'ts:' names no agent. Write it as in 'ts:mypkg.bot:Bot'.")
     if parameters.mapping():
@@ -331,37 +370,24 @@ def make_timed(argument: str, parameters: Field, find: Callable[[str], AgentSour
     return source(Timing(find(argument)), spec=f"ts:{argument}")
 
 
-def _source(agent: type[OpenAiChat], kind: str, argument: str, parameters: Field) -> AgentSource:
+def _source(agent: type[ChatAgent], spec: str, parameters: Field, *, before: str = "") -> AgentSource:
+    chosen, own = read_model(spec, role="agent", parameters=parameters, also=_OWN, ready=not is_keyless())
     try:
-        chosen, own = model(argument, parameters, also=_OWN)
         shown = _shown(own)
     except AgentError as error:
-        name = argument.partition("?")[0].partition("@http")[0]  # what stands behind it may hold a key by mistake
-        raise AgentError(f"agent '{kind}{name}': {error}") from error
-    if not is_keyless():
-        check_client(chosen)
-    made = source(lambda: agent(chosen, shown), spec=f"{kind}{argument}")
+        raise AgentError(f"agent '{before}{Spec.parse(spec, role='agent').head}': {error}") from error
+    made = source(lambda: agent(chosen, shown), spec=f"{before}{spec}")
     made.given = Offer(agent, chosen, shown)
     return made
 
 
-def check_client(chosen: ModelSpec) -> None:
-    """Raise the AgentError of a missing client or key before the run instead of in it."""
-    if find_spec("openai") is None:
-        raise AgentError(
-            f"agent 'openai:{chosen.name}' needs the 'openai' client, which is not installed: "
-            f"pip install 'pytest-ltm[openai]'"
-        )
-    chosen.key()
-
-
 def _shown(fields: Mapping[str, Field]) -> FixedContext:
-    said = {name: field for name, field in fields.items() if field.value is not None}
-    context = said["context"].tokens() if "context" in said else None
-    tokenizer = said["tokenizer"].text() if "tokenizer" in said else ENCODING
-    counter(tokenizer)  # an unknown one is told now
+    present = {name: field for name, field in fields.items() if field.value is not None}
+    context = present["context"].tokens() if "context" in present else None
+    tokenizer = present["tokenizer"].text() if "tokenizer" in present else ENCODING
+    counter(tokenizer)  # an unknown one is reported now
     return FixedContext(
-        system=said["system"].text() if "system" in said else None,
+        system=present["system"].text() if "system" in present else None,
         context=context,
         tokenizer=tokenizer,
         reading=current_reading(),
