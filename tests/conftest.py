@@ -67,6 +67,7 @@ TOUCHED_BY: Rules = {
     "pytest_ltm/_lab/long*": GENERATORS,
     "pytest_ltm/_lab/*": ("tests/plugin/test_cheats_run.py*",),
     "pytest_ltm/_text/*": VERDICTS,
+    "pytest_ltm/_language/*": VERDICTS,
     "pytest_ltm/evaluators/*": VERDICTS,
     "pytest_ltm/locales/*": VERDICTS,
     "pytest_ltm/datasets/*": (*VERDICTS, *GENERATORS),
@@ -97,7 +98,7 @@ TOUCHED_BY: Rules = {
 what several folders of tests share, has all of them run."""
 
 PROCESS = Path("/proc/self")
-PATIENCE = 10.0
+PATIENCE = 60.0
 """Seconds until what a test has stopped must be gone."""
 STAYING = {"tqdm_monitor"}
 """Threads that live as long as the process: the first progress bar starts one, shown or not (bm25s makes some)."""

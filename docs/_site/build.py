@@ -157,9 +157,9 @@ def toctree(pages: list[str], caption: str, tree: Path) -> str:
 
 def options_page() -> str:
     """Return the page of pytest's options, from the table that pytest itself gets them from."""
-    rows = [*options.OPTIONS]
+    groups = {name: [row for row in options.OPTIONS if options.group_of(row.flag) == name] for name in options.GROUPS}
     for dataset in (LOCOMO, LONGMEMEVAL, LOGS):
-        rows += [
+        groups[options.DATA_SETS] += [
             options.Option(dataset.flag(one.name), one.metavar, one.help, one.default, is_path=one.is_path)
             for one in dataset.options
         ]
@@ -170,11 +170,13 @@ def options_page() -> str:
         a run, and what options mean in detail: [Options](../options.md).
     """
     lines = [inspect.cleandoc(about), ""]
-    for row in rows:
-        notes = [f"ini: `{row.dest}`", f"default: `{row.default}`" if row.default else "no default"]
-        notes += ["repeatable"] * row.many
-        lines += [f"## `{row.flag}`", "", f"`{row.flag}={row.metavar}`", "", f"{_sentence(row.help)}", ""]
-        lines += [f"({'; '.join(notes)})", ""]
+    for name, rows in groups.items():
+        lines += [f"## {name.capitalize()}", ""]
+        for row in rows:
+            notes = [f"ini: `{row.dest}`", f"default: `{row.default}`" if row.default else "no default"]
+            notes += ["repeatable"] * row.many
+            lines += [f"### `{row.flag}`", "", f"`{row.flag}={row.metavar}`", "", f"{_sentence(row.help)}", ""]
+            lines += [f"({'; '.join(notes)})", ""]
     return "\n".join(lines)
 
 

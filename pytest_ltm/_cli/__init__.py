@@ -112,6 +112,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     with redirect_stdout(Screen(sys.stdout)), redirect_stderr(Screen(sys.stderr)):
         words = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+        # argparse knows no commands of two words: the two are looked up as one name
         if words[0] == DATA:
             words[:2] = [" ".join(words[:2])]
         name, rest = words[0], words[1:]
@@ -143,6 +144,7 @@ def _explain(name: str) -> int:
     if name.startswith("-"):
         _overview(name).parse_args([name])
     known = _names(DATA) if name.startswith(f"{DATA} ") else [*_names(), DATA]
+    # somebody who knows the command may have left out its first word
     meant = did_you_mean(name, COMMANDS) or did_you_mean(f"{DATA} {name}", COMMANDS)
     print(f"{PROGRAM}: there is no command {name!r}.{meant} There are {', '.join(known)}.", file=sys.stderr)
     return USAGE
@@ -164,6 +166,7 @@ def _overview(called: str) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    # looking versions up reads the metadata of installed packages, which only this option needs
     versions = _versions() if called == "--version" else ""
     parser.add_argument("--version", action="version", version=versions, help="show pytest-ltm, Python and pytest")
     return parser

@@ -63,9 +63,11 @@ def compare_results(given: Namespace) -> int:
     print(_shown(found, rules, given))
     for side, moved, verdict in found:
         problem = add_to_step_summary(comparison_markdown(side.result, moved, verdict))
+        # on stderr: what is printed may be piped into a file
         lines = [*([problem] if problem else []), *(github_annotations(verdict) if verdict else [])]
         print("\n".join(lines), end="\n" * bool(lines), file=sys.stderr)
     statuses = {STATUS[verdict.state] for _, _, verdict in found if verdict is not None}
+    # a broken rule outweighs what could not be measured
     return FAILED if FAILED in statuses else max(statuses, default=0)
 
 
@@ -75,6 +77,7 @@ _Found = tuple[GateSide, Changes, "GateVerdict | None"]
 def _compared(before: GateSide, sides: Sequence[GateSide], rules: Sequence[Rule], *, common: bool) -> list[_Found]:
     """Return what moved to each side and how the rules fare; what is said of chance minds that there are several."""
     found = [changes(before, side, WAYS, common=common) for side in sides]
+    # each further comparison is one more chance to find something by luck
     looks = sum(moved.looks for moved in found)
     shared = [structs.replace(moved, looks=looks) for moved in found]
     return [

@@ -14,7 +14,7 @@ from pytest_ltm._journal.result import at_span
 from pytest_ltm._journal.run_file import find_run
 from pytest_ltm._results.columns import columns
 from pytest_ltm._results.run_loading import read_run
-from pytest_ltm._results.statistics import grouped
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.text import clip, counted, one_line, shorten, verdict_text, wrap
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._storage.schema import to_record
@@ -33,10 +33,9 @@ LEAST = 40
 """Narrower terminals get lines of this width."""
 MOST = 12
 """The candidates that are listed where an item is ambiguous."""
-_REASON = 120
-"""The width of a reason."""
+_REASON = 120  # the width of a reason
+# Options that choose among rows, and the field of a row that each names.
 _LABELS = {"agent": "agent", "span": "span_label", "trial": "trial"}
-"""Options that choose among rows, and the field of a row that each names."""
 
 
 # --- show
@@ -79,6 +78,7 @@ def _chat(run: LoadedRun, row: ScenarioResult) -> ExampleChat:
     folder = next(each for each in run.conversations if row in each.result.scenarios)
     record = folder.record()
     examples = folder.plan().get("examples")
+    # the plan may be damaged, and the chat is worth showing without it
     planned = [each for each in examples if isinstance(each, dict)] if isinstance(examples, list) else []
     names = {f"{each.get('scenario')}/{each.get('example')}": each.get("definition") for each in planned}
     definition = names.get(row.id)
@@ -114,19 +114,18 @@ def amend_verdict(given: Namespace) -> int:
     before = chosen(found.result, given)
     after = amendments.amend(found.path, found.result, before.nodeid, amendment)
     amended = read_run(found.path)
+    # summary.json shows the total
     refresh(amended)
-    print("\n".join([one_line(before.nodeid), *_verdict_lines(before, after), _total_line(found, amended, after)]))
+    verdicts = {"before: ": before, "now:    ": after, "automatic: ": before.automatic}
+    print(one_line(before.nodeid))
+    for name, verdict in verdicts.items():
+        if verdict is not None:
+            print(f"  {name}{_describe(verdict)}")
+    print(_total_line(found, amended, after))
     return 0
 
 
-def _verdict_lines(before: ScenarioResult, after: ScenarioResult) -> list[str]:
-    lines = [f"  before: {_told(before)}", f"  now:    {_told(after)}"]
-    if before.automatic is not None:
-        lines.append(f"  automatic: {_told(before.automatic)}")
-    return lines
-
-
-def _told(verdict: ScenarioResult | Automatic) -> str:
+def _describe(verdict: ScenarioResult | Automatic) -> str:
     return f"{verdict_text(verdict)}: {shorten(one_line(verdict.reason), _REASON, mark='…')}"
 
 
@@ -137,7 +136,7 @@ def _total_line(before: LoadedRun, after: LoadedRun, row: ScenarioResult) -> str
         for run in (before, after)
     )
     totals = [f"{column.points} of {column.full}" if column.out_of else "none" for column in (was, now)]
-    amended = f"{counted(now.amended, 'verdict')} of {now.examples:,} amended by hand"
+    amended = f"{counted(now.amended, 'verdict')} of {len(now.rows):,} amended by hand"
     return f"total of {one_line(now.label)}: {totals[0]} before, now {totals[1]} ({amended})"
 
 

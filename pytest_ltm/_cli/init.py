@@ -37,6 +37,7 @@ def write_first_files(given: Namespace) -> int:
     texts = {path: text.format(agent=agent) for path, text in FILES["always"].items()}
     if not given.agent:
         texts = {**FILES["stub"], **texts}
+    # looked for before anything is written: half of the files would be worse than none
     here = [path for path in texts if (folder / path).exists()]
     if here:
         raise ConfigurationError(
@@ -68,6 +69,7 @@ def _ignore(path: Path) -> list[str]:
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     missing = [line for line in FILES["ignored"] if line not in text.splitlines()]
     if missing:
+        # a last line without its end must not swallow our first
         gap = "" if not text or text.endswith("\n") else "\n"
         path.write_text(text + gap + "\n".join(missing) + "\n", encoding="utf-8")
     return missing

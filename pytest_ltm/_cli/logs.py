@@ -65,6 +65,7 @@ def _held(file: LogsFile) -> Iterator[str]:
     if not asked:
         yield f"  no questions yet: add lines such as {EXAMPLE}"
     yield from (f"  {note}" for note in notes(file))
+    # any salt will do: these stand-ins are thrown away
     found = _redacted(file, Redactor(b"only to count"), write=lambda _: None)
     if found:
         yield f"  it holds {found}. To take them out: ltm data logs-redact"
@@ -92,10 +93,12 @@ def redact_logs(given: Namespace) -> int:
     answers still fit. Everything else stays as it is: read the result.
     """
     file = LogsFile(given.file)
+    # a line that cannot be read might hide what has to be taken out
     file.check()
     names = [name for path in given.names for name in names_in(path)]
     if not given.keep_speakers:
-        names += _speakers(file)
+        turns = (turn for row in _rows(file.path) for turn in row.get("turns", ()))
+        names += {str(turn["name"]) for turn in turns if "name" in turn}
     redactor = Redactor(_salt(given.salt), names)
     with _written(given.output) as write:
         found = _redacted(file, redactor, write)
@@ -116,15 +119,12 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
         yield json.loads(raw)
 
 
-def _speakers(file: LogsFile) -> set[str]:
-    return {str(turn["name"]) for row in _rows(file.path) for turn in row.get("turns", ()) if "name" in turn}
-
-
 def _salt(path: Path) -> bytes:
     """Return the salt in a file, which is made if it is missing."""
     try:
         if not path.exists():
             write_whole(path, f"{secrets.token_hex(32)}\n".encode())
+            # with the salt, names can be tried until a stand-in matches
             path.chmod(0o600)
             _say(f"{path}: a new salt. Keep it, and keep it to yourself: with it the stand-ins stay the same")
         salt = path.read_bytes().strip()
@@ -172,7 +172,7 @@ def split_logs(given: Namespace) -> int:
             write(row)
             number, turns = number + 1, turns + len(row["turns"])
         if not number:
-            raise DatasetError(f"{given.export}: nobody says anything in it")
+            raise DatasetError(f"{given.export}: it contains no messages")
     _say(f"{given.output}: {counted(number, 'session')}, {counted(turns, 'turn')}")
     for why, count in sorted((+left).items()):
         _say(f"left out: {counted(count, 'message')} {why}")
@@ -192,6 +192,7 @@ def _written(path: Path) -> Iterator[Callable[[Mapping[str, Any]], None]]:
     try:
         yield lambda row: file.append((json.dumps(row, ensure_ascii=False) + "\n").encode())
         LogsFile(path).check()
+    # half a file would pass for a whole one
     except BaseException:
         path.unlink()
         raise

@@ -97,6 +97,7 @@ def _label_of(one: Answered, path: Path) -> bool:
 def _judged(one: Answered, ask: AnsweredBy) -> Ruling:
     prompt = prompt_for(one.question_id, one.question_type)
     inquiry = prompt.inquiry(question=one.question, reference=str(one.answer), answer=one.hypothesis)
+    # the published evaluation asks once
     decision = decide(ask, inquiry, votes=1)
     if isinstance(decision, JudgeDecision):
         return Ruling("yes" if decision.grade == "yes" else "no", str(decision))
@@ -175,12 +176,9 @@ def _tally(rows: Sequence[tuple[bool, Ruling]]) -> dict[str, Any]:
     """Return how many rows the rules decide, and how many as their judge did; a share of nothing is None."""
     agree = [(ruling.verdict == "yes") == label for label, ruling in rows if ruling.verdict != "unscored"]
     return {
-        "rows": len(rows),
-        "decided": len(agree),
-        "decided_share": len(agree) / len(rows) if rows else None,
-        "agree": sum(agree),
-        "agree_share": sum(agree) / len(agree) if agree else None,
-    }
+        "rows": len(rows), "decided": len(agree), "decided_share": len(agree) / len(rows) if rows else None,
+        "agree": sum(agree), "agree_share": sum(agree) / len(agree) if agree else None,
+    }  # fmt: skip
 
 
 def agreement_table(found: dict[str, Any]) -> str:
@@ -384,7 +382,9 @@ def measure_retrieval(given: Namespace) -> int:
     have retrieved, or of a JSON list of {corpus_ids, correct_docs, rankings}.
     """
     if Path(given.run).is_file():
-        rows = [_ranking_metrics(one, turns=given.turns) for one in _rankings(Path(given.run))]
+        needed = ("corpus_ids", "correct_docs", "rankings")
+        rankings = Field(json_of(Path(given.run)), given.run).items("rankings")
+        rows = [_ranking_metrics(one.mapping(required=needed), turns=given.turns) for one in rankings]
         sys.stdout.write(json.dumps({"rows": rows}, indent=2) + "\n")
         return 0
     found = _of_run(read_run(find_run(given.run, given.ltm_dir)), given)
@@ -426,11 +426,6 @@ def _retrieval_table(means: dict[str, float], questions: int) -> str:
             cells = "".join(f"{means[f'{level}_{metric}_{k}']:>8.3f}" for k in DEPTHS)
             lines.append(f"{f'{level} {metric}':<24}{cells}")
     return "\n".join(lines) + "\n"
-
-
-def _rankings(path: Path) -> list[dict[str, Field]]:
-    needed = ("corpus_ids", "correct_docs", "rankings")
-    return [item.mapping(required=needed) for item in Field(json_of(path), str(path)).items("rankings")]
 
 
 def _ranking_metrics(fields: dict[str, Field], *, turns: bool) -> dict[str, Any]:

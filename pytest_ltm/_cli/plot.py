@@ -12,7 +12,7 @@ from pytest_ltm._journal.run_file import LATEST, find_run
 from pytest_ltm._results.gate.changes import CompareHints, changes, one_agent
 from pytest_ltm._results.run_loading import find, read_run
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
-from pytest_ltm.reporting.exports.library import library
+from pytest_ltm.reporting.exports.output import library
 from pytest_ltm.reporting.plots import plot_data
 
 if TYPE_CHECKING:
@@ -116,6 +116,7 @@ def _sides(given: Namespace, named: list[str]) -> tuple[GateSide, GateSide]:
             )
         sides *= 2
     elif len(sides) == 2:
+        # one name stands for both sides
         agents = (given.agent * 2)[:2] or ("", "")
     else:
         raise ConfigurationError(f"--kind=compare takes one run or two, not {len(sides)}")

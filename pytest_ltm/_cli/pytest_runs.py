@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from pytest_ltm._results.run_loading import LoadedRun
 
 
-_PLAYED = {0, 1, 75}
-"""Exit statuses of pytest after which there are results."""
+_PLAYED = {0, 1, 75}  # exit statuses of pytest after which there are results
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -52,6 +51,7 @@ def play(specs: Sequence[str], words: Sequence[str], folder: Path, cwd: Path | N
     `cwd`: where pytest runs, for one that must find neither tests nor settings of the project.
     """
     agents = [f"--ltm-agent={spec}" for spec in specs]
+    # the cache is the user's: --lf must not mean tests that a command played
     command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", f"--ltm-dir={folder}"]
     session = subprocess.run(  # noqa: S603 - the interpreter that runs this
         [*command, *agents, *words], capture_output=True, text=True, check=False, cwd=cwd

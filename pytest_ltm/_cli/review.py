@@ -12,8 +12,7 @@ from pytest_ltm._results.run_loading import find
 from pytest_ltm._results.text import clip, counted, one_line, percent, verdict_text
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm.web.review import decisions
-from pytest_ltm.web.review.findings import agreements, estimate
-from pytest_ltm.web.review.labelled import judge_rows, verdict_rows
+from pytest_ltm.web.review.findings import agreements, estimate, judge_rows, verdict_rows
 from pytest_ltm.web.review.queue import KINDS, MEANING, read_cases
 
 if TYPE_CHECKING:

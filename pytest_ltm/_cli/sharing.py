@@ -148,6 +148,7 @@ def draw_badge(given: Namespace) -> int:
         given.output.write_bytes(for_file(WRITTEN[given.output.suffix](made)))
     except OSError as error:
         raise LtmError(f"cannot write {str(given.output)!r}: {error.strerror or error}") from error
+    # a script that reads stdout should not take a badge without a score for a result
     print(one_line(made.title), file=sys.stderr if made.colour == GREY else sys.stdout)
     return 0
 

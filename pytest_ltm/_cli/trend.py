@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Sequence
 
-    from pytest_ltm.reporting.trend import Signs, TrendSeries
+    from pytest_ltm.reporting.trend import Signs
 
 
 LEAST = 80
@@ -64,7 +64,11 @@ def draw_trend(given: Namespace) -> int:
     if given.json:
         print(json.dumps(trend_json(series), indent=1))
     else:
-        print("\n".join(_lines(series, given) or [nothing(found, given.paths)]))
+        width = max(shutil.get_terminal_size().columns, LEAST)
+        color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        signs = DRAWN if _shows(DRAWN) else PLAIN
+        lines = trend_lines(series, width, color=color, signs=signs, whole=given.all)
+        print("\n".join(lines or [nothing(found, given.paths)]))
     for note in notes:
         print(f"note: {one_line(note)}", file=sys.stderr)
     return 0
@@ -78,12 +82,6 @@ def nothing(found: Sequence[TrendPoint], paths: Sequence[str]) -> str:
     agents = ", ".join(sorted({point.standing.agent for point in found}))
     spans = ", ".join(sorted({point.standing.span_label for point in found}))
     return one_line(f"no such agent or span in {where}: there are agents {agents}; spans {spans}")
-
-
-def _lines(series: Sequence[TrendSeries], given: Namespace) -> list[str]:
-    width = max(shutil.get_terminal_size().columns, LEAST)
-    color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    return trend_lines(series, width, color=color, signs=DRAWN if _shows(DRAWN) else PLAIN, whole=given.all)
 
 
 def _shows(signs: Signs) -> bool:
@@ -146,6 +144,7 @@ def _of_baseline(path: Path, notes: list[str]) -> Iterator[TrendPoint]:
     committed = versions(path)
     held = [(version.commit, version.at, version.content) for version in committed]
     if not committed or committed[0].content != now:
+        # the file was changed since its last commit
         held.append(("", changed, now))
     lost = 0
     for commit, at, content in held:
@@ -197,6 +196,7 @@ def versions(path: Path) -> list[Version]:
 
 
 def _git(folder: Path, *words: str, said: bytes = b"") -> bytes:
+    # settings of the repository must neither start programs nor change what is printed
     safe: Sequence[str] = ("-c", "log.showSignature=false", "-c", "core.fsmonitor=false", "--no-pager")
     try:
         done = subprocess.run(  # noqa: S603 - fixed words, and the name of a file behind --

@@ -27,8 +27,7 @@ Model: TypeAlias = Callable[[str], str]
 """From a prompt to a text."""
 _Read = TypeVar("_Read")
 _CALLS = 4
-_FIRST, _LONGEST = 0.3, 20.0
-"""Seconds: the longest first wait, and the longest of all."""
+_FIRST, _LONGEST = 0.3, 20.0  # seconds: the longest first wait, and the longest of all
 
 
 class AskedModel:
@@ -81,6 +80,7 @@ def author(spec: str) -> Iterator[AskedModel]:
         source = find(spec)
     except AgentError as error:
         raise DatasetError(f"--model {spec}: {error}") from error
+    # a new agent for each prompt: it must not remember the last one
     yield AskedModel(spec, lambda prompt: _answer(source, prompt))
 
 

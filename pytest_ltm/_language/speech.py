@@ -45,11 +45,8 @@ def _strip(text: str, *, own: Collection[str]) -> str:
     return text
 
 
-_MAY_BE_MARKED = later(
-    r"[<\[{\u25c1\u3008\u300a\u3010\u27e8\uff1c\u273f\U0001f4ad]|&lt;|"
-    r"^[^\S\n]{0,8}[*_#>(~-]{0,6}[^\S\n]{0,4}[a-z][a-z ]{2,30}[\s*_]*(?::|\.\.\.|\u2026|$)|\A\s*analysis|memory \w",
-    re.IGNORECASE | re.MULTILINE,
-)
+_MAY_BE_MARKED = later("[<\\[{\n:\u25c1\u3008\u300a\u3010\u27e8\uff1c\u273f]|&lt;|\\A\\s*(?:analysis|commentary)")
+"""What has none of these has no mark: most answers."""
 
 # --- Marks: anything in brackets that may open, close or end something.
 
@@ -323,8 +320,8 @@ def _without_sections(text: str) -> str:
     answers = [match for match in labels if _ANSWERS.fullmatch(match["label"]) and text[match.end() :].strip()]
     first = labels[0]
     leads = not text[: first.start()].strip() and _hides(first["label"], labels)
-    if answers and leads and answers[-1].start() > first.start():
-        return text[answers[-1].end() :]
+    if leads and (following := [match for match in answers if match.start() > first.start()]):
+        return text[following[0].end() :]
     for match in labels:
         alone = match["colon"] or match["mark"].strip("(")
         if match.start() and alone and _PURE.fullmatch(match["label"]) and text[: match.start()].strip():
@@ -365,7 +362,7 @@ _CALL_LINE = later(
 _STATUS = later(
     r"\A(?:\s*[\[(*_]{1,2}[^\w\n\[\]()]{0,4}(?:[a-z]{2,12}ing|found|retrieved|recalled|loaded|used|called|tool|"
     r"memory|search|function|results?)\b"
-    r"[^\[\]\n*_()]{0,80}[\])*_]{1,2}[ \t]*\n)+(?:\s*\[[^\[\]\n]{1,80}\][ \t]*\n)*",
+    r"[^\[\]\n*_()]{0,80}[\])*_]{1,2}[ \t]*\n)+(?:\s*\[\d[^\[\]\n\"]{1,80}\][ \t]*\n)*",
     re.IGNORECASE,
 )
 _JSON_CALL = later(

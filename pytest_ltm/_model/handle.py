@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pytest_ltm._model.ltm_judge import Opinion
+from pytest_ltm._model.judge_prompts import PROMPTS
+from pytest_ltm._model.ltm_judge import Opinion, ask_judge
 from pytest_ltm._model.scenario import Ask, Definition, NewSession, Request, Say, Step, Wait, Watch, Watcher
 from pytest_ltm._model.score import Check, Score, Scoring, Unscored, undecided_if_open, with_bounds
 from pytest_ltm._model.simulated_user import TURNS, LtmUser
@@ -117,6 +118,8 @@ class Ltm:
         users: Callable[[object], Callable[[UserQuestion], str]] | None = None,
     ) -> None:
         self._heard, self._users = heard, users
+        self._answered: list[tuple[Ask, str]] = []
+        """The questions asked for credit, with their answers."""
         self._send, self._now, self._definition = send, now, definition
         self.example = example
         """Which example of the scenario this is, from 0 (the file's stem for definitions from a folder)."""
@@ -216,8 +219,7 @@ class Ltm:
         """
         __tracebackhide__ = True
         depends = (about,) if isinstance(about, str) else tuple(about)
-        reply: str = self._send(Ask(text, depends, answer=answer, user=user))
-        return reply
+        return self._credited(Ask(text, depends, answer=answer, user=user))
 
     def user(
         self,
@@ -349,7 +351,7 @@ class Ltm:
         if self.sheet.said is not None:
             raise ScenarioError(f"scored twice: {self.sheet.said!r}, then {value!r}. Use check() for parts of a score")
         if isinstance(value, (Score, Unscored)):
-            self.sheet.said = value
+            self.sheet.said = self._decide(value)
             return
         try:
             self.sheet.said = Score(float(value), reason)
@@ -377,7 +379,27 @@ class Ltm:
             if not isinstance(step, (Say, Ask, Wait)):
                 raise ScenarioError(f"play() performs Say, Ask and Wait, not {step!r}")
             if isinstance(step, Ask):
-                replies.append(self._send(replace(step, answer=next(full_marks, step.answer))))
+                replies.append(self._credited(replace(step, answer=next(full_marks, step.answer))))
             else:
                 self._send(step)
         return replies
+
+    def _credited(self, request: Ask) -> str:
+        reply: str = self._send(request)
+        self._answered.append((request, reply))
+        return reply
+
+    def _decide(self, verdict: Score | Unscored) -> Score | Unscored:
+        """Return the judge's verdict on the only answer if the rules left it open and a right one is known."""
+        score = with_bounds(verdict)
+        is_open = isinstance(score, Score) and isinstance(undecided_if_open(score), Unscored)
+        if not (is_open and self.judge and self.scoring == "current" and len(self._answered) == 1):
+            return verdict
+        [(asked, answer)] = self._answered
+        if not asked.answer:
+            return verdict
+        prompt, rule = PROMPTS["answer"], f"{verdict.rule}+judge/{PROMPTS['answer'].id}"
+        decision = ask_judge(self.judge, prompt, question=asked.text, answer=answer, reference=asked.answer)
+        if isinstance(decision, Unscored):
+            return replace(decision, rule=rule, evidence=verdict.evidence)
+        return Score(float(decision.grade != prompt.fail), str(decision), rule=rule, evidence=verdict.evidence)

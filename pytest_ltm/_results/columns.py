@@ -2,54 +2,47 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 import random
 from collections import Counter
-from statistics import fmean
+from dataclasses import dataclass
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from msgspec import Struct
 
-from pytest_ltm._journal.result import Pace, at_span, span_place
-from pytest_ltm._model.agent import Mishap
+from pytest_ltm._journal.result import Pace, at_span
 from pytest_ltm._model.score import NO_ORACLE
-from pytest_ltm._results import statistics as stats
-from pytest_ltm._results.gate.rules import pass_k
-from pytest_ltm._results.table import paint
-from pytest_ltm._results.text import (
-    NOTHING,
-    amount,
-    columns_of,
-    counted,
-    dollars,
-    exact,
-    left,
-    one_line,
-    percent,
-    right,
-    score_text,
-    shorten,
-    wrap,
+from pytest_ltm._results.statistics.counts import Interval
+from pytest_ltm._results.statistics.spans_reached import pass_rate, score_interval
+from pytest_ltm._results.statistics.totals import (
+    accuracy,
+    filler_share,
+    grouped,
+    ltm_reach,
+    mean,
+    scores_by_scenario,
+    spread_by_draws,
+    total,
 )
-from pytest_ltm._storage.schema import fields_of
+from pytest_ltm._results.text import NOTHING, percent, score_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from pytest_ltm._journal.result import CallDurations, ConversationResult, Precheck, RunResult, ScenarioResult
-    from pytest_ltm._model.transcript import Count
-    from pytest_ltm._results.statistics import Comparison, EffectiveSpan, Interval, PassRate, SpanPoint, Spread
+    from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult
+    from pytest_ltm._results.statistics.spans_reached import PassRate
+    from pytest_ltm._results.statistics.totals import Spread
 
 
 Number = TypeVar("Number", int, float)
-GUESSED, UNSCORED = "≤", "*"
-"""What marks a mean score that is not above what guessing earns, and one that some examples are left out of."""
 LEFT_OPEN = (
     "left open, at least in part: what is neither proven right nor wrong counts as missed in the first figure and as "
     "passed in the second"
 )
 """What is said of examples where two figures stand."""
+GUESSED, UNSCORED = "≤", "*"
+"""What marks a mean score that is not above what guessing earns, and one that some examples are left out of."""
 _ROUNDING = 1e-9
 
 
@@ -57,19 +50,19 @@ class ScenarioCell(Struct, frozen=True, kw_only=True):
     """One scenario in one column."""
 
     scores: tuple[float, ...]
-    upper: float | None = None
-    """The mean score if what is open passed; None where nothing is."""
     examples: int
     """Scored or not, over all trials."""
     without: str = NOTHING
     """What stands where no example has a score."""
     floor: float = 0.0
     """What an agent without memory may earn."""
+    upper: float | None = None
+    """The mean score if what is open passed; None where nothing is."""
 
     @property
     def mean(self) -> float | None:
         """The mean score; None if no example has one."""
-        return stats.mean(self.scores)
+        return mean(self.scores)
 
     @property
     def missing(self) -> int:
@@ -88,99 +81,136 @@ class ScenarioCell(Struct, frozen=True, kw_only=True):
         return mean + GUESSED * self.guessed + UNSCORED * bool(self.missing)
 
 
-class Column(Struct, frozen=True, kw_only=True):
-    """One agent at one memory span."""
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """One agent at one memory span. All that is shown of it is computed from its conversations, when it is needed."""
 
-    agent: str
-    span_label: str
-    span: int | None
-    control: bool
-    """The agent is a control: marked, and never ranked."""
-    yardstick: bool
-    """The agent is one of this package: beside others it is not ranked."""
-    cells: Mapping[str, ScenarioCell]
-    """By scenario, sorted by name; also those without any score."""
-    total: float
-    """Sum over scenarios of the mean over the examples with a score."""
-    out_of: int
-    """Scenarios with a score."""
-    low: float
-    """The total with 0 for each example without a score."""
-    high: float
-    """The same with 1, and with all that is open passed."""
-    full: int
-    """Scenarios with a score or with a lost one: the maximum of both."""
-    floor: float
-    """What an agent without memory may earn in those: the sum of their floors."""
-    spread: Spread | None
-    accuracy: float | None
-    reach: float | None
-    """The "LTM score (paper)" in tokens."""
-    weighted_reach: float | None
-    """The LTM score of the blog in tokens: score times measured span."""
-    measured_spans: tuple[int, ...]
-    """Of every example that asked something, sorted."""
-    tokens: int
-    counts: frozenset[Count]
-    """How much of the replies counted towards spans."""
-    reply_tokens: int
-    """Generated by the agent."""
-    filler_share: float | None
-    exchanges: int
-    simulated_seconds: float
-    """Of the conversations' own time, added up."""
-    overruns: int
-    cost_usd: float | None
-    """Of the conversations of which it is known; None if of none. The judge is not in it."""
-    filler_cost_usd: float | None
-    """Of that, for filler and history."""
-    harness_cost_usd: float | None
-    """Of that, for opening and reset messages."""
-    hypothetical: bool
-    """It is what it would cost: nothing is spent."""
-    input_tokens: int | None
-    """As the agent's provider counts them; None where no agent tells."""
-    output_tokens: int | None
-    cached_tokens: int | None
-    metered: int
-    """Replies whose usage is known."""
-    calls: int
-    """Requests to models for those."""
-    told: int
-    """Exchanges that it was only told, where it reports what that took."""
-    told_calls: int
-    """Requests to models for those."""
-    told_input_tokens: int
-    estimated: bool
-    """Some of the tokens and dollars were not reported."""
-    lost_tokens: int
-    """What attempts used that came to nothing; in no other figure."""
-    lost_cost_usd: float | None
-    judge_calls: int
-    """What the judge was asked, apart from all that is the agent's."""
-    judge_tokens: int
-    judge_cost_usd: float | None
-    judge_estimated: bool
-    user_calls: int
-    """What the models of simulated users were asked, apart from all that is the agent's."""
-    user_tokens: int
-    user_cost_usd: float | None
-    user_estimated: bool
-    conversations: int
-    amended: int
-    """Verdicts corrected by hand."""
-    open: int
-    """Examples of which some or all is open: their scores count what is proven."""
-    interval: Interval | None
-    """Where the accuracy lies, in other conversations as well, whatever is open earns; None: it needs trials."""
-    pass_rate: PassRate
-    tries: int
-    """The k of pass^k and pass@k: the number of trials; 0 where there is one only."""
-    pass_hat: float | None
-    """pass^k: the chance that all of k trials of an example pass, mean over examples."""
-    pass_at: float | None
-    """pass@k: the chance that at least one of k trials passes."""
+    conversations: Sequence[ConversationResult]
     pace: Pace
+
+    @property
+    def agent(self) -> str:
+        """The agent's label."""
+        return self.conversations[0].agent
+
+    @property
+    def span_label(self) -> str:
+        """The memory span as in node ids: `32k`, `isolated`."""
+        return self.conversations[0].span_label
+
+    @property
+    def span(self) -> int | None:
+        """The memory span in tokens; None where examples are isolated."""
+        return self.conversations[0].span
+
+    @property
+    def control(self) -> bool:
+        """Whether the agent is a control: marked, and never ranked."""
+        return self.conversations[0].is_control
+
+    @property
+    def yardstick(self) -> bool:
+        """Whether the agent is one of this package: beside others it is not ranked."""
+        return self.conversations[0].is_yardstick
+
+    @property
+    def name(self) -> str:
+        """The agent's label, marked if it is a control."""
+        return f"{self.agent} (control)" if self.control else self.agent
+
+    @property
+    def label(self) -> str:
+        """`window_8k at 32k`, `oracle (control) at 32k`."""
+        return at_span(self.name, self.span_label)
+
+    @cached_property
+    def rows(self) -> tuple[ScenarioResult, ...]:
+        """The examples of all its conversations."""
+        return tuple(row for held in self.conversations for row in held.scenarios)
+
+    def sum_of(self, name: str) -> Any:
+        """Return the sum of a number over the conversations of which it is known; None if of none."""
+        return known_sum(getattr(held, name) for held in self.conversations)
+
+    def sum_of_examples(self, name: str) -> Any:
+        """Return the sum of a number over the examples of which it is known; None if of none."""
+        return known_sum(getattr(row, name) for row in self.rows)
+
+    # Scores: by scenario, and with the lower and the upper end of what each example may have earned.
+
+    @cached_property
+    def scores(self) -> Mapping[str, Sequence[float]]:
+        """The scores of each scenario that has any."""
+        return scores_by_scenario(self.rows)
+
+    @cached_property
+    def _ends(self) -> tuple[Mapping[str, Sequence[float]], Mapping[str, Sequence[float]]]:
+        low, high = (scores_by_scenario([row.settled(end) for row in self.rows]) for end in _ENDS)
+        return low, high
+
+    @cached_property
+    def cells(self) -> Mapping[str, ScenarioCell]:
+        """What each scenario earned, sorted by name; also those without any score."""
+        examples = Counter(row.scenario for row in self.rows)
+        reasons = {row.scenario: NO_ORACLE for row in self.rows if row.score is None and row.reason == NO_ORACLE}
+        return {
+            name: ScenarioCell(
+                scores=tuple(self.scores.get(name, ())),
+                examples=examples[name],
+                without=reasons.get(name, NOTHING),
+                floor=self._floors[name],
+                upper=self._uppers[name],
+            )
+            for name in sorted(examples)
+        }
+
+    @cached_property
+    def _floors(self) -> Mapping[str, float]:
+        by_name = grouped(self.rows, lambda row: row.scenario)
+        return {name: max(row.floor for row in rows) for name, rows in by_name.items()}
+
+    @cached_property
+    def _uppers(self) -> Mapping[str, float | None]:
+        by_name = grouped(self.rows, lambda row: row.scenario)
+        return {
+            name: mean([row.upper_end for row in rows if row.scored]) if any(row.upper for row in rows) else None
+            for name, rows in by_name.items()
+        }
+
+    @property
+    def total(self) -> float:
+        """Sum over scenarios of the mean over the examples with a score."""
+        return total(self.scores)
+
+    @property
+    def out_of(self) -> int:
+        """Scenarios with a score."""
+        return len(self.scores)
+
+    @property
+    def accuracy(self) -> float | None:
+        """The total as a share of full marks; None without any score."""
+        return accuracy(self.scores)
+
+    @property
+    def low(self) -> float:
+        """The total with 0 for each example without a score."""
+        return total(self._ends[0])
+
+    @property
+    def high(self) -> float:
+        """The same with 1, and with all that is open passed."""
+        return total(self._ends[1])
+
+    @property
+    def full(self) -> int:
+        """Scenarios with a score or with a lost one: the maximum of both."""
+        return len(self._ends[0])
+
+    @property
+    def floor(self) -> float:
+        """What an agent without memory may earn in those: the sum of their floors."""
+        return sum(self._floors[name] for name in self._ends[0])
 
     @property
     def is_open(self) -> bool:
@@ -195,18 +225,48 @@ class Column(Struct, frozen=True, kw_only=True):
     @property
     def points(self) -> str:
         """The total: `2.79`; both ends where scores are open: `2.00 to 4.00`; `-` without any score."""
-        return self._ends("{:.2f}".format)
+        return self._both_ends("{:.2f}".format)
 
     @property
     def share(self) -> str:
         """The accuracy in the same way: `25%`, `18% to 36%`."""
-        return self._ends(lambda total: percent(total / self.full))
+        return self._both_ends(lambda total: percent(total / self.full))
+
+    def _both_ends(self, text: Callable[[float], str]) -> str:
+        if not self.out_of:
+            return NOTHING
+        return " to ".join(map(text, (self.low, self.high) if self.is_open else (self.low,)))
 
     @property
     def standing(self) -> str:
         """The total with its spread and its maximum: `2.79 of 11 (spread 0.47)`, `2.00 to 4.00 of 11`."""
         spread = f" (spread {self.spread.sd:.2f})" if self.spread and not self.is_open else ""
         return f"{self.points} of {self.full}{spread}" if self.out_of else NOTHING
+
+    @cached_property
+    def spread(self) -> Spread | None:
+        """How far the total moves with the examples that happened to be drawn."""
+        return spread_by_draws(self.scores, random.Random(0))
+
+    @cached_property
+    def interval(self) -> Interval | None:
+        """Where the accuracy lies in other conversations as well, whatever is open earns; None: it needs trials."""
+        intervals = [
+            None if mean is None else score_interval([row.settled(end) for row in self.rows], mean)
+            for end, mean in zip(_ENDS, map(accuracy, self._ends), strict=True)
+        ]
+        return Interval(intervals[0].low, intervals[1].high) if intervals[0] and intervals[1] else None
+
+    @cached_property
+    def pass_rate(self) -> PassRate:
+        """The share of the scored examples that pass."""
+        return pass_rate(self.rows)
+
+    @property
+    def tries(self) -> int:
+        """The k of pass^k and pass@k: the number of trials; 0 where there is one only."""
+        trials = len({row.conversation.planned.trial for row in self.rows})
+        return trials if trials > 1 else 0
 
     @property
     def guessed(self) -> tuple[str, ...]:
@@ -219,524 +279,77 @@ class Column(Struct, frozen=True, kw_only=True):
         none = [name for name, cell in self.cells.items() if cell.mean is None and cell.without == NOTHING]
         return tuple(none) if self.out_of else ()
 
-    def _ends(self, text: Callable[[float], str]) -> str:
-        if not self.out_of:
-            return NOTHING
-        return " to ".join(map(text, (self.low, self.high) if self.is_open else (self.low,)))
-
-    @property
-    def agent_share(self) -> float | None:
-        """The share of the tokens that the agent generated, 0 to 1; None if nothing was said."""
-        return self.reply_tokens / self.tokens if self.tokens else None
-
-    @property
-    def scenario_cost_usd(self) -> float | None:
-        """What is left of the cost for the scenarios' own messages."""
-        if self.cost_usd is None:
-            return None
-        return max(self.cost_usd - (self.filler_cost_usd or 0.0) - (self.harness_cost_usd or 0.0), 0.0)
-
-    @property
-    def tokens_a_reply(self) -> float | None:
-        """The tokens that it read for each reply, as its provider counts them; None where it does not report them."""
-        return None if self.input_tokens is None else _each(self.input_tokens - self.told_input_tokens, self.metered)
-
-    @property
-    def amplification(self) -> float | None:
-        """The tokens that it used, in and out, for each token of the conversation."""
-        return None if self.input_tokens is None else _each(self.input_tokens + (self.output_tokens or 0), self.tokens)
-
-    @property
-    def calls_a_message(self) -> float | None:
-        """Requests to models for each reply; None where it does not report them."""
-        return _each(self.calls, self.metered) if self.calls else None
-
-    @property
-    def calls_to_store(self) -> float | None:
-        """Requests to models for each exchange that it was only told; None where it reports nothing on those."""
-        return _each(self.told_calls, self.told) if self.calls or self.told_calls else None
-
-    def usd(self, name: str) -> str:
-        """Return one of its costs as it is shown: `~0.12` where some of it is an estimate."""
-        cost = getattr(self, name)
-        if cost is None:
-            return NOTHING
-        apart = {"judge_cost_usd": self.judge_estimated, "user_cost_usd": self.user_estimated, "lost_cost_usd": True}
-        about = apart.get(name, self.estimated)
-        return f"~{dollars(cost)}" if about else dollars(cost)
-
-    @property
-    def label(self) -> str:
-        """`window_8k at 32k`, `oracle (control) at 32k`."""
-        return at_span(self.name, self.span_label)
-
-    @property
-    def name(self) -> str:
-        """The agent's label, marked if it is a control."""
-        return f"{self.agent} (control)" if self.control else self.agent
-
     def cell_text(self, scenario: str) -> str:
         """Return the mean score of a scenario as it is shown; "" where it was not played."""
         return self.cells[scenario].text if scenario in self.cells else ""
 
     @property
-    def examples(self) -> int:
-        """Examples that were expected."""
-        return sum(cell.examples for cell in self.cells.values())
+    def reach(self) -> float | None:
+        """The "LTM score (paper)" in tokens."""
+        return ltm_reach(self.rows)
 
     @property
     def missing(self) -> int:
         """Examples without a score."""
-        return sum(cell.missing for cell in self.cells.values())
+        return sum(not row.scored for row in self.rows)
 
+    @property
+    def open(self) -> int:
+        """Examples of which some or all is open: their scores count what is proven."""
+        return sum(row.upper is not None for row in self.rows)
 
-def _each(sum_of_all: int, number: int) -> float | None:
-    return sum_of_all / number if number else None
+    @property
+    def amended(self) -> int:
+        """Verdicts corrected by hand."""
+        return sum(row.automatic is not None for row in self.rows)
+
+    # Effort: what the conversations took. The judge and simulated users are in none of the agent's numbers.
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all messages and replies."""
+        return int(self.sum_of("tokens"))
+
+    @property
+    def filler_share(self) -> float | None:
+        """The share of the tokens that belong to no scenario."""
+        return filler_share(self.sum_of("filler_tokens"), self.tokens)
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Dollars for the replies of the conversations of which that is known; None if of none."""
+        known: float | None = self.sum_of("cost_usd")
+        return known
+
+    @property
+    def hypothetical(self) -> bool:
+        """Whether that is what it would cost: nothing is spent."""
+        return any(held.hypothetical for held in self.conversations)
+
+    @property
+    def estimated(self) -> bool:
+        """Whether some of the tokens and dollars were not reported."""
+        return any(held.estimated for held in self.conversations)
 
 
 _ENDS: tuple[Literal[0, 1], ...] = (0, 1)
-_SUMMED = (
-    "tokens", "reply_tokens", "exchanges", "simulated_seconds", "cost_usd", "filler_cost_usd", "harness_cost_usd",
-    "input_tokens", "output_tokens", "cached_tokens", "metered", "calls", "told",
-    "told_calls", "told_input_tokens", "lost_tokens", "lost_cost_usd",
-)  # fmt: skip
-"""What a column has of its conversations together."""
 
 
 def columns(run: RunResult) -> tuple[Column, ...]:
     """Return a column for each agent and span, the spans of an agent together, in the order of the run."""
-    agents = stats.grouped(run.conversations, lambda held: held.agent).values()
-    taken = {(pace.agent, pace.span_label): pace for pace in run.paces}
+    agents = grouped(run.conversations, lambda held: held.agent).values()
+    paces = {(pace.agent, pace.span_label): pace for pace in run.paces}
     return tuple(
-        _column(held, taken.get((held[0].agent, label)))
-        for of in agents
-        for label, held in stats.grouped(of, lambda held: held.span_label).items()
+        Column(
+            conversations=held,
+            pace=paces.get((held[0].agent, label)) or Pace(agent=held[0].agent, span_label=held[0].span_label),
+        )
+        for of_agent in agents
+        for label, held in grouped(of_agent, lambda held: held.span_label).items()
     )
-
-
-def _column(held: Sequence[ConversationResult], pace: Pace | None) -> Column:
-    rows = [row for conversation in held for row in conversation.scenarios]
-    scores = stats.scores_by_scenario(rows)
-    examples = Counter(row.scenario for row in rows)
-    reasons = {row.scenario: NO_ORACLE for row in rows if row.score is None and row.reason == NO_ORACLE}
-    trials = len({row.conversation.planned.trial for row in rows})
-    tries = trials if trials > 1 else 0
-    uppers = {
-        name: stats.mean([row.upper_end for row in of if row.scored]) if any(row.upper for row in of) else None
-        for name, of in stats.grouped(rows, lambda row: row.scenario).items()
-    }
-    low, high = (stats.scores_by_scenario([row.settled(end) for row in rows]) for end in _ENDS)
-    floors = {name: max(row.floor for row in of) for name, of in stats.grouped(rows, lambda row: row.scenario).items()}
-    summed: dict[str, Any] = {name: known_sum(getattr(each, name) for each in held) for name in _SUMMED}
-    return Column(
-        agent=held[0].agent,
-        span_label=held[0].span_label,
-        span=held[0].span,
-        control=held[0].is_control,
-        yardstick=held[0].is_yardstick,
-        cells={
-            name: ScenarioCell(
-                scores=scores.get(name, ()),
-                upper=uppers[name],
-                examples=examples[name],
-                without=reasons.get(name, NOTHING),
-                floor=floors[name],
-            )
-            for name in sorted(examples)
-        },
-        total=stats.total(scores),
-        out_of=len(scores),
-        low=stats.total(low),
-        high=stats.total(high),
-        full=len(low),
-        floor=sum(floors[name] for name in low),
-        spread=stats.spread_by_draws(scores, random.Random(0)),
-        accuracy=stats.accuracy(scores),
-        reach=stats.ltm_reach(rows),
-        weighted_reach=stats.weighted_reach(rows),
-        measured_spans=tuple(sorted(row.measured_span for row in rows if row.measured_span is not None)),
-        filler_share=stats.filler_share(sum(each.filler_tokens for each in held), summed["tokens"]),
-        overruns=sum(row.overrun for row in rows),
-        hypothetical=any(each.hypothetical for each in held),
-        estimated=any(each.estimated for each in held),
-        judge_calls=sum(row.judge_calls for row in rows),
-        judge_tokens=sum(row.judge_tokens for row in rows),
-        judge_cost_usd=known_sum(row.judge_cost_usd for row in rows),
-        judge_estimated=any(row.judge_estimated for row in rows),
-        user_calls=sum(row.user_calls for row in rows),
-        user_tokens=sum(row.user_tokens for row in rows),
-        user_cost_usd=known_sum(row.user_cost_usd for row in rows),
-        user_estimated=any(row.user_estimated for row in rows),
-        counts=frozenset(each.count for each in held),
-        conversations=len(held),
-        amended=sum(row.automatic is not None for row in rows),
-        open=sum(row.upper is not None for row in rows),
-        interval=_interval(rows, low, high),
-        pass_rate=stats.pass_rate(rows),
-        tries=tries,
-        pass_hat=pass_k(rows, tries, every=True) if tries else None,
-        pass_at=pass_k(rows, tries, every=False) if tries else None,
-        pace=pace or Pace(agent=held[0].agent, span_label=held[0].span_label),
-        **summed,
-    )
-
-
-def _interval(rows: Sequence[ScenarioResult], *ends: Mapping[str, Sequence[float]]) -> Interval | None:
-    """Return where the accuracy lies, from the lower end with 0 for what is open to the upper with 1."""
-    means = [stats.accuracy(scores) for scores in ends]
-    found = [
-        None if mean is None else stats.score_interval([row.settled(end) for row in rows], mean)
-        for end, mean in zip(_ENDS, means, strict=True)
-    ]
-    return stats.Interval(found[0].low, found[1].high) if found[0] and found[1] else None
 
 
 def known_sum(values: Iterable[Number | None]) -> Number | None:
     """Return the sum of what is known; None if nothing is."""
     known = [value for value in values if value is not None]
-    return functools.reduce(operator.add, known) if known else None
-
-
-# --- What memory costs: shown where any agent reports what it used.
-
-
-def efforts(found: Sequence[Column]) -> dict[str, tuple[str, ...]]:
-    """Return what each column took for a message, as it is shown, by what it is called; nothing where nobody tells."""
-    shown = {
-        "tokens read a reply": [_about(one, one.tokens_a_reply, "{:,.0f}") for one in found],
-        "amplification": [_about(one, one.amplification, "{:,.1f}x") for one in found],
-        "of that from a cache": [
-            percent(one.cached_tokens / one.input_tokens) if one.cached_tokens and one.input_tokens else NOTHING
-            for one in found
-        ],
-        "calls a message": [_about(one, one.calls_a_message, "{:.2f}") for one in found],
-        "calls to store": [_about(one, one.calls_to_store, "{:.2f}") for one in found],
-    }
-    if any(one.input_tokens is not None for one in found):
-        shown["reply in s, median/p95"] = [time_text(one.pace.asking) for one in found]
-        shown["storing in s, median/p95"] = [time_text(one.pace.storing) for one in found]
-    return {label: tuple(texts) for label, texts in shown.items() if set(texts) != {NOTHING}}
-
-
-def _about(column: Column, value: float | None, form: str) -> str:
-    return NOTHING if value is None else "~" * column.estimated + form.format(value)
-
-
-def time_text(taken: CallDurations | None) -> str:
-    """Return the median and the 95th percentile of seconds: `0.93/2.1`."""
-    if taken is None or taken.median is None or taken.p95 is None:
-        return NOTHING
-    return f"{_brief(taken.median)}/{_brief(taken.p95)}"
-
-
-def _brief(seconds: float) -> str:
-    return f"{seconds:.0f}" if seconds >= _LONG else f"{seconds:.1f}" if seconds >= 1 else f"{seconds:.2f}"
-
-
-_LONG = 10
-"""Seconds from which on no fraction is shown."""
-
-
-# --- How far each agent remembers: the effective memory span, and what is left of the isolated score at each span.
-
-
-def spans_of(run: RunResult) -> dict[str, EffectiveSpan]:
-    """Return the effective span of each agent that was tested isolated and at a memory span; by label."""
-    agents = stats.grouped(run.conversations, lambda held: held.agent)
-    both = {agent: held for agent, held in agents.items() if len({each.span is None for each in held}) > 1}
-    rows = {agent: [row for each in held for row in each.scenarios] for agent, held in both.items()}
-    return {agent: stats.effective_span(of) for agent, of in rows.items()}
-
-
-def span_sentences(run: RunResult) -> list[str]:
-    """Return a sentence for each agent that was tested isolated and at a memory span."""
-    return [f"{one_line(agent)}: {span_sentence(found)}" for agent, found in spans_of(run).items()]
-
-
-def mishap_sentences(conversations: Iterable[ConversationResult]) -> list[str]:
-    """Return a sentence for all that went wrong within an agent at a span, but what never did."""
-    sums: dict[tuple[str, str, str], Mishap] = {}
-    for held in conversations:
-        for each in held.mishaps:
-            key = held.agent, held.span_label, each.what
-            known = sums.get(key, Mishap(each.what, 0))
-            sums[key] = Mishap(each.what, known.times + each.times, known.of + each.of)
-    return [
-        f"{at_span(one_line(agent), one_line(span))}: {one_line(what)}: {_times(each)}"
-        for (agent, span, what), each in sums.items()
-        if each.times
-    ]
-
-
-def _times(mishap: Mishap) -> str:
-    return f"{mishap.times:,} of {mishap.of:,}" if mishap.of else counted(mishap.times, "time")
-
-
-def span_sentence(found: EffectiveSpan) -> str:
-    """Return between which spans an agent's effective one lies, and what the run kept at each."""
-    if found.span is None:
-        return f"effective memory span unknown: {found.reason}"
-    curve = ", ".join(f"{_kept(point)} {one_line(span_place(point.label))}" for point in found.curve)
-    known = (
-        f"{short_span(found)} tokens" if found.low or not _beyond(found) else "not known: more trials would narrow it"
-    )
-    what = f"{found.level:.0%} interval of the span up to which it keeps {found.share:.0%} of its isolated score"
-    return f"effective memory span {known} ({what}); this run kept {curve}"
-
-
-def short_span(found: EffectiveSpan) -> str:
-    """Return `2k to 8k`, `at most 8k`, `32k or more`, `unknown`: no point, which would often be wrong."""
-    if found.low is None or found.high is None or (_beyond(found) and not found.low):
-        return "unknown"
-    if _beyond(found):
-        return f"{_tokens(found.low)} or more"
-    if not found.high:
-        return f"less than {_tokens(found.curve[0].span)}"
-    if found.low == found.high:
-        return _tokens(found.low)
-    return f"{_tokens(found.low)} to {_tokens(found.high)}" if found.low else f"at most {_tokens(found.high)}"
-
-
-def _beyond(found: EffectiveSpan) -> bool:
-    return bool(found.curve) and found.high == found.curve[-1].span
-
-
-def _kept(point: SpanPoint) -> str:
-    return "-" if point.kept is None else f"{point.kept:.0%}"
-
-
-def _tokens(number: int) -> str:
-    return f"{number // 1000}k" if number and number % 1000 == 0 else amount(number)
-
-
-def spans_json(run: RunResult) -> list[dict[str, Any]]:
-    """Return the effective spans as JSON values."""
-    names, point_names = ("low", "high", "at_least", "share", "level", "reason"), ("isolated", "score", "kept")
-    return [
-        {
-            "agent": agent,
-            "kept_in_run": found.span,
-            **fields_of(found, *names),
-            "curve": [
-                {"span_label": point.label, **fields_of(point, "span", *point_names, "pairs")} for point in found.curve
-            ],
-        }
-        for agent, found in spans_of(run).items()
-    ]
-
-
-# --- Measures: the figures beside the score, averaged by scenario and over all examples of an agent.
-
-ALL = "all examples"
-"""Heads the row of the means over all examples that have a measure (micro means)."""
-_GAP = "  "
-_LONGEST = 24
-
-
-class Averaged(Struct, frozen=True):
-    """The mean of one measure."""
-
-    mean: float
-    count: int
-    """Examples that have it."""
-
-
-class AgentMetrics(Struct, frozen=True, kw_only=True):
-    """The measures of one agent at one memory span."""
-
-    agent: str
-    span_label: str
-    names: tuple[str, ...]
-    """In the order in which they were first noted."""
-    examples: Mapping[str, int]
-    """By scenario, in the order of the run."""
-    cells: Mapping[tuple[str, str], Averaged]
-    """By scenario and measure; the scenario "" is all of them."""
-    contrasts: Mapping[str, Comparison]
-    """What a measure has over the one that is its control, in the same examples."""
-
-    @property
-    def label(self) -> str:
-        """`full at 32k`, as texts and headings have it."""
-        return one_line(at_span(self.agent, self.span_label))
-
-    @property
-    def sentences(self) -> list[str]:
-        """What each measure has over its control."""
-        return [_contrast(name, found) for name, found in self.contrasts.items()]
-
-    def text(self, scenario: str, name: str) -> str:
-        """Return the mean as it is shown: three digits up to one, one above; a star where some examples have none."""
-        found = self.cells.get((scenario, name))
-        star = "" if name not in self.partial else "*" if scenario in self._lacking(name) else " "
-        if found is None:
-            return NOTHING + star
-        return (f"{found.mean:.3f}" if abs(found.mean) <= 1 else f"{found.mean:,.1f}") + star
-
-    @property
-    def partial(self) -> frozenset[str]:
-        """The measures that some examples of a scenario have and others have not."""
-        return frozenset(name for name in self.names if self._lacking(name))
-
-    def rows(self) -> list[list[str]]:
-        """Return name, number of examples and all means of each scenario, and last of all examples."""
-        of_each = {**self.examples, "": sum(self.examples.values())}
-        return [
-            [name or ALL, f"{count:,}", *(self.text(name, of) for of in self.names)] for name, count in of_each.items()
-        ]
-
-    def _lacking(self, name: str) -> frozenset[str]:
-        found = {scenario: self.cells.get((scenario, name)) for scenario in self.examples}
-        some = [one for one, cell in found.items() if cell is not None and cell.count < self.examples[one]]
-        return frozenset([*some, ""] if some else some)
-
-
-def measured(run: RunResult) -> tuple[AgentMetrics, ...]:
-    """Return the metrics of each agent and span that has any, in the order of the run."""
-    held = stats.grouped(run.scenarios, lambda row: (row.agent, row.span_label))
-    return tuple(_averaged(*key, rows) for key, rows in held.items() if any(row.metrics for row in rows))
-
-
-def _averaged(agent: str, span_label: str, rows: Sequence[ScenarioResult]) -> AgentMetrics:
-    values = [(row.scenario, metric) for row in rows for metric in row.metrics]
-    both = [(place, metric) for scenario, metric in values for place in (scenario, "")]
-    cells = stats.grouped(both, lambda each: (each[0], each[1].name))
-    return AgentMetrics(
-        agent=agent,
-        span_label=span_label,
-        names=tuple(dict.fromkeys(metric.name for _, metric in values)),
-        examples=Counter(row.scenario for row in rows),
-        cells={key: Averaged(fmean(one.value for _, one in found), len(found)) for key, found in cells.items()},
-        contrasts={name: stats.compare(pairs) for name, pairs in stats.against_control(rows).items()},
-    )
-
-
-def _contrast(name: str, found: Comparison) -> str:
-    """Return the sentence about a measure and its control."""
-    sure = "interval needs trials"
-    if interval := _wide(found):
-        sure = f"95 % interval {interval.low:+.2f} … {interval.high:+.2f}"
-    elif found.interval or found.identical:
-        sure = "the same in all"
-    return f"{name} against its control: {found.difference or 0.0:+.2f} ({sure}; {counted(found.pairs, 'example')})"
-
-
-def _wide(found: Comparison) -> Interval | None:
-    """Return the interval of a difference; None where all units agree: one without width promises what nobody knows."""
-    return found.interval if found.interval and found.interval.low < found.interval.high else None
-
-
-LEADING = {"f1": "F1 over all questions"}
-"""Metrics that data sets publish in place of our score, and what they are called: they lead a report."""
-
-
-def leading(run: RunResult) -> list[tuple[str, dict[str, str]]]:
-    """Return what each such metric is called, and its mean for each agent at each span that has it."""
-    found = [(head, {one.label: one.text("", name).strip() for one in measured(run) if name in one.names})
-             for name, head in LEADING.items()]  # fmt: skip
-    return [(head, means) for head, means in found if means]
-
-
-def leading_sentences(run: RunResult) -> list[str]:
-    """Return a sentence for each such metric."""
-    return [f"{head}: {', '.join(f'{place} {mean}' for place, mean in of.items())}" for head, of in leading(run)]
-
-
-_FINDINGS = {
-    "clean": "nothing leaks between conversations", "right": "all were graded right",
-    "unfinished": "it was cut off",
-}  # fmt: skip
-
-
-def precheck_sentences(run: RunResult) -> list[str]:
-    """Return a sentence for each agent that was probed, and one on the judge's canaries, with what they cost."""
-    return [_precheck_sentence(one) for one in run.prechecks]
-
-
-def _precheck_sentence(one: Precheck) -> str:
-    who = f"isolation probe of {one.of!r}" if one.kind == "probe" else "judge's canaries"
-    found = f"skipped: {one.why}" if one.verdict == "skipped" else _FINDINGS.get(one.verdict, one.why)
-    parts = [counted(one.calls, "message" if one.kind == "probe" else "call")]
-    about = "~" * one.estimated
-    parts += [f"{about}{counted(one.tokens, 'token')}"] * bool(one.tokens)
-    parts += [] if one.cost_usd is None else [f"{about}${exact(one.cost_usd)}"]
-    return f"{who}: {found}" + f" ({', '.join(parts)})" * bool(one.calls)
-
-
-def metric_lines(run: RunResult, width: int, *, color: bool) -> list[str]:
-    """Return a table of means for each agent, no line wider than `width`; nothing where nothing was measured."""
-    found = measured(run)
-    if not found:
-        return []
-    said = "Metrics beside the score: the mean over the examples that have one; they earn no points."
-    starred = " *: some examples have none." if any(one.partial for one in found) else ""
-    lines = wrap(said + starred, width)
-    for one in found:
-        lines += _measure_table(one, width, color=color)
-        lines += [line for sentence in one.sentences for line in wrap(sentence, width)]
-    return [*lines, ""]
-
-
-def quiet_line(one: AgentMetrics) -> str:
-    """Return the means over all examples in one line."""
-    figures = ", ".join(f"{name} {one.text('', name).strip()}" for name in one.names)
-    return f"{one.label}: {figures}"
-
-
-def metrics_json(run: RunResult, agent: str, span_label: str) -> dict[str, Any]:
-    """Return the means of one agent at one span as JSON values, by measure."""
-    for one in measured(run):
-        if (one.agent, one.span_label) == (agent, span_label):
-            return {name: _json(one, name) for name in one.names}
-    return {}
-
-
-def _json(one: AgentMetrics, name: str) -> dict[str, Any]:
-    whole = one.cells["", name]
-    parts = {scenario: one.cells[scenario, name] for scenario in one.examples if (scenario, name) in one.cells}
-    return {
-        "mean": whole.mean,
-        "count": whole.count,
-        "scenarios": {scenario: {"mean": part.mean, "count": part.count} for scenario, part in parts.items()},
-        **({"against_control": _contrast_json(one.contrasts[name])} if name in one.contrasts else {}),
-    }
-
-
-def _contrast_json(found: Comparison) -> dict[str, Any]:
-    ends = (interval := _wide(found)) and [interval.low, interval.high]
-    return {"difference": found.difference, "interval": ends, "examples": found.pairs}
-
-
-def _measure_table(one: AgentMetrics, width: int, *, color: bool) -> list[str]:
-    """Return the table of one agent, broken into several where the terminal is too narrow, each below a blank line."""
-    rows = [[one_line(name), *figures] for name, *figures in one.rows()]
-    heads = [("", ""), ("", "examples"), *(_halves(name, room=name in one.partial) for name in one.names)]
-    slots = [max(map(columns_of, [*head, *(row[i] for row in rows)])) for i, head in enumerate(heads)]
-    slots[0] = min(slots[0], max(width // 3, len(ALL)), _LONGEST)
-    room = width - slots[0] - slots[1] - len(_GAP)
-    pages: list[list[int]] = [[]]
-    for i in range(2, len(heads)):
-        if pages[-1] and sum(len(_GAP) + slots[at] for at in [*pages[-1], i]) > room:
-            pages.append([])
-        pages[-1].append(i)
-
-    def line(cells: Sequence[str], page: Sequence[int]) -> str:
-        label = left(shorten(cells[0], slots[0], mark="…"), slots[0])
-        return _GAP.join([label, *(right(cells[i], slots[i]) for i in [1, *page])]).rstrip()
-
-    lines = []
-    title = shorten(one.label, width, mark="…")
-    for page in pages:
-        tops = [line([half[at] for half in heads], page) for at in (0, 1)]
-        rule = paint("─" * max(map(columns_of, tops)), "dim", color=color)
-        lines += ["", paint(title, "strong", color=color), *filter(None, tops), rule]
-        *each, whole = (line(row, page) for row in rows)
-        lines += [*each, *[rule, whole] * (len(each) > 1)]
-    return lines
-
-
-def _halves(name: str, *, room: bool = False) -> tuple[str, str]:
-    """Return the head in two lines: `recall` over `repaired`; `room`: for the stars below it."""
-    first, _, rest = name.partition("_")
-    blank = " " * room
-    return (first + blank, rest + blank) if rest else ("", name + blank)
+    return reduce(operator.add, known) if known else None

@@ -31,8 +31,6 @@ from pytest_ltm._storage.schema import from_record
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pytest_ltm._results.gate.plan_facts import PlanFacts
-
 
 _RESULTS = "*/results.json"
 
@@ -141,12 +139,13 @@ def _in_order(found: Sequence[ConversationFolder], summary: Mapping[str, Any]) -
     plan = summary.get("plan")
     named = list(plan.get("agents") or ()) if isinstance(plan, dict) else []
     agents = [*named, *sorted({each.result.agent for each in found} - set(named))]
-    return sorted(found, key=lambda each: (agents.index(each.result.agent), *_place(each.result)))
 
+    def place(folder: ConversationFolder) -> tuple[int, float, str, int, str]:
+        result, trial = folder.result, folder.result.name.planned.trial
+        number = int(trial) if trial.isdecimal() else 0
+        return agents.index(result.agent), result.span or inf, result.span_label, number, result.trial
 
-def _place(result: ConversationResult) -> tuple[float, str, int, str]:
-    trial = result.name.planned.trial
-    return result.span or inf, result.span_label, int(trial) if trial.isdecimal() else 0, result.trial
+    return sorted(found, key=place)
 
 
 def _object(path: Path) -> dict[str, Any]:
@@ -256,13 +255,15 @@ def side_of_run(path: Path) -> GateSide:
     return GateSide(
         name=f"run {run.result.run_id}",
         result=run.result,
-        plans=tuple(_facts(folder, folder.result) for folder in run.conversations),
-    )
-
-
-def _facts(folder: ConversationFolder, held: ConversationResult) -> PlanFacts:
-    return facts_of(
-        folder.plan() or None, span_label=held.span_label, trial=held.trial, fingerprint=held.plan_fingerprint
+        plans=tuple(
+            facts_of(
+                folder.plan() or None,
+                span_label=folder.result.span_label,
+                trial=folder.result.trial,
+                fingerprint=folder.result.plan_fingerprint,
+            )
+            for folder in run.conversations
+        ),
     )
 
 

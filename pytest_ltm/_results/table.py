@@ -72,7 +72,7 @@ def render(table: TextTable, width: int, *, color: bool) -> list[str]:
 
 
 def fits(table: TextTable, width: int) -> bool:
-    """Return whether all agents stand side by side in so many columns."""
+    """Return whether all agents stand side by side in this width."""
     return len(_pages(table, _layout(table, width))) == 1
 
 

@@ -6,14 +6,14 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._model.agent import CAPABILITIES, Apart, Prompted, SeparatesUsers, Stateless
+from pytest_ltm._model.agent import CAPABILITIES, Apart, Capabilities, Prompted, SeparatesUsers, Stateless
 from pytest_ltm._storage.errors import AgentError, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
-def capabilities(agent: object) -> frozenset[str]:
+def capabilities(agent: object) -> Capabilities:
     """Return the names of the agent's capabilities.
 
     More than `isinstance`: a method counts only if it can be called with the protocol's arguments (a
@@ -21,7 +21,7 @@ def capabilities(agent: object) -> frozenset[str]:
     """
     try:
         found = {name for name, capability in CAPABILITIES.items() if _keeps(agent, capability)}
-        return frozenset(found | {"Prompted"} if isinstance(agent, Prompted) else found)
+        return Capabilities(found | {"Prompted"} if isinstance(agent, Prompted) else found)
     except Exception as error:
         raise AgentError(f"the capabilities of {type(agent).__name__} cannot be read: {told(error)}") from error
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import TokenUse
-from pytest_ltm._model.agent import CAPABILITIES, Promised, Prompted, Reply, SeparatesUsers
+from pytest_ltm._model.agent import CAPABILITIES, Capabilities, Promised, Prompted, Reply, SeparatesUsers
 from pytest_ltm._model.tokens import counter
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.agents._caller import MAX_MESSAGE_TOKENS
@@ -317,7 +317,7 @@ class CostSimulator:
     def __init__(self, profile: Profile, counter: TokenCounter, clock: Clock, *, assumed: int | None = None) -> None:
         """`assumed`: tokens of each reply that would not be longer; None: typical of its kind."""
         self._assumed = assumed
-        self.capabilities, self.max_message_tokens = profile.capabilities, profile.max_message_tokens
+        self.capabilities, self.max_message_tokens = Capabilities(profile.capabilities), profile.max_message_tokens
         self.agent: Any = profile.answers()
         """What answers."""
         self.uses: dict[int, TokenUse] = {}

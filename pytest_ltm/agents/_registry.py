@@ -51,12 +51,12 @@ def find(
     name, _, argument = spec.partition(":")
     if name in EMBEDDED:
         try:
-            return replace(EMBEDDED[name](argument), embedded=True)
+            return replace(EMBEDDED[name](argument), embedded=True, kind=name)
         except ConfigurationError as error:
             raise AgentError(f"agent {error}") from error
     if name in ADAPTERS:
         try:
-            return ADAPTERS[name](argument, Field({}, f"agent '{name}:{argument}'"))
+            return replace(ADAPTERS[name](argument, Field({}, f"agent '{name}:{argument}'")), kind=name)
         except DefinitionError as error:
             raise AgentError(str(error)) from None
     if _FILE.fullmatch(spec):
@@ -69,11 +69,6 @@ def find(
         return dotted_source(spec, base=base, hint=hint)
     meant = suggest_provider(spec) or _file_hint(spec, base) or hint
     raise AgentError(f"unknown agent {spec!r}.{meant} {_there_are(names)}")
-
-
-def is_elsewhere(spec: str) -> bool:
-    """Return whether a spec names an adapter, or a file that may name one: no Python of this process replies."""
-    return spec.partition(":")[0] in ADAPTERS or _FILE.fullmatch(spec) is not None
 
 
 def split_specs(values: Sequence[str]) -> list[tuple[str | None, str]]:
@@ -279,7 +274,7 @@ def _from_file(
         return apart.source(spec, base=base, settings=settings)
     if kind in ADAPTERS:
         _only_names(fields.get("env"), secret, kind)
-        found = ADAPTERS[kind](argument, parameters)
+        found = replace(ADAPTERS[kind](argument, parameters), kind=kind)
     elif Path(agent).suffix.lower() in {".yml", ".yaml"}:
         raise fields["agent"].fault(f"{agent!r} is a file again. Write the spec of an agent.")
     elif has_path:

@@ -454,6 +454,7 @@ def replay_source(argument: str, *, ltm_dir: Path | None = None) -> AgentSource:
     return AgentSource(
         lambda: replay(found.only),
         spec=f"replay:{argument}",
+        kind="replay",
         owned=True,
         given=JournalReplay,
         at=lambda folder: replay(found.at(folder.name)),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from msgspec import Struct, structs
 
+from pytest_ltm._language import normalize, speech
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.ltm_judge import ask_judge
 from pytest_ltm._model.score import SCORINGS, Check, Score, Scoring, Unscored
@@ -16,6 +17,7 @@ from pytest_ltm._text.words import snippet
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pytest_ltm._language.proof import Proof
     from pytest_ltm._model.judge_request import Judge
 
 V = TypeVar("V", bound="Score | Unscored")
@@ -29,6 +31,8 @@ class Ruled:
     """What its rules are called in verdicts: `colours/2`, or `colours/v3.5`."""
     version: ClassVar[int] = 1
     """Of its `current` rules."""
+    reads_speech: ClassVar[bool] = False
+    """Whether form, sources or courtesies count, so that they are not normalized away."""
     scoring: Scoring
 
     def __post_init__(self) -> None:
@@ -59,6 +63,21 @@ class Ruled:
                 shares.append(f"{passed} of {len(checks)} {name}")
         every = [check for checks in parts.values() for check in checks]
         return self.score(value, ", ".join(shares), answer, every, upper - value)
+
+    def read(self, answers: Sequence[str]) -> Sequence[str]:
+        """Return answers as the current rules read them; published rules read what came in."""
+        if not self.current:
+            return answers
+        spoken = map(speech, answers)
+        return list(spoken if self.reads_speech else map(normalize, spoken))
+
+    def proven(self, proof: Proof, expected: str, answer: str) -> Score:
+        """Return the score of an answer of which it is proven what it says, or which is open."""
+        ok = proof.answers(expected)
+        reason = (
+            f"{proof.reason}" if ok else f"{proof.reason}, not {expected!r}" if ok is False else f"open: {proof.reason}"
+        )
+        return self.score(ok is True, reason, answer, left_open=1.0 if ok is None else None)
 
     def standing_in(self, verdict: V, judge: Judge | None = None) -> V:
         """Return a verdict of the current rules; it says if they stand in for a published rule that asks a model."""

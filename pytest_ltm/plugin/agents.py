@@ -12,7 +12,7 @@ import pytest
 from pytest_ltm._calls import KINDS
 from pytest_ltm._journal.run_file import LATEST, find_run
 from pytest_ltm._storage.errors import AgentError, LtmError, told
-from pytest_ltm.agents._registry import find, is_elsewhere, label_for, split_specs
+from pytest_ltm.agents._registry import find, label_for, split_specs
 from pytest_ltm.agents._subprocess_agent import Processes
 from pytest_ltm.plugin.options import named
 from pytest_ltm.plugin.settings import AgentChoice
@@ -78,15 +78,13 @@ def _source(config: pytest.Config, settings: RunSettings, spec: str) -> AgentSou
 
 def _sees_clock(config: pytest.Config, mode: str, made: AgentSource) -> bool:
     """Return whether agents can know the conversation's time without being told; a chat model only has its messages."""
-    if made.spec.startswith(REPLAY):
+    if made.kind == "replay":
         return True  # what is recorded was said in time
-    from pytest_ltm.agents._profile import spec_within
-
-    if mode == "simulated" or made.embedded or spec_within(made).partition(":")[0] in KINDS:
+    if mode == "simulated" or made.embedded or made.kind in KINDS:
         return False
     if mode == "signal":
         return bool(config.hook.pytest_ltm_time_jumped.get_hookimpls())
-    return mode == "sleep" or made.apart or not is_elsewhere(made.spec)
+    return mode == "sleep" or made.apart or not made.kind
 
 
 def fix_latest(config: pytest.Config, chosen: tuple[AgentChoice, ...], ltm_dir: Path) -> tuple[AgentChoice, ...]:

@@ -6,8 +6,7 @@ import logging
 from typing import TYPE_CHECKING, TypeVar
 
 from pytest_ltm._calls.hub import own_thread
-from pytest_ltm._engine.channel import Channel
-from pytest_ltm._engine.conversation import Conversation
+from pytest_ltm._engine.factory import ConversationFactory
 from pytest_ltm._engine.resume import JOURNAL, TIMINGS
 from pytest_ltm._engine.scoring import scenario_result, totals
 from pytest_ltm._engine.verdict_changes import ending_of
@@ -16,12 +15,9 @@ from pytest_ltm._journal.cost import Bill, lost_with_judge
 from pytest_ltm._journal.result import ConversationResult, ScenarioResult
 from pytest_ltm._journal.retrieval_recall import covers_all
 from pytest_ltm._model.agent import Usage
-from pytest_ltm._model.handle import Ltm
-from pytest_ltm._model.plan import body_rng
 from pytest_ltm._model.tokens import counter
 from pytest_ltm._results.text import counted
 from pytest_ltm._storage.errors import LtmInternalError
-from pytest_ltm.plugin.conversation_setup import ConversationDependencies
 from pytest_ltm.plugin.dataset import begins, told_in
 from pytest_ltm.plugin.internals.item_context import unclaimed
 from pytest_ltm.plugin.item_body import SKIPS, ItemBody
@@ -36,6 +32,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm._engine.lane import Ending, Lane
     from pytest_ltm._journal.result import Ended
+    from pytest_ltm._model.handle import Ltm
     from pytest_ltm._model.plan import PlannedExample
     from pytest_ltm._model.score import Score, Unscored
     from pytest_ltm._model.transcript import Exchange
@@ -71,20 +68,18 @@ class PlayedConversation:
         history = () if told is None else told.history
         today = plan_for(given.items, settings)
         self.plan = mode.plan(today.plan)
-        opened = self._opened = mode.open(
-            self.plan,
-            ConversationDependencies(clock=self._clock, counter=tokens, calling=self._calling, history=history),
-        )
+        self._factory = factory = ConversationFactory(
+            plan=self.plan, clock=self._clock, counter=tokens, filler=today.filler, history=history,
+            calling=self._calling,
+        )  # fmt: skip
+        opened = self._opened = mode.open(factory)
         self.start = self._clock.now
         self._judge, self._users, self._bill = mode.judge(opened), mode.users(opened), Bill(given.tariff)
-        channel = Channel(
-            opened.port, tokens, self._clock, opened.journal, count=self.plan.count, reading=self.plan.reading,
+        bodies = [self.bodies[example.key] for example in self.plan.examples]
+        self.conversation = factory.open(
+            bodies, opened.script, opened.port, opened.journal,
             observers=[*opened.observers, self._bill.hear], heard=lambda exchange: heard(self, exchange),
         )  # fmt: skip
-        bodies = [self.bodies[example.key] for example in self.plan.examples]
-        self.conversation = Conversation(
-            self.plan, bodies, opened.script, channel, filler=today.filler, counter=tokens, history=history
-        )
         if opened.gone:
             self.conversation.give_up(opened.gone)
         for example in self.plan.examples:
@@ -93,14 +88,9 @@ class PlayedConversation:
             body.join(self.conversation, self._handle(body, example), ended=self._example_ended, unready=unready)
 
     def _handle(self, body: ItemBody, example: PlannedExample) -> Ltm:
-        settings, clock, transcript = self.given.settings, self._clock, self.conversation.channel.transcript
-        return Ltm(
-            body.send, now=lambda: clock.now, example=example.number,
-            span=None if self.span is None else example.span or self.span,
-            rng=lambda: body_rng(settings.seed, self.given.place.trial, example), definition=example.definition,
-            scoring=settings.scoring, judge=None if self._judge is None else self._judge.handle(example.key),
-            heard=lambda: transcript.of(example.key), users=self._users.handle(example.key),
-        )  # fmt: skip
+        judge = None if self._judge is None else self._judge.handle(example.key)
+        users = self._users.handle(example.key)
+        return self._factory.handle(body.send, example, lambda: self.conversation, judge=judge, users=users)
 
     def _calling(self, by: str, call: Callable[[], T]) -> T:
         body = self.bodies.get(by)

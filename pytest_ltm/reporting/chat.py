@@ -167,6 +167,7 @@ def chat_json(chat: ExampleChat) -> dict[str, Any]:
                 "now": each.now.isoformat(),
                 "message": each.message,
                 "reply": each.reply,
+                **({} if each.unread is None else {"raw_reply": each.unread}),
                 "fault": chat.record.fault(each.number) if chat.record else "",
             }
             for each in _shown(chat, full=False)

@@ -35,7 +35,7 @@ WIDTH = 76
 _LONGEST = 600
 """Columns of one message or answer before its middle is left out."""
 _MOST = 6
-"""So many needles, or exchanges of an example that asked nothing, are shown."""
+"""The most needles shown, or exchanges of an example that asked nothing."""
 _INDENT = " " * 8
 _FILLER_SHOWN = 160
 
@@ -191,7 +191,7 @@ def speech(who: str, text: str, width: int = WIDTH) -> list[str]:
     return wrap(f"{_INDENT}{left(who, 6)} {text}", width, _INDENT + " " * 7)
 
 
-# --- One line that tells how far a conversation is.
+# --- One line on the progress of a conversation.
 
 _BAR = 20
 _NAME = 24

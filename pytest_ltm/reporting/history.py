@@ -13,7 +13,9 @@ from msgspec import Meta, Struct, field
 from pytest_ltm._journal.result import CONTROLS, YARDSTICKS, RunResult
 from pytest_ltm._journal.run_file import FILE, SUMMARY, began, folders_by_age, source_of
 from pytest_ltm._results.run_loading import results_in
-from pytest_ltm._results.statistics import ScoredRow, grouped, score_interval
+from pytest_ltm._results.statistics.pairs import ScoredRow
+from pytest_ltm._results.statistics.spans_reached import score_interval
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.text import NOTHING, counted, one_line
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.locks import holder
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from pytest_ltm._results.statistics import Interval
+    from pytest_ltm._results.statistics.counts import Interval
     from pytest_ltm._storage.revision import SourceRevision
 
 

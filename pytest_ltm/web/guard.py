@@ -55,7 +55,7 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        answer = self._answer(scope)
+        answer = self._foreign(scope) or self._unknown(scope)
 
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -65,10 +65,6 @@ class Guard:
             await send(message)
 
         await (self._app if answer is None else answer)(scope, receive, sent)
-
-    def _answer(self, scope: Scope) -> ASGIApp | None:
-        """Return why a request is refused, or where the link leads; None where the page may answer."""
-        return self._foreign(scope) or self._unknown(scope)
 
     def _foreign(self, scope: Scope) -> ASGIApp | None:
         """Return the answer to what does not come from a page of this server."""

@@ -11,24 +11,19 @@ from _examples import share
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._results.statistics import (
-    Pair,
-    ScoredRow,
-    compare,
-    compare_scenarios,
-    effective_span,
+from pytest_ltm._results.statistics.comparison import compare, compare_scenarios, of_conversations
+from pytest_ltm._results.statistics.counts import (
     holm,
     kappa,
     mcnemar,
-    paired,
     pass_at_k,
     pass_hat_k,
-    pass_rate,
+    t_below,
+    t_quantile,
     wilson,
 )
-from pytest_ltm._results.statistics.comparison import of_conversations
-from pytest_ltm._results.statistics.counts import t_below, t_quantile
-from pytest_ltm._results.statistics.pairs import units_of
+from pytest_ltm._results.statistics.pairs import Pair, ScoredRow, paired, units_of
+from pytest_ltm._results.statistics.spans_reached import effective_span, pass_rate
 
 if TYPE_CHECKING:
     import random

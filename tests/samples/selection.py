@@ -115,7 +115,8 @@ class Selection:
         self._is_for_merge = config.getoption("merge")
         told = getattr(config, "workerinput", {}).get("ltm_change")
         self._change = Change(*told) if told else read_change(config.rootpath) if self._is_for_merge else Change("", ())
-        self._patterns = [*find_touched(self._change.paths, rules), *read_watched(watched)]
+        touched = find_touched(self._change.paths, rules)
+        self._patterns = [*touched, *read_watched(watched)] if self._is_for_merge else []
         self.collected: list[pytest.Item] = []
         self.nightly: list[pytest.Item] = []
         """Those of them that are left out where nothing is touched."""

@@ -278,7 +278,7 @@ def test_nothing_is_overwritten_and_what_fails_leaves_no_file(chat: Path, capsys
     assert "exists already, and is not overwritten" in capsys.readouterr().err
     chat.write_text("31/12/2025, 21:15 - Ben joined\n")
     assert main(["data", "logs-split", str(chat), "-o", "a.jsonl"]) == 2
-    assert "nobody says anything in it" in capsys.readouterr().err
+    assert "it contains no messages" in capsys.readouterr().err
     assert not (chat.parent / "a.jsonl").exists()
 
 

@@ -24,8 +24,10 @@ from pytest_ltm import _calls
 from pytest_ltm._calls import ContextOverflow, RequestRefused
 from pytest_ltm._calls import limiter as _places
 from pytest_ltm._model.agent import Reply, Usage
+from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError, TransientFault
 from pytest_ltm._storage.schema import Field
+from pytest_ltm.agents._adapt import rereading
 from pytest_ltm.agents._capabilities import capabilities
 from pytest_ltm.agents._chat_agent import FRAME, SHRINKS, History, kept_share
 from pytest_ltm.agents._registry import ADAPTERS
@@ -77,6 +79,27 @@ def test_each_request_holds_the_conversation_so_far(chat_server: ChatServer, cha
     assert sent(chat_server) == ["Be kind.", "First?", "One.", "Second?"]
     roles = [message["role"] for message in chat_server.requests[-1].messages]
     assert roles == ["system", "user", "assistant", "user"]
+
+
+@pytest.mark.parametrize(("reading", "shown"), [(Reading(thoughts="strip"), "One."), (RAW, "<think>Hm.</think>One.")])
+def test_what_a_model_said_is_sent_back_as_it_is_read_and_returned_as_it_came(
+    chat_server: ChatServer, chat: Any, reading: Reading, shown: str
+) -> None:
+    with rereading(reading):
+        agent = chat()
+    chat_server.next("<think>Hm.</think>One.", "Three.")
+    reply = agent.reply("First?").text
+    agent.accept("Second?", "<think>Hm, hm.</think>Two.")
+    agent.reply("Third?")
+
+    assert reply == "<think>Hm.</think>One."
+    assert sent(chat_server) == [
+        "First?",
+        shown,
+        "Second?",
+        shown.replace("Hm", "Hm, hm").replace("One", "Two"),
+        "Third?",
+    ]
 
 
 def test_a_request_is_not_streamed_and_has_temperature_0_unless_told_otherwise(

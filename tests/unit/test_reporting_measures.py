@@ -10,7 +10,7 @@ from run_folders import write_run
 from sample_runs import conversation, run
 
 from pytest_ltm._journal.result import ExampleMetric
-from pytest_ltm._results.columns import measured, metric_lines, metrics_json
+from pytest_ltm._results.metrics import measured, metric_lines, metrics_json
 from pytest_ltm._results.text import columns_of
 from pytest_ltm.reporting.html import build_report
 from pytest_ltm.reporting.markdown import run_markdown

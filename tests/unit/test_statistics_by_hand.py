@@ -11,20 +11,11 @@ import pytest
 
 from pytest_ltm._journal.result import ScenarioResult
 from pytest_ltm._journal.timings import TellTime
-from pytest_ltm._results.statistics import (
-    Pair,
-    ScoredRow,
-    effective_span,
-    kappa,
-    paces,
-    paired,
-    percentile,
-    trials_to_tell,
-    weighted_reach,
-    wilson,
-)
-from pytest_ltm._results.statistics.comparison import MOST_TRIALS, Flips, scatter, unseen
-from pytest_ltm._results.statistics.pairs import SignUnit, unit_kind
+from pytest_ltm._results.statistics.comparison import MOST_TRIALS, Flips, scatter, trials_to_tell, unseen
+from pytest_ltm._results.statistics.counts import kappa, wilson
+from pytest_ltm._results.statistics.pairs import Pair, ScoredRow, SignUnit, paired, unit_kind
+from pytest_ltm._results.statistics.spans_reached import effective_span
+from pytest_ltm._results.statistics.totals import paces, percentile, weighted_reach
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

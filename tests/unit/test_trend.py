@@ -1,4 +1,4 @@
-"""`ltm trend` and `ltm report --trend`: scores over time; results of different plans are never joined."""
+"""`ltm trend`: scores over time; results of different plans are never joined."""
 
 from __future__ import annotations
 

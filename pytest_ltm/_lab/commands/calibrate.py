@@ -16,7 +16,8 @@ from pytest_ltm._cli import tables
 from pytest_ltm._cli.arguments import add_json, add_pytest_options, add_seeds
 from pytest_ltm._cli.pytest_runs import counting, examples, play
 from pytest_ltm._model.definition import read_json
-from pytest_ltm._results import statistics as stats
+from pytest_ltm._results.statistics.counts import IntervalEstimate, mark, summed
+from pytest_ltm._results.statistics.totals import FULL_MARKS, grouped, mean
 from pytest_ltm._results.text import counted
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.datasets._published import ENDING, FOLDERS, DefinitionsFolder, menu_above
@@ -137,7 +138,7 @@ def _texts(path: Path) -> str:
 
 def marks(rows: Iterable[tuple[str, ScenarioResult]]) -> Marks:
     """Return what was earned, by agent and scenario."""
-    groups = stats.grouped(rows, lambda each: (each[0], each[1].scenario))
+    groups = grouped(rows, lambda each: (each[0], each[1].scenario))
     return {key: [row.score or 0.0 for _, row in held] for key, held in groups.items()}
 
 
@@ -158,7 +159,7 @@ class Calibration:
         """Why a scenario is in no total, by its name."""
         found = {}
         for name in sorted({scenario for side in (self.theirs, self.ours) for _, scenario in side}):
-            one, other = (stats.mean(side.get((READER, name), ())) for side in (self.theirs, self.ours))
+            one, other = (mean(side.get((READER, name), ())) for side in (self.theirs, self.ours))
             if one is None or other is None:
                 found[name] = f"only {'ours' if one is None else 'published'}"
             elif min(one, other) < READS:
@@ -171,14 +172,14 @@ class Calibration:
         names = sorted({name for _, name in self.theirs} & {name for _, name in self.ours})
         return [name for name in names if name not in self.left_out]
 
-    def sides(self, agent: str, scenario: str) -> tuple[stats.IntervalEstimate, stats.IntervalEstimate]:
+    def sides(self, agent: str, scenario: str) -> tuple[IntervalEstimate, IntervalEstimate]:
         """Return what an agent earns in a scenario: published, ours."""
-        return stats.mark(self.theirs[agent, scenario]), stats.mark(self.ours[agent, scenario])
+        return mark(self.theirs[agent, scenario]), mark(self.ours[agent, scenario])
 
-    def totals(self, agent: str) -> tuple[stats.IntervalEstimate, stats.IntervalEstimate]:
+    def totals(self, agent: str) -> tuple[IntervalEstimate, IntervalEstimate]:
         """Return what an agent earns in all scenarios that are compared: published, ours."""
         pairs = [self.sides(agent, name) for name in self.scenarios]
-        return stats.summed(one for one, _ in pairs), stats.summed(other for _, other in pairs)
+        return summed(one for one, _ in pairs), summed(other for _, other in pairs)
 
     @property
     def breaches(self) -> list[str]:
@@ -191,8 +192,8 @@ class Calibration:
                 earned = f"{agent} earns {one.value:.2f} published and {other.value:.2f} ours of {len(self.scenarios)}"
                 told.append(f"{earned}: more than {limit:.2f} apart")
         for name in sorted({scenario for _, scenario in self.ours}):
-            most = max(stats.mean(self.ours.get((agent, name), ())) or 0.0 for agent in (READER, ORACLE))
-            if most < stats.FULL_MARKS:
+            most = max(mean(self.ours.get((agent, name), ())) or 0.0 for agent in (READER, ORACLE))
+            if most < FULL_MARKS:
                 told.append(f"neither {READER} nor {ORACLE} gets full marks in {name} of ours: {most:.2f}")
         return told
 
@@ -217,7 +218,7 @@ class Calibration:
         }
 
 
-def _json(one: stats.IntervalEstimate, other: stats.IntervalEstimate) -> dict[str, Any]:
+def _json(one: IntervalEstimate, other: IntervalEstimate) -> dict[str, Any]:
     named = {"published": one, "ours": other, "difference": other - one}
     return {
         name: {"value": held.value, "low": held.interval.low, "high": held.interval.high}
@@ -258,7 +259,7 @@ def points(found: Calibration, agent: str) -> list[list[str]]:
     return table
 
 
-def _cells(one: stats.IntervalEstimate, other: stats.IntervalEstimate) -> list[str]:
+def _cells(one: IntervalEstimate, other: IntervalEstimate) -> list[str]:
     gain = other - one
     return [
         *(f"{held.value:5.2f} [{held.interval.low:.2f} to {held.interval.high:.2f}]" for held in (one, other)),

@@ -16,7 +16,7 @@ from pytest_ltm._cli.arguments import add_output, add_pytest_options
 from pytest_ltm._cli.pytest_runs import counting, examples, play
 from pytest_ltm._journal.result import span_place
 from pytest_ltm._lab.cheats import SPECS
-from pytest_ltm._results import statistics as stats
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.text import NOTHING, counted, one_line, score_text
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.sanitize import for_file
@@ -130,7 +130,7 @@ class Attack:
         counted_rows = counting(rows)
         if not counted_rows:
             raise LtmError("nothing was played: no example has a score")
-        groups = stats.grouped(counted_rows, lambda each: (each[0], each[1].scenario, each[1].span_label))
+        groups = grouped(counted_rows, lambda each: (each[0], each[1].scenario, each[1].span_label))
         cells = {
             (agent, scenario, span): CheatCell(
                 agent=agent,
@@ -173,7 +173,7 @@ class Attack:
     @property
     def finds(self) -> list[str]:
         """A sentence for each limit that is broken."""
-        by_place = stats.grouped([c for c in self.cells.values() if c.agent in self.cheats and c.above], _place)
+        by_place = grouped([c for c in self.cells.values() if c.agent in self.cheats and c.above], _place)
         broken = [_sentence(cells) for cells in by_place.values()]
         for spec in filter(unpadded, self.specs):
             for span in self.spans:

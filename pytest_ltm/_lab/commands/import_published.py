@@ -100,6 +100,7 @@ def _chosen(rows: Sequence[PublishedResult], refs: Sequence[str], begins: str) -
 def imported(rows: Sequence[PublishedResult]) -> list[PublishedConversation]:
     """Return the conversations that the rows are of; DatasetError names a benchmark that cannot be understood."""
     labels = agent_labels((row.benchmark, row.agent) for row in rows)
+    # without transcripts there is nothing to count, and a tokenizer takes a while to load
     count = counter(TOKENIZER).count if any(row.log for row in rows) else len
     return [held(mine, labels[agent], count) for (_, agent), mine in by_conversation(rows).items()]
 
@@ -129,10 +130,8 @@ def notices(rows: Sequence[PublishedResult]) -> list[str]:
 NOTHING = "-"
 SEVERAL = "*"
 """Marks the mean of several runs."""
-_TOLERANCE = 1e-5
-"""Published totals have six places."""
-_TOKENS = 0.01
-"""Published LTM scores have three."""
+_TOLERANCE = 1e-5  # published totals have six places
+_TOKENS = 0.01  # published LTM scores have three
 
 
 def totals(run: RunResult) -> dict[str, dict[str, tuple[float, int]]]:
@@ -191,7 +190,7 @@ def _differences(rows: Sequence[PublishedResult], entry: Mapping[str, Any]) -> I
     pairs: list[tuple[str, float | None, float | None, float]] = [
         ("total", column.total, entry["score"], _TOLERANCE),
         ("out of", column.out_of, entry["max_score"], 0),
-        ("results", column.examples, entry["n_results"], 0),
+        ("results", len(column.rows), entry["n_results"], 0),
         ("accuracy", 100 * (column.accuracy or 0), entry["accuracy"], 100 * _TOLERANCE),
         ("LTM score", column.reach or 0, entry["ltm"], _TOKENS),
     ]

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._cli.arguments import add_output
 from pytest_ltm._lab.author import AUTHORS, author
 from pytest_ltm._lab.locomo.dialogue import SESSIONS, TURNS, Size, conversation, of_tokens
-from pytest_ltm._lab.locomo.modelled import at_once, faults, modelled
-from pytest_ltm._lab.locomo.speakers import by_turns
+from pytest_ltm._lab.locomo.modelled import at_once, by_turns, faults, modelled
 from pytest_ltm._results.text import counted
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import DatasetError
@@ -30,9 +29,9 @@ def add_generate_arguments(parser: ArgumentParser) -> None:
         ("--conversations", 1, "number of conversations (default: 1)"),
         ("--sessions", None, f"sessions of each (default: {SESSIONS}, or what fits --tokens)"),
         ("--turns", None, f"turns of each, over all sessions (default: {TURNS})"),
-        ("--tokens", None, "about how many tokens each has, instead of --turns"),
+        ("--tokens", None, "approximate tokens of each, instead of --turns"),
         ("--questions", None, "questions about each, at most (default: one for every three turns)"),
-        ("--seed", 0, "(default: 0)"),
+        ("--seed", 0, "the same seed gives the same file (default: 0)"),
     ):
         parser.add_argument(flag, type=int, default=default, metavar="N", help=text)
     parser.add_argument("--graph", type=Path, metavar="FILE", help="also write the event graphs, as JSON")
@@ -112,6 +111,7 @@ def _by_model(given: Namespace) -> list[dict[str, Any]]:
     with author(given.model) as model:
         for number in range(1, given.conversations + 1):
             name, rng = _name(given, number), _chance(given, number)
+            # an interrupted command is continued
             if any(record["sample_id"] == name for record in records):
                 _say(f"{name}: is in {given.output} already")
                 continue

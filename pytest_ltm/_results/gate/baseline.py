@@ -10,7 +10,7 @@ from pytest_ltm._journal.run_file import LATEST
 from pytest_ltm._model.plan import natural
 from pytest_ltm._results.gate.changes import GateSide
 from pytest_ltm._results.gate.plan_facts import PlanFacts
-from pytest_ltm._results.statistics import FULL_MARKS
+from pytest_ltm._results.statistics.totals import FULL_MARKS
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
 from pytest_ltm._storage.schema import Field, fields_of
 from pytest_ltm._storage.secrets import redacted

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from pytest_ltm._model.plan import is_of_source, natural
-from pytest_ltm._results.statistics import grouped
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._storage.schema import shown
 from pytest_ltm._text.lists import few
 
@@ -213,8 +213,8 @@ def _changed_sentences(
 def _what(name: str, there: object, here: object) -> str:
     if name == "version" and is_of_source(there) and is_of_source(here):
         return "the test itself has changed"
-    values = "" if name == "definition" else f" ({shown(there)} there, {shown(here)} here)"
-    return f"another {name.replace('_', ' ')}{values}"
+    values = "" if name == "definition" else f": {shown(there)} there, {shown(here)} in this run"
+    return f"{name.replace('_', ' ')} differs{values}"
 
 
 def _listed(keys: Sequence[str]) -> str:

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct, structs
 
 from pytest_ltm._journal.result import at_span, unmeasured
-from pytest_ltm._results.statistics import compare, compare_scenarios, effective_span, grouped, paired
+from pytest_ltm._results.statistics.comparison import compare, compare_scenarios
+from pytest_ltm._results.statistics.pairs import paired
+from pytest_ltm._results.statistics.spans_reached import effective_span
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._text.lists import few
 
 if TYPE_CHECKING:
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult
     from pytest_ltm._results.gate.changes import Change, Changes, Level
     from pytest_ltm._results.gate.rules import Rule
-    from pytest_ltm._results.statistics import Pair
+    from pytest_ltm._results.statistics.pairs import Pair
 
 
 State: TypeAlias = Literal["passed", "failed", "unmeasurable"]
@@ -229,8 +232,8 @@ def _errors(places: Places) -> list[Finding]:
 def moved(rule: Rule, change: Change, *, looks: int = 1) -> Found:
     """Return whether the rule holds, and what was found.
 
-    `looks`: at so many agents and memory spans the rule looks in all. A rule about chance shares its limit among them,
-    so that the chance of any false alarm is no more than it says (Bonferroni).
+    `looks`: the number of agents and memory spans that the rule is checked at. A rule about chance shares its limit
+    among them, so that the chance of any false alarm is no more than it says (Bonferroni).
     """
     if rule.metric.unit != "chance":
         return _drop(rule, change)
@@ -333,7 +336,7 @@ def _where(rule: Rule, levels: Mapping[str, Level], among: AbstractSet[str]) -> 
 # --- What can be known before the run: whether a rule about chance could ever show a drop.
 
 _MOST_TRIALS = 30
-"""So many are looked at to find how many are enough."""
+"""The largest number tried when looking for one that is enough."""
 
 
 def untold(rule: Rule, imagined: Iterable[tuple[str, Pair]]) -> str:

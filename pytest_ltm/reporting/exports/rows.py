@@ -331,7 +331,7 @@ def of_journal(folder: Path, place: Mapping[str, Any]) -> tuple[list[ExchangeRow
 
 
 def seconds_of(folder: Path) -> dict[int, float]:
-    """Return the seconds that a conversation's agent took, by exchange; of one that was sent again, the last."""
+    """Return reply times in seconds by exchange; for a resent message, that of the last attempt."""
     found = load_timings(folder / TIMINGS)[0]
     return {timing.exchange: timing.seconds for timing in found if isinstance(timing, (ReplyTime, TellTime))}
 
@@ -354,7 +354,7 @@ def _exchange(
         kind=said.kind,
         told=said.told,
         message=said.message,
-        reply=said.reply,
+        reply=said.raw_reply,
         replied=paid is not None,
         fault=fault,
         start=said.start,

@@ -161,7 +161,7 @@ def definitions(plan: Mapping[str, Any]) -> dict[str, Any]:
 # --- A conversation as a time line: a lane for each example, marks at their tokens, needles joined to questions.
 
 FILLER_SHOWN = 600
-"""So many characters of a filler's message stand in the report; all of it stands in the journal."""
+"""Characters shown of a filler's message; the journal has all of it."""
 OTHERS = -1
 """The lane of opening message and filler."""
 

@@ -8,22 +8,21 @@ import hashlib
 import json
 from bisect import bisect
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from itertools import combinations, zip_longest
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._results.columns import measured
+from pytest_ltm._results.metrics import measured
 from pytest_ltm._results.run_loading import read_run
-from pytest_ltm._results.statistics import grouped
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.text import amount, percent, score_text
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.sanitize import for_screen, printable
 from pytest_ltm._storage.secrets import written
 from pytest_ltm.reporting.agents import largest, rank
-from pytest_ltm.reporting.html.breaking_points import breaks, columns
+from pytest_ltm.reporting.html.breaking_points import asked_at, breaks, columns, depths
 from pytest_ltm.reporting.html.charts import score_by_cost, score_by_span, shade
-from pytest_ltm.reporting.html.depth import asked_at, depths
 from pytest_ltm.reporting.html.details import definitions, details, timeline
 from pytest_ltm.reporting.html.figures import by_gap, figure_table, forgets, scoreboard
 from pytest_ltm.reporting.html.headline import answers, difference, gates, leads, said, trust
@@ -62,19 +61,15 @@ def harmless(value: Any) -> Any:
 
 
 def _dump(value: object) -> str:
-    return written(harmless(value), _compact)
-
-
-def _compact(value: object) -> str:
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return written(harmless(value), partial(json.dumps, ensure_ascii=True, separators=(",", ":"), allow_nan=False))
 
 
 # --- What of a large run stands in the file: all of it counts, but a page of a hundred thousand examples opens nowhere.
 
 MOST_EXAMPLES = 10_000
-"""So many examples are listed, if each scenario has one: chromium opens them in about a second."""
+"""The most examples listed, as long as each scenario has one: Chromium opens them in about a second."""
 LINES = 12_000_000
-"""So many bytes of time lines are in the file, and at least the first of them."""
+"""The most bytes of time lines in the file; the first is always there."""
 
 
 def worst(found: Material, most: int = MOST_EXAMPLES) -> frozenset[int]:
@@ -95,11 +90,11 @@ def _scenarios(found: Material) -> list[list[list[ExampleEntry]]]:
     """Return the examples of each scenario, worst first; an example is its rows in all columns."""
     by_name = grouped(found.rows, lambda row: row.result.scenario).values()
     examples = [grouped(rows, lambda row: (row.result.trial, row.result.example)).values() for rows in by_name]
-    return [sorted(of, key=_worst) for of in examples]
 
+    def lowest(rows: Sequence[ExampleEntry]) -> float:
+        return min((row.result.score for row in rows if row.result.score is not None), default=0.0)
 
-def _worst(rows: Sequence[ExampleEntry]) -> float:
-    return min((row.result.score for row in rows if row.result.score is not None), default=0.0)
+    return [sorted(of, key=lowest) for of in examples]
 
 
 def in_turn(found: Material) -> Iterator[ConversationEntry]:
@@ -111,7 +106,7 @@ def in_turn(found: Material) -> Iterator[ConversationEntry]:
 # --- Parcels: what stays compressed in the page until it is opened: examples, and the time lines of conversations.
 
 TOGETHER = 16
-"""So many examples are packed into one parcel: they have much in common."""
+"""Examples packed into one parcel: they have much in common, so they compress well."""
 
 
 @dataclass(slots=True)
@@ -168,7 +163,7 @@ SCRIPTS = (
     "search.js", "address.js", "start.js",
 )  # fmt: skip
 FIRST_ROWS = 300
-"""So many examples are shown at first: browsers lay longer tables out slowly."""
+"""Examples shown at first: browsers lay out longer tables slowly."""
 ALL_PAIRS = 12
 """With more series, only those against the best of their span are tested."""
 
@@ -176,7 +171,7 @@ ALL_PAIRS = 12
 def build_report(runs: Sequence[Path], out: Path, *, most: int = MOST_EXAMPLES, lines: int = LINES) -> None:
     """Write one self-contained HTML file about the runs in these folders.
 
-    `most`: so many examples are listed at most; `lines`: bytes of time lines.
+    `most`: the most examples listed; `lines`: the most bytes of time lines.
     Raises LtmError if a folder holds no results, or if the file cannot be written.
     """
     page = render(material([read_run(run) for run in runs]), most, lines)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct
 
 from pytest_ltm._results.columns import GUESSED, UNSCORED
-from pytest_ltm._results.statistics import grouped, mean
+from pytest_ltm._results.statistics.totals import grouped, mean
 from pytest_ltm._results.text import NOTHING, counted, one_line, score_text
 from pytest_ltm._storage.errors import LtmError, did_you_mean
 from pytest_ltm.reporting.agents import tested
-from pytest_ltm.reporting.html.depth import BANDS, asked_at, power, share, size, spots
+from pytest_ltm.reporting.html.breaking_points import BANDS, asked_at, power, share, size, spots
 from pytest_ltm.reporting.html.details import timeline as lanes_of
 from pytest_ltm.reporting.html.report_data import Material, material
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_ltm._journal.fold import ConversationRecord
     from pytest_ltm._results.gate.changes import Change, Changes
     from pytest_ltm._results.run_loading import LoadedRun
-    from pytest_ltm._results.statistics import Comparison
+    from pytest_ltm._results.statistics.comparison import Comparison
     from pytest_ltm.reporting.html.report_data import ConversationEntry, ResultSeries
 
 
@@ -177,7 +177,11 @@ def curve(found: Material) -> Curve:
         raise LtmError("nothing has a score, so there is no curve to draw")
     own = tested(scored)
     lines = [
-        AccuracyCurve(agent=agent, reference=agent not in own, spots=tuple(sorted(map(_spot, of), key=_length)))
+        AccuracyCurve(
+            agent=agent,
+            reference=agent not in own,
+            spots=tuple(sorted(map(_spot, of), key=lambda spot: spot.span or 0)),
+        )
         for agent, of in grouped(scored, lambda each: each.agent).items()
     ]
     cheats = {each.series for each in found.conversations if each.folder.result.is_cheat}
@@ -207,10 +211,6 @@ def _spot(series: ResultSeries) -> PlottedScore:
         low=min(score, sure.low) if sure else score,
         high=max(most, sure.high) if sure else most,
     )
-
-
-def _length(spot: PlottedScore) -> int:
-    return spot.span or 0
 
 
 def _highest(scores: Iterable[tuple[int | None, float]]) -> dict[int | None, float]:

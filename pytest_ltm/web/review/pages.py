@@ -21,8 +21,7 @@ from pytest_ltm.reporting.summary import refresh
 from pytest_ltm.web import page_parts
 from pytest_ltm.web.review import decisions
 from pytest_ltm.web.review.decisions import Opinions, decide, decision, named
-from pytest_ltm.web.review.findings import agreements, estimate, grade
-from pytest_ltm.web.review.labelled import judge_rows, verdict_rows
+from pytest_ltm.web.review.findings import agreements, estimate, grade, judge_rows, verdict_rows
 from pytest_ltm.web.review.queue import KINDS, MEANING, Case, Cases, read_cases
 
 if TYPE_CHECKING:
@@ -214,11 +213,7 @@ def _shown(
         "where": f"{row.agent}, {row.span_label}, trial {row.trial}",
         "why": [] if place.which == "sample" else case.why,
         "questions": [
-            {
-                "text": question.text,
-                "answer": marked(question.answer, row.evidence),
-                "needles": question.needles,
-            }
+            {"text": question.text, "answer": marked(question.answer, row.evidence), "needles": question.needles}
             for question in row.questions
         ],
         "said": [] if row.questions else _said(case),
@@ -318,7 +313,7 @@ _REFRESHING = threading.Lock()
 
 
 def _refreshed(path: Path) -> None:
-    """Let the run's summary and verdicts tell what was amended."""
+    """Update the run's summary and verdicts with what was amended."""
     with _REFRESHING:
         refresh(read_run(path))
 
