@@ -360,10 +360,18 @@ class ThreadedLoop:
         self.thread.join(4 * GRACE)
 
     def _start(self) -> asyncio.AbstractEventLoop:
-        loop = self._loop = _new_loop()
-        self.thread = threading.Thread(target=self._turn, args=(loop,), name="ltm-loop", daemon=True)
-        self.thread.start()
-        threading.Thread(target=self._watch, args=(loop,), name="ltm-loop-watch", daemon=True).start()
+        """Start the threads; RuntimeError, and nothing has begun, where the system has no room for them."""
+        loop = _new_loop()
+        watching = threading.Thread(target=self._watch, args=(loop,), name="ltm-loop-watch", daemon=True)
+        turning = threading.Thread(target=self._turn, args=(loop,), name="ltm-loop", daemon=True)
+        try:
+            watching.start()
+            turning.start()
+        except RuntimeError:
+            self._over.set()
+            self.lost = "a system without room for its thread"
+            raise
+        self._loop, self.thread = loop, turning
         return loop
 
     def _turn(self, loop: asyncio.AbstractEventLoop) -> None:

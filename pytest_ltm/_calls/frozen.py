@@ -52,10 +52,15 @@ class FrozenGuard:
         os.close(reads)
         self._before = signal.set_wakeup_fd(self._feed, warn_on_full_buffer=False)
         self._over = threading.Event()
-        threading.Thread(target=self._feed_it, name="ltm-alive", daemon=True).start()
+        try:
+            threading.Thread(target=self._feed_it, name="ltm-alive", daemon=True).start()
+        except RuntimeError:  # the system has no room for it
+            self.close()
 
     def close(self) -> None:
-        """Watch no more."""
+        """Watch no more; nothing happens the second time."""
+        if self._over.is_set():
+            return
         self._over.set()
         signal.set_wakeup_fd(self._before)
         os.close(self._feed)
