@@ -98,6 +98,7 @@ def rank(sides: Sequence[P]) -> list[P]:
     Those with a score in less than half of the scenarios that another has one in come last, as do those whose examples
     are mostly lost: they were hardly measured.
     """
+    # An agent without any score is in no ranking, so it must not keep bundled agents out of it either.
     names = tested(side for side in sides if side.column.out_of)
     scored = [side for side in sides if side.agent in names and side.column.out_of]
     most = max((side.column.out_of for side in scored), default=0)
