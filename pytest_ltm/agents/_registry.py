@@ -180,6 +180,7 @@ _http, _timed = _later("_http", "make_http"), _later("_openai", "make_timed")
 
 CHEATS = (
     "dump", "dump-always", "keywords", "candidates", "random", "agree", "notes", "inject", "recite", "hedge", "fixed",
+    "skips",
 )  # fmt: skip
 EMBEDDED: dict[str, Callable[[str], AgentSource]] = {
     **{policy: _reader(policy) for policy in ("full", "window", "bm25", "forgetful")},

@@ -89,7 +89,7 @@ def test_examples_of_a_scenario_in_one_conversation_are_one_unit() -> None:
     found = compare(both(full, nothing, scenarios=3, trials=2))
 
     assert (found.kind, found.units, found.pairs) == ("scenario", 6, 18)
-    assert found.p_drop == 1 / 2**6
+    assert 1 / 2**6 < found.p_drop < 0.05
 
 
 def test_enough_conversations_are_the_units() -> None:
