@@ -114,8 +114,9 @@ def moody(sd: float, scenarios: tuple[Marks, ...] = MIXED, kind: str = "") -> Wo
     That of all the rest together is 1: 0.2 of the variance at 0.5, half of it at 1, 0.8 at 2.
     """
     rest = 1 / (1 + sd**2)
-    parts = {"example": 0.2 * rest, "scenario": 0.2 * rest, "conversation": 1 - rest}
-    return World(name=f"{kind}conversation sd {sd:g}", scenarios=scenarios, **parts)
+    share = 0.2 * rest
+    name = f"{kind}conversation sd {sd:g}"
+    return World(name=name, scenarios=scenarios, example=share, scenario=share, conversation=1 - rest)
 
 
 TROUBLED, MOODY = moody(1), moody(1, _EVEN, "passes and fails, ")

@@ -15,7 +15,7 @@ from pytest_ltm.agents.reader.memory import Window, count, tokens_of
 from pytest_ltm.agents.reader.reader import Reader
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from pytest_ltm.agents._adapt import AgentSource
 
@@ -76,18 +76,16 @@ def _grown(
     if not left or not min(sides):
         return sides[1] > sides[0]
     yes = Counter((question, is_filler) for form, is_filler in known for question in form)
-    question = min(
-        asked, key=lambda one: _impurity(*(weight * yes[one, side] for side, weight in enumerate(weights)), *sides)
-    )
-    halves = [[one for one in known if (question in one[0]) is answer] for answer in (True, False)]
-    if not all(halves):
+    question = min(asked, key=lambda one: _impurity((weights[0] * yes[one, False], weights[1] * yes[one, True]), sides))
+    having, lacking = ([one for one in known if (question in one[0]) is answer] for answer in (True, False))
+    if not having or not lacking:
         return sides[1] > sides[0]
-    return (question, *(_grown(half, asked, weights, left - 1) for half in halves))
+    return question, _grown(having, asked, weights, left - 1), _grown(lacking, asked, weights, left - 1)
 
 
-def _impurity(scenario: float, filler: float, all_scenario: float, all_filler: float) -> float:
-    """Return Gini's impurity that a question leaves, given the weights of those it is answered with yes for."""
-    pairs = ((scenario, filler), (all_scenario - scenario, all_filler - filler))
+def _impurity(yes: tuple[float, float], every: tuple[float, float]) -> float:
+    """Return Gini's impurity that a question leaves; `yes`: the weights of scenarios and filler that it applies to."""
+    pairs = (yes, (every[0] - yes[0], every[1] - yes[1]))
     return sum(2 * one * other / (one + other) for one, other in pairs if one + other > 0)
 
 
@@ -147,7 +145,7 @@ def make_skipping(argument: str) -> AgentSource:
     return source(partial(SkipsFiller, tree, tokens_of("skips", size), f"skips:{size}"), spec=f"skips:{argument}")
 
 
-def _read_tree(tree: Mapping[str, Any] | list[Any] | bool) -> FormTree:
+def _read_tree(tree: Any) -> FormTree:
     if isinstance(tree, bool):
         return tree
     question, yes, no = tree

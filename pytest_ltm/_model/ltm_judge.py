@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _GRADE = later(
     r"\bGRADE[ \t*_`\"']{0,4}[:\uff1a][ \t*_`\"']{0,8}(?!grade\b)([A-Za-z0-9]{1,20})\b", re.IGNORECASE | re.ASCII
 )
+_KEY = later(r"[\"']grade[\"']", re.IGNORECASE)
 _LONGEST = 200
 _WRAPPED = later(r"\A\s*```[a-z]*\s*(.*?)\s*```\s*\Z", re.DOTALL)
 
@@ -34,12 +35,13 @@ def parse_grade(reply: str, grades: Sequence[str]) -> str | Unscored:
     """Return the last grade that a judge gave, in lower case; Unscored if none, or one that was not on offer.
 
     A reply that is one JSON object gives it in the field `grade`, any other in a line `GRADE: yes`. What was thought
-    before, between `<think>` and `</think>`, gives none.
+    before, between `<think>` and `</think>`, gives none, and neither does an object that breaks off.
     """
     reply = THOUGHTS.sub("", reply)
     found = _structured(reply)
     if found is None:
-        lines = _GRADE.findall(reply)
+        torn = _unwrapped(reply).startswith("{") and not _unwrapped(reply).endswith("}")
+        lines = _GRADE.findall(_KEY.sub("", reply) if torn else reply)
         if not lines:
             return Unscored(f"the judge gave no grade: {reply[-200:]!r}", cause="ungraded")
         found = lines[-1]

@@ -21,7 +21,7 @@ from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import AgentError, told
 from pytest_ltm.agents._caller import OwnLoop, end_copy, is_amount, is_count, outside_any_loop, shown
 from pytest_ltm.agents._calls import Called, cannot_reply, method_that_replies
-from pytest_ltm.agents._capabilities import capabilities, required, takes
+from pytest_ltm.agents._capabilities import capabilities, register_control, required, takes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -123,7 +123,9 @@ class AgentSource:
         elif _names_conversations(produce):
             produce = functools.partial(produce, **{ID: name})
         made = self._guarded("could not be made", lambda: _settled(produce()), fatal)
-        return made, _agent(made, self.spec, self.calls)
+        agent = _agent(made, self.spec, self.calls)
+        register_control(agent, embedded=self.embedded or self.spec.startswith("replay:"))
+        return made, agent
 
     def configuration(self, agent: Agent, *, fatal: Fatal = _CTRL_C) -> Mapping[str, Any] | None:
         """Return what the answers of an agent from here depend on, as far as it is told; None if nobody tells.

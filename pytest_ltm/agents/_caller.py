@@ -21,12 +21,12 @@ from msgspec import structs
 from pytest_ltm._calls.hub import IGNORED, OutOfTime, allow, elsewhere, own_thread, watched, woken_by
 from pytest_ltm._calls.retry import broken_off
 from pytest_ltm._engine.port import cannot_be_put_back
-from pytest_ltm._model.agent import Agent, Announced, Apart, Prompted, Reply, TakesTurns, Usage
+from pytest_ltm._model.agent import Agent, Announced, Apart, Reply, TakesTurns, Usage
 from pytest_ltm._model.tokens import APPROX, counter
 from pytest_ltm._storage.clock import can_interrupt, paused_since, pauses, stopwatch
 from pytest_ltm._storage.errors import AgentError, AgentFault, LtmInternalError, told
 from pytest_ltm._storage.secrets import redacted
-from pytest_ltm.agents._capabilities import capabilities, takes, takes_user, whose
+from pytest_ltm.agents._capabilities import capabilities, is_prompted, takes, takes_user, whose
 
 if TYPE_CHECKING:
     import asyncio
@@ -584,7 +584,7 @@ class AgentCaller:
 
     def prompt(self, prompts: Sequence[ExpectedReply]) -> None:
         """Hand a control what full marks ask for; no agent under test is ever prompted."""
-        if isinstance(self.agent, Prompted):
+        if is_prompted(self.agent):
             self.agent.prompt(prompts)
 
     def usage(self) -> Usage | None:

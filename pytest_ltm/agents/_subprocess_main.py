@@ -38,6 +38,7 @@ from pytest_ltm.agents._caller import (
     usage_of,
 )
 from pytest_ltm.agents._capabilities import near_misses, takes, whose
+from pytest_ltm.agents._landlock import hide_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -83,6 +84,8 @@ class _Child:
 
     def _begin(self, request: dict[str, Any]) -> dict[str, Any]:
         self._jump = request["jump"]
+        if request["hidden"]:
+            hide_folder(Path(request["hidden"]))
         with keyless() if request.get("keyless") else contextlib.nullcontext():
             found = _found(request)
         _check(found)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from math import exp, log
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_ltm._model.filler import FillerExchange
 from pytest_ltm._storage.errors import FillerError
-from pytest_ltm._storage.schema import packaged
+from pytest_ltm._text.small_talk import read_templates
 from pytest_ltm.fillers._quiz import FactTokens
 from pytest_ltm.fillers._trivia import Deck, Room, built_in, built_in_identity, shuffled
 
@@ -36,14 +35,9 @@ _CHOICE = re.compile(r"\[([^][]*)\]")
 _SLOT = re.compile(r"\{(\w+)\}")
 
 
-@cache
-def _texts() -> dict[str, Any]:
-    return packaged(__file__, "talk.yml")
-
-
 def _sentence(rng: Random, template: str, **slots: str) -> str:
     """Return a template with an alternative for each bracket and a word for each slot, a capital at its beginning."""
-    words = _texts()["slots"]
+    words = read_templates()["slots"]
     chosen = _CHOICE.sub(lambda found: rng.choice(found[1].split("|")), template)
     filled = _SLOT.sub(lambda found: slots.get(found[1]) or rng.choice(words[found[1]]), chosen)
     start = 1 + filled.startswith('"')
@@ -66,7 +60,7 @@ class TalkFiller:
         size = round(exp(self._rng.uniform(log(least), log(most))))
         if size > tokens - _LEAST:
             size = tokens
-        reply = self._rng.choice(_texts()["remarks"])
+        reply = self._rng.choice(read_templates()["remarks"])
         cost = self._counter.count(reply)
         sentences, _ = self._deck.several(Room(size, max_message_tokens).less(FactTokens(0, cost)))
         while sentences and self._counter.count(message := self._message(sentences)) > max_message_tokens:
@@ -76,7 +70,7 @@ class TalkFiller:
                 f"varied filler does not fit into messages of {max_message_tokens!r} tokens. "
                 "Let the agent take longer ones, or use a --ltm-filler of your own"
             )
-        return FillerExchange(message, self._rng.choice(_texts()["questions"]) if message[-1] == "?" else reply)
+        return FillerExchange(message, self._rng.choice(read_templates()["questions"]) if message[-1] == "?" else reply)
 
     def configuration(self) -> object:
         """Return what decides its texts, beside the seed: the sentences, and the facts among them."""
@@ -92,7 +86,7 @@ class TalkFiller:
         facts = self._facts()
         while True:
             trivia = self._rng.random() < _TRIVIA
-            template = self._rng.choice(_texts()["trivia" if trivia else "sentences"])
+            template = self._rng.choice(read_templates()["trivia" if trivia else "sentences"])
             sentence = _sentence(self._rng, template, **({"fact": next(facts)} if trivia else {}))
             cost = max(1, self._counter.count(f" {sentence}"))
             yield sentence, FactTokens(cost, cost)
@@ -102,24 +96,3 @@ class TalkFiller:
             for i in shuffled(len(built_in().facts), self._rng):
                 fact = built_in().facts[i]
                 yield f"{fact.question} {fact.answer}."
-
-
-@cache
-def _known() -> re.Pattern[str]:
-    """Return what a message of small talk begins with: any of the templates."""
-    slots = {name: "|".join(map(re.escape, words)) for name, words in _texts()["slots"].items()} | {"fact": ".+"}
-
-    def pattern(template: str) -> str:
-        parts = re.split(r"([][|]|\{\w+\})", template)
-        meant = {"[": "(?:", "]": ")", "|": "|"}
-        return "".join(
-            f"(?:{slots[part[1:-1]]})" if part[:1] == "{" else meant.get(part) or re.escape(part) for part in parts
-        )
-
-    templates = map(pattern, [*_texts()["sentences"], *_texts()["trivia"]])
-    return re.compile(rf"(?:{'|'.join(templates)})(?=\s|$)", re.IGNORECASE)
-
-
-def is_small_talk(message: str) -> bool:
-    """Return whether a message begins as this filler's do."""
-    return _known().match(message) is not None

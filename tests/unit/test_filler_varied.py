@@ -17,10 +17,11 @@ from pytest_ltm._model.plan import PlannedExample, definition_rng
 from pytest_ltm._model.suite import built_in, built_in_names
 from pytest_ltm._model.tokens import counter
 from pytest_ltm._storage.errors import FillerError
+from pytest_ltm._text.small_talk import is_small_talk, read_templates
 from pytest_ltm.agents._registry import find
 from pytest_ltm.agents.reader import ABILITIES, IncomingTurn, ReaderNotebook
-from pytest_ltm.fillers import answers_of, filler_from_spec, is_small_talk
-from pytest_ltm.fillers._talk import BANDS, VERSION, _texts
+from pytest_ltm.fillers import answers_of, filler_from_spec
+from pytest_ltm.fillers._talk import BANDS, VERSION
 from pytest_ltm.plugin.options import DEFAULTS
 from pytest_ltm.testing import run_conversation
 
@@ -140,7 +141,7 @@ def test_three_questions_about_form_tell_it_from_scenarios_in_less_than_four_of_
 @pytest.mark.parametrize("suite", sorted(set(built_in_names()) - {"paper"}))
 def test_no_answer_that_a_scenario_wants_stands_in_it(suite: str) -> None:
     answers = {reply.strip(" .").lower() for seed in (1, 2) for kind, _, reply in said(suite, seed) if kind == "ask"}
-    talk = re.sub(r"[][|\s]+", " ", json.dumps([_texts()["slots"], _texts()["sentences"]])).lower()
+    talk = re.sub(r"[][|\s]+", " ", json.dumps([read_templates()["slots"], read_templates()["sentences"]])).lower()
     found = {answer for answer in answers if len(answer) > 3 and re.search(rf"\b{re.escape(answer)}\b", talk)}
     assert not found
 

@@ -6,7 +6,6 @@ import json
 import shlex
 import sys
 import tempfile
-from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -134,7 +133,7 @@ class LeakCheckInput:
             for half in (1, 0)
         )
         tree = learn_tree(learned)
-        points = Counter[str]()
+        points: dict[str, float] = {}
         with tempfile.TemporaryDirectory(prefix="ltm-leak-check-") as name:
             path = Path(name).resolve() / "tree.json"
             path.write_text(json.dumps(tree), encoding="utf-8")
@@ -145,7 +144,7 @@ class LeakCheckInput:
                 rows = counting(examples(play(specs, words, path.parent / group.replace(" ", ""))))
                 scores = stats.grouped(rows, lambda each: (each[0], each[1].scenario))
                 for (spec, _), each in scores.items():
-                    points[spec] += stats.mean([row.score or 0.0 for _, row in each]) or 0.0
+                    points[spec] = points.get(spec, 0.0) + (stats.mean([row.score or 0.0 for _, row in each]) or 0.0)
         skips, alone = (points[spec] / len(groups[::2]) for spec in specs)
         share = share_told_apart(tree, held)
         return SkippedFiller(share, write_tree(tree), skips, alone, len({scenario for _, scenario in scores}))

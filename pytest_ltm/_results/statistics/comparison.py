@@ -424,7 +424,9 @@ def _detectable(
     if all(each.error < _NOISE for each in found):
         drops = [unseen(units, few, alpha, power)]
     if against:
-        drops.append(against[0].detectable(alpha, power) + against[0].difference - found[0].difference)
+        drop, apart = against[0], found[-1]  # only what was held scatters, not what is imagined
+        reach = t_quantile(1 - alpha, drop.degrees) * drop.error + t_quantile(power, drop.degrees) * apart.error
+        drops.append(reach + drop.difference - apart.difference)
     return max(drops) if max(drops) <= 1 else None
 
 
@@ -478,7 +480,7 @@ def trials_to_tell(pairs: Sequence[Pair], *, alpha: float = ALPHA, power: float 
     for trials in range(max(FEWEST, held + 1), MOST_TRIALS + 1):
         share = imagined_share(trials)
         error = hypot(apart, imagined * sqrt(share * (1 - share))) / sqrt(trials)
-        mean = Scatter(difference=difference, error=error, degrees=trials - 1)
-        if difference > _NOISE and mean.detectable(alpha / 2, power) + share * imagined <= difference:
+        reach = t_quantile(1 - alpha / 2, trials - 1) * error + t_quantile(power, trials - 1) * apart / sqrt(trials)
+        if difference > _NOISE and reach + share * imagined <= difference:
             return trials
     return None

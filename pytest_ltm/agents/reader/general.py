@@ -9,8 +9,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from pytest_ltm._text.patterns import later
+from pytest_ltm._text.small_talk import is_small_talk
 from pytest_ltm.agents.reader.notes import COMMON
-from pytest_ltm.fillers import is_small_talk
 
 if TYPE_CHECKING:
     from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
