@@ -21,6 +21,7 @@ from benchmarks import (
     memory_linear,
     mutants,
     overhead,
+    real_model,
     startup,
     workers,
 )
@@ -66,6 +67,11 @@ BENCHMARKS = {
     ),
     "scale": Benchmark(
         length.scale, 10_000_000, "time and peak memory of conversations of SIZE tokens, a tenth and a hundredth"
+    ),
+    "real-model": Benchmark(
+        real_model.check_real_model,
+        2_000,
+        "whether runs at a span of SIZE tokens, disturbed ones too, come to results with a real, small language model",
     ),
     "steps": Benchmark(overhead.steps, 1_000, "the cost of one step with SIZE scenarios in progress at once"),
     "apart": Benchmark(

@@ -120,7 +120,7 @@ def _short_ones() -> Iterator[str]:
         words = [*COMMON, "--ltm-agent=slow:Waits"]
         isolated = ["--ltm-suite=standard", "--ltm-span=isolated", f"--ltm-examples={ISOLATED // 11}"]
         questions = ["--ltm-suite=longmemeval", "--ltm-data=questions.json"]
-        generate = ["longmemeval-generate", "--count", str(QUESTIONS), "-o", "questions.json"]
+        generate = ["data", "longmemeval-generate", "--count", str(QUESTIONS), "-o", "questions.json"]
         subprocess.run([sys.executable, "-m", "pytest_ltm", *generate], cwd=folder, check=True, capture_output=True)
         for name, what, suite in (
             ("isolated", f"{ISOLATED:,} isolated examples", isolated),

@@ -35,8 +35,8 @@ LOCOMO = [
 def main(argv: Sequence[str]) -> int:
     """Print a table for each file."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks evidence", description=__doc__)
-    parser.add_argument("--longmemeval", type=Path, metavar="FILE", help="published, or of `ltm longmemeval-generate`")
-    parser.add_argument("--locomo", type=Path, metavar="FILE", help="published, or of `ltm locomo-generate`")
+    parser.add_argument("--longmemeval", type=Path, metavar="FILE", help="published or generated")
+    parser.add_argument("--locomo", type=Path, metavar="FILE", help="published or generated")
     parser.add_argument("--sample", type=int, default=0, help="questions of LongMemEval (all)")
     given = parser.parse_args(argv)
     if given.longmemeval is None and given.locomo is None:

@@ -62,7 +62,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("folder", type=Path, help="where to")
     parser.add_argument("--only", choices=[one.name for one in SHOWN], action="append", help="repeatable")
     parser.add_argument(
-        "--published", type=Path, nargs="+", default=[], metavar="FILE", help="as for `ltm import-published`"
+        "--published", type=Path, nargs="+", default=[], metavar="FILE", help="as for `ltm data import-published`"
     )
     given = parser.parse_args(argv)
     folder: Path = given.folder.resolve()
@@ -89,7 +89,7 @@ def _play(shown: Shown, report: Path) -> None:
 
 def _published(files: Sequence[Path], report: Path) -> None:
     with tempfile.TemporaryDirectory() as name:
-        _run(["pytest_ltm", "import-published", *map(str, files), "-o", "published"], Path(name))
+        _run(["pytest_ltm", "data", "import-published", *map(str, files), "-o", "published"], Path(name))
         _run(["pytest_ltm", "report", "published", "-o", str(report)], Path(name))
 
 

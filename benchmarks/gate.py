@@ -13,22 +13,16 @@ from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.worlds import HARD, TROUBLED, WORLDS, Drop, World, moody, pairs, remembered
-from pytest_ltm._results.statistics import (
-    Comparison,
-    ScoredRow,
-    chance_here,
-    compare,
-    compare_scenarios,
-    effective_span,
-    kappa,
-    pass_rate,
-    wilson,
-)
+from pytest_ltm._results.statistics.comparison import Comparison, chance_here, compare, compare_scenarios
+from pytest_ltm._results.statistics.counts import kappa, wilson
+from pytest_ltm._results.statistics.pairs import ScoredRow
+from pytest_ltm._results.statistics.spans_reached import effective_span, pass_rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pytest_ltm._results.statistics import Interval, Pair
+    from pytest_ltm._results.statistics.counts import Interval
+    from pytest_ltm._results.statistics.pairs import Pair
 
 
 ALPHA = 0.05

@@ -150,6 +150,8 @@ def _pytest(folder: Path, words: Sequence[str], kill: str) -> int:
 # --- drills
 
 WORKERS = 2
+LOOK = 0.01
+"""Seconds between two looks at how far a run is."""
 SLOW = 10
 """A drill that takes so many times as long as the undisturbed run is told, too."""
 MOST_KILLS = 3
@@ -170,6 +172,8 @@ class Drill(NamedTuple):
     """The last words of the terminal, without the time."""
     kills: int
     seconds: float
+    cpu_seconds: float
+    """Of the processor, by the controller and its workers: how far a run is, however busy the machine."""
     output: str
 
     def equals(self, calm: Drill) -> bool:
@@ -193,7 +197,7 @@ def _series(folder: Path, size: int, chance: random.Random) -> Iterator[str]:
     same = kills = again = 0
     longest = 0.0
     for number in range(1, size + 1):
-        moments = sorted(chance.uniform(0, calm.seconds) for _ in range(chance.randint(1, MOST_KILLS)))
+        moments = sorted(chance.uniform(0, calm.cpu_seconds) for _ in range(chance.randint(1, MOST_KILLS)))
         disturbed = on_workers(folder, moments, chance)
         fine = disturbed.equals(calm)
         same, kills = same + fine, kills + disturbed.kills
@@ -212,29 +216,42 @@ def on_workers(folder: Path, moments: Sequence[float], chance: random.Random) ->
 
     Args:
         folder: what the run writes there is removed again.
-        moments: seconds from the start.
+        moments: seconds of the processor that the run has used.
         chance: chooses among the workers.
     """
     path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
-    environment = {**os.environ, "LTM_DRILL_SECONDS": "0.01", "PYTHONPATH": path}
-    began, kills = stopwatch(), 0
+    apart = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": path}  # other plugins cost most of a worker's start
+    environment = {**os.environ, **apart, "LTM_DRILL_SECONDS": "0.01"}
+    began, kills, used = stopwatch(), 0, 0.0
     with (folder / "output.txt").open("wb") as output:
         process = subprocess.Popen(
-            _command(DRILLED), cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
-        )
-        for moment in moments:
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(timeout=max(moment - (stopwatch() - began), 0.0))
-                break
-            kills += _kill_one(process.pid, chance)
-        process.wait()
+            _command(["-p", "pytest_ltm.plugin", "-p", "xdist.plugin", *DRILLED]), cwd=folder, env=environment,
+            stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+        )  # fmt: skip
+        left_over = [*moments]
+        while process.poll() is None:
+            used = cpu_seconds(process.pid) or used
+            if left_over and used >= left_over[0]:
+                kills += _kill_one(process.pid, chance)
+                del left_over[0]
+            sleep(LOOK)
     seconds = stopwatch() - began
     text = (folder / "output.txt").read_text(encoding="utf-8", errors="replace")
     outcomes = next((line.rpartition(" in ")[0] for line in reversed(text.splitlines()) if " in " in line), "")
-    drilled = Drill(left(folder, ("*/journal.jsonl", "*/results.json")), outcomes, kills, seconds, text)
+    drilled = Drill(left(folder, ("*/journal.jsonl", "*/results.json")), outcomes, kills, seconds, used, text)
     shutil.rmtree(folder / ".ltm", ignore_errors=True)
     (folder / "heard.jsonl").unlink()
     return drilled
+
+
+def cpu_seconds(controller: int) -> float:
+    """Return the time of the processor that a process and what it started have used; 0 if it has ended."""
+    ticks = 0
+    for pid in (controller, *children(controller)):
+        with suppress(OSError):
+            fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+            ticks += sum(map(int, fields[11:15] if pid == controller else fields[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _kill_one(controller: int, chance: random.Random) -> int:

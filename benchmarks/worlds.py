@@ -12,7 +12,7 @@ from functools import cache
 from math import erf, sqrt
 from typing import TYPE_CHECKING
 
-from pytest_ltm._results.statistics import Pair, ScoredRow
+from pytest_ltm._results.statistics.pairs import Pair, ScoredRow
 
 if TYPE_CHECKING:
     import random

@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_ltm._model.agent import Agent, Reply, Usage
+    from pytest_ltm._model.agent import Agent, Mishap, Reply, Usage
     from pytest_ltm._model.filler import Filler, FillerExchange
     from pytest_ltm._model.handle import Ltm
     from pytest_ltm._model.judge_request import Inquiry, Judge
@@ -60,6 +60,7 @@ __all__ = [
     "LtmInternalError",
     "LtmJudge",
     "LtmUser",
+    "Mishap",
     "Opinion",
     "Reply",
     "Results",
@@ -94,7 +95,7 @@ _HOMES = {
     "_model.scenario": "Ask Definition Say Step Wait Watch spread",
     "_model.score": "Check Evaluator Score Unscored Verdict",
     "_model.transcript": "Exchange",
-    "_model.agent": "Agent Reply Usage",
+    "_model.agent": "Agent Mishap Reply Usage",
     "reporting.exports.loaded": "Results load",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -9,16 +9,13 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._calls.retry import Retries
-from pytest_ltm._engine.channel import Channel
-from pytest_ltm._engine.conversation import AgendaScript, Conversation
+from pytest_ltm._engine.factory import ConversationFactory
 from pytest_ltm._engine.lane import Ending, GreenBody, Lane
-from pytest_ltm._engine.port import Connection, LivePort, Recorded
 from pytest_ltm._journal.journal import Journal
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.filler import Filler, FillerExchange
-from pytest_ltm._model.handle import Ltm
 from pytest_ltm._model.ltm_judge import FakeJudge
-from pytest_ltm._model.plan import Plan, PlannedExample, body_rng, user_seed
+from pytest_ltm._model.plan import Plan, PlannedExample, user_seed
 from pytest_ltm._model.tokens import counter
 from pytest_ltm._storage.clock import SimulatedClock
 from pytest_ltm._storage.errors import UserError
@@ -31,6 +28,7 @@ from pytest_ltm.users._connection import WHO, UserConnection, find
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from pytest_ltm._model.handle import Ltm
     from pytest_ltm._model.scenario import Definition
     from pytest_ltm._model.told_history import PastExchange
     from pytest_ltm._model.transcript import Transcript
@@ -164,18 +162,15 @@ def run_conversation(
         "scoring": "current", "judge": "none", "judge_votes": 1, "time": "simulated", "opening": opening,
         "count": "capped",
     }  # fmt: skip
-    whole = Plan(examples=planned, **{**fields, **plan})
-    clock = SimulatedClock(history[0].at) if history else SimulatedClock()
-    counts, endings = counter(whole.tokenizer), dict[str, Ending]()
+    whole, endings = Plan(examples=planned, **{**fields, **plan}), dict[str, Ending]()
+    factory = ConversationFactory(
+        plan=whole, clock=SimulatedClock(history[0].at) if history else SimulatedClock(),
+        counter=counter(whole.tokenizer), filler=filler or CountingFiller(), history=history,
+    )  # fmt: skip
 
     def body(example: PlannedExample) -> _Body:
         made = _Body(run=lambda: scenarios[example.scenario](ltm), endings=endings)
-        ltm = Ltm(
-            made.send, now=lambda: clock.now, example=example.number,
-            span=None if span is None else example.span or span, rng=lambda: body_rng(seed, 0, example),
-            definition=example.definition, heard=lambda: channel.transcript.of(example.key),
-            users=users.handle(example.key),
-        )  # fmt: skip
+        ltm = factory.handle(made.send, example, lambda: conversation, users=users.handle(example.key))
         made.sheet = ltm.sheet
         return made
 
@@ -195,25 +190,16 @@ def run_conversation(
         timings=Timings(),
         seed_of=lambda example: user_seed(seed, 0, example),
     )
-    live = LivePort(Connection(speaker), counts, clock, Timings())
-    port = Recorded(journal, clock, live) if journal.replaying else live
-    channel = Channel(port, counts, clock, journal, count=whole.count)
-    conversation = Conversation(
-        whole,
-        [body(e) for e in whole.examples],
-        AgendaScript(whole, now=clock.now, history=history),
-        channel,
-        filler=filler or CountingFiller(),
-        counter=counts,
-        history=history,
-    )
+    port = factory.recorded_port(journal, factory.live_port(speaker, Timings()))
+    bodies = [body(example) for example in whole.examples]
+    conversation = factory.open(bodies, factory.agenda(), port, journal)
     while not conversation.finished:
         conversation.step()
     conversation.close("complete")
     users.close()
     lanes = {lane.example.key: lane for lane in conversation.lanes}
     return Played(
-        endings=endings, lanes=lanes, transcript=channel.transcript,
+        endings=endings, lanes=lanes, transcript=conversation.channel.transcript,
         notices=tuple(conversation.notices), order=tuple(endings),
     )  # fmt: skip
 

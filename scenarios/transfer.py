@@ -181,7 +181,7 @@ def shares(definition: Definition, answers: Sequence[str]) -> dict[str, float]:
     for answer, form, kind, alike in zip(
         answers, *(parameters[one] for one in ("forms", "kinds", "alike")), strict=True
     ):
-        said.setdefault(kind if alike else f"{kind}_control", []).append(rule.says(answer, form))
+        said.setdefault(kind if alike else f"{kind}_control", []).append(rule.says(answer, form) is True)
     return {name: sum(said[name]) / len(said[name]) for name in sorted(said)}
 
 

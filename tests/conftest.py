@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from selection import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chat_server import ChatServer
+    from selection import Rules
 
 # Where these are set pytest prints whole summary lines; what the runs inside the tests print must not depend on it.
 for name in ("CI", "BUILD_NUMBER", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
@@ -35,10 +37,68 @@ if importlib.util.find_spec("hypothesis"):
     # one: machines that run several jobs are slow at times. `--hypothesis-profile=random` has others each time.
     settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
     settings.register_profile("random", settings.get_profile("steady"), derandomize=False, database=None)
+    settings.register_profile("merge", settings.get_profile("steady"), max_examples=25)  # a quarter
     settings.load_profile("steady")
 
+KILLS = (
+    "tests/plugin/test_signals.py*", "tests/plugin/test_resume_*", "tests/plugin/test_xdist_*",
+    "tests/plugin/test_benchmark_faults.py*", "tests/plugin/test_benchmarks.py*killed*",
+)  # fmt: skip
+AGENTS = ("tests/plugin/test_agent_process.py*",)
+VERDICTS = (
+    "tests/unit/test_recorded_verdicts.py*", "tests/unit/test_scenario_*", "tests/plugin/test_cheats_run.py*",
+    "tests/properties/*",
+)  # fmt: skip
+GENERATORS = ("tests/unit/test_generated_files.py*", "tests/unit/test_longmemeval_generate.py*")
+NEIGHBOURS = ("tests/plugin/test_neighbours_*",)
+PAGES = ("tests/examples/*",)
+TOUCHED_BY: Rules = {
+    "tests/*/test_*.py": ("PATH*",),
+    "tests/golden/*": ("tests/unit/test_recorded_verdicts.py*",),
+    "tests/labelled/*": (),
+    "tests/watched.txt": (),
+    **{
+        f"tests/{folder}/*": (f"tests/{folder}/*",)
+        for folder in ("browser", "examples", "plugin", "properties", "unit")
+    },
+    "benchmarks/*": ("tests/plugin/test_benchmark*",),
+    "scenarios/*": VERDICTS,
+    "pytest_ltm/_lab/loc*": GENERATORS,
+    "pytest_ltm/_lab/long*": GENERATORS,
+    "pytest_ltm/_lab/*": ("tests/plugin/test_cheats_run.py*",),
+    "pytest_ltm/_text/*": VERDICTS,
+    "pytest_ltm/_language/*": VERDICTS,
+    "pytest_ltm/evaluators/*": VERDICTS,
+    "pytest_ltm/locales/*": VERDICTS,
+    "pytest_ltm/datasets/*": (*VERDICTS, *GENERATORS),
+    "pytest_ltm/agents/reader/*": VERDICTS,
+    "pytest_ltm/agents/*": AGENTS,
+    "pytest_ltm/_calls/*": AGENTS,
+    "pytest_ltm/_model/*": KILLS,
+    "pytest_ltm/_journal/*": KILLS,
+    "pytest_ltm/_engine/*": KILLS,
+    "pytest_ltm/_storage/*": (*KILLS, *AGENTS),
+    "pytest_ltm/plugin/*": (*KILLS, *AGENTS, *NEIGHBOURS),
+    "pytest_ltm/_cli/*": PAGES,
+    "pytest_ltm/_results/*": PAGES,
+    "pytest_ltm/reporting/*": PAGES,
+    **{f"pytest_ltm/{room}/*": () for room in ("fillers", "judges", "users", "web")},
+    **{f"pytest_ltm/{module}": () for module in ("__init__.py", "__main__.py", "testing.py", "py.typed")},
+    "conftest_examples/*/*": ("tests/examples/*[FOLDER]",),
+    "docs/_*": (),
+    "docs/changes/*": (),
+    "docs/figures/*": (),
+    "docs/*.md": ("tests/examples/test_docs.py*[PATH]",),
+    "README.md": ("tests/examples/test_docs.py*[PATH]",),
+    ".ci/package": ("tests/plugin/test_installs.py*",),
+    "MANIFEST.in": ("tests/plugin/test_installs.py*",),
+    **dict.fromkeys((".ci/*", ".git*", ".pre-commit-config.yaml", "*.md", "CITATION.cff", "LICENSE"), ()),
+}
+"""By what is changed: the nightly tests that are run before the merge. What is not listed, such as pyproject.toml and
+what several folders of tests share, has all of them run."""
+
 PROCESS = Path("/proc/self")
-PATIENCE = 10.0
+PATIENCE = 60.0
 """Seconds until what a test has stopped must be gone."""
 STAYING = {"tqdm_monitor"}
 """Threads that live as long as the process: the first progress bar starts one, shown or not (bm25s makes some)."""
@@ -95,11 +155,20 @@ def ports(sockets: set[tuple[int, int]]) -> Iterator[int]:
                 yield one.getsockname()[1]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add what `.ci/run` says."""
+    parser.addoption("--merge", action="store_true", help="leave tests marked `nightly` out, but for what is touched")
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Let the runs inside the tests compile each module once: many would spend a second or more on all of them.
+    """Choose tests, and let the runs inside them compile each module once: many would spend a second or more on all.
 
     Where no bytecode may stand beside the sources, it stands in a folder of this session, which our workers share.
     """
+    selection = Selection(config, TOUCHED_BY, Path(__file__).with_name("watched.txt"))
+    config.pluginmanager.register(selection, "selection")
+    if selection.leaves_out("tests/properties"):
+        settings.load_profile("merge")
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
         folder = os.environ["PYTHONPYCACHEPREFIX"] = tempfile.mkdtemp(prefix="ltm-bytecode-")
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))

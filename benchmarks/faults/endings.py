@@ -39,8 +39,8 @@ def kills(setting: Setting) -> Iterator[Case]:
 
 # --- workers
 
-STARTING = 1.5
-"""Seconds in which the workers start, on an idle machine."""
+STARTING = 2.0
+"""Seconds of the processor in which the workers start."""
 
 
 def workers(setting: Setting) -> Iterator[Case]:
@@ -55,7 +55,7 @@ def workers(setting: Setting) -> Iterator[Case]:
 
     def play(folder: Path, number: int) -> Outcome:
         chance = setting.chance(f"moments {number}")
-        latest = STARTING if number % 2 else calm.seconds
+        latest = STARTING if number % 2 else calm.cpu_seconds
         moments = sorted(chance.uniform(0.2, latest) for _ in range(killed.MOST_KILLS))
         disturbed = drill(folder, moments, number)
         fine = disturbed.equals(calm)

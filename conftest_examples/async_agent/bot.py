@@ -18,4 +18,4 @@ class Bot:
 
     async def aclose(self):
         """Called once, when the conversation is over."""
-        print(f"closed with {self.notes.qsize()} notes")  # noqa: T201 - to be seen with -s
+        print(f"closed with {self.notes.qsize()} notes")

@@ -11,4 +11,4 @@ for line in sys.stdin:
         notes.append(request["message"])
         known = " ".join(note for note in notes if "Ghent" in note)
         answer = {"reply": known if request["message"].endswith("?") else "Noted."}
-    print(json.dumps(answer), flush=True)  # noqa: T201 - stdout is how it talks
+    print(json.dumps(answer), flush=True)

@@ -29,5 +29,5 @@ class Bot(BaseHTTPRequestHandler):
 
 if __name__ == "__main__":
     server = ThreadingHTTPServer(("127.0.0.1", 0), Bot)
-    print(f"127.0.0.1:{server.server_port}", flush=True)  # noqa: T201 - tells where it is
+    print(f"127.0.0.1:{server.server_port}", flush=True)
     server.serve_forever()

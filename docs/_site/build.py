@@ -20,7 +20,7 @@ import public
 from sphinx.cmd.build import build_main
 from sphinx.pycode import ModuleAnalyzer
 
-from pytest_ltm._cli import PROGRAM, _tree, commands
+from pytest_ltm._cli import COMMANDS, PROGRAM, make_parser
 from pytest_ltm.datasets import LOCOMO, LOGS, LONGMEMEVAL
 from pytest_ltm.plugin import options
 
@@ -157,9 +157,9 @@ def toctree(pages: list[str], caption: str, tree: Path) -> str:
 
 def options_page() -> str:
     """Return the page of pytest's options, from the table that pytest itself gets them from."""
-    rows = [*options.OPTIONS]
+    groups = {name: [row for row in options.OPTIONS if options.group_of(row.flag) == name] for name in options.GROUPS}
     for dataset in (LOCOMO, LONGMEMEVAL, LOGS):
-        rows += [
+        groups[options.DATA_SETS] += [
             options.Option(dataset.flag(one.name), one.metavar, one.help, one.default, is_path=one.is_path)
             for one in dataset.options
         ]
@@ -170,11 +170,13 @@ def options_page() -> str:
         a run, and what options mean in detail: [Options](../options.md).
     """
     lines = [inspect.cleandoc(about), ""]
-    for row in rows:
-        notes = [f"ini: `{row.dest}`", f"default: `{row.default}`" if row.default else "no default"]
-        notes += ["repeatable"] * row.many
-        lines += [f"## `{row.flag}`", "", f"`{row.flag}={row.metavar}`", "", f"{_sentence(row.help)}", ""]
-        lines += [f"({'; '.join(notes)})", ""]
+    for name, rows in groups.items():
+        lines += [f"## {name.capitalize()}", ""]
+        for row in rows:
+            notes = [f"ini: `{row.dest}`", f"default: `{row.default}`" if row.default else "no default"]
+            notes += ["repeatable"] * row.many
+            lines += [f"### `{row.flag}`", "", f"`{row.flag}={row.metavar}`", "", f"{_sentence(row.help)}", ""]
+            lines += [f"({'; '.join(notes)})", ""]
     return "\n".join(lines)
 
 
@@ -194,9 +196,9 @@ def _marked(text: str) -> str:
 def commands_page() -> str:
     """Return the page of `ltm`, from the table that its parser is made from."""
     lines = ["# Commands of ltm", "", "The same as `ltm COMMAND --help`. `ltm` is also `python -m pytest_ltm`.", ""]
-    for name, said in commands().items():
-        parser = _tree(name)._subparsers._group_actions[0].choices[name]  # type: ignore[union-attr, index]
-        lines += [f"## `{PROGRAM} {name}`", "", _sentence(" ".join(said["description"].replace("%%", "%").split())), ""]
+    for name in COMMANDS:
+        parser = make_parser(name)
+        lines += [f"## `{PROGRAM} {name}`", "", _sentence(" ".join((parser.description or "").split())), ""]
         usage = parser.format_usage().removeprefix("usage: ")
         lines += ["```text", usage.strip(), "```", "", "| argument | meaning |", "|---|---|"]
         for action in parser._actions:

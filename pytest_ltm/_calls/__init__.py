@@ -1,22 +1,42 @@
-"""Chat models behind an OpenAI-compatible endpoint: which one is meant, asking it, and sharing its limits."""
+"""Models that are asked over a network or by a command: which one is meant, asking it, and sharing its limits."""
 
 from __future__ import annotations
 
-from pytest_ltm._calls.chat_model import PARAMETERS, ModelSpec, model
-from pytest_ltm._calls.chat_responses import ModelResponse, ToolCall, Used
-from pytest_ltm._calls.completions import Completions, ContextOverflow, RequestRefused, sendable
+from pytest_ltm._calls.chat_model import PARAMETERS, ModelSpec
+from pytest_ltm._calls.chat_responses import CUT_SHORT, ModelResponse, ToolCall, Used, sendable
+from pytest_ltm._calls.completions import Completions, ContextOverflow, RequestRefused
 from pytest_ltm._calls.limiter import share
+from pytest_ltm._calls.providers import (
+    COMMAND,
+    FORMS,
+    KINDS,
+    check_ready,
+    names_model,
+    open_model,
+    read_model,
+    suggest_provider,
+)
+from pytest_ltm._calls.specs import Spec
 
 __all__ = [
+    "COMMAND",
+    "CUT_SHORT",
+    "FORMS",
+    "KINDS",
     "PARAMETERS",
     "Completions",
     "ContextOverflow",
     "ModelResponse",
     "ModelSpec",
     "RequestRefused",
+    "Spec",
     "ToolCall",
     "Used",
-    "model",
+    "check_ready",
+    "names_model",
+    "open_model",
+    "read_model",
     "sendable",
     "share",
+    "suggest_provider",
 ]

@@ -1,24 +1,26 @@
-"""Model: which model at which endpoint, and the parameters that go with every request."""
+"""ModelSpec: which model at which endpoint, and the parameters that go with every request."""
 
 from __future__ import annotations
 
 import os
 import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 from msgspec import Struct, field
 
 from pytest_ltm._storage.errors import AgentError, DefinitionError, did_you_mean
-from pytest_ltm._storage.schema import Field, number_or_text, packaged
+from pytest_ltm._storage.schema import Field, packaged
 from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from pytest_ltm._calls.specs import Spec
+
 
 class ServiceEndpoint(NamedTuple):
-    """Where an OpenAI-compatible service is."""
+    """Where a service is."""
 
     base_url: str
     key_env: str
@@ -37,19 +39,27 @@ def key_env_of(base_url: str) -> str:
     return next((known.key_env for known in ENDPOINTS.values() if urlsplit(known.base_url).hostname == host), "")
 
 
-PARAMETERS = ("temperature", "max_tokens", "seed", "reasoning_effort", "key_env", "extra")
+PARAMETERS = ("temperature", "max_tokens", "seed", "reasoning_effort", "key_env", "stream", "api-version", "extra")
 """What a spec's query, or a file's `parameters`, may say of the model itself."""
 
 _URL = later(r"@(?=https?://)", re.IGNORECASE)
 _NAMED = later(r"(.+)@([a-z_]+)")
+_BARE = later(
+    r"(.+)@((?:localhost|\d+(?:\.\d+){3}|\[[\da-f:]+\]|[\w-]+(?:\.[\w-]+)+|[\w.-]+(?=:\d+(?:/|$)))(?::\d+)?(?:/\S*)?)",
+    re.IGNORECASE,
+)
+"""A host, a port or a path behind the `@`: meant as an address, though it does not begin as one."""
+_LOOPBACK = later(r"localhost|127(?:\.\d+){3}|\[::1\]")
 _VARIABLE = later(r"[A-Za-z_][A-Za-z0-9_]*")
-_KEPT = frozenset({"model", "messages", "stream", "n"})
+_KEPT = frozenset({"model", "messages", "input", "stream", "n"})
 
 
 class ModelSpec(Struct, frozen=True, kw_only=True):
-    """A chat model at an OpenAI-compatible endpoint; holds no key, only the name of the variable that does."""
+    """A model at an endpoint; holds no key, only the name of the variable that does."""
 
     name: str
+    provider: str = "openai"
+    """The kind of its spec."""
     base_url: str = ENDPOINTS["openai"].base_url
     key_env: str = ENDPOINTS["openai"].key_env
     """The environment variable with the key; "": the endpoint needs none."""
@@ -59,6 +69,10 @@ class ModelSpec(Struct, frozen=True, kw_only=True):
     """Tokens of the longest reply, thinking included; None: what the endpoint thinks right."""
     seed: int | None = None
     reasoning_effort: str | None = None
+    stream: bool = False
+    """The reply is asked for in pieces, which keeps slow connections open."""
+    api_version: str | None = None
+    """Of Azure, where the address names a deployment."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of the request's body."""
 
@@ -80,68 +94,87 @@ class ModelSpec(Struct, frozen=True, kw_only=True):
             return f"The key is that of the environment variable {self.key_env}; key_env=NAME names another."
         return (
             "No key was sent: an address gets one only where the agent says which environment variable holds it, "
-            f"as in openai:{self.name}@{self.base_url}?key_env=NAME"
+            f"as in {self.provider}:{self.name}@{self.base_url}?key_env=NAME"
         )
 
     def configuration(self) -> dict[str, Any]:
         """Return as JSON values what its answers depend on."""
-        given = {name: getattr(self, name) for name in PARAMETERS if name not in {"key_env", "extra"}}
-        given["extra"] = dict(self.extra) or None
-        said = {name: value for name, value in given.items() if value is not None}
-        return {"model": self.name, "endpoint": self.base_url, **said}
+        values = {
+            "temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed,
+            "reasoning_effort": self.reasoning_effort, "api_version": self.api_version,
+            "provider": None if self.provider == "openai" else self.provider, "extra": dict(self.extra) or None,
+        }  # fmt: skip
+        present = {name: value for name, value in values.items() if value is not None}
+        return {"model": self.name, "endpoint": self.base_url, **present}
 
 
-def model(argument: str, parameters: Field, *, also: Iterable[str] = ()) -> tuple[ModelSpec, dict[str, Field]]:
-    """Return the model that `MODEL[@URL|@NAME][?parameter=value&...]` means, and the fields named in `also`.
+def read_model_spec(
+    spec: Spec, parameters: Field, home: ServiceEndpoint, *, also: Iterable[str] = ()
+) -> tuple[ModelSpec, dict[str, Field]]:
+    """Return the model that `KIND:MODEL[@URL|@NAME][?parameter=value&...]` means, and the fields named in `also`.
 
-    `parameters` are those of a file; a query may add others. Raises AgentError, or DefinitionError with the place in
-    the file.
+    `parameters` are those of a file; a query may add others. `home`: the provider's own endpoint. Raises AgentError,
+    or DefinitionError with the place in the file.
     """
-    head, _, query = argument.partition("?")
-    name, base_url, key_env = _whose(head.strip())
-    known = [*also, *PARAMETERS]
-    fields = parameters.mapping(known=known)
-    for key, value in _asked(query, head, known).items():
-        if key in fields:
-            raise fields[key].fault(f"is also in the spec {head!r}. Say it once.")
-        fields[key] = value
+    name, base_url, key_env = _locate_model(spec, home)
+    known = [*also, *(parameter for parameter in PARAMETERS if parameter != "extra")]
+    if "extra=" in spec.query:
+        raise AgentError(f"{spec.role} {spec.head!r}: 'extra' is a mapping, which needs a YAML file.")
+    fields = spec.merged(parameters, known, only_in_files=("extra",), texts=_TEXTS)
+    present = {key: field for key, field in fields.items() if field.value is not None}
     try:
-        made = _model(name, base_url, key_env, fields)
+        values = {key.replace("-", "_"): read(present[key]) for key, read in _READERS.items() if key in present}
     except DefinitionError as error:
         raise AgentError(str(error)) from None
+    made = ModelSpec(name=name, provider=spec.kind, base_url=base_url, **{"key_env": key_env, **values})
     return made, {key: value for key, value in fields.items() if key not in PARAMETERS}
 
 
-def _model(name: str, base_url: str, key_env: str, fields: Mapping[str, Field]) -> ModelSpec:
-    said = {key: field for key, field in fields.items() if field.value is not None}
-    given = {key: read(said[key]) for key, read in _READERS.items() if key in said}
-    return ModelSpec(name=name, base_url=base_url, **{"key_env": key_env, **given})
-
-
-def _whose(head: str) -> tuple[str, str, str]:
+def _locate_model(spec: Spec, home: ServiceEndpoint) -> ServiceModel:
     """Return name, base URL and the variable with the key."""
-    name, *url = _URL.split(head, maxsplit=1)
+    name, *url = _URL.split(spec.argument, maxsplit=1)
     if url:
-        base_url = _address(url[0])
-        key_env = key_env_of(base_url)
-    elif found := _NAMED.fullmatch(head):
-        name, where = found[1], found[2]
-        if where not in ENDPOINTS:
-            hint = did_you_mean(where, ENDPOINTS)
+        base_url = _read_address(url[0], spec.kind)
+        where = ServiceEndpoint(base_url, key_env_of(base_url))
+    elif match := _NAMED.fullmatch(spec.argument):
+        name, where = match[1], _named_endpoint(match[1], match[2], spec.kind)
+    elif match := _BARE.fullmatch(spec.argument):
+        name, address = match[1], match[2]
+        if not _LOOPBACK.match(address):
             raise AgentError(
-                f"no endpoint is called {where!r}.{hint} There are {', '.join(ENDPOINTS)}; "
-                f"any other is an address: {name}@http://localhost:8000/v1"
+                f"{address!r} is an address without its beginning. Write {spec.kind}:{name}@https://{address}"
             )
-        base_url, key_env = ENDPOINTS[where]
+        where = ServiceEndpoint(_read_address(f"http://{address}", spec.kind), "")
+    elif spec.kind == "openai" and (base_url := os.environ.get("OPENAI_BASE_URL", "")):
+        base_url = _read_address(base_url, spec.kind)
+        where = ServiceEndpoint(base_url, key_env_of(base_url) or home.key_env)  # both variables are the user's own
     else:
-        base_url = _address(os.environ.get("OPENAI_BASE_URL") or ENDPOINTS["openai"].base_url)
-        key_env = key_env_of(base_url) or "OPENAI_API_KEY"  # both variables are the user's own, for one another
+        where = home
     if not name:
-        raise AgentError("no model is named. Write openai:MODEL, or openai:MODEL@http://localhost:8000/v1")
-    return name, base_url, key_env
+        raise AgentError(f"no model is named. Write {spec.kind}:MODEL, or {spec.kind}:MODEL@http://localhost:8000/v1")
+    return ServiceModel(name, *where)
 
 
-def _address(url: str) -> str:
+class ServiceModel(NamedTuple):
+    """A model of a service."""
+
+    name: str
+    base_url: str
+    key_env: str
+
+
+def _named_endpoint(name: str, where: str, kind: str) -> ServiceEndpoint:
+    if where == "localhost":
+        raise AgentError(f"'localhost' is an address without its port. Write {kind}:{name}@http://localhost:8000/v1")
+    if where not in ENDPOINTS:
+        raise AgentError(
+            f"no endpoint is called {where!r}.{did_you_mean(where, ENDPOINTS)} There are {', '.join(ENDPOINTS)}; "
+            f"any other is an address: {name}@http://localhost:8000/v1"
+        )
+    return ENDPOINTS[where]
+
+
+def _read_address(url: str, kind: str) -> str:
     if "@" in url:
         raise AgentError(
             "an address is written to files, so no key or password may stand in it. "
@@ -153,28 +186,11 @@ def _address(url: str) -> str:
     except ValueError:
         valid = False
     if not valid:
-        raise AgentError(f"{url!r} is not an address. Write it as in openai:MODEL@http://localhost:8000/v1")
+        raise AgentError(f"{url!r} is not an address. Write it as in {kind}:MODEL@http://localhost:8000/v1")
     return url.rstrip("/")
 
 
-def _asked(query: str, head: str, known: list[str]) -> dict[str, Field]:
-    """Return the parameters of a spec's query; values are never shown, as one might be a key by mistake."""
-    fields: dict[str, Field] = {}
-    where = f"agent 'openai:{head}'"
-    for key, value in parse_qsl(query, keep_blank_values=True):
-        if key not in known:
-            hint = did_you_mean(key, known)
-            keys = " A key never stands in a spec: key_env=NAME names the environment variable." * ("key" in key)
-            raise AgentError(f"{where}: unknown parameter {key!r}.{hint}{keys} There are {', '.join(known)}.")
-        if key in fields:
-            raise AgentError(f"{where}: {key!r} is said twice.")
-        if key == "extra":
-            raise AgentError(f"{where}: 'extra' is a mapping, which needs a YAML file.")
-        fields[key] = Field(number_or_text(value) if key not in _TEXTS else value, where, key)
-    return fields
-
-
-_TEXTS = frozenset({"system", "reasoning_effort", "key_env", "tokenizer"})
+_TEXTS = frozenset({"system", "reasoning_effort", "key_env", "tokenizer", "api-version"})
 
 
 def _temperature(given: Field) -> float | Literal["default"]:
@@ -198,5 +214,5 @@ def _extra(given: Field) -> Mapping[str, Any]:
 
 _READERS: Mapping[str, Callable[[Field], Any]] = {
     "key_env": _variable, "temperature": _temperature, "max_tokens": Field.tokens, "seed": Field.whole,
-    "reasoning_effort": Field.text, "extra": _extra,
+    "reasoning_effort": Field.text, "stream": Field.boolean, "api-version": Field.text, "extra": _extra,
 }  # fmt: skip

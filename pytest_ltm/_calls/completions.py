@@ -1,38 +1,38 @@
-"""Completions: asks a chat model through the `openai` client, in turn with everybody else who asks it."""
+"""Completions: asks a model through its provider's client, in turn with everybody else who asks it."""
 
 from __future__ import annotations
 
+import json
 import random
+import sys
 from contextlib import contextmanager
-from functools import partial
 from http import HTTPStatus
-from json import JSONDecodeError
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from pytest_ltm._calls import limiter as _limiter
-from pytest_ltm._calls.chat_model import ENDPOINTS
 from pytest_ltm._calls.chat_responses import (
     ModelResponse,
     Used,
     about_key,
-    answer_of,
-    names,
+    mentions,
     not_taken,
+    received,
+    refuses,
+    sendable,
     too_long,
-    used_in,
-    vectors_of,
 )
 from pytest_ltm._calls.limiter import Limiter, RateLimitSlot
-from pytest_ltm._storage.clock import can_interrupt
+from pytest_ltm._calls.openai_chat import no_answer, read_vectors
+from pytest_ltm._storage.clock import can_interrupt, sleep, stopwatch
 from pytest_ltm._storage.errors import AgentError, AgentFault, TransientFault, told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    import openai
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pytest_ltm._calls.chat_model import ModelSpec
+    from pytest_ltm._calls.providers import Provider
 
 
 __tracebackhide__ = True
@@ -41,17 +41,22 @@ __tracebackhide__ = True
 Message = dict[str, Any]
 """`role` and `content`, and what goes with calls of tools."""
 
+LONGEST_BODY = 2**24
+"""The bytes, unpacked, of the longest answer that is read."""
+LOADING = 600.0
+"""Seconds that a server may take to load its model; they are part of the time for the reply."""
+_PACKINGS = frozenset({"", "identity", "gzip", "deflate"})
 _BUSY = frozenset({429, 503, 529})
+_PASSING = frozenset({408, 409, 425, 429, 499, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
+"""Codes in a body that say that the provider behind a gateway may answer later."""
 _UNREACHED = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout"})
 """Names of errors of the client's that came before anything was sent."""
+_HUNG_UP = 499
+"""Of gateways: somebody between here and the model gave up."""
 _LONGEST = 300
-_LENGTHS = ("max_tokens", "max_completion_tokens")
 _WITHOUT = {"temperature": "Write temperature=default"}
-
-
-def sendable(text: str) -> str:
-    """Return the text with an escape for each half of a surrogate pair, which UTF-8 cannot hold."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+_OPENING = "(The conversation goes on.)"
+"""Said by the user where a model wants to hear one first."""
 
 
 class ContextOverflow(AgentFault):
@@ -65,34 +70,71 @@ class ContextOverflow(AgentFault):
 class RequestRefused(AgentFault):
     """Another status than 200, in the server's own words; where the key is to blame, with where it comes from.
 
-    `status_code`, `code` and `response` are those of the client's error, for the retries.
+    `status_code`, `code` and `response`, its headers, are for the retries.
     """
 
-    def __init__(self, model: ModelSpec, error: openai.APIStatusError) -> None:
-        super().__init__(f"{model.base_url} answered {error.status_code}: {_said(error)}{_hint(model, error)}")
-        self.status_code, self.code, self.response = error.status_code, error.code, error.response
+    def __init__(self, message: str, answer: HttpAnswer) -> None:
+        super().__init__(message)
+        self.status_code, self.code, self.response = answer.status, answer.code, answer
+
+
+class HttpAnswer(NamedTuple):
+    """What a server answered, whole."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+    data: Any
+    """The text as JSON; None where it is not."""
+
+    @property
+    def error(self) -> Any:
+        """What the body says went wrong; None where it does not."""
+        if not isinstance(self.data, dict):
+            return None if self.status < HTTPStatus.BAD_REQUEST else self.text
+        return self.data.get("error") or (None if self.status < HTTPStatus.BAD_REQUEST else self.data)
+
+    @property
+    def code(self) -> Any:
+        """The error's code, as a number where it is one; None if it has none."""
+        code = self.error.get("code") if isinstance(self.error, dict) else None
+        return int(code) if isinstance(code, str) and code.isdecimal() and len(code) == 3 else code
+
+    @property
+    def words(self) -> str:
+        """What the server says of its refusal, on one line of bearable length."""
+        error = self.error
+        message = error.get("message") or error.get("detail") if isinstance(error, dict) else error
+        text = " ".join((message if isinstance(message, str) else json.dumps(error)).split())
+        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 class Completions:
     """One model, asked one request at a time; close it at the end.
 
-    Not streamed, and without the client's own retries: the caller decides what to do about a fault. `timeout`:
-    seconds for one request, None: the run's reply timeout. Raises AgentError where the client is not installed or the
-    key is not set.
+    Without the client's own retries: the caller decides what to do about a fault. `timeout`: seconds for one request,
+    None: the run's reply timeout. Raises AgentError where the client is not installed or the key is not set.
     """
 
-    def __init__(self, model: ModelSpec, *, timeout: float | None = None, rng: random.Random | None = None) -> None:
-        self.model = model
+    def __init__(
+        self, model: ModelSpec, provider: Provider, *, timeout: float | None = None, rng: random.Random | None = None
+    ) -> None:
+        self.model, self._provider = model, provider
         longest = timeout or _limiter.reply_timeout()
         endpoint = f"{model.base_url} {model.name} {model.key_env}".strip()
+        self._library = load_client(model, provider)
         # Where the wait for a reply has a limit already, the client's, which counts pauses, would only come too early.
-        self._client = _client(model, timeout if can_interrupt() else longest)
+        self._client = self._connect(timeout if can_interrupt() else longest)
         self._limiter = Limiter(endpoint, value=_limiter.value_of(endpoint), rng=rng or random.Random(), lease=longest)
-        self._parameters = _parameters(model)
+        self._fields = provider.parameters(model)
+        self._quirks: set[str] = {"stream"} if model.stream else set()
+        """What the server has refused, and is spared from now on: headings of `refusals.yml`."""
         self._turn: RateLimitSlot | None = None
         self._renamed = False
         self.lost: Used | None = None
         """What the last request took if it came to nothing; None if it did not, was refused or never arrived."""
+        self.loading = 0.0
+        """Seconds that the last request waited for the server to load its model."""
 
     @contextmanager
     def turn(self) -> Iterator[RateLimitSlot]:
@@ -108,167 +150,223 @@ class Completions:
                 self._turn = None
 
     def complete(self, messages: Sequence[Message], **more: Any) -> ModelResponse:
-        """Return the model's answer to the messages; `more` are further parameters of this request.
+        """Return the model's answer to the messages; `more` are further fields of this request.
 
-        Raises Refused for another status than 200, ContextOverflow where that is because of the prompt's length,
-        TransientFault for an answer that did not arrive whole, AgentFault for one that is none.
+        Raises RequestRefused for another status than 200, ContextOverflow where that is because of the prompt's
+        length, TransientFault for an answer that did not arrive whole, AgentFault for one that is not an answer.
         """
-        self.lost = None
+
+        def body() -> dict[str, Any]:
+            shaped, fields = shape_messages(messages, self._quirks), {**self._fields, **more}
+            streamed = {"stream": True} if "stream" in self._quirks else {}
+            return self._provider.body(self.model, shaped, {**fields, **streamed})
+
         with self.turn() as turn:
-            create: Any = self._client.chat.completions.create
-            response = self._request(lambda: create(**self._body(messages, more)), turn)
-            took = used_in(response)
-            self.lost = None if took == Used() and getattr(response, "error", None) else took
-            answer = answer_of(response, self.model, tools="tools" in more)
+            data = self._request(self._provider.path, body, turn)
+            self.lost = self._provider.used(data)
+            response = self._provider.read(data, self.model, tools="tools" in more)
             self.lost = None
             turn.succeeded()
-            return answer
+            return response
 
     def embed(self, texts: Sequence[str]) -> tuple[list[list[float]], Used]:
         """Return a vector for each text, and what that took; raises what `complete` does."""
-        self.lost = None
+        fields = {"model": self.model.name, "input": list(texts), "encoding_format": "float", **self.model.extra}
         with self.turn() as turn:
-            ask = partial(
-                self._client.embeddings.create, model=self.model.name, input=list(texts), encoding_format="float",
-                extra_body=dict(self.model.extra),
-            )  # fmt: skip
-            response = self._request(ask, turn)
+            data = self._request("/embeddings", lambda: fields, turn)
             self.lost = None
-            vectors = vectors_of(response, self.model, len(texts))
+            vectors = read_vectors(data, self.model, len(texts))
             turn.succeeded()
-            return vectors, used_in(response)
+            return vectors, self._provider.used(data)
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
 
-    def _request(self, ask: Callable[[], object], turn: RateLimitSlot) -> object:
-        from openai import APIConnectionError, APIStatusError
+    def _connect(self, timeout: float | None) -> Any:
+        http = self._library.DefaultHttpxClient(
+            timeout=timeout, headers={"Accept-Encoding": "gzip, deflate"},
+            event_hooks={"request": [self._stay_at_home], "response": [self._read_bounded]},
+        )  # fmt: skip
+        options = {"timeout": timeout, "max_retries": 0, "http_client": http}
+        return self._provider.connect(self.model, self._library, options)
 
+    def _stay_at_home(self, request: Any) -> None:
+        """Refuse to follow a redirect that would carry the conversation to another host, or leave it behind."""
+        if request.url.host == urlsplit(self.model.base_url).hostname and request.method == "POST":
+            return
+        place = str(request.url.copy_with(query=None, userinfo=b""))
+        raise AgentFault(f"{self.model.base_url} sends elsewhere: to {place}. If that is right, give this address")
+
+    def _read_bounded(self, response: Any) -> None:
+        packing = response.headers.get("content-encoding", "")
+        body = bytearray()
+        for part in response.iter_bytes() if packing.lower() in _PACKINGS else ():
+            body += part
+            if len(body) > LONGEST_BODY:
+                break
+        else:
+            if packing.lower() in _PACKINGS:
+                response._content = bytes(body)  # noqa: SLF001 - as its read() does, which has no limit
+                return
+        response.close()
+        what = f"more than {LONGEST_BODY:,} bytes" if body else f"a body packed as {packing[:40]!r}"
+        raise AgentFault(f"{self.model.base_url} answered with {what}")
+
+    def _request(self, path: str, body: Callable[[], dict[str, Any]], turn: RateLimitSlot) -> dict[str, Any]:
+        """Return the body of the answer, an object; the request is made again without what the server does not take."""
+        self.lost, self.loading, began = None, 0.0, stopwatch()
         while True:
-            try:
-                self.lost = Used()
-                return ask()
-            except APIStatusError as error:
+            self.lost = Used()
+            answer = self._answer(path, body())
+            if answer.error is None:
+                return self._read_data(answer)
+            self.lost = None
+            if answer.status == HTTPStatus.SERVICE_UNAVAILABLE and refuses(answer.words, "loading"):
+                self.loading = stopwatch() - began
+                if self.loading < LOADING:
+                    sleep(min(5.0, 0.2 + self.loading))
+                    continue
+            self._raise_if_too_long(answer)
+            status = self._status_of(answer)
+            if status in _BUSY:
+                turn.refused(_retry_after(answer.headers))
+            if not self._adjust(answer):
+                self._refuse(answer, status)
+
+    def _answer(self, path: str, body: dict[str, Any]) -> HttpAnswer:
+        library = self._library
+        http = sys.modules[library.DefaultHttpxClient.__mro__[1].__module__.partition(".")[0]]
+        try:
+            response = self._client.post(path, cast_to=http.Response, body=body)
+        except library.APIStatusError as error:
+            response = error.response
+        except library.APIConnectionError as error:
+            if type(error.__cause__).__name__ in _UNREACHED:
                 self.lost = None
-                _raise_if_too_long(error, self.model)
-                if error.status_code in _BUSY:
-                    turn.refused(_retry_after(error))
-                if not self._adjust(error):
-                    raise RequestRefused(self.model, error) from None  # the client's frames tell nobody anything
-            except APIConnectionError as error:
-                if type(error.__cause__).__name__ in _UNREACHED:
-                    self.lost = None
-                cause = told(error.__cause__ or error)
-                raise TransientFault(f"{self.model.base_url} cannot be reached, or broke off: {cause}") from None
-            except (JSONDecodeError, UnicodeDecodeError, RecursionError):  # the last where it is nested too deeply
+            cause = told(error.__cause__ or error)
+            raise TransientFault(f"{self.model.base_url} cannot be reached, or broke off: {cause}") from None
+        return HttpAnswer(response.status_code, response.headers, response.text, self._parse(response))
+
+    def _parse(self, response: Any) -> Any:
+        """Return what a body holds, be it JSON or a stream of events; None if neither."""
+        text = response.text
+        if text.startswith(("data:", "event:", ":")) or "event-stream" in response.headers.get("content-type", ""):
+            return self._provider.assemble(list(_read_events(text)))
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):  # the last where it is nested too deeply
+            if "json" in response.headers.get("content-type", "") and response.status_code < HTTPStatus.BAD_REQUEST:
                 raise TransientFault(f"{self.model.base_url} answered with a body that is not JSON") from None
+            return None
 
-    def _body(self, messages: Sequence[Message], more: dict[str, Any]) -> dict[str, Any]:
-        """Return the client's arguments.
+    def _read_data(self, answer: HttpAnswer) -> dict[str, Any]:
+        if answer.status == HTTPStatus.ACCEPTED:
+            raise TransientFault(f"{self.model.base_url} has queued the request (202), and answers later")
+        if not isinstance(answer.data, dict):
+            raise no_answer({}, self.model, "choices as a chat completion has them")
+        return answer.data
 
-        The messages go past its typed ones, which it would walk through value by value, for nothing here and for a
-        second where a conversation is long.
-        """
-        arguments = {**self._parameters, **more}
-        extra = {**arguments.pop("extra_body", {}), "messages": messages}
-        return {"model": self.model.name, "messages": (), "stream": False, **arguments, "extra_body": extra}
+    def _status_of(self, answer: HttpAnswer) -> int:
+        """Return the status, or what stands for it in the body of a gateway that answers 200 whatever happened."""
+        in_body = answer.status < HTTPStatus.BAD_REQUEST and isinstance(answer.code, int)
+        return int(answer.code) if in_body else answer.status
 
-    def _adjust(self, error: openai.APIStatusError) -> bool:
+    def _refuse(self, answer: HttpAnswer, status: int) -> None:
+        where, words = self.model.base_url, received(answer.words)
+        if answer.status < HTTPStatus.BAD_REQUEST or answer.status == _HUNG_UP:
+            text = f"{where} answered with an error: {words}"
+            raise TransientFault(text) if status in _PASSING else AgentFault(text)
+        raise RequestRefused(f"{where} answered {answer.status}: {words}{self._hint(answer)}", answer)
+
+    def _hint(self, answer: HttpAnswer) -> str:
+        """Return what the server cannot know: where the key comes from, and that the address may lack its end."""
+        if about_key(answer.status, answer.text):
+            return f" {self.model.about_key()}"
+        if refuses(answer.text, "responses_only"):
+            return f" Write openai-responses:{self.model.name}"
+        if answer.status == HTTPStatus.NOT_FOUND and not mentions(answer.text, "model"):
+            return f" There is no {self.model.base_url}{self._provider.path}; addresses usually end in /v1"
+        return ""
+
+    def _raise_if_too_long(self, answer: HttpAnswer) -> None:
+        found = too_long(answer.status, answer.text)
+        if found is not None:
+            what = f"the prompt is too long for model {self.model.name!r}: {received(answer.words)}"
+            raise ContextOverflow(what, limit=found.limit, asked=found.asked) from None
+
+    def _adjust(self, answer: HttpAnswer) -> bool:
         """Leave out or rename what the model does not take; false if there is nothing of that kind (any more)."""
-        if error.status_code not in {400, 422}:
+        if answer.status not in {400, 422}:
             return False
-        text = _text(error)
-        given = self._parameters
-        old = next((name for name in _LENGTHS if name in given), None)
-        if old and not self._renamed and not_taken(text, old):
+        text, fields = answer.text, self._fields
+        for quirk in ("no_system", "alternate", "stream"):
+            if quirk not in self._quirks and refuses(text, quirk):
+                self._quirks.add(quirk)
+                return True
+        names = self._provider.lengths
+        old = next((name for name in names if name in fields), None)
+        if old and len(names) > 1 and not self._renamed and not_taken(text, old):
             self._renamed = True
-            given[_LENGTHS[1 - _LENGTHS.index(old)]] = given.pop(old)
+            fields[names[1 - names.index(old)]] = fields.pop(old)
             return True
-        if "temperature" in given and self.model.temperature is None and names(text, "temperature"):
-            del given["temperature"]
+        if "temperature" in fields and self.model.temperature is None and mentions(text, "temperature"):
+            del fields["temperature"]
             return True
-        chosen = {**given, **given.get("extra_body", {})}
-        for name in (name for name in chosen if name != "extra_body" and not_taken(text, name)):
-            said = _LENGTHS[0] if name in _LENGTHS else name
+        for name in (name for name in fields if not_taken(text, name)):
+            called = "max_tokens" if name in names else name
             raise AgentFault(
-                f"model {self.model.name!r} does not take {said}={chosen[name]!r}. "
-                f"{_WITHOUT.get(name, 'Leave it out')}. {self.model.base_url} says: {_said(error)}"
+                f"model {self.model.name!r} does not take {called}={fields[name]!r}. "
+                f"{_WITHOUT.get(name, 'Leave it out')}. {self.model.base_url} says: {received(answer.words)}"
             ) from None
         return False
 
 
-def _client(model: ModelSpec, timeout: float | None) -> openai.OpenAI:
+def load_client(model: ModelSpec, provider: Provider) -> Any:
+    """Return the module of the provider's client; AgentError where it is not installed."""
     try:
-        from openai import OpenAI
+        return import_module(provider.client)
     except ImportError as error:
         raise AgentError(
-            f"model {model.name!r} needs the 'openai' client, which is not installed: "
-            f"pip install 'pytest-ltm[openai]' ({error})"
+            f"model {model.name!r} needs the {provider.client!r} client, which is not installed: "
+            f"pip install 'pytest-ltm[{provider.extra}]' ({error})"
         ) from error
-    return OpenAI(
-        api_key=model.key(), base_url=model.base_url, timeout=timeout, max_retries=0, default_headers=_headers(model)
-    )
 
 
-def _headers(model: ModelSpec) -> Any:
-    """Keep the names of an account at one provider from another."""
-    from openai import Omit
-
-    if model.key_env == ENDPOINTS["openai"].key_env:
-        return None
-    return {"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()}
-
-
-def _parameters(model: ModelSpec) -> dict[str, Any]:
-    at_home = urlsplit(model.base_url).hostname == urlsplit(ENDPOINTS["openai"].base_url).hostname
-    parameters = {
-        # Servers that imitate the endpoint know the older name; the endpoint itself deprecates it.
-        _LENGTHS[at_home]: model.max_tokens,
-        "temperature": _temperature(model),
-        "seed": model.seed,
-        "reasoning_effort": model.reasoning_effort,
-        "extra_body": dict(model.extra) or None,
-    }
-    return {name: value for name, value in parameters.items() if value is not None}
+def shape_messages(messages: Sequence[Message], quirks: set[str]) -> list[Message]:
+    """Return the messages as a server takes them that has no system prompt, or wants roles to alternate."""
+    shaped = [{**each, "content": sendable(each["content"])} if isinstance(each.get("content"), str) else each
+              for each in messages]  # fmt: skip
+    if not quirks & {"no_system", "alternate"}:
+        return shaped
+    merged: list[Message] = []
+    for each in ({**each, "role": "user" if each["role"] == "system" else each["role"]} for each in shaped):
+        if merged and merged[-1]["role"] == each["role"] in {"user", "assistant"} and "tool_calls" not in each:
+            merged[-1] = {**merged[-1], "content": f"{merged[-1]['content']}\n\n{each['content']}"}
+        elif not merged and each["role"] == "assistant":
+            merged += [{"role": "user", "content": _OPENING}, each]
+        else:
+            merged.append(each)
+    return merged
 
 
-def _temperature(model: ModelSpec) -> float | None:
-    if model.temperature is None:
-        return 0
-    return None if model.temperature == "default" else model.temperature
+def _read_events(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the events of a stream that are objects; `done` is in the one that ends it."""
+    for line in text.splitlines():
+        data = line.removeprefix("data:").strip() if line.startswith("data:") else ""
+        if data == "[DONE]":
+            yield {"done": True}
+            continue
+        try:
+            event = json.loads(data) if data else None
+        except (ValueError, RecursionError):  # the last one, of a stream that was torn
+            continue
+        if isinstance(event, dict):
+            yield event
 
 
-def _text(error: openai.APIStatusError) -> str:
-    return f"{error.message} {error.body}"
-
-
-def _said(error: openai.APIStatusError) -> str:
-    """Return what the server says of its refusal, on one line of bearable length."""
-    said = error.body.get("message") if isinstance(error.body, dict) else None
-    text = " ".join((said if isinstance(said, str) else error.message).split())
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-
-
-def _hint(model: ModelSpec, error: openai.APIStatusError) -> str:
-    """Return what the server cannot know: where the key comes from, and that the address may lack its end."""
-    if about_key(error.status_code, _text(error)):
-        return f" {model.about_key()}"
-    if error.status_code == HTTPStatus.NOT_FOUND and not names(_text(error), "model"):
-        return f" There is no {model.base_url}/chat/completions; addresses usually end in /v1"
-    return ""
-
-
-def _raise_if_too_long(error: openai.APIStatusError, model: ModelSpec) -> None:
-    found = too_long(error.status_code, _text(error))
-    if found is not None:
-        what = f"the prompt is too long for model {model.name!r}: {_said(error)}"
-        raise ContextOverflow(what, limit=found.limit, asked=found.asked) from None
-
-
-def _retry_after(error: openai.APIStatusError) -> float | None:
+def _retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds that the answer asks to wait, if it does so in seconds."""
-    headers = error.response.headers
     for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
         try:
             return max(0.0, float(headers[name]) / unit)

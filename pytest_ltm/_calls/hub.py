@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import logging
+import math
 import threading
 from collections import deque
 from contextlib import contextmanager, nullcontext
@@ -65,11 +66,11 @@ def watched() -> bool:
 
 
 def allow(seconds: float | None) -> None:
-    """Give the call in this thread so many seconds from now on (None: as many as it has)."""
+    """Give the call in this thread so many seconds from now on (None: as many as it has; inf: no limit)."""
     serving = _SERVING.get()
     request = None if serving is None else serving.current
     if request is not None and seconds is not None:
-        request.at = stopwatch() + seconds
+        request.at = None if seconds == math.inf else stopwatch() + seconds
         request.answers.put(request)  # the hub must know
 
 
@@ -238,14 +239,11 @@ class _Serving(threading.Thread):
 
     def interrupt(self, request: HubRequest, kind: type[BaseException]) -> None:
         """Raise it in the middle of a request, if that is still going on: as soon as Python code runs there."""
-        import ctypes
-
-        throw = getattr(ctypes.pythonapi, "PyThreadState_SetAsyncExc", None)
         with self._changing:
             if self.current is not request:
                 request.given_up = True
-            elif throw is not None and self.ident is not None:
-                throw(ctypes.c_ulong(self.ident), ctypes.py_object(kind))
+            else:
+                throw_into(self, kind)
         wake = self.wake
         if wake is not None:
             wake()
@@ -261,6 +259,15 @@ class _Serving(threading.Thread):
             except BaseException:  # noqa: BLE001, S112 - said above
                 continue
             return
+
+
+def throw_into(thread: threading.Thread, kind: type[BaseException]) -> None:
+    """Raise it in another thread, as soon as Python code runs there."""
+    import ctypes
+
+    throw = getattr(ctypes.pythonapi, "PyThreadState_SetAsyncExc", None)
+    if throw is not None and thread.ident is not None:
+        throw(ctypes.c_ulong(thread.ident), ctypes.py_object(kind))
 
 
 _OWN: ContextVar[OwnThread | None] = ContextVar("_OWN", default=None)

@@ -230,19 +230,26 @@ class Retries(Struct, frozen=True, kw_only=True):
     """The time on the wall at one reading of the stopwatch: an agent's call may have a clock that was moved."""
 
     def run(
-        self, call: Callable[[], T], *, anew: bool, failed: Callable[[Failed], None], ready: Callable[[], None]
+        self,
+        call: Callable[[], T],
+        *,
+        anew: bool,
+        failed: Callable[[Failed], None],
+        ready: Callable[[], None],
+        raised: Callable[[BaseException], None] = lambda _: None,
     ) -> T:
         """Return what `call` returns, called again after passing faults; the last one is raised as it is.
 
         `anew`: whether the other side can be put back to where it was before the call (else only a fault that says
         that the message was not taken is followed by another try). Before each further call `failed` is told of the
-        one before, then comes the wait, then `ready`.
+        one before, then comes the wait, then `ready`. `raised` is told of every error, also of the last.
         """
         attempt, waited = 1, 0.0
         while True:
             try:
                 return call()
             except BaseException as error:
+                raised(error)
                 found = trouble(error, now=self._now())
                 if found is None or not (anew or found.untaken):
                     raise

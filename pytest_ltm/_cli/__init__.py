@@ -1,25 +1,25 @@
-"""The commands of `ltm`: one parser tree. A module is imported when one of its commands is called.
+"""The commands of `ltm`: a table of names, and a parser for the one that is called.
 
-`commands.yml` says what each command takes; the module of its subject has the function that carries it out: it takes
-the parsed arguments and returns the exit status.
+The module of a command has two functions: one carries it out and returns the exit status, and its docstring is what
+`--help` says about the command; the other adds its arguments to a parser. A module is imported when one of its commands
+is called, so `ltm --help` is quick, and an extra that is not installed is missed only where it is needed.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
-import re
+import inspect
 import sys
+import textwrap
 from contextlib import redirect_stderr, redirect_stdout
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
+from pytest_ltm._storage.errors import LtmError, did_you_mean
 from pytest_ltm._storage.sanitize import Screen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 
 PROGRAM = "ltm"
@@ -27,153 +27,171 @@ USAGE = 2
 """The exit status of a command that cannot be understood or carried out."""
 
 
-@cache
-def commands() -> Mapping[str, Mapping[str, Any]]:
-    """Return what `commands.yml` says, by the name of the command."""
-    from pytest_ltm._storage.schema import packaged
+class Command(NamedTuple):
+    """Where a command is, and what it is for."""
 
-    found: Mapping[str, Mapping[str, Any]] = packaged(__file__, "commands.yml")
-    return found
+    module: str
+    """Below the package."""
+    function: str
+    """Takes the parsed arguments and returns the exit status. The first word of its name is the command's verb."""
+    summary: str
+    """Its line in `ltm --help`."""
+
+    def load(self) -> tuple[Callable[[argparse.Namespace], int], Callable[[argparse.ArgumentParser], None]]:
+        """Return the function, and the one that adds its arguments: add_VERB_arguments in a module of several."""
+        module = importlib.import_module(f"pytest_ltm.{self.module}")
+        own = f"add_{self.function.partition('_')[0]}_arguments"
+        return getattr(module, self.function), getattr(module, own, None) or module.add_arguments
+
+
+DATA = "data"
+"""The first word of the commands that make and convert data."""
+_LOCOMO = "_lab.commands.locomo_generate"
+_PUBLISHED = "_lab.commands.import_published"
+_HISTORIES = "_lab.commands.longmemeval_histories"
+GROUPS: Mapping[str, Mapping[str, Command]] = {
+    "Get started": {
+        "init": Command("_cli.init", "write_first_files", "write an agent to replace, a scenario and a workflow"),
+        "list": Command("_cli.listing", "list_bundled", "list the bundled suites, scenarios or agents"),
+        "check-agent": Command("_cli.check_agent", "check_agent", "send an agent five messages and see what it can do"),
+        "doctor": Command("_cli.doctor", "show_diagnosis", "examine a run or the installation, and name the cure"),
+    },
+    "Read results": {
+        "runs": Command("_cli.runs", "list_runs", "list runs: when, agents, totals, how they ended"),
+        "show": Command("_cli.examples", "show_examples", "list the examples of a run, or print one as a chat"),
+        "compare": Command("_cli.compare", "compare_results", "compare runs or baselines; can fail a CI job"),
+        "trend": Command("_cli.trend", "draw_trend", "show scores over time, in the terminal or as a page"),
+        "serve": Command("_cli.serve", "serve_pages", "open runs in the browser: live, to review, to take the test"),
+    },
+    "Share results": {
+        "report": Command("_cli.sharing", "write_report", "write one HTML file about one or more runs"),
+        "export": Command("_cli.sharing", "export_runs", "write CSV, Parquet, JUnit, Markdown, MLflow and others"),
+        "plot": Command("_cli.plot", "plot_figure", "draw a figure for a paper: curve, heat map, differences"),
+        "badge": Command("_cli.sharing", "draw_badge", "draw a badge with an agent's score"),
+    },
+    "Rework runs": {
+        "rescore": Command("_cli.pytest_runs", "rescore_run", "score a recorded run again, without its agents"),
+        "review": Command("_cli.review", "review_run", "list verdicts worth a look, and how often they are wrong"),
+        "amend": Command("_cli.examples", "amend_verdict", "correct one verdict by hand"),
+        "merge": Command("_cli.merge", "merge_runs", "join runs that were played apart, such as shards"),
+    },
+    "Data sets": {
+        "data locomo-generate": Command(_LOCOMO, "generate_locomo", "write new conversations with questions"),
+        "data locomo-check": Command(_LOCOMO, "check_locomo", "check conversations that people have edited"),
+        "data locomo-score": Command("_cli.locomo", "score_locomo", "compute the official F1 of a file of answers"),
+        "data longmemeval-generate": Command(_HISTORIES, "generate_longmemeval", "write new questions and histories"),
+        "data longmemeval-compile": Command(_HISTORIES, "compile_histories", "put questions into longer histories"),
+        "data longmemeval-export": Command("_cli.longmemeval", "export_hypotheses", "write a run's answers as a file"),
+        "data longmemeval-score": Command("_cli.longmemeval", "score_longmemeval", "score a file of answers"),
+        "data longmemeval-retrieval": Command("_cli.longmemeval", "measure_retrieval", "measure what a run retrieved"),
+        "data logs-split": Command("_cli.logs", "split_logs", "split a chat export into sessions"),
+        "data logs-check": Command("_cli.logs", "check_logs", "check a file of your own logs"),
+        "data logs-redact": Command("_cli.logs", "redact_logs", "take names, addresses and keys out of logs"),
+        "data import-published": Command(_PUBLISHED, "import_published", "turn published results into a run"),
+        "data paraphrase": Command("_lab.commands.paraphrase", "paraphrase_suite", "have a model rephrase a suite"),
+    },
+    "Test the benchmark itself": {
+        "cheats": Command("_lab.commands.cheats", "run", "attack a suite with agents that do not remember"),
+        "calibrate": Command("_lab.commands.calibrate", "run", "compare a suite's difficulty with published texts"),
+        "leak-check": Command("_lab.commands.leak_check", "run", "find evidence by words, lengths and places alone"),
+        "verdict-check": Command("_lab.commands.verdict_check", "run", "measure the rules on hand-labelled replies"),
+        "judge-check": Command("_lab.commands.judge_check", "run", "measure a judge on hand-labelled answers"),
+        "agreement": Command("_lab.commands.agreement", "measure_agreement", "measure the rules on published verdicts"),
+    },
+}
+"""The commands under the headings of `ltm --help`."""
+COMMANDS: Mapping[str, Command] = {name: command for group in GROUPS.values() for name, command in group.items()}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Carry a command out and return its exit status; USAGE, with a sentence on stderr, where an LtmError is raised.
+    """Run a command and return its exit status; USAGE, with a sentence on stderr, where an LtmError is raised.
 
-    Whatever it prints passes the boundary.
+    Whatever it prints is made harmless first.
 
     SystemExit as argparse raises it: with 0 once help or versions are shown, with 2 for wrong arguments.
     """
     with redirect_stdout(Screen(sys.stdout)), redirect_stderr(Screen(sys.stderr)):
-        return _carried_out(argv)
+        words = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+        # argparse knows no commands of two words: the two are looked up as one name
+        if words[0] == DATA:
+            words[:2] = [" ".join(words[:2])]
+        name, rest = words[0], words[1:]
+        if name not in COMMANDS:
+            return _explain(name)
+        run, _ = COMMANDS[name].load()
+        given = make_parser(name).parse_args(rest)
+        try:
+            return run(given)
+        except LtmError as error:
+            print(f"{PROGRAM} {name}: {error}", file=sys.stderr)
+            return USAGE
 
 
-def _carried_out(argv: Sequence[str] | None) -> int:
-    words = list(sys.argv[1:] if argv is None else argv) or ["--help"]
-    if " ".join(words[:2]) in commands():
-        words[:2] = [" ".join(words[:2])]
-    called = words[0]
-    if within := [name for name in commands() if name.startswith(f"{called} ")]:
-        return _told_within(called, words[1:], within)
-    if not called.startswith("-") and called not in commands():
-        print(
-            f"{PROGRAM}: there is no command {called!r}.{did_you_mean(called, commands())} "
-            f"There are {', '.join(commands())}; --help says what they do.",
-            file=sys.stderr,
-        )
-        return USAGE
-    given = _tree(called).parse_args(words)
-    try:
-        module, _, function = commands()[called]["calls"].rpartition(".")
-        status: int = getattr(importlib.import_module(f"pytest_ltm.{module}"), function)(given)
-    except LtmError as error:
-        print(f"{PROGRAM} {called}: {error}", file=sys.stderr)
-        return USAGE
-    return status
-
-
-def _told_within(called: str, rest: Sequence[str], names: Sequence[str]) -> int:
-    """Say which commands begin with this word; USAGE unless help was asked for."""
-    if rest and not rest[0].startswith("-"):
-        meant = did_you_mean(f"{called} {rest[0]}", names)
-        print(
-            f"{PROGRAM}: there is no command '{called} {rest[0]}'.{meant} There are {', '.join(names)}.",
-            file=sys.stderr,
-        )
-        return USAGE
-    asked = bool(rest) and rest[0] in {"-h", "--help"}
-    for name in names:
-        print(f"{PROGRAM} {name}: {commands()[name]['help']}", file=sys.stdout if asked else sys.stderr)
-    return 0 if asked else USAGE
-
-
-def _tree(called: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=PROGRAM,
-        description="Everything about long-term memory tests but the run itself. Start runs with pytest, "
-        "as in: pytest --ltm-agent=full,window:8k --ltm-span=2k,32k",
-        allow_abbrev=False,
-    )
-    versions = _versions() if called == "--version" else ""
-    parser.add_argument(
-        "--version", action="version", version=versions, help="show the versions of pytest-ltm, Python and pytest"
-    )
-    parsers = parser.add_subparsers(
-        title="commands (each has a --help of its own)", metavar="COMMAND", required=True, prog=PROGRAM
-    )
-    for name, said in commands().items():
-        if called not in commands():
-            parsers.add_parser(name, help=said["help"])
-        elif called == name:
-            command = parsers.add_parser(name, usage=said.get("usage"), description=said["description"])
-            _declare(command, said["arguments"])
+def make_parser(name: str) -> argparse.ArgumentParser:
+    """Return the parser of a command's arguments."""
+    run, add_arguments = COMMANDS[name].load()
+    parser = argparse.ArgumentParser(prog=f"{PROGRAM} {name}", description=inspect.getdoc(run))
+    add_arguments(parser)
     return parser
 
 
-def _declare(parser: argparse._ActionsContainer, arguments: Mapping[str, Any]) -> None:
-    for words, said in arguments.items():
-        if words in {"one of", "exactly one of"}:
-            _declare(parser.add_mutually_exclusive_group(required=words == "exactly one of"), said)
-        elif isinstance(said, str):
-            parser.add_argument(*words.split(), action="store_true", help=said)
+def _explain(name: str) -> int:
+    """Show help or versions, or name the command that was meant; return the exit status."""
+    if name in {DATA, f"{DATA} -h", f"{DATA} --help"}:
+        asked = name != DATA
+        print("\n".join(_summaries(_names(DATA))), file=sys.stdout if asked else sys.stderr)
+        return 0 if asked else USAGE
+    if name.startswith("-"):
+        _overview(name).parse_args([name])
+    known = _names(DATA) if name.startswith(f"{DATA} ") else [*_names(), DATA]
+    # somebody who knows the command may have left out its first word
+    meant = did_you_mean(name, COMMANDS) or did_you_mean(f"{DATA} {name}", COMMANDS)
+    print(f"{PROGRAM}: there is no command {name!r}.{meant} There are {', '.join(known)}.", file=sys.stderr)
+    return USAGE
+
+
+def _names(first: str = "") -> list[str]:
+    """Return the commands of two words that begin with this one; those of one word without it."""
+    return [name for name in COMMANDS if name.rpartition(" ")[0] == first]
+
+
+def _overview(called: str) -> argparse.ArgumentParser:
+    """Return the parser of `ltm` alone, which shows all commands."""
+    parser = argparse.ArgumentParser(
+        prog=PROGRAM,
+        usage="%(prog)s COMMAND [ARGUMENTS]",
+        description="Everything about long-term memory tests but the run, which pytest starts:\n"
+        "  pytest --ltm-agent=full,window:8k --ltm-span=2k,32k",
+        epilog="\n".join(_listing()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    # looking versions up reads the metadata of installed packages, which only this option needs
+    versions = _versions() if called == "--version" else ""
+    parser.add_argument("--version", action="version", version=versions, help="show pytest-ltm, Python and pytest")
+    return parser
+
+
+def _listing() -> Iterator[str]:
+    for heading, commands in GROUPS.items():
+        yield f"{heading}:"
+        if flat := [name for name in commands if name in _names()]:
+            yield from _summaries(flat)
         else:
-            made = {"type": TYPES[said["type"]]} if "type" in said else {}
-            parser.add_argument(*words.split(), **{"help": argparse.SUPPRESS, **said, **made})
+            names = [name.partition(" ")[2] for name in commands]
+            yield f"  {DATA:13}  one of these; {PROGRAM} {DATA} --help explains them:"
+            lines = textwrap.wrap(", ".join(names), 62, break_on_hyphens=False)
+            yield from (f"{'':17}{line}" for line in lines)
+        yield ""
+    yield f"{PROGRAM} COMMAND --help explains a command and its arguments."
+
+
+def _summaries(names: Sequence[str]) -> list[str]:
+    width = max(13, *map(len, names))
+    return [f"  {name:{width}}  {COMMANDS[name].summary}" for name in names]
 
 
 def _versions() -> str:
     from importlib.metadata import version
 
     return f"pytest-ltm {version('pytest-ltm')}, Python {sys.version.split()[0]}, pytest {version('pytest')}"
-
-
-# --- what arguments are made into
-
-_AMOUNT = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)([km]?)", re.IGNORECASE)
-_SCALE = {"": 1, "k": 1_000, "m": 1_000_000}
-
-
-def _whole(text: str) -> int:
-    """Return the number of at least 1 that an argument gives."""
-    if not (text.isdecimal() and int(text)):
-        raise argparse.ArgumentTypeError(f"expected a number of at least 1, got {text!r}")
-    return int(text)
-
-
-def _tokens(text: str) -> int:
-    found = _AMOUNT.fullmatch(text)
-    tokens = round(float(found[1]) * _SCALE[found[2].lower()]) if found else 0
-    if tokens < 1:
-        raise argparse.ArgumentTypeError(f"expected a number of tokens such as 8000, 115k or 1.5m, got {text!r}")
-    return tokens
-
-
-_SIZE = re.compile(r"(\d{1,4}(?:\.\d{1,4})?)x(\d{1,4}(?:\.\d{1,4})?)(in|cm|)")
-_INCH = 2.54
-"""In centimetres."""
-_LARGEST = 100.0
-"""In inches."""
-
-
-def _size(text: str) -> tuple[float, float]:
-    """Return the width and height in inches that an argument gives."""
-    found = _SIZE.fullmatch(text)
-    unit = _INCH if found and found[3] == "cm" else 1.0
-    wide, high = (float(found[1]) / unit, float(found[2]) / unit) if found else (0.0, 0.0)
-    if not 0 < min(wide, high) <= max(wide, high) <= _LARGEST:
-        raise argparse.ArgumentTypeError(f"expected width and height such as 6x4in or 16x10cm, got {text!r}")
-    return wide, high
-
-
-TYPES: Mapping[str, Callable[[str], Any]] = {
-    "int": int, "float": float, "Path": Path, "whole": _whole, "tokens": _tokens, "size": _size,
-}  # fmt: skip
-
-
-def new_run(said: str, ltm_dir: Path) -> Path:
-    """Return where a new run goes: a path, or a run id below `ltm_dir`. ConfigurationError if it is taken."""
-    if said in {"", ".", ".."}:
-        raise ConfigurationError(f"{said!r} cannot be the name of a run")
-    path = Path(said) if "/" in said or "\\" in said else ltm_dir / "runs" / said
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise ConfigurationError(f"-o: {str(path)!r} exists already, and a run is never overwritten. Name another")
-    return path

@@ -14,7 +14,11 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from pytest_ltm._calls.event_loop import blocked_seconds, close_loops, share_in_thread
+from pytest_ltm._calls.foreign import UNBLOCK
+from pytest_ltm._calls.hub import Hub
 from pytest_ltm._calls.retry import Retries
+from pytest_ltm._cli.arguments import add_json
 from pytest_ltm._model.agent import CAPABILITIES
 from pytest_ltm._model.leak_probe import Secret
 from pytest_ltm._model.sessions import cannot_come_back
@@ -27,9 +31,10 @@ from pytest_ltm.agents._capabilities import members, near_misses
 from pytest_ltm.agents._registry import find
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
+    from pytest_ltm._calls.hub import OwnThread
     from pytest_ltm._model.agent import Reply
     from pytest_ltm.agents._adapt import AgentSource
 
@@ -40,9 +45,9 @@ UNUSABLE = 2
 """The exit status where no run could use the agent."""
 GREETING = "Hello! I'm trying you out. Is everything all right?"
 BETWEEN = "By the way, which is longer, a mile or a kilometre?"
-_CLOSE = 0.75
-"""How alike a name must be to that of a capability's method to look like a slip."""
-_RETRIES = 2
+_CLOSE = 0.75  # names less alike than this are taken for methods of the agent's own
+_BLOCKED = 0.5  # seconds in which the event loop does not turn that are worth a look
+_RETRIES = 2  # a check should fail soon where a run would be patient
 _SHOWN, _TITLE = 60, 14
 
 
@@ -73,8 +78,21 @@ class AgentCheckReport:
         return UNUSABLE if self.unusable else FINDS if self.finds else 0
 
 
-def run(given: Namespace) -> int:
-    """Talk to an agent and print what was found; 0, FINDS or UNUSABLE."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the agent's spec and its time limit."""
+    parser.add_argument("spec", metavar="SPEC", help="an agent, as for --ltm-agent")
+    limit = "time limit for one reply; 0: none (default: 60)"
+    parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help=limit)
+    add_json(parser)
+
+
+def check_agent(given: Namespace) -> int:
+    """Send an agent a few messages, one of them in another conversation, and report what it can do.
+
+    The report names its capabilities, methods whose names nearly match what a run would call, whether it keeps
+    conversations apart, and how long a reply takes. Exit status 1 if something deserves a look, 2 if no run could use
+    the agent.
+    """
     found = check(given.spec, timeout=given.timeout or None)
     if given.json:
         print(redacted(json.dumps(asdict(found), indent=1)))
@@ -92,11 +110,14 @@ def check(spec: str, *, timeout: float | None) -> AgentCheckReport:
     """
     found = AgentCheckReport(spec=spec)
     try:
+        share_in_thread()  # as in a run that plays conversations at once, what is shared belongs to the first loop
         _Visit(find(spec, base=Path.cwd()), found, timeout).check()
     except AgentFault as fault:
         found.unusable = str(fault)
     except AgentError as error:
         found.unusable = "\n".join([str(error), *_frames(error.__cause__)])
+    finally:
+        close_loops()
     return found
 
 
@@ -119,19 +140,23 @@ class _Visit:
             found.finds.append(source.refusal)
         with self._talking() as first:
             self._look_at(first)
+            # a message in between: an agent that keeps just the last one must not seem to remember
             asked = (GREETING, self._secret.telling, BETWEEN, self._secret.question)
             knew = self._secret.is_in([self._say(first, message) for message in asked][-1])
             empty = [message for message, reply in zip(asked, found.replies, strict=False) if not reply.strip()]
             if empty:
-                found.finds.append(f"an empty reply to {empty[0]!r}, which is valid and worth nothing")
-            found.notes += [f"recalls what it was told three messages before: {'yes' if knew else 'no'}"]
+                found.finds.append(f"an empty reply to {empty[0]!r}, which is accepted and scored as given")
+            found.notes += [f"recalls a fact from three messages earlier: {'yes' if knew else 'no'}"]
             if "Checkpointable" in first.capabilities:
                 state = first.save()
                 found.notes.append(f"save() gives {counted(len(state), 'byte')}")
             if source.serves_many:
+                # an agent that does not remember within a session cannot do so in the next
                 if knew and source.owned and not cannot_come_back(first.capabilities):
                     self._come_back(first)
                 self._look_for_leaks(first, knew=knew)
+        if source.owned or "Stateless" in first.capabilities:
+            self._talk_at_once()
 
     def _look_at(self, first: AgentCaller) -> None:
         found = self._found
@@ -139,7 +164,7 @@ class _Visit:
         if not self._source.embedded:
             found.finds += near_misses(first.agent, CAPABILITIES).values()
             found.finds += [
-                f"it has {name}(), which nothing calls: {meant}() of {power} is meant?"
+                f"it has {name}(), which nothing calls. Did you mean {meant}() of {power}?"
                 for name, meant, power in _slips(first.agent)
             ]
 
@@ -157,23 +182,49 @@ class _Visit:
             self._found.notes.append("knows it in the next session, too")
         else:
             self._found.finds.append(
-                "in the next session, made anew with its own memory, it does not know what it was told in the "
-                "first: what it saves, or keeps of its users, is not all that it knows"
+                "in the next session, created again with its own memory, it does not know a fact from the first: "
+                "it saves, or keeps of its users, less than it knows"
             )
 
     def _look_for_leaks(self, first: AgentCaller, *, knew: bool) -> None:
         """Ask the next agent for what only the first was told; where one serves all, it has been reset."""
         found = self._found
+        # it is given the whole conversation each time and has nothing to leak
         if not self._source.owned and "Stateless" in first.capabilities:
             return
         with self._talking() as second:
             if self._secret.is_in(self._say(second, self._secret.question)):
                 found.finds.append(
-                    "in another conversation it knows what it was told in the first: a run would be unmeasurable. "
+                    "in another conversation it knows a fact from the first: a run would be unmeasurable. "
                     "Keep each conversation's memory apart (conversation_id), or forget everything in reset()"
                 )
             elif knew:
-                found.notes.append("knows nothing of it in another conversation")
+                found.notes.append("does not know it in another conversation")
+
+    def _talk_at_once(self) -> None:
+        """Hold two conversations at once, as --ltm-concurrency does: some agents fail only then."""
+        hub, faults = Hub(), dict[str, None]()
+
+        def talk(own: OwnThread) -> None:
+            try:
+                with self._talking() as speaker:
+                    speaker.tell_time(START)
+                    for message in (GREETING, BETWEEN):
+                        self._charge(speaker.ask(message))
+            except AgentError as error:
+                faults[str(error)] = None
+            finally:
+                own.leaving = True
+
+        for _ in range(2):
+            hub.start(talk)
+        while hub.count:
+            hub.step()
+        self._found.finds += [f"in two conversations at once (--ltm-concurrency): {fault}" for fault in faults]
+        if (blocked := sum(blocked_seconds().values())) > _BLOCKED:
+            self._found.finds.append(f"its async code kept the event loop from turning for {blocked:.1f} s: {UNBLOCK}")
+        if not faults:
+            self._found.notes.append("two conversations at once: both had their replies")
 
     def _say(self, speaker: AgentCaller, message: str) -> str:
         speaker.tell_time(START)
@@ -251,7 +302,7 @@ def _rows(found: AgentCheckReport) -> Iterator[tuple[str, str]]:
         yield "the last one", repr(clip(one_line(found.replies[-1]), _SHOWN))
         yield (
             "tokens",
-            "not reported: what is sent and said is counted, and marked ~"
+            "not reported: messages and replies are counted, marked ~"
             if found.tokens is None
             else (f"{found.tokens:,}" + ("" if found.cost_usd is None else f", {dollars(found.cost_usd)}")),
         )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from pytest_ltm._cli.arguments import add_baselines, add_json, add_ltm_dir, add_plans
 from pytest_ltm._results.change_report import (
     change_lines,
     changes_json,
@@ -23,7 +24,7 @@ from pytest_ltm._results.run_loading import find
 from pytest_ltm.reporting.markdown import add_to_step_summary, comparison_markdown
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Sequence
 
     from pytest_ltm._results.gate.rules import Rule
@@ -33,10 +34,27 @@ WIDTH = 80
 WAYS = CompareHints(common="--plans=overlapping", choose_agent="Name one as in RUN@AGENT")
 
 
-def run(given: Namespace) -> int:
-    """Compare and print; return 0, with rules 1 if one is broken or 75 if something cannot be measured.
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the sides, the rules and the format."""
+    parser.add_argument("before", metavar="A", help="the baseline; it must have exactly one agent")
+    parser.add_argument("after", nargs="+", metavar="B", help="each is compared with A, agent by agent")
+    fail, under = "how far a metric may move: mean:5%%, p:0.05, cost:10%%", "the least: 0.8, scenario:colours.mean:0.5"
+    for flag, text in (("--compare-fail", fail), ("--fail-under", under)):
+        rule = f"exit status 1 if this rule is broken (repeatable): {text}"
+        parser.add_argument(flag, action="append", default=[], metavar="RULE", help=rule)
+    add_plans(parser)
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--markdown", action="store_true", help="print Markdown, as for a step summary")
+    add_json(form)
+    add_baselines(parser)
+    add_ltm_dir(parser)
 
-    LtmError if a side cannot be found or read, or if two may not be compared.
+
+def compare_results(given: Namespace) -> int:
+    """Compare results of equal plans: examples are paired by scenario, example, span and trial.
+
+    Each of A, B is a baseline's name, a baseline file, a run folder, a run ID or 'latest'; X@AGENT takes one agent of
+    several. With rules the exit status is 1 if one is broken, and 75 if something cannot be measured.
     """
     rules = [*map(_rules.against, given.compare_fail), *map(_rules.under, given.fail_under)]
     sides = [find(text, given.baselines, given.ltm_dir)[0] for text in (given.before, *given.after)]
@@ -45,9 +63,11 @@ def run(given: Namespace) -> int:
     print(_shown(found, rules, given))
     for side, moved, verdict in found:
         problem = add_to_step_summary(comparison_markdown(side.result, moved, verdict))
+        # on stderr: what is printed may be piped into a file
         lines = [*([problem] if problem else []), *(github_annotations(verdict) if verdict else [])]
         print("\n".join(lines), end="\n" * bool(lines), file=sys.stderr)
     statuses = {STATUS[verdict.state] for _, _, verdict in found if verdict is not None}
+    # a broken rule outweighs what could not be measured
     return FAILED if FAILED in statuses else max(statuses, default=0)
 
 
@@ -57,6 +77,7 @@ _Found = tuple[GateSide, Changes, "GateVerdict | None"]
 def _compared(before: GateSide, sides: Sequence[GateSide], rules: Sequence[Rule], *, common: bool) -> list[_Found]:
     """Return what moved to each side and how the rules fare; what is said of chance minds that there are several."""
     found = [changes(before, side, WAYS, common=common) for side in sides]
+    # each further comparison is one more chance to find something by luck
     looks = sum(moved.looks for moved in found)
     shared = [structs.replace(moved, looks=looks) for moved in found]
     return [

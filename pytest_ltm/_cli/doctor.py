@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_ltm._calls.chat_model import ENDPOINTS
 from pytest_ltm._cli import PROGRAM
+from pytest_ltm._cli.arguments import RUN, add_json, add_ltm_dir
 from pytest_ltm._cli.integrity import repair, verify
 from pytest_ltm._engine.port import Checkpoints
 from pytest_ltm._engine.resume import CHECKPOINTS, JOURNAL, RESULTS, Recording, cannot_go_on, read_recording
@@ -42,7 +43,7 @@ from pytest_ltm._storage.schema import packaged
 from pytest_ltm._storage.secrets import is_secret_name, redacted
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     T = TypeVar("T")
@@ -53,8 +54,24 @@ PROBLEMS = 1
 _LEAST = 60
 
 
-def run(given: Namespace) -> int:
-    """Print a diagnosis; 0, or 1 if something is wrong. ConfigurationError if there is no such run."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the run, and what is done with its journals."""
+    parser.add_argument("run", nargs="?", metavar="RUN", help=RUN)
+    action = parser.add_mutually_exclusive_group()
+    verify = "check every line of RUN's journals against its checksum, and print the last checksums"
+    action.add_argument("--verify", action="store_true", help=verify)
+    repair = "restore flipped bits in RUN's journals, and cut a journal before other damage; damaged files are kept"
+    action.add_argument("--repair", action="store_true", help=repair)
+    add_json(parser)
+    add_ltm_dir(parser)
+
+
+def show_diagnosis(given: Namespace) -> int:
+    """Show what a run folder contains, what is wrong with it and what can be done with it.
+
+    Without RUN, show what is installed and set here. Only --repair changes anything. Exit status 1 if something is
+    wrong.
+    """
     if given.verify or given.repair:
         run = _folder(given.run or LATEST, given.ltm_dir)
         return repair(run) if given.repair else verify(run, as_json=given.json)
@@ -131,21 +148,16 @@ def environment(ltm_dir: Path) -> Environment:
     broken = [f"the tokenizer {name} does not work: {why}" for name, why in encodings.items() if why]
     points = (point.dist for point in entry_points(group="pytest11"))
     return Environment(
-        python=sys.version.split()[0],
-        platform=platform.platform(),
-        pytest_ltm=_installed("pytest-ltm"),
-        packages=packages,
-        extras={name: _installed(name) for name in KNOWN["extras"]},
+        python=sys.version.split()[0], platform=platform.platform(), pytest_ltm=_installed("pytest-ltm"),
+        packages=packages, extras={name: _installed(name) for name in KNOWN["extras"]},
         plugins=tuple(sorted({f"{dist.name} {dist.version}" for dist in points if dist and dist.name != "pytest-ltm"})),
         notes=tuple(f"{name}: {note}" for name, note in KNOWN["noted"].items() if _installed(name)),
         encodings={name: not why for name, why in encodings.items()},
         keys={name: bool(os.environ.get(name)) for name in (*KEYS, *sorted(filter(is_secret_name, os.environ)))},
-        ltm_dir=str(ltm_dir),
-        writable=writable,
-        runs=tuple(path.name for path in latest),
+        ltm_dir=str(ltm_dir), writable=writable, runs=tuple(path.name for path in latest),
         cut_short=tuple(path.name for path in latest if cut_short(path)),
         problems=(*missing, *broken, *([f"{ltm_dir} cannot be written: {writable}"] if writable else [])),
-    )
+    )  # fmt: skip
 
 
 def _installed(name: str) -> str:
@@ -224,17 +236,13 @@ def _examined(folder: Path, found: ConversationDiagnosis) -> ConversationDiagnos
     said = [*record.transcript, *record.unanswered.values()]
     planned = recording.header.plan.get("examples")
     return replace(
-        found,
-        state=_state(recording, held=found.held),
-        exchanges=recording.exchanges,
+        found, state=_state(recording, held=found.held), exchanges=recording.exchanges,
         tokens=sum(each.message_tokens + each.reply_tokens for each in said),
         ended=sum(example.end is not None for example in record.examples.values()),
-        examples=len(planned) if isinstance(planned, list) else 0,
-        torn=recording.torn,
+        examples=len(planned) if isinstance(planned, list) else 0, torn=recording.torn,
         checkpoints=tuple(sorted(int(each.stem) for each in checkpoints.glob("*.bin") if each.stem.isdecimal())),
-        resume=cannot_go_on(recording, Checkpoints(checkpoints)),
-        problems=_result_problems(folder / RESULTS),
-    )
+        resume=cannot_go_on(recording, Checkpoints(checkpoints)), problems=_result_problems(folder / RESULTS),
+    )  # fmt: skip
 
 
 def _state(recording: Recording, *, held: bool) -> str:
@@ -325,18 +333,13 @@ def diagnose(folder: Path, ltm_dir: Path) -> Diagnosis:
     found = tuple(map(conversation, _conversation_folders(folder)))
     settings = run.settings if run else {}
     return Diagnosis(
-        run=folder.name,
-        path=str(folder),
-        conversations=found,
-        size=size_of(folder),
-        lock=lock_state(folder)[0],
-        amended=len(amended or {}),
-        rescored=str(settings.get("rescored") or ""),
+        run=folder.name, path=str(folder), conversations=found, size=size_of(folder), lock=lock_state(folder)[0],
+        amended=len(amended or {}), rescored=str(settings.get("rescored") or ""),
         started={**settings, "paths": list(run.paths)} if run else {},
         versions={name: (str(then), _installed(name)) for name, then in (run.versions if run else {}).items()},
         ways=tuple(_ways(folder, ltm_dir, run, found)),
         problems=(*problems, *(f"{each.name}: {problem}" for each in found for problem in each.problems)),
-    )
+    )  # fmt: skip
 
 
 def resumable(folder: Path, ltm_dir: Path) -> bool:
@@ -353,12 +356,14 @@ def _conversation_folders(run: Path) -> list[Path]:
 
 
 def _ways(folder: Path, ltm_dir: Path, run: RunFile | None, found: Sequence[ConversationDiagnosis]) -> list[Way]:
+    # elsewhere a run ID alone leads nowhere
     known = folder.resolve().parent == (ltm_dir / "runs").resolve()
     name = shlex.quote(folder.name if known else str(folder))
     spoken = [each for each in found if each.exchanges or each.state == "complete"]
     no_start = "" if run else f"no {FILE} says how it was started"
     nothing = "" if spoken else "nothing is recorded"
     some = "" if any((folder / each.name / RESULTS).is_file() for each in found) else "it has no results yet"
+    # a replay is of one agent, which must be named if there are several
     labels = sorted({name.agent for name in _names(spoken)})
     replayed = f"replay:{name}/{labels[0]}" if len(labels) > 1 else f"replay:{name}"
     ways = [
@@ -396,8 +401,8 @@ def _names(found: Iterable[ConversationDiagnosis]) -> list[ConversationName]:
 
 _KILO = 1000
 _FEW = 40
+# What of a run's start is shown.
 _STARTED = ("agents", "spans", "suite", "seed", "examples", "trials", "scoring", "judge", "time", "shard", "paths")
-"""What of a run's start is shown."""
 
 
 def run_lines(found: Diagnosis, width: int) -> list[str]:

@@ -10,7 +10,7 @@ from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm._storage.schema import packaged
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Mapping
 
 
@@ -20,13 +20,24 @@ STUB = "ltm_agent:Agent"
 IGNORE = ".gitignore"
 
 
-def run(given: Namespace) -> int:
-    """Write the files and say what comes next; ConfigurationError, before the first is written, if one is there."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the folder and the agent."""
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="(default: this one)")
+    parser.add_argument("--agent", metavar="SPEC", help="your agent, as for --ltm-agent: then no stub is written")
+
+
+def write_first_files(given: Namespace) -> int:
+    """Write what a first score needs, and say what comes next.
+
+    That is an agent stub (ltm_agent.py), a scenario (test_ltm_appointment.py), a workflow for GitHub Actions and two
+    lines for .gitignore. No file is overwritten.
+    """
     folder: Path = given.folder
     agent = given.agent or STUB
     texts = {path: text.format(agent=agent) for path, text in FILES["always"].items()}
     if not given.agent:
         texts = {**FILES["stub"], **texts}
+    # looked for before anything is written: half of the files would be worse than none
     here = [path for path in texts if (folder / path).exists()]
     if here:
         raise ConfigurationError(
@@ -58,6 +69,7 @@ def _ignore(path: Path) -> list[str]:
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     missing = [line for line in FILES["ignored"] if line not in text.splitlines()]
     if missing:
+        # a last line without its end must not swallow our first
         gap = "" if not text or text.endswith("\n") else "\n"
         path.write_text(text + gap + "\n".join(missing) + "\n", encoding="utf-8")
     return missing

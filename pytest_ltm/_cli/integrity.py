@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._engine.resume import JOURNAL, RESULTS
 from pytest_ltm._journal import events, judge_precheck
-from pytest_ltm._journal.checksum_chain import Damage, damages, mended
+from pytest_ltm._journal.checksum_chain import damages, mended
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.result import read_results
 from pytest_ltm._results.text import counted
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 DAMAGED = 1
 """The exit status where something is damaged, and after a repair that lost something."""
-_MOST = 20
-"""So many damaged lines of a journal are told."""
+_MOST = 20  # more damaged lines of one journal help nobody
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,12 +68,15 @@ def repair(run: Path) -> int:
     for path in _journals(run):
         if next(damages(path.read_bytes()), None) is None:
             continue
+        # whoever writes the journal would go on at an end that is no longer there
         lock = FolderLock(path.parent)
         lock.acquire()
         try:
+            # it may have grown until the lock was ours
             data = path.read_bytes()
             lines, repaired = _repaired(data)
             kept = _free(path)
+            # the copy must be safe before the original changes
             write_whole(kept, data, lasting=True)
             write_whole(path, repaired, lasting=True)
         finally:
@@ -112,7 +114,7 @@ def _journals(run: Path) -> list[Path]:
 def _checked(path: Path) -> Checked:
     data = path.read_bytes()
     found = list(islice(damages(data), _MOST + 1))
-    problems = [_told(path, damage) for damage in found[:_MOST]]
+    problems = [f"{path}, line {damage.line}: {damage.what}" for damage in found[:_MOST]]
     problems += [f"{path}: and more"] * (len(found) > _MOST)
     head = "" if found else events.head(path)
     if not found and path.name == JOURNAL:
@@ -122,10 +124,6 @@ def _checked(path: Path) -> Checked:
         file=str(path), lines=data.count(b"\n"), torn=len(data) - whole, head="" if problems else head,
         problems=tuple(problems),
     )  # fmt: skip
-
-
-def _told(path: Path, damage: Damage) -> str:
-    return f"{path}, line {damage.line}: {damage.what}"
 
 
 def _beside(path: Path, head: str) -> list[str]:

@@ -14,12 +14,21 @@ from pytest_ltm.agents.memory.parameters import PRESETS, expanded
 from pytest_ltm.datasets import LOCOMO, LOGS, LONGMEMEVAL
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterator
 
 
-def run(given: Namespace) -> int:
-    """Print one list; ConfigurationError if there is none of this name."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add which list, and --expand."""
+    parser.add_argument("what", metavar="suites|scenarios|agents")
+    expand = (
+        "with agents: print the file of a memory system's preset, to copy and change; prompts: what models are sent"
+    )
+    parser.add_argument("--expand", metavar="PRESET", help=expand)
+
+
+def list_bundled(given: Namespace) -> int:
+    """List what comes with pytest-ltm, with a sentence about each."""
     if given.what not in LISTS:
         hint = did_you_mean(given.what, LISTS)
         raise ConfigurationError(f"there is no list {given.what!r}.{hint} There are {', '.join(LISTS)}.")
@@ -44,8 +53,8 @@ def suites() -> Iterator[str]:
             also = "" if entry.name == entry.scenario else f" ({entry.scenario})"
             yield f"  {entry.name}{also}: {', '.join(facts) or 'as its marker says'}"
     for name in (LOCOMO.name, LONGMEMEVAL.name):
-        yield f"{name}  (a data set: --ltm-data=FILE, or one made by {name}-generate)"
-    yield f"{LOGS.name}  (a data set: --ltm-data=FILE with your own sessions and questions; ltm logs check says more)"
+        yield f"{name}  (a data set: --ltm-data=FILE, or one made by ltm data {name}-generate)"
+    yield f"{LOGS.name}  (a data set: --ltm-data=FILE with your own sessions and questions; see ltm data logs-check)"
 
 
 def scenarios() -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""`locomo-score`: the official F1 of a file of answers."""
+"""`data locomo-score`: the official F1 of a file of answers."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import json
 import sys
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._cli.arguments import add_json
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.rows import rows
 from pytest_ltm.datasets.locomo.metric import official_f1
@@ -15,7 +17,7 @@ from pytest_ltm.datasets.locomo.samples import Category
 from pytest_ltm.datasets.locomo.strict import verdict
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Sequence
 
     from pytest_ltm.datasets.rulings.gold import Ruling
@@ -34,8 +36,15 @@ class Scored:
     """What the strict rules say."""
 
 
-def score(given: Namespace) -> int:
-    """Score the file; print a table, or JSON with one F1 for each row in the order of the file."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the file of answers."""
+    rows = "JSON lines (or .gz) with category (1-5), answer and prediction; a question helps the verdict"
+    parser.add_argument("file", type=Path, metavar="FILE", help=rows)
+    add_json(parser, "print JSON: F1 and strict verdict of each row, and the means")
+
+
+def score_locomo(given: Namespace) -> int:
+    """Compute the official F1 of LoCoMo answers, without a model."""
     scored = [_scored(where, row) for where, row in rows(given.file, FIELDS)]
     if not scored:
         raise DatasetError(f"{given.file}: holds no rows")

@@ -1,4 +1,4 @@
-"""`logs check`, `logs redact`, `logs split`: files of a team's own logs; nothing leaves the machine."""
+"""`data logs-check`, `data logs-redact`, `data logs-split`: files of a team's own logs; nothing leaves the machine."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import secrets
 import sys
 from collections import Counter
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._cli.arguments import add_output
 from pytest_ltm._results.text import counted
 from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.disk import Appender, write_whole
@@ -19,16 +21,27 @@ from pytest_ltm.datasets.logs.redaction import SHORTEST_SALT, Redactor, names_in
 from pytest_ltm.datasets.logs.suite import EXAMPLE, notes
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
 
-# --- logs check
+_FILE = "sessions and questions, JSON lines"
+_NEW = "the file to write; an existing one is not overwritten"
+
+# --- logs-check
 
 
-def check(given: Namespace) -> int:
-    """Say what is wrong with a file of logs, or what it holds; return 1 if anything is wrong."""
+def add_check_arguments(parser: ArgumentParser) -> None:
+    """Add the file."""
+    parser.add_argument("file", type=Path, metavar="FILE", help=_FILE)
+
+
+def check_logs(given: Namespace) -> int:
+    """Check a file for --ltm-suite=logs: every line, and whether evidence and dates fit.
+
+    Without faults it prints what the file holds, and the number of e-mail addresses, phone numbers and keys in it. Exit
+    status 1 if anything is wrong.
+    """
     file = LogsFile(given.file)
     sys.stdout.write("".join(f"{line}\n" for line in file.faults or _held(file)))
     return bool(file.faults)
@@ -52,21 +65,40 @@ def _held(file: LogsFile) -> Iterator[str]:
     if not asked:
         yield f"  no questions yet: add lines such as {EXAMPLE}"
     yield from (f"  {note}" for note in notes(file))
+    # any salt will do: these stand-ins are thrown away
     found = _redacted(file, Redactor(b"only to count"), write=lambda _: None)
     if found:
-        yield f"  it holds {found}. To take them out: ltm logs redact"
+        yield f"  it holds {found}. To take them out: ltm data logs-redact"
 
 
-# --- logs redact
+# --- logs-redact
 
 
-def redact(given: Namespace) -> int:
-    """Write the file with stand-ins; say how many of what."""
+def add_redact_arguments(parser: ArgumentParser) -> None:
+    """Add the files, and whose names are replaced."""
+    parser.add_argument("file", type=Path, metavar="FILE", help=_FILE)
+    add_output(parser, "FILE", _NEW, required=True)
+    names = "names, one a line; those in small letters match in any case (repeatable)"
+    parser.add_argument("--names", type=Path, action="append", default=[], metavar="FILE", help=names)
+    speakers = "leave the names of speakers that are on no list"
+    parser.add_argument("--keep-speakers", action="store_true", help=speakers)
+    salt = "the secret that stand-ins are made with, created if missing (default: ltm-logs.salt)"
+    parser.add_argument("--salt", type=Path, default=Path("ltm-logs.salt"), metavar="FILE", help=salt)
+
+
+def redact_logs(given: Namespace) -> int:
+    """Write a file of logs again with stand-ins for e-mail addresses, phone numbers, keys, and names.
+
+    Names are those of the speakers and of your lists. The same text gets the same stand-in, so that questions and gold
+    answers still fit. Everything else stays as it is: read the result.
+    """
     file = LogsFile(given.file)
+    # a line that cannot be read might hide what has to be taken out
     file.check()
     names = [name for path in given.names for name in names_in(path)]
     if not given.keep_speakers:
-        names += _speakers(file)
+        turns = (turn for row in _rows(file.path) for turn in row.get("turns", ()))
+        names += {str(turn["name"]) for turn in turns if "name" in turn}
     redactor = Redactor(_salt(given.salt), names)
     with _written(given.output) as write:
         found = _redacted(file, redactor, write)
@@ -87,15 +119,12 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
         yield json.loads(raw)
 
 
-def _speakers(file: LogsFile) -> set[str]:
-    return {str(turn["name"]) for row in _rows(file.path) for turn in row.get("turns", ()) if "name" in turn}
-
-
 def _salt(path: Path) -> bytes:
     """Return the salt in a file, which is made if it is missing."""
     try:
         if not path.exists():
             write_whole(path, f"{secrets.token_hex(32)}\n".encode())
+            # with the salt, names can be tried until a stand-in matches
             path.chmod(0o600)
             _say(f"{path}: a new salt. Keep it, and keep it to yourself: with it the stand-ins stay the same")
         salt = path.read_bytes().strip()
@@ -106,11 +135,29 @@ def _salt(path: Path) -> bytes:
     return salt
 
 
-# --- logs split
+# --- logs-split
 
 
-def split(given: Namespace) -> int:
-    """Write the sessions of an export; say how many, and what was left out."""
+def add_split_arguments(parser: ArgumentParser) -> None:
+    """Add the export, the new file, and how the export is read."""
+    parser.add_argument("export", type=Path, metavar="EXPORT", help="a file or folder")
+    add_output(parser, "FILE", _NEW, required=True)
+    parser.add_argument("--gap", default="4h", metavar="TIME", help="the silence that ends a session (default: 4h)")
+    for flag, choices, text in (
+        ("--layout", ["openai", "whatsapp", "slack"], "whose export it is (default: recognised by its form)"),
+        ("--dates", ["dmy", "mdy", "ymd"], "WhatsApp: order of day, month, year (default: as the whole file fits)"),
+    ):
+        parser.add_argument(flag, default="", choices=choices, help=text)
+    assistant = "a speaker who is the assistant (repeatable)"
+    parser.add_argument("--assistant", action="append", default=[], metavar="NAME", help=assistant)
+
+
+def split_logs(given: Namespace) -> int:
+    """Split a chat export into sessions, for --ltm-suite=logs.
+
+    Exports are OpenAI's conversations.json, a text file of WhatsApp, or the unpacked folder of Slack. A new session
+    begins after a long silence.
+    """
     try:
         gap = duration(given.gap)
     except (ScenarioError, OverflowError, ValueError) as error:
@@ -125,11 +172,11 @@ def split(given: Namespace) -> int:
             write(row)
             number, turns = number + 1, turns + len(row["turns"])
         if not number:
-            raise DatasetError(f"{given.export}: nobody says anything in it")
+            raise DatasetError(f"{given.export}: it contains no messages")
     _say(f"{given.output}: {counted(number, 'session')}, {counted(turns, 'turn')}")
     for why, count in sorted((+left).items()):
         _say(f"left out: {counted(count, 'message')} {why}")
-    _say(f"next: ltm logs redact, and lines that ask something, such as {EXAMPLE}")
+    _say(f"next: ltm data logs-redact, and lines that ask something, such as {EXAMPLE}")
     return 0
 
 
@@ -145,6 +192,7 @@ def _written(path: Path) -> Iterator[Callable[[Mapping[str, Any]], None]]:
     try:
         yield lambda row: file.append((json.dumps(row, ensure_ascii=False) + "\n").encode())
         LogsFile(path).check()
+    # half a file would pass for a whole one
     except BaseException:
         path.unlink()
         raise

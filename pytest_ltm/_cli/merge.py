@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from pytest_ltm._cli import new_run
+from pytest_ltm._cli.arguments import RUN, add_ltm_dir, new_run_folder
 from pytest_ltm._journal import amendments as _amendments
 from pytest_ltm._journal import timings
 from pytest_ltm._journal.result import ConversationName
 from pytest_ltm._journal.run_file import find_run
 from pytest_ltm._model.plan import Plan, differences
 from pytest_ltm._results.run_loading import read_run
-from pytest_ltm._results.statistics import paces
+from pytest_ltm._results.statistics.totals import paces
 from pytest_ltm._results.text import counted
 from pytest_ltm._storage.disk import make_private
 from pytest_ltm._storage.errors import ConfigurationError, DefinitionError
@@ -23,7 +23,7 @@ from pytest_ltm._storage.schema import json_text, to_record
 from pytest_ltm.reporting.summary import rewritten, write_summary, write_verdicts
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
@@ -40,11 +40,23 @@ MOST = 5
 """So many sentences are told of plans that differ, and so many names of conversations that are missing."""
 
 
-def run(given: Namespace) -> int:
-    """Merge and say what became of it; 0, or 1 if something is missing. ConfigurationError if runs do not fit."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the runs and the new one."""
+    parser.add_argument("runs", nargs="+", metavar="RUN", help=RUN)
+    parser.add_argument("-o", "--output", required=True, metavar="RUN", help="the new run: a folder, or a run ID")
+    add_ltm_dir(parser)
+
+
+def merge_runs(given: Namespace) -> int:
+    """Join run folders that were played apart: the shards of --ltm-shard, several machines, further trials.
+
+    Duplicates and gaps are reported; runs whose plans differ are refused. Exit status 1 if something is missing, 2 if
+    nothing was written.
+    """
+    # a run that is named twice counts once
     folders = {path.resolve(): path for path in (find_run(text, given.ltm_dir) for text in given.runs)}
     runs = [read_run(path) for path in folders.values()]
-    target = new_run(given.output, given.ltm_dir)
+    target = new_run_folder(given.output, given.ltm_dir)
     chosen, repeated, missing = parts(runs)
     amendments = _joined(runs)
     _write(target, chosen, amendments)
@@ -68,7 +80,8 @@ def parts(runs: Sequence[LoadedRun]) -> tuple[list[ConversationFolder], list[str
     journals are damaged.
     """
     every = [folder for run in runs for folder in run.conversations]
-    _refuse_damaged(every)
+    if damages := [damage for part in every if (damage := part.damage())]:
+        raise ConfigurationError("\n  ".join(["journals are damaged:", *damages]))
     _refuse_other_agents(every)
     _refuse_other_plans(every)
     found: dict[str, ConversationFolder] = {}
@@ -99,12 +112,6 @@ def _one_of(first: ConversationFolder, second: ConversationFolder) -> tuple[Conv
         f"{where}, with different results, and nothing says which one counts. Leave one of these runs out, "
         f"or take the folder {first.path.name} out of one of them"
     )
-
-
-def _refuse_damaged(every: Iterable[ConversationFolder]) -> None:
-    found = [damage for part in every if (damage := part.damage())]
-    if found:
-        raise ConfigurationError("\n  ".join(["journals are damaged:", *found]))
 
 
 def _refuse_other_agents(every: Iterable[ConversationFolder]) -> None:
@@ -214,6 +221,7 @@ def _joined(runs: Iterable[LoadedRun]) -> dict[str, Amendment]:
 def _write(target: Path, chosen: Iterable[ConversationFolder], amendments: Mapping[str, Amendment]) -> None:
     make_private(target, exist_ok=True)
     for part in chosen:
+        # a lock belongs to whoever writes the original
         shutil.copytree(part.path, target / part.path.name, ignore=shutil.ignore_patterns(".lock"))
     if amendments:
         text = json_text({nodeid: to_record(entry) for nodeid, entry in sorted(amendments.items())})
@@ -232,6 +240,7 @@ def _summed_up(target: Path, runs: Sequence[LoadedRun], missing: Sequence[str]) 
     found, untimed = _paces(target, merged)
     notices |= dict.fromkeys(f"{why}: seconds are the sums of the rest" for why in untimed)
     result = structs.replace(merged.result, notices=tuple(notices), prechecks=prechecks, paces=found)
+    # shards are played at the same time, so the longest counts
     walls = [run.summary.get("wall_seconds") for run in runs]
     known = [seconds for seconds in walls if isinstance(seconds, int | float)]
     said: dict[str, Any] = dict(runs[0].summary) | {
@@ -246,10 +255,12 @@ def _summed_up(target: Path, runs: Sequence[LoadedRun], missing: Sequence[str]) 
 def _plan(runs: Sequence[LoadedRun]) -> dict[str, Any]:
     """Return what the merged run was made from: all agents and spans, the most trials, and no shard."""
     plans = [dict(run.summary.get("plan") or {}) for run in runs]
+    # of settings that differ, those of the first run count
     joined: dict[str, Any] = {name: value for plan in reversed(plans) for name, value in plan.items()}
     for name in ("agents", "spans"):
         joined[name] = {label: value for plan in plans for label, value in (plan.get(name) or {}).items()}
     joined["trials"] = max((plan.get("trials") or 1 for plan in plans), default=1)
+    # the whole is no shard
     joined.pop("shard", None)
     return joined
 

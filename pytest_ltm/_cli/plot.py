@@ -2,37 +2,87 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING
 
+from pytest_ltm._cli.arguments import RUN, add_baselines, add_filters, add_output, add_plans, add_runs, positive
 from pytest_ltm._journal.run_file import LATEST, find_run
 from pytest_ltm._results.gate.changes import CompareHints, changes, one_agent
 from pytest_ltm._results.run_loading import find, read_run
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
-from pytest_ltm.reporting.exports.library import library
+from pytest_ltm.reporting.exports.output import library
 from pytest_ltm.reporting.plots import plot_data
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable, Mapping
 
     from pytest_ltm._results.gate.changes import GateSide
+    from pytest_ltm.reporting.html.report_data import Material
     from pytest_ltm.reporting.plots.plot_data import Content
 
 
 SUFFIXES = ("svg", "pdf", "png")
+_DRAWN: Mapping[str, Callable[[Material], Content]] = {
+    "curve": plot_data.curve, "heatmap": plot_data.heatmap, "timeline": plot_data.timeline,
+}  # fmt: skip
 WAYS = CompareHints(common="--plans=overlapping", choose_agent="Name one as in RUN@AGENT, or with --agent")
 
 
-def run(given: Namespace) -> int:
-    """Draw and write the picture; 0. LtmError if a run cannot be read, or if there is nothing to draw."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the runs, the kind of figure, its file and its looks."""
+    kinds = (
+        "curve: accuracy over memory span; heatmap: scenario by span; depth: score by the needle's position; "
+        "timeline: one conversation; compare: paired differences by scenario"
+    )
+    parser.add_argument("--kind", required=True, choices=[*_DRAWN, "depth", "compare"], help=kinds)
+    add_output(parser, "FILE", "a file *.svg, *.pdf or *.png", required=True)
+    add_filters(parser, agents="(repeatable); with compare the earlier, then the later")
+    rows = (
+        "depth: rows are the share of the conversation before the needle (default), or tokens from needle to question"
+    )
+    parser.add_argument("--by", choices=["share", "gap"], default="share", help=rows)
+    size = "6x4in or 16x10cm (default: what the content needs)"
+    parser.add_argument("--size", type=_figure_size, metavar="WxH", help=size)
+    parser.add_argument("--font", default="", metavar="FAMILY", help="a font, or several separated by commas")
+    parser.add_argument("--title", default="", metavar="TEXT", help="a title above the figure (default: none)")
+    parser.add_argument("--dpi", type=positive, default=200, metavar="N", help="resolution of PNG files (default: 200)")
+    add_plans(parser)
+    add_baselines(parser)
+    add_runs(parser, kinds=f"{RUN}; with compare two, named as for ltm compare")
+
+
+_SIZE = re.compile(r"(\d{1,4}(?:\.\d{1,4})?)x(\d{1,4}(?:\.\d{1,4})?)(in|cm|)")
+_CM_PER_INCH = 2.54
+_MOST_INCHES = 100.0
+
+
+def _figure_size(text: str) -> tuple[float, float]:
+    """Return width and height in inches."""
+    size = _SIZE.fullmatch(text)
+    unit = _CM_PER_INCH if size and size[3] == "cm" else 1.0
+    width, height = (float(size[1]) / unit, float(size[2]) / unit) if size else (0.0, 0.0)
+    if not 0 < min(width, height) <= max(width, height) <= _MOST_INCHES:
+        raise ArgumentTypeError(f"expected width and height such as 6x4in or 16x10cm, got {text!r}")
+    return width, height
+
+
+def plot_figure(given: Namespace) -> int:
+    """Draw a figure about one or many runs, as SVG, PDF or PNG.
+
+    Equal runs and options give equal files. Needs pip install 'pytest-ltm[plot]'.
+    """
     suffix = given.output.suffix.lower().removeprefix(".")
     if suffix not in SUFFIXES:
         raise ConfigurationError(f"-o: expected a name that ends in .svg, .pdf or .png, got {given.output.name!r}")
     library("matplotlib", extra="plot", user="ltm plot")
     from pytest_ltm.reporting.plots.drawing import Look, draw
 
+    families = tuple(family.strip() for family in given.font.split(",") if family.strip())
     shown = _content(given)
-    look = Look(suffix=suffix, size=given.size, fonts=_families(given.font), title=given.title, dpi=given.dpi)
+    look = Look(suffix=suffix, size=given.size, fonts=families, title=given.title, dpi=given.dpi)
     drawn = draw(shown, look)
     try:
         given.output.parent.mkdir(parents=True, exist_ok=True)
@@ -45,21 +95,13 @@ def run(given: Namespace) -> int:
     return 0
 
 
-def _families(text: str) -> tuple[str, ...]:
-    return tuple(family.strip() for family in text.split(",") if family.strip())
-
-
 def _content(given: Namespace) -> Content:
     named = given.runs or [LATEST]
     if given.kind == "compare":
         before, after = _sides(given, named)
         return plot_data.forest(changes(before, after, WAYS, common=given.plans == "overlapping"), given.span)
     found = plot_data.chosen([read_run(find_run(text, given.ltm_dir)) for text in named], given.agent, given.span)
-    if given.kind == "curve":
-        return plot_data.curve(found)
-    if given.kind == "heatmap":
-        return plot_data.heatmap(found)
-    return plot_data.timeline(found) if given.kind == "timeline" else plot_data.depth(found, given.by)
+    return plot_data.depth(found, given.by) if given.kind == "depth" else _DRAWN[given.kind](found)
 
 
 def _sides(given: Namespace, named: list[str]) -> tuple[GateSide, GateSide]:
@@ -74,6 +116,7 @@ def _sides(given: Namespace, named: list[str]) -> tuple[GateSide, GateSide]:
             )
         sides *= 2
     elif len(sides) == 2:
+        # one name stands for both sides
         agents = (given.agent * 2)[:2] or ("", "")
     else:
         raise ConfigurationError(f"--kind=compare takes one run or two, not {len(sides)}")

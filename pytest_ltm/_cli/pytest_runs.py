@@ -1,15 +1,18 @@
-"""A pytest session of one's own: what commands play that measure the scenarios rather than an agent."""
+"""Pytest in a process of its own: `rescore RUN`, and what commands play that measure scenarios rather than agents."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from argparse import SUPPRESS
 from typing import TYPE_CHECKING
 
+from pytest_ltm._cli.arguments import RUN
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._storage.errors import LtmError
 
 if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
@@ -17,8 +20,29 @@ if TYPE_CHECKING:
     from pytest_ltm._results.run_loading import LoadedRun
 
 
-_PLAYED = {0, 1, 75}
-"""Exit statuses of pytest after which there are results."""
+_PLAYED = {0, 1, 75}  # exit statuses of pytest after which there are results
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the run, and whatever pytest takes."""
+    parser.usage = "%(prog)s RUN [options of pytest]"
+    parser.add_argument("run", metavar="RUN", help=RUN)
+    parser.add_argument("options", nargs="...", help=SUPPRESS)
+
+
+def rescore_run(given: Namespace) -> int:
+    """Score a recorded run again with the current evaluators, scoring rules and judge.
+
+    No agent is created or asked. The result is a run folder of its own, and what moved is printed. The same as: pytest
+    --ltm-rescore=RUN
+    """
+    words = [sys.executable, "-m", "pytest", f"--ltm-rescore={given.run}", *given.options]
+    with subprocess.Popen(words) as session:  # noqa: S603 - the words are the caller's own
+        while True:
+            try:
+                return session.wait()
+            except KeyboardInterrupt:  # the session got it, too, and ends in its own way
+                continue
 
 
 def play(specs: Sequence[str], words: Sequence[str], folder: Path, cwd: Path | None = None) -> LoadedRun:
@@ -27,6 +51,7 @@ def play(specs: Sequence[str], words: Sequence[str], folder: Path, cwd: Path | N
     `cwd`: where pytest runs, for one that must find neither tests nor settings of the project.
     """
     agents = [f"--ltm-agent={spec}" for spec in specs]
+    # the cache is the user's: --lf must not mean tests that a command played
     command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", f"--ltm-dir={folder}"]
     session = subprocess.run(  # noqa: S603 - the interpreter that runs this
         [*command, *agents, *words], capture_output=True, text=True, check=False, cwd=cwd

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._cli.arguments import add_baselines, add_json, add_run, positive
 from pytest_ltm._journal.run_file import find_run
 from pytest_ltm._results.run_loading import find
-from pytest_ltm._results.text import clip, counted, one_line, percent, score_text
+from pytest_ltm._results.text import clip, counted, one_line, percent, verdict_text
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm.web.review import decisions
-from pytest_ltm.web.review.findings import agreements, estimate
-from pytest_ltm.web.review.labelled import judge_rows, verdict_rows
+from pytest_ltm.web.review.findings import agreements, estimate, judge_rows, verdict_rows
 from pytest_ltm.web.review.queue import KINDS, MEANING, read_cases
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
     from pytest_ltm.web.review.decisions import Opinions
@@ -26,8 +27,27 @@ if TYPE_CHECKING:
 _WIDTH = 100
 
 
-def run(given: Namespace) -> int:
-    """Print the queue and the findings, and write labelled rows; LtmError if the run cannot be read."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the run, how much of it is shown, and the files to write."""
+    before = "a baseline or a run: verdicts that moved much against it are listed, too"
+    parser.add_argument("--compare", default="", metavar="BASELINE", help=before)
+    for flag, default, text in (
+        ("--sample", 100, "size of the random sample"), ("--most", 10, "number of verdicts to list")
+    ):  # fmt: skip
+        parser.add_argument(flag, type=positive, default=default, metavar="N", help=f"{text} (default: {default})")
+    for flag, metavar, use in (("--rows", "FILE.jsonl", "verdict-check"), ("--judge-rows", "FILE.yml", "judge-check")):
+        parser.add_argument(flag, type=Path, metavar=metavar, help=f"write reviewed answers as labels for {use}")
+    add_json(parser)
+    add_baselines(parser)
+    add_run(parser)
+
+
+def review_run(given: Namespace) -> int:
+    """List the verdicts that deserve a look, with reasons, those first that are most often wrong.
+
+    Also what reviewers found: their agreement, and the share of wrong verdicts in a random sample. Verdicts are changed
+    on the page of ltm serve, or with ltm amend.
+    """
     path = find_run(given.run, given.ltm_dir)
     before = find(given.compare, given.baselines, given.ltm_dir)[0] if given.compare else None
     cases = read_cases(path, before)
@@ -52,7 +72,7 @@ def _queued(cases: Cases, opinions: Opinions, most: int) -> Iterator[str]:
             yield f"  {of_kind:>6,}  {kind}: {MEANING[kind]}"
     left = [case for case in cases.queue if not opinions.of(case.row.nodeid)]
     for case in left[:most]:
-        score = "none" if case.row.score is None else score_text(case.row.score)
+        score = verdict_text(case.row, "none")
         yield clip(f"{score:>5}  {one_line(case.row.nodeid)}", _WIDTH)
         yield from (clip(f"       {why.kind}: {one_line(why.text)}", _WIDTH) for why in case.why)
     if len(left) > most:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._cli.arguments import add_json, add_since
 from pytest_ltm._cli.doctor import resumable
-from pytest_ltm._results.statistics import grouped
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.text import NOTHING, clip, columns_of, counted, left, one_line
 from pytest_ltm._storage.clock import duration, wall_time
 from pytest_ltm._storage.errors import ConfigurationError, ScenarioError
@@ -17,9 +19,8 @@ from pytest_ltm._storage.schema import fields_of
 from pytest_ltm.reporting.history import read_past, run_folders
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from pytest_ltm.reporting.history import Past
 
@@ -29,21 +30,39 @@ LEAST = 60
 _GAP = "  "
 
 
-def run(given: Namespace) -> int:
-    """Print the runs; ConfigurationError if there is no such folder."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the folder and which of its runs are listed."""
+    folder = "a folder of runs, or a project's (default: .ltm)"
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(".ltm"), metavar="FOLDER", help=folder)
+    parser.add_argument("--agent", default="", metavar="LABEL", help="only runs with this agent")
+    add_since(parser)
+    add_json(parser)
+
+
+def list_runs(given: Namespace) -> int:
+    """List runs, newest first, one a line.
+
+    A line has the start, how the run ended, what its gate said, whether it can be resumed, and its totals. Nothing is
+    changed.
+    """
     if not given.folder.is_dir():
         raise ConfigurationError(
             f"there is no folder {str(given.folder)!r}: no run was made here. Name one, as in .ltm"
         )
-    since = moment(given.since) if given.since else None
     pasts = map(read_past, run_folders(given.folder))
-    found = [each for each in pasts if _is_meant(each, given.agent, since)]
+    found = [past for past in pasts if not given.agent or given.agent in past.agents]
+    if given.since:
+        since = moment(given.since)
+        found = [past for past in found if past.at is not None and past.at >= since]
     states = {each.name: _state(each, given.folder) for each in found}
     if given.json:
         print(json.dumps([_json(each, states[each.name]) for each in found], indent=1))
         return 0
-    width = max(shutil.get_terminal_size().columns, LEAST)
-    print("\n".join(_lines(found, states, width)) if found else _none(given))
+    if not found:
+        filters = [f" --{name}={value}" for name in ("agent", "since") if (value := getattr(given, name))]
+        print(for_screen(f"no runs in {given.folder}{' with' * bool(filters)}{''.join(filters)}"))
+        return 0
+    print("\n".join(_lines(found, states, max(shutil.get_terminal_size().columns, LEAST))))
     return 0
 
 
@@ -62,21 +81,13 @@ def moment(said: str) -> datetime:
         ) from None
 
 
-def _is_meant(found: Past, agent: str, since: datetime | None) -> bool:
-    return (not agent or agent in found.agents) and (since is None or (found.at is not None and found.at >= since))
-
-
-def _none(given: Namespace) -> str:
-    meant = [f"--agent={given.agent}"] * bool(given.agent) + [f"--since={given.since}"] * bool(given.since)
-    return for_screen(f"no runs in {given.folder}" + f" with {' '.join(meant)}" * bool(meant))
-
-
 def _state(found: Past, ltm_dir: Path) -> str:
     """Return the state in words, with what the gate said and whether the run can be resumed."""
     said = [found.state] if found.state != "finished" or not found.gate else [f"gate {found.gate}"]
     if found.state == "finished":
         said += list(dict.fromkeys(each.unmeasured for each in found.standings if each.unmeasured))
     elif found.state == "interrupted":
+        # whether it can be resumed takes reading its journals, which is left out for runs that ended
         said += [found.why] * bool(found.why) + ["can be resumed"] * resumable(found.path, ltm_dir)
     elif found.why:
         said = [f"{found.state}: {found.why}"]
@@ -116,15 +127,8 @@ def totals_of(found: Past) -> str:
 def _json(found: Past, state: str) -> dict[str, Any]:
     names = ("agent", "span_label", "span", "low", "high", "full", "plan", "complete", "lost")
     return {
-        "run": found.name,
-        "path": str(found.path),
-        "begun": found.at and found.at.isoformat(),
-        "state": found.state,
-        "gate": found.gate or None,
-        "told": state,
-        "why": found.why,
-        "notes": list(found.notes),
-        "commit": found.source and found.source.commit,
-        "branch": found.source and found.source.branch,
+        "run": found.name, "path": str(found.path), "begun": found.at and found.at.isoformat(), "state": found.state,
+        "gate": found.gate or None, "told": state, "why": found.why, "notes": list(found.notes),
+        "commit": found.source and found.source.commit, "branch": found.source and found.source.branch,
         "results": [fields_of(each, *names) | {"examples": len(each.rows)} for each in found.standings],
-    }
+    }  # fmt: skip

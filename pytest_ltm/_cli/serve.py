@@ -10,16 +10,33 @@ import sys
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from pytest_ltm._cli.arguments import add_baselines, add_ltm_dir
 from pytest_ltm._storage.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
 
     from uvicorn import Server
 
 
-def run(given: Namespace) -> int:
-    """Serve the page until Ctrl-C; ConfigurationError for a port in use, or an address that others can reach."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add where the page is served."""
+    port, host = "port (default: 8642; 0: any free one)", "address (default: 127.0.0.1, for this computer alone)"
+    parser.add_argument("--port", type=int, default=8642, metavar="N", help=port)
+    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help=host)
+    parser.add_argument("--i-know", action="store_true", help="let others reach another --host, unencrypted")
+    live = "link to this run's live view, and stop when standard input ends, as --ltm-live does"
+    parser.add_argument("--live", default="", metavar="RUN", help=live)
+    add_baselines(parser)
+    add_ltm_dir(parser)
+
+
+def serve_pages(given: Namespace) -> int:
+    """Serve a page on this computer: runs, live ones too, reports, and comparisons of two runs.
+
+    People review verdicts on it and take the test themselves (--ltm-agent=human:web). It prints a link with a key,
+    starts no run and sends nothing anywhere. Needs pip install 'pytest-ltm[web]'.
+    """
     try:
         import uvicorn
 
@@ -30,10 +47,10 @@ def run(given: Namespace) -> int:
 
     if not _is_loopback(given.host) and not given.i_know:
         raise ConfigurationError(
-            f"--host {given.host}: others could then reach the page, unencrypted: transcripts of all runs in "
-            f"{given.ltm_dir} with the link that is printed, and what people answer with theirs. Give --i-know as well "
-            "if that is meant"
+            f"--host {given.host}: others could then reach the page, unencrypted: the transcripts of all runs in "
+            f"{given.ltm_dir} and people's answers. Add --i-know if you mean it"
         )
+    # 0.0.0.0 and :: mean every address, and a link needs one
     if not given.host.strip("0.:"):
         raise ConfigurationError(f"--host {given.host}: name one address, which links can then have")
     listening = _listening(given.host, given.port)
@@ -46,19 +63,15 @@ def run(given: Namespace) -> int:
     )
     if not _is_loopback(given.host):
         print(
-            f"open to everybody who reaches {shown}:{port}, unencrypted: runs in {given.ltm_dir}, and people's answers"
+            f"Warning: runs in {given.ltm_dir} and people's answers are served unencrypted to anyone who can reach "
+            f"{shown}:{port}"
         )
     print(f"http://{shown}:{port}{ENTRANCE}{secret}", flush=True)
     print("Ctrl-C ends it; runs do not need it.", flush=True)
     config = uvicorn.Config(
-        app,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        lifespan="off",
-        ws="none",
+        app, log_level="warning", access_log=False, server_header=False, lifespan="off", ws="none",
         timeout_graceful_shutdown=3,
-    )
+    )  # fmt: skip
     server = uvicorn.Server(config)
     app.state.ending = lambda: server.should_exit  # pages are told what came last
     if given.live:
@@ -87,6 +100,7 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         [(family, _, _, _, address), *_] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         listening = socket.socket(family)
+        # a server that has just ended leaves its port waiting
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind(address)

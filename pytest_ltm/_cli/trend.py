@@ -1,17 +1,18 @@
-"""`trend [PATHS]`: what runs and baselines earned over time, as charts in the terminal."""
+"""`trend [PATHS]`: what runs and baselines earned over time, as charts in the terminal or as a page."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import subprocess
 import sys
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ltm._cli.git_versions import versions
+from pytest_ltm._cli.arguments import add_baselines, add_filters, add_json, add_ltm_dir, add_output, add_since
 from pytest_ltm._cli.runs import moment
 from pytest_ltm._journal.run_file import find_run
 from pytest_ltm._results.gate.baseline import parsed
@@ -19,27 +20,55 @@ from pytest_ltm._results.text import counted, one_line
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
 from pytest_ltm._storage.sanitize import is_plain
 from pytest_ltm.reporting.history import read_past, run_folders, standings
+from pytest_ltm.reporting.html.trend import build_trend
 from pytest_ltm.reporting.trend import DRAWN, PLAIN, TrendPoint, of_run, series_of, trend_json, trend_lines
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Sequence
 
-    from pytest_ltm.reporting.trend import Signs, TrendSeries
+    from pytest_ltm.reporting.trend import Signs
 
 
 LEAST = 80
 """Narrower terminals get lines of this width."""
 
 
-def run(given: Namespace) -> int:
-    """Print the charts; ConfigurationError if a path leads nowhere, LtmError if a file that is named cannot be read."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the results, which of them are drawn, and the page."""
+    paths = "run folders or IDs, baseline files, or folders of either (default: all runs and baselines here)"
+    parser.add_argument("paths", nargs="*", metavar="PATH", help=paths)
+    add_output(parser, "FILE.html", "write a page instead, with all results")
+    add_filters(parser, agents="(repeatable; default: those under test, without bundled ones)")
+    add_since(parser)
+    every = "list every result, not just the last 30 of each of the last 5 plans"
+    parser.add_argument("--all", action="store_true", help=every)
+    add_json(parser)
+    add_baselines(parser)
+    add_ltm_dir(parser)
+
+
+def draw_trend(given: Namespace) -> int:
+    """Draw scores over time, a chart for each agent and memory span.
+
+    Results of different plans are never joined. Of a baseline every committed version counts, if git is installed.
+    """
     found, notes = gathered(given.paths, given.ltm_dir, given.baselines, since=given.since)
     series = series_of(found, given.agent, given.span)
+    if given.output is not None:
+        if not series:
+            raise ConfigurationError(nothing(found, given.paths))
+        build_trend(series, notes, given.output)
+        print(given.output)
+        return 0
     if given.json:
         print(json.dumps(trend_json(series), indent=1))
     else:
-        print("\n".join(_lines(series, given) or [nothing(found, given.paths)]))
+        width = max(shutil.get_terminal_size().columns, LEAST)
+        color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        signs = DRAWN if _shows(DRAWN) else PLAIN
+        lines = trend_lines(series, width, color=color, signs=signs, whole=given.all)
+        print("\n".join(lines or [nothing(found, given.paths)]))
     for note in notes:
         print(f"note: {one_line(note)}", file=sys.stderr)
     return 0
@@ -53,12 +82,6 @@ def nothing(found: Sequence[TrendPoint], paths: Sequence[str]) -> str:
     agents = ", ".join(sorted({point.standing.agent for point in found}))
     spans = ", ".join(sorted({point.standing.span_label for point in found}))
     return one_line(f"no such agent or span in {where}: there are agents {agents}; spans {spans}")
-
-
-def _lines(series: Sequence[TrendSeries], given: Namespace) -> list[str]:
-    width = max(shutil.get_terminal_size().columns, LEAST)
-    color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    return trend_lines(series, width, color=color, signs=DRAWN if _shows(DRAWN) else PLAIN, whole=given.all)
 
 
 def _shows(signs: Signs) -> bool:
@@ -121,6 +144,7 @@ def _of_baseline(path: Path, notes: list[str]) -> Iterator[TrendPoint]:
     committed = versions(path)
     held = [(version.commit, version.at, version.content) for version in committed]
     if not committed or committed[0].content != now:
+        # the file was changed since its last commit
         held.append(("", changed, now))
     lost = 0
     for commit, at, content in held:
@@ -135,3 +159,50 @@ def _of_baseline(path: Path, notes: list[str]) -> Iterator[TrendPoint]:
             yield TrendPoint(name=path.stem, kind="baseline", at=at, commit=commit, standing=standing, facts=facts)
     if lost:
         notes.append(f"baseline {path.stem}: {counted(lost, 'version')} left out: {why}")
+
+
+# --- the committed versions of a file, from git; none where there is no git, or no repository
+
+
+class Version(NamedTuple):
+    """What a commit made of a file."""
+
+    commit: str
+    at: datetime
+    content: bytes
+
+
+MOST = 200
+"""So many versions of a file are looked at, the last ones."""
+_SECONDS = 30
+
+
+def versions(path: Path) -> list[Version]:
+    """Return what the commits that led here made of a file, newest first."""
+    name = f"./{path.name}"
+    listed = _git(path.parent, "log", f"-n{MOST}", "--format=%H %ct", "--", name).decode().split("\n")
+    commits = [line.split() for line in listed if line]
+    asked = "".join(f"{commit}:{name}\n" for commit, _ in commits)
+    answer = _git(path.parent, "cat-file", "--batch", said=asked.encode()) if commits else b""
+    found = []
+    for commit, seconds in commits:
+        head, _, answer = answer.partition(b"\n")
+        if head.split()[1:2] != [b"blob"]:  # the commit that took the file away
+            continue
+        size = int(head.split()[2])
+        found.append(Version(commit, datetime.fromtimestamp(int(seconds), timezone.utc), answer[:size]))
+        answer = answer[size + 1 :]
+    return found
+
+
+def _git(folder: Path, *words: str, said: bytes = b"") -> bytes:
+    # settings of the repository must neither start programs nor change what is printed
+    safe: Sequence[str] = ("-c", "log.showSignature=false", "-c", "core.fsmonitor=false", "--no-pager")
+    try:
+        done = subprocess.run(  # noqa: S603 - fixed words, and the name of a file behind --
+            ["git", *safe, *words],  # noqa: S607 - the git that the user has
+            cwd=folder, input=said, capture_output=True, check=False, timeout=_SECONDS,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return b""
+    return done.stdout if done.returncode == 0 else b""

@@ -13,7 +13,7 @@ from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._model.agent import ExpectedReply
 from pytest_ltm._model.filler import FillerExchange
 from pytest_ltm._model.told_history import ToldTexts
-from pytest_ltm._model.transcript import Transcript
+from pytest_ltm._model.transcript import RAW, Transcript
 from pytest_ltm._storage.errors import AgentFault
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.port import Port
     from pytest_ltm._journal.journal import Journal
     from pytest_ltm._model.tokens import TokenCounter
-    from pytest_ltm._model.transcript import Count, Exchange, Kind
+    from pytest_ltm._model.transcript import Count, Exchange, Kind, Reading
     from pytest_ltm._storage.clock import Clock
 
 
@@ -43,7 +43,7 @@ class Channel:
     """The way to the port that answers in one conversation, and the record of what went over it.
 
     Each event is in the journal before it counts; then `observers` hear of it. `heard` is called after each exchange
-    but recorded ones. `count`: how many tokens of replies count towards spans.
+    but recorded ones. `count`: how many tokens of replies count towards spans; `reading`: what is read of them.
     """
 
     def __init__(
@@ -54,11 +54,12 @@ class Channel:
         journal: Journal,
         *,
         count: Count = "capped",
+        reading: Reading = RAW,
         observers: Sequence[Callable[[events.Event], object]] = (),
         heard: Callable[[Exchange], object] = lambda _: None,
     ) -> None:
         self.port, self.clock, self.journal = port, clock, journal
-        self.record = ConversationRecord(transcript=Transcript(count))
+        self.record = ConversationRecord(transcript=Transcript(count), reading=reading)
         self.texts = ToldTexts()
         """Of the history, for their ids to stand in the place of texts that the agent says it retrieved."""
         self._counter, self._heard = counter, heard

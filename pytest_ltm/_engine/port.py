@@ -15,21 +15,20 @@ from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import Tariff
 from pytest_ltm._journal.retrieval_recall import places
 from pytest_ltm._journal.timings import ReplyTime, Retry, TellTime
+from pytest_ltm._model.agent import NOT_RESTORABLE
 from pytest_ltm._model.transcript import Transcript
 from pytest_ltm._storage.clock import stopwatch
 from pytest_ltm._storage.disk import refused, write_whole
 from pytest_ltm._storage.errors import AgentError, AgentFault, ConversationOver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
 
-    from typing_extensions import Self
-
     from pytest_ltm._journal.cost import Account
     from pytest_ltm._journal.timings import Timings
-    from pytest_ltm._model.agent import ExpectedReply, Reply, Usage
+    from pytest_ltm._model.agent import Capabilities, ExpectedReply, Reply, Usage
     from pytest_ltm._model.tokens import TokenCounter
     from pytest_ltm._model.transcript import Exchange
     from pytest_ltm._storage.clock import Clock
@@ -45,10 +44,12 @@ class AgentLine(Protocol):
     """Talks to one agent; whatever goes wrong there is an AgentFault."""
 
     agent: Any
-    capabilities: frozenset[str]
+    capabilities: Capabilities
     max_message_tokens: int
-    lost: Usage | None
-    """What attempts that came to nothing have used, in the last call of `ask` or `tell`."""
+
+    @property
+    def lost(self) -> Usage | None:
+        """What attempts that came to nothing have used, in the last call of `ask` or `tell`."""
 
     @property
     def saves_cheaply(self) -> bool:
@@ -89,7 +90,7 @@ class Port(Protocol):
     """Answers the messages of one conversation."""
 
     @property
-    def capabilities(self) -> frozenset[str]:
+    def capabilities(self) -> Capabilities:
         """What the agent can do beyond replying."""
 
     @property
@@ -189,225 +190,13 @@ class Checkpoints:
 
 PATIENCE = 3
 """The number of faults in a row after which the agent counts as gone: more messages would only cost."""
-PUT_BACK = ("Stateless", "Checkpointable", "AcceptsHistory")
-"""Capabilities by which an agent's state can be restored, in order of preference."""
 
 
 class RecordedAgent(Struct, frozen=True):
     """What a journal knows of an agent that need not be there."""
 
-    capabilities: frozenset[str]
+    capabilities: Capabilities
     max_message_tokens: int
-
-
-def cannot_be_put_back(capabilities: frozenset[str]) -> str:
-    """Return why an agent with these capabilities cannot resume a recorded conversation, or ""."""
-    if capabilities & set(PUT_BACK):
-        return ""
-    return (
-        "the agent cannot be restored to where it was: it is neither Checkpointable (save, load) nor AcceptsHistory "
-        "(accept) nor Stateless (stateless = True)"
-    )
-
-
-class Connection:
-    """Talks to the agent of one conversation through a speaker that `make` makes when it is first needed.
-
-    `known`: of the recorded conversation that the agent resumes. A Checkpointable agent is saved after each
-    exchange in `checkpoints`, one that is Stateless, too, is not: it has nothing to save.
-    """
-
-    def __init__(
-        self,
-        make: Callable[[], AgentLine],
-        *,
-        known: RecordedAgent | None = None,
-        checkpoints: Checkpoints | None = None,
-    ) -> None:
-        self._make, self._known = make, known
-        self._checkpoints = checkpoints or Checkpoints(None)
-        self._speaker: AgentLine | None = None
-        self._first: bytes | None = None
-        """The state before the first message."""
-        self._used = False
-        """It has heard something since it was made."""
-        self._behind = known is not None
-        self._lost: Usage | None = None
-
-    @classmethod
-    def of(cls, speaker: AgentLine) -> Self:
-        """Return the connection of an agent that is there already."""
-        connection = cls(lambda: speaker)
-        connection._speaker = speaker
-        return connection
-
-    @property
-    def speaker(self) -> AgentLine:
-        """What talks to the agent; AgentError if the agent cannot be made."""
-        if self._speaker is None:
-            self._speaker = self._make()
-        return self._speaker
-
-    @property
-    def agent(self) -> Any:
-        """The agent itself."""
-        return self.speaker.agent
-
-    @property
-    def capabilities(self) -> frozenset[str]:
-        """What the agent can do beyond replying."""
-        return self.speaker.capabilities if self._known is None else self._known.capabilities
-
-    @property
-    def max_message_tokens(self) -> int:
-        """How long one message may be."""
-        return self.speaker.max_message_tokens if self._known is None else self._known.max_message_tokens
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether `ready` has nothing to do."""
-        fresh = not self._used and self._speaker is not None and not self._saves
-        return (self._used or fresh) and not self._behind
-
-    def ready(self, said: Sequence[Exchange]) -> None:
-        """Have an agent there that has heard what was said, and nothing else; ConversationOver if that cannot be."""
-        try:
-            speaker = self.speaker
-        except AgentError as error:
-            raise ConversationOver(str(error)) from error
-        if self._behind:
-            try:
-                self._put_back(said)
-            except AgentError as error:
-                raise ConversationOver(f"the agent cannot be restored to where it was: {error}") from error
-        elif not self._used and self._saves:
-            with contextlib.suppress(AgentFault):  # it will be told after the first message
-                self._first = speaker.save()
-        self._behind, self._used = False, True
-
-    def ask(
-        self,
-        by: str,
-        text: str,
-        now: datetime,
-        images: Sequence[str] = (),
-        prompts: Sequence[ExpectedReply] = (),
-        user: str = "",
-    ) -> Reply:
-        """Return the agent's reply to a message and the images in these files; AgentFault if there is none."""
-        self._used = True
-        speaker = self.speaker
-        speaker.announce(by)
-        if prompts:
-            speaker.prompt(prompts)
-        speaker.tell_time(now)
-        try:
-            return speaker.ask(text, images, user)
-        finally:
-            self.lose(speaker.lost)
-
-    def lose(self, usage: Usage | None) -> None:
-        """Note what was used and came to nothing."""
-        if usage is not None:
-            self._lost = usage + self._lost
-
-    def lost(self) -> Usage | None:
-        """Return what was used and came to nothing since this was called last."""
-        lost, self._lost = self._lost, None
-        return lost
-
-    def retrieved(self) -> tuple[str, ...] | None:
-        """Return what the agent retrieved for its last reply, if it shows that."""
-        return self.speaker.retrieved()
-
-    def in_context(self) -> tuple[str, ...]:
-        """Return what stood before the agent for its last reply anyway, as far as it shows that."""
-        return self.speaker.in_context()
-
-    def tell(self, message: str, reply: str, now: datetime, user: str = "") -> Reply:
-        """Tell an AcceptsHistory agent an exchange; AgentFault if it will not have it."""
-        self._used = True
-        self.speaker.tell_time(now)
-        try:
-            return self.speaker.tell(message, reply, user)
-        finally:
-            self.lose(self.speaker.lost)
-
-    def keep(self, number: int) -> None:
-        """Save a Checkpointable agent after an exchange; AgentFault if it cannot be, DiskFault if the disk is full."""
-        if self._saves:
-            self._checkpoints.keep(number, self.speaker.save())
-
-    def keep_told(self, number: int) -> None:
-        """Save an agent after an exchange that it was told, unless it is cheaper to tell it again than to save it.
-
-        Saving takes no more time in all than talking does: else a long history would cost the square of its length.
-        """
-        if self._saves and (self._checkpoints.is_empty or self.speaker.saves_cheaply):
-            self.keep(number)
-
-    def faulted(self, fault: AgentFault) -> None:
-        """Note that the agent may have heard a message that it did not reply to: it is restored before the next."""
-        if self._saves or (fault.interrupted and "AcceptsHistory" in self.capabilities):
-            self._behind = True
-
-    def renew(self, said: Sequence[Exchange]) -> str | None:
-        """Let the agent go for another that has its memory; returns a notice if it would not go quietly.
-
-        AgentFault if it cannot be saved. One that is not there, or has heard nothing, stays as it is.
-        """
-        if self._speaker is None or not self._used or not said:
-            return None
-        if self._saves and not self._checkpoints.has(said[-1].number):
-            self.keep(said[-1].number)
-        self._behind, self._used = self._saves and "KeepsUsers" not in self.capabilities, False
-        notice, self._speaker = self.close(), None
-        return notice
-
-    def close(self) -> str | None:
-        """Let the agent go, if it was ever there; returns a notice if it would not go quietly."""
-        return None if self._speaker is None else self._speaker.close()
-
-    @property
-    def _saves(self) -> bool:
-        return "Checkpointable" in self.capabilities and "Stateless" not in self.capabilities
-
-    def _put_back(self, said: Sequence[Exchange]) -> None:
-        if self._saves:
-            self._load(said)
-        elif "AcceptsHistory" in self.capabilities and "Stateless" not in self.capabilities:
-            self._tell_all(said)
-        elif said and "Stateless" not in self.capabilities:
-            raise ConversationOver(cannot_be_put_back(self.capabilities))
-
-    def _load(self, said: Sequence[Exchange]) -> None:
-        if not said:
-            if self._first is not None:
-                self.speaker.load(self._first)
-            return
-        place = len(said) - 1
-        while said[place].told and place and not self._checkpoints.has(said[place].number):
-            place -= 1
-        number = said[place].number
-        if not self._checkpoints.has(number) and "AcceptsHistory" in self.capabilities:
-            self._tell_all(said)
-            return
-        if not self._checkpoints.has(number) or (
-            said[-1].number != number and "AcceptsHistory" not in self.capabilities
-        ):
-            raise AgentError(f"there is no checkpoint of exchange {said[-1].number}")
-        self.speaker.load(self._checkpoints.state(number))
-        self._tell_again(said[place + 1 :])
-
-    def _tell_all(self, said: Sequence[Exchange]) -> None:
-        if self._used:
-            self.close()
-            self._speaker = None
-        self._tell_again(said)
-
-    def _tell_again(self, said: Sequence[Exchange]) -> None:
-        for exchange in said:
-            self.lose(self.tell(exchange.message, exchange.reply, exchange.now, exchange.user).usage)
 
 
 class Calling(Protocol):
@@ -417,55 +206,74 @@ class Calling(Protocol):
         """Return what the call returns."""
 
 
-def _at_once(_by: str, call: Callable[[], T]) -> T:
+def call_now(_by: str, call: Callable[[], T]) -> T:
+    """Return what the call returns, with nothing around it."""
     return call()
 
 
 class LivePort:
-    """Asks an agent, within the budget, and times it.
+    """Asks an agent through what `make` makes when it is first needed: within the budget, and in time.
 
-    `calling` has every call of the agent: what surrounds one is put in place there, and there a conversation can be
-    suspended. `tariff`: what the agent's tokens cost where it does not say; `account`: where its budget is kept.
-    `watch`: what times replies.
+    `known`: of the recorded conversation that the agent resumes. A Checkpointable agent is saved after each exchange in
+    `checkpoints`. `calling` has every call of the agent: what surrounds one is put in place there, and there a
+    conversation can be suspended. `tariff`: what the agent's tokens cost where it does not say; `account`: where its
+    budget is kept. `watch`: what times replies.
     """
 
     replaying = False
 
     def __init__(
         self,
-        connection: Connection,
+        make: Callable[[], AgentLine],
         counter: TokenCounter,
         clock: Clock,
         timings: Timings,
         *,
-        calling: Calling = _at_once,
+        known: RecordedAgent | None = None,
+        checkpoints: Checkpoints | None = None,
+        calling: Calling = call_now,
         tariff: Tariff | None = None,
         account: Account | None = None,
         watch: Callable[[], float] = stopwatch,
     ) -> None:
-        self._watch = watch
-        self._connection, self._counter, self._clock, self._timings = connection, counter, clock, timings
+        self._make, self._known, self._checkpoints = make, known, checkpoints or Checkpoints(None)
+        self._counter, self._clock, self._timings, self._watch = counter, clock, timings, watch
         self._calling, self._tariff, self._account = calling, tariff or Tariff(), account
         self._said = Transcript()
+        self._line: AgentLine | None = None
+        self._first: bytes | None = None
+        """The state before the first message."""
+        self._used = False
+        """The agent has heard something since it was made."""
+        self._behind = known is not None
+        self._lost: Usage | None = None
+        """What was used and came to nothing, and is not charged yet."""
         self._exchange = -1
         """The number of the last message that went out."""
         self._asked: tuple[events.MessageSent, float] | None = None
         """The last message that was answered, and the seconds that it took."""
 
     @property
-    def capabilities(self) -> frozenset[str]:
-        """What the agent can do beyond replying."""
-        return self._connection.capabilities
-
-    @property
-    def max_message_tokens(self) -> int:
-        """How long one message may be."""
-        return self._connection.max_message_tokens
+    def line(self) -> AgentLine:
+        """What talks to the agent; AgentError if the agent cannot be made."""
+        if self._line is None:
+            self._line = self._make()
+        return self._line
 
     @property
     def agent(self) -> Any:
         """The agent itself; it is made on first use."""
-        return self._connection.agent
+        return self.line.agent
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the agent can do beyond replying."""
+        return (self._known or self.line).capabilities
+
+    @property
+    def max_message_tokens(self) -> int:
+        """How long one message may be."""
+        return (self._known or self.line).max_message_tokens
 
     def upcoming(self, kind: type[E]) -> E | None:  # noqa: ARG002 - the protocol's signature
         """Return None: nothing is recorded."""
@@ -490,57 +298,58 @@ class LivePort:
         self._have(message.by)
 
         def ask() -> tuple[Reply, float, tuple[str, ...] | None, tuple[str, ...]]:
-            began = self._watch()
-            reply = self._connection.ask(message.by, message.text, self._clock.now, images, prompts, message.user)
-            seconds = self._watch() - began
+            began, line, self._used = self._watch(), self.line, True
+            line.announce(message.by)
+            if prompts:
+                line.prompt(prompts)
+            line.tell_time(self._clock.now)
             try:
-                retrieved, in_context = self._connection.retrieved(), self._connection.in_context()
-                self._connection.keep(message.exchange)
-            except AgentFault:
-                self._connection.lose(reply.usage)
-                raise
+                reply = line.ask(message.text, images, message.user)
+            finally:
+                self._lose(line.lost)
+            seconds = self._watch() - began
+            with self._losing(reply.usage):
+                retrieved, in_context = line.retrieved(), line.in_context()
+                if self.capabilities.saves:
+                    self._checkpoints.keep(message.exchange, line.save())
             return reply, seconds, retrieved, in_context
 
-        reply, seconds, retrieved, in_context = self._attempt(message.by, ask)
+        with self._accounting():
+            reply, seconds, retrieved, in_context = self._calling(message.by, ask)
         self._asked = message, seconds
         return events.ReplyReceived(
             exchange=message.exchange, text=reply.text, tokens=self._counter.count(reply.text), usage=reply.usage,
             cost_usd=reply.cost_usd, hypothetical=reply.hypothetical, retrieved=retrieved,
             places=() if retrieved is None else self._places(message, retrieved, in_context), now=self._clock.tick(),
-            lost=self._spent_in_vain(),
+            lost=self._charge_lost(), finish_reason=reply.finish_reason, thoughts=reply.thoughts,
+            mishaps=reply.mishaps,
         )  # fmt: skip
 
-    def _places(
-        self, message: events.MessageSent, retrieved: Sequence[str], in_context: Sequence[str]
-    ) -> tuple[tuple[int, int], ...]:
-        """Return where what a question may depend on was found: texts are whole here, and cut in the record."""
-        about = [self._said.number(number) for number in message.about]
-        # what is said may have a watcher, which asks for all that was said before
-        earlier = self._said.of(message.by)[-_NEEDLES:] if message.kind == "say" else about
-        needles = {one.number: one.message for one in earlier}
-        return tuple(places(retrieved, in_context, needles, self._said).items()) if needles else ()
-
     def tell(self, told: events.FillerSent) -> events.FillerSent:
-        """Tell the agent."""
+        """Tell the agent.
+
+        It is saved unless it is cheaper to tell it again than to save it: saving takes no more time in all than talking
+        does, else a long history would cost the square of its length.
+        """
         self._exchange = told.exchange
         self._have("")
 
         def tell() -> tuple[Reply, float]:
-            began = stopwatch()
-            took = self._connection.tell(told.message, told.reply, self._clock.now)
+            began, line = stopwatch(), self.line
+            took = self._tell(told.message, told.reply, self._clock.now)
             seconds = stopwatch() - began
-            try:
-                self._connection.keep_told(told.exchange)
-            except AgentFault:
-                self._connection.lose(took.usage)
-                raise
+            if self.capabilities.saves and (self._checkpoints.is_empty or line.saves_cheaply):
+                with self._losing(took.usage):
+                    self._checkpoints.keep(told.exchange, line.save())
             return took, seconds
 
-        took, seconds = self._attempt("", tell)
+        with self._accounting():
+            took, seconds = self._calling("", tell)
         self._timings.write(TellTime(exchange=told.exchange, seconds=round(seconds, 6)))
         told = replace(
             told, reply_tokens=self._counter.count(told.reply), now=self._clock.tick(), usage=took.usage,
-            cost_usd=took.cost_usd, hypothetical=took.hypothetical, lost=self._spent_in_vain(),
+            cost_usd=took.cost_usd, hypothetical=took.hypothetical, lost=self._charge_lost(),
+            mishaps=took.mishaps,
         )  # fmt: skip
         self._charge(told, calls=0)
         return told
@@ -554,29 +363,119 @@ class LivePort:
         self._charge(reply, calls=1, counted=(message.tokens, reply.tokens))
 
     def new_session(self) -> str | None:
-        """Let the agent go; the next message goes to another."""
-        return self._calling("", lambda: self._connection.renew(self._said))
+        """Let the agent go, saved; the next message goes to another. One that has heard nothing stays as it is."""
+        return self._calling("", self._renew)
 
     def retried(self, attempt: int, waited: float, error: BaseException) -> None:
         """Note an attempt that is followed by another, in the timings: the exchange counts once."""
         self._timings.write(Retry(exchange=self._exchange, attempt=attempt, waited=waited, error=str(error)))
 
     def close(self) -> str | None:
-        """Let the agent go."""
+        """Let the agent go, if it was ever there; returns a notice if it would not go quietly."""
         if self._account is not None:
             self._account.release()
-        return self._connection.close()
+        return None if self._line is None else self._line.close()
+
+    # --- the agent, as the conversation needs it
 
     def _have(self, by: str) -> None:
-        if not self._connection.is_ready:
-            self._calling(by, lambda: self._connection.ready(self._said))
+        fresh = not self._used and self._line is not None and not self.capabilities.saves
+        if self._behind or not (self._used or fresh):
+            self._calling(by, self.restore)
 
-    def _attempt(self, by: str, call: Callable[[], T]) -> T:
+    def restore(self) -> None:
+        """Have an agent there that has heard what was said, and nothing else; ConversationOver if that cannot be."""
         try:
-            return self._calling(by, call)
+            line = self.line
+        except AgentError as error:
+            raise ConversationOver(str(error)) from error
+        if self._behind:
+            try:
+                self._put_back()
+            except AgentError as error:
+                raise ConversationOver(f"the agent cannot be restored to where it was: {error}") from error
+        elif not self._used and self.capabilities.saves:
+            with contextlib.suppress(AgentFault):  # it will be told after the first message
+                self._first = line.save()
+        self._behind, self._used = False, True
+
+    def _renew(self) -> str | None:
+        if self._line is None or not self._used or not self._said:
+            return None
+        saves, last = self.capabilities.saves, self._said[-1].number
+        if saves and not self._checkpoints.has(last):
+            self._checkpoints.keep(last, self._line.save())
+        self._behind, self._used = saves and "KeepsUsers" not in self.capabilities, False
+        notice, self._line = self._line.close(), None
+        return notice
+
+    def _put_back(self) -> None:
+        can, said = self.capabilities, self._said
+        if can.saves:
+            self._load()
+        elif "AcceptsHistory" in can and "Stateless" not in can:
+            self._tell_all()
+        elif said and not can.restorable:
+            raise ConversationOver(NOT_RESTORABLE)
+
+    def _load(self) -> None:
+        said, held, tells = self._said, self._checkpoints, "AcceptsHistory" in self.capabilities
+        if not said:
+            if self._first is not None:
+                self.line.load(self._first)
+            return
+        place = len(said) - 1
+        while said[place].told and place and not held.has(said[place].number):
+            place -= 1
+        number = said[place].number
+        if not held.has(number) and tells:
+            self._tell_all()
+            return
+        if not held.has(number) or (said[-1].number != number and not tells):
+            raise AgentError(f"there is no checkpoint of exchange {said[-1].number}")
+        self.line.load(held.state(number))
+        self._tell_again(said[place + 1 :])
+
+    def _tell_all(self) -> None:
+        if self._used and self._line is not None:
+            self._line.close()
+            self._line = None
+        self._tell_again(self._said)
+
+    def _tell_again(self, said: Sequence[Exchange]) -> None:
+        for exchange in said:
+            self._lose(self._tell(exchange.message, exchange.raw_reply, exchange.now, exchange.user).usage)
+
+    def _tell(self, message: str, reply: str, now: datetime, user: str = "") -> Reply:
+        line, self._used = self.line, True
+        line.tell_time(now)
+        try:
+            return line.tell(message, reply, user)
+        finally:
+            self._lose(line.lost)
+
+    # --- its replies and what they cost
+
+    def _places(
+        self, message: events.MessageSent, retrieved: Sequence[str], in_context: Sequence[str]
+    ) -> tuple[tuple[int, int], ...]:
+        """Return where what a question may depend on was found: texts are whole here, and cut in the record."""
+        about = [self._said.number(number) for number in message.about]
+        # what is said may have a watcher, which asks for all that was said before
+        earlier = self._said.of(message.by)[-_NEEDLES:] if message.kind == "say" else about
+        needles = {one.number: one.message for one in earlier}
+        return tuple(places(retrieved, in_context, needles, self._said).items()) if needles else ()
+
+    @contextlib.contextmanager
+    def _accounting(self) -> Iterator[None]:
+        """Keep the books of a call that fails."""
+        try:
+            yield
         except AgentFault as fault:
-            self._connection.faulted(fault)
-            fault.usage = self._spent_in_vain()
+            # It may have heard a message that it did not reply to: it is restored before the next.
+            can = self.capabilities
+            self._behind |= can.saves or (fault.interrupted and "AcceptsHistory" in can)
+            fault.usage = self._charge_lost()
             if self._account is not None:
                 self._account.release()
             raise
@@ -598,9 +497,22 @@ class LivePort:
         metered = took.usage is not None or took.cost_usd is not None or self._tariff.free
         self._account.add("agent", usd=usd, tokens=tokens, calls=calls, metered=metered)
 
-    def _spent_in_vain(self) -> Usage | None:
+    def _lose(self, usage: Usage | None) -> None:
+        if usage is not None:
+            self._lost = usage + self._lost
+
+    @contextlib.contextmanager
+    def _losing(self, usage: Usage | None) -> Iterator[None]:
+        """Note what a reply used as lost if the agent cannot be asked what belongs to it."""
+        try:
+            yield
+        except AgentFault:
+            self._lose(usage)
+            raise
+
+    def _charge_lost(self) -> Usage | None:
         """Return what was used and came to nothing, and charge it."""
-        lost = self._connection.lost()
+        lost, self._lost = self._lost, None
         if lost is not None and self._account is not None:
             self._account.lose(usd=self._tariff.of(lost), tokens=lost.total)
         return lost
@@ -625,7 +537,7 @@ class Recorded:
         self.upcoming, self.open, self.written, self.close = recorded.upcoming, then.open, then.written, then.close
 
     @property
-    def capabilities(self) -> frozenset[str]:
+    def capabilities(self) -> Capabilities:
         """What the agent can do beyond replying."""
         return self._then.capabilities
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from pytest_ltm._engine.port import PATIENCE, RecordedAgent, cannot_be_put_back
+from pytest_ltm._engine.port import PATIENCE, RecordedAgent
 from pytest_ltm._journal import events
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.timings import Resumed, Timings
+from pytest_ltm._model.agent import NOT_RESTORABLE, Capabilities
 from pytest_ltm._model.plan import Plan, differences
 from pytest_ltm._storage.disk import refused
 from pytest_ltm._storage.errors import DefinitionError, LtmError
@@ -125,7 +126,7 @@ def known(recording: Recording) -> RecordedAgent:
     agent = recording.header.agent
     if agent is None or agent.max_message_tokens < 1:
         raise LtmError("the journal's header does not list its agent's capabilities")
-    return RecordedAgent(frozenset(agent.capabilities), agent.max_message_tokens)
+    return RecordedAgent(Capabilities(agent.capabilities), agent.max_message_tokens)
 
 
 def plan_differences(recording: Recording, plan: Plan) -> list[str]:
@@ -169,10 +170,10 @@ def cannot_go_on(recording: Recording, checkpoints: Checkpoints) -> str:
     if recording.complete or not recording.heard:
         return ""
     capabilities = known(recording).capabilities
-    if "AcceptsHistory" not in capabilities and "Checkpointable" in capabilities and "Stateless" not in capabilities:
+    if "AcceptsHistory" not in capabilities and capabilities.saves:
         lost = recording.last is not None and not checkpoints.has(recording.last)
         return f"there is no checkpoint of exchange {recording.last}" if lost else ""
-    return cannot_be_put_back(capabilities)
+    return "" if capabilities.restorable else NOT_RESTORABLE
 
 
 def _changed(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._journal.result import Cause, ExampleMetric, NeedleRef, Outcome, QuestionResult, ScenarioResult
+from pytest_ltm._journal.result import (
+    Cause,
+    ExampleMetric,
+    NeedleRef,
+    Outcome,
+    QuestionResult,
+    ScenarioResult,
+    outcome_of,
+)
 from pytest_ltm._journal.retrieval_recall import metrics
 from pytest_ltm._model.agent import Usage
-from pytest_ltm._model.score import Score, Unscored
+from pytest_ltm._model.score import Score, Unscored, with_bounds
 from pytest_ltm._model.transcript import gap
 from pytest_ltm._storage.errors import AgentFault, LtmInternalError, text_of
 
@@ -28,18 +36,20 @@ def scenario_result(
     costs: Mapping[int, float],
     guesses: Collection[int] = (),
     own_wish: bool = False,
+    reading: str = "",
     **place: Any,
 ) -> ScenarioResult:
     """Return the result of an example.
 
     `costs`: dollars by exchange, where the agent told them; `guesses`: the exchanges where it did not tell all.
-    `own_wish`: its error only says that it skipped itself.
+    `own_wish`: its error only says that it skipped itself. `reading`: the version of the reading that rules go by.
     `place` has the fields that say where it was played: agent, span_label, trial, nodeid.
     """
-    outcome, cause, reason = _outcome(ending, lane.example.threshold)
+    outcome, cause, reason = classify_ending(ending, lane.example.threshold)
     if own_wish:
         outcome, cause, reason = "skipped", "", str(ending.error)
-    score = ending.verdict if isinstance(ending.verdict, Score) else None
+    verdict = None if ending.verdict is None else with_bounds(ending.verdict)
+    score = verdict if isinstance(verdict, Score) else None
     questions = tuple(question_result(question, transcript) for question in lane.questions)
     measured = lane.measured_span(transcript)
     own_costs = [costs[exchange.number] for exchange in lane.own if exchange.number in costs]
@@ -51,8 +61,9 @@ def scenario_result(
         score=score.value if score else None,
         reason=reason,
         cause=cause,
+        upper=score.upper if score and score.upper > score.value else None,
         checks=score.checks if score else (),
-        rule=ending.verdict.rule if ending.verdict else "",
+        rule=_named_with(ending.verdict.rule, reading) if ending.verdict else "",
         evidence=ending.verdict.evidence if ending.verdict else "",
         threshold=lane.example.threshold,
         skills=lane.example.skills,
@@ -66,6 +77,10 @@ def scenario_result(
         metrics=tuple(ExampleMetric(*one) for one in (lane.body.sheet.metrics or metrics(questions)).items()),
         **place,
     )
+
+
+def _named_with(rule: str, reading: str) -> str:
+    return f"{rule}+{reading}" if rule and reading and not rule.endswith(reading) else rule
 
 
 def totals(record: ConversationRecord, bill: Bill) -> dict[str, Any]:
@@ -88,15 +103,14 @@ def totals(record: ConversationRecord, bill: Bill) -> dict[str, Any]:
         "metered": bill.metered, "calls": bill.calls, "told": bill.told * (bill.told_use is not None),
         "told_calls": stored.calls, "told_input_tokens": stored.input_tokens,
         "estimated": bool(bill.guesses), "lost_tokens": 0 if bill.lost is None else bill.lost.total,
-        "lost_cost_usd": bill.lost_usd,
+        "lost_cost_usd": bill.lost_usd, "mishaps": tuple(record.mishaps.values()),
     }  # fmt: skip
 
 
-def _outcome(ending: Ending, threshold: float) -> tuple[Outcome, Cause, str]:
+def classify_ending(ending: Ending, threshold: float) -> tuple[Outcome, Cause, str]:
+    """Return the outcome of an example, why it has no score if so, and the reason."""
     if isinstance(ending.verdict, Score):
-        # 2/3 + 1/3 must reach a mark of 1.0 whatever the floating point says
-        passed = ending.verdict.value >= threshold - 1e-9
-        return "passed" if passed else "failed", "", ending.verdict.reason
+        return outcome_of(ending.verdict.value, threshold), "", ending.verdict.reason
     if isinstance(ending.verdict, Unscored):
         return "skipped", ending.verdict.cause, ending.verdict.reason
     if ending.unplayable is not None:

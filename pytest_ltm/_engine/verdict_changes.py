@@ -10,27 +10,20 @@ from msgspec import Struct
 from pytest_ltm._engine.lane import Ending
 from pytest_ltm._engine.rescore import Playback, plan_of
 from pytest_ltm._engine.resume import JOURNAL, RESULTS
+from pytest_ltm._engine.scoring import classify_ending
 from pytest_ltm._journal.result import ConversationName, ConversationResult, ScenarioResult, read_results
 from pytest_ltm._model.plan import is_of_source
-from pytest_ltm._model.score import Score, Unscored
+from pytest_ltm._model.score import Score, Unscored, undecided_if_open
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm._storage.schema import shown
+from pytest_ltm._storage.schema import shown, to_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from pytest_ltm._journal import events
-    from pytest_ltm._journal.result import Outcome
+    from pytest_ltm._journal.result import Automatic
     from pytest_ltm._model.plan import Plan, PlannedExample
-
-
-class RuleVerdict(Struct, frozen=True, kw_only=True):
-    """A verdict of the rules."""
-
-    score: float | None
-    outcome: Outcome
-    reason: str
 
 
 class Move(Struct, frozen=True, kw_only=True):
@@ -42,8 +35,8 @@ class Move(Struct, frozen=True, kw_only=True):
     agent: str
     span_label: str
     trial: str
-    before: RuleVerdict
-    after: RuleVerdict
+    before: Automatic
+    after: Automatic
     why: str
     """What has changed of that which decides a verdict; a few words."""
     amended: bool
@@ -104,10 +97,9 @@ def compared(
     )
 
 
-def by_rules(row: ScenarioResult) -> ScenarioResult:
-    """Return a row as the rules left it, before a person amended it."""
-    was = row.automatic
-    return row if was is None else replace(row, score=was.score, outcome=was.outcome, reason=was.reason)
+def by_rules(row: ScenarioResult) -> Automatic:
+    """Return the verdict of the rules, before a person amended it."""
+    return row.automatic or row.verdict
 
 
 def reasons(before: ScenarioResult, after: ScenarioResult, plans: Sequence[Plan]) -> list[str]:
@@ -120,6 +112,7 @@ def reasons(before: ScenarioResult, after: ScenarioResult, plans: Sequence[Plan]
         by_source = is_of_source(one) and is_of_source(other)
         found += ["the test's source has changed"] * (one != other) if by_source else _contrast("scenario", one, other)
         found += _contrast("scoring", then.scoring, now.scoring)
+        found += _contrast("reading", str(then.reading), str(now.reading))
         if before.judge_calls or after.judge_calls:
             found += _judges(then.judge, now.judge)
             found += _contrast("votes", str(then.judge_votes), str(now.judge_votes))
@@ -129,7 +122,6 @@ def reasons(before: ScenarioResult, after: ScenarioResult, plans: Sequence[Plan]
 def _move(before: ScenarioResult, after: ScenarioResult, plans: Mapping[ConversationName, Any]) -> Move:
     why = reasons(before, after, plans.get(after.conversation, ()))
     unversioned = "no version has changed: the code that the test uses has, or the judge answered differently"
-    one, other = by_rules(before), by_rules(after)
     return Move(
         nodeid=after.nodeid,
         scenario=after.scenario,
@@ -137,8 +129,8 @@ def _move(before: ScenarioResult, after: ScenarioResult, plans: Mapping[Conversa
         agent=after.agent,
         span_label=after.span_label,
         trial=after.trial,
-        before=RuleVerdict(score=one.score, outcome=one.outcome, reason=one.reason),
-        after=RuleVerdict(score=other.score, outcome=other.outcome, reason=other.reason),
+        before=by_rules(before),
+        after=by_rules(after),
         why="; ".join(why) or unversioned,
         amended=after.automatic is not None,
     )
@@ -154,7 +146,7 @@ def _has_verdict(row: ScenarioResult) -> bool:
 
 def _said(row: ScenarioResult) -> tuple[object, ...]:
     plain = by_rules(row)
-    return plain.outcome, plain.score
+    return plain.outcome, plain.score, plain.upper
 
 
 def _judges(before: str, after: str) -> list[str]:
@@ -176,16 +168,13 @@ def _version(plan: Plan, key: str) -> str:
 
 
 def _move_json(move: Move) -> dict[str, Any]:
-    sides = {
-        name: {"score": said.score, "outcome": said.outcome, "reason": said.reason}
-        for name, said in (("before", move.before), ("after", move.after))
-    }
+    sides = {name: to_record(verdict) for name, verdict in (("before", move.before), ("after", move.after))}
     return {"nodeid": move.nodeid, **sides, "why": move.why, "amended": move.amended}
 
 
 # --- What may be another one when a run is re-scored, and what may not.
 
-FREE = frozenset({"scoring", "judge", "rescored"})
+FREE = frozenset({"scoring", "judge", "reading", "rescored"})
 """Settings of a run that decide only how it is scored, not what is said."""
 _FIXED = ("seed", "trial", "span", "tokenizer", "time", "history")
 
@@ -220,7 +209,7 @@ def rescored_plan(recorded: Plan, now: Plan, *, same_judge: bool) -> Plan:
     today = {example.key: example for example in now.examples}
     judge = {} if same_judge else {"judge": now.judge, "judge_votes": now.judge_votes}
     examples = tuple(_rescored(one, today[one.key]) for one in recorded.examples if one.key in today)
-    return replace(recorded, examples=examples, scoring=now.scoring, **judge)  # type: ignore[arg-type]
+    return replace(recorded, examples=examples, scoring=now.scoring, reading=now.reading, **judge)  # type: ignore[arg-type]
 
 
 def judge_spec(plan: Plan) -> str:
@@ -260,11 +249,12 @@ def recorded_rows(folder: Path) -> list[ScenarioResult]:
     for key, recorded in playback.record.examples.items():
         verdict, example = recorded.verdict, known.get(key)
         if example is not None and verdict is not None and verdict.score is not None and 0 <= verdict.score <= 1:
+            outcome, cause, _ = classify_ending(ending_told(verdict), example.threshold)
             row = ScenarioResult(
                 scenario=example.scenario, example=example.example, agent=name.agent, span_label=name.span, span=None,
-                trial=name.trial, nodeid="", score=float(verdict.score), reason=verdict.reason,
-                outcome="passed" if verdict.score >= example.threshold - 1e-9 else "failed",
+                trial=name.trial, nodeid="", score=float(verdict.score), upper=verdict.upper, reason=verdict.reason,
                 threshold=example.threshold, rule=verdict.rule,
+                outcome=outcome, cause=cause,
             )  # fmt: skip
             rows.append(row)
     return rows
@@ -273,7 +263,8 @@ def recorded_rows(folder: Path) -> list[ScenarioResult]:
 def ending_of(row: ScenarioResult) -> Ending:
     """Return how an example ended, from its row."""
     if row.score is not None:
-        return Ending(verdict=Score(row.score, row.reason, checks=row.checks, rule=row.rule, evidence=row.evidence))
+        score = Score(row.score, row.reason, row.checks, row.rule, row.evidence, row.upper_end - row.score)
+        return Ending(verdict=undecided_if_open(score))
     if row.cause == "requires" and not row.questions:
         return Ending(unplayable=row.reason)
     if row.cause == "not reached":
@@ -281,7 +272,7 @@ def ending_of(row: ScenarioResult) -> Ending:
     if row.outcome == "error":
         return Ending(error=LtmError(row.reason))
     cause = row.cause if row.cause in ("judge", "user", "ungraded") else "unscored"
-    return Ending(verdict=Unscored(row.reason, cause=cause))
+    return Ending(verdict=Unscored(row.reason, row.rule, row.evidence, cause=cause))
 
 
 def ending_told(verdict: events.VerdictRecorded | None) -> Ending:
@@ -289,5 +280,7 @@ def ending_told(verdict: events.VerdictRecorded | None) -> Ending:
     if verdict is None:
         return Ending(unreached="no verdict is recorded")
     if verdict.score is not None and 0 <= verdict.score <= 1:
-        return Ending(verdict=Score(float(verdict.score), verdict.reason, rule=verdict.rule))
+        left_open = min(max((verdict.upper or 0.0) - verdict.score, 0.0), 1.0)
+        score = Score(verdict.score, verdict.reason, rule=verdict.rule, left_open=left_open)
+        return Ending(verdict=undecided_if_open(score))
     return Ending(verdict=Unscored(verdict.reason))

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from pytest_ltm._journal.result import Automatic, RunResult, ScenarioResult
+from pytest_ltm._journal.result import RunResult, ScenarioResult
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
 from pytest_ltm._storage.schema import SPARSE, from_record, json_text, to_record
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pytest_ltm._journal.result import RunResult, ScenarioResult
 
 
 FILE = "amendments.json"
@@ -106,5 +108,6 @@ def amended(row: ScenarioResult, amendment: Amendment) -> ScenarioResult:
         reason=f"amended by hand: {amendment.reason}",
         cause="",
         outcome="passed" if passed else "failed",
-        automatic=row.automatic or Automatic(score=row.score, reason=row.reason, outcome=row.outcome),
+        upper=None,
+        automatic=row.automatic or row.verdict,
     )

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from pytest_ltm._journal import codec
 from pytest_ltm._journal.checksum_chain import Chain, bare, damages
 from pytest_ltm._journal.codec import JournalRecord, NonNegativeInt, RecordCodec, whole_lines
-from pytest_ltm._model.agent import Usage
+from pytest_ltm._model.agent import Mishap, Usage
 from pytest_ltm._model.transcript import Kind
 from pytest_ltm._storage.errors import LtmError
 
@@ -100,6 +100,12 @@ class ReplyReceived(JournalRecord, tag="reply", frozen=True, kw_only=True):
     """When it came, where the clock is the one on the wall."""
     lost: Usage | None = None
     """What attempts before it used that came to nothing."""
+    finish_reason: str = ""
+    """How it ended, as the agent's provider says it: `stop`, `length`; "" where nobody does."""
+    thoughts: str = ""
+    """What was thought for it, apart from the text."""
+    mishaps: tuple[Mishap, ...] = ()
+    """What went wrong within the agent on the way, without making it a fault."""
 
 
 class FillerSent(JournalRecord, tag="filler", frozen=True, kw_only=True):
@@ -121,6 +127,8 @@ class FillerSent(JournalRecord, tag="filler", frozen=True, kw_only=True):
     """Nothing is spent: usage and cost are what they would be."""
     lost: Usage | None = None
     """What attempts before it used that came to nothing."""
+    mishaps: tuple[Mishap, ...] = ()
+    """What went wrong within the agent on the way."""
 
 
 class WaitBegan(JournalRecord, tag="wait", frozen=True, kw_only=True):
@@ -197,8 +205,10 @@ class VerdictRecorded(JournalRecord, tag="verdict", frozen=True, kw_only=True):
     reason: str
     rule: str
     evidence: str
-    checks: tuple[tuple[str, bool], ...]
-    """Label and whether it passed."""
+    checks: tuple[tuple[str, bool | None], ...]
+    """Label and whether it passed; None: that is open."""
+    upper: float | None = None
+    """The score if all open parts passed; None: no part is open."""
 
 
 class Fault(JournalRecord, frozen=True, kw_only=True):
@@ -271,7 +281,7 @@ def without_texts(event: Event) -> Event:
         case MessageSent():
             return replace(event, text="")
         case ReplyReceived():
-            return replace(event, text="", retrieved=None)
+            return replace(event, text="", retrieved=None, thoughts="")
         case FillerSent():
             return replace(event, message="", reply="")
         case ModelAsked(reply=str()):

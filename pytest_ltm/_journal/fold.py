@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from msgspec import Struct, field
+from msgspec import Struct, convert, field
 
+from pytest_ltm._calls import CUT_SHORT
 from pytest_ltm._journal import events
-from pytest_ltm._model.transcript import Exchange, Transcript
+from pytest_ltm._model.agent import CUT_OFF, Mishap
+from pytest_ltm._model.transcript import RAW, Exchange, Reading, Transcript
 from pytest_ltm._storage.clock import START
 from pytest_ltm._storage.errors import LtmError
 
@@ -48,6 +50,8 @@ class ConversationRecord(Struct):
     """A conversation as its events describe it: what was said, by whom and when, and how it ended."""
 
     header: events.Header | None = None
+    reading: Reading = RAW
+    """What is read of the agent's replies, as the plan says it."""
     transcript: Transcript = field(default_factory=Transcript)
     """The exchanges: a message without a reply is none."""
     messages: dict[int, events.MessageSent] = field(default_factory=dict)
@@ -71,6 +75,8 @@ class ConversationRecord(Struct):
     """The exchange of the last message, or of what was told last."""
     faults_in_a_row: int = 0
     """Faults since the last reply."""
+    mishaps: dict[str, Mishap] = field(default_factory=dict)
+    """What went wrong within the agent without making a fault, summed up, by what it was."""
     reason: str | None = None
     """Why the conversation ended; None as long as its end is not the last event."""
 
@@ -150,6 +156,7 @@ class ConversationRecord(Struct):
         self.header, self.now = event, event.now or self.now
         if not self.transcript:
             self.transcript.counts = event.plan.get("count", "all")
+            self.reading = convert(event.plan.get("reading", {}), Reading)
 
     def _begin(self, event: events.Begin) -> None:
         self.example(event.example).begin = event.position
@@ -199,10 +206,14 @@ class ConversationRecord(Struct):
         if asked is None or event.exchange in self.replies:
             raise ValueError(f"a reply to no message: no message {event.exchange} waits for one")
         self.replies[event.exchange] = event
-        self._said(_exchange(asked, event), event.now)
+        if event.finish_reason in CUT_SHORT and not any(each.what.startswith(CUT_OFF) for each in event.mishaps):
+            self._count_mishaps([Mishap(f"{CUT_OFF}its limit")])
+        self._count_mishaps(event.mishaps)
+        self._said(_exchange(asked, event, self.reading), event.now)
 
     def _filler(self, event: events.FillerSent) -> None:
         self.speaking, self.last = "", event.exchange
+        self._count_mishaps(event.mishaps)
         self._said(
             Exchange(
                 number=event.exchange,
@@ -218,6 +229,11 @@ class ConversationRecord(Struct):
             ),
             event.now,
         )
+
+    def _count_mishaps(self, mishaps: Iterable[Mishap]) -> None:
+        for each in mishaps:
+            known = self.mishaps.get(each.what, Mishap(each.what, 0))
+            self.mishaps[each.what] = Mishap(each.what, known.times + each.times, known.of + each.of)
 
     def _said(self, exchange: Exchange, now: datetime | None) -> None:
         self.transcript.append(exchange)
@@ -242,10 +258,12 @@ class ConversationRecord(Struct):
     }
 
 
-def _exchange(asked: events.MessageSent, given: events.ReplyReceived | None = None) -> Exchange:
+def _exchange(asked: events.MessageSent, given: events.ReplyReceived | None = None, read: Reading = RAW) -> Exchange:
     got = given or events.ReplyReceived(exchange=asked.exchange, text="", tokens=0)
+    reply = read(got.text)
     return Exchange(
-        number=asked.exchange, by=asked.by, kind=asked.kind, message=asked.text, reply=got.text, start=asked.position,
+        number=asked.exchange, by=asked.by, kind=asked.kind, message=asked.text, reply=reply, start=asked.position,
         message_tokens=asked.tokens, reply_tokens=got.tokens, now=asked.now, retrieved=got.retrieved,
-        places=got.places, user=asked.user,
+        places=got.places, user=asked.user, unread=None if reply == got.text else got.text,
+        was_cut=got.finish_reason in CUT_SHORT,
     )  # fmt: skip

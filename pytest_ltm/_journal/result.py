@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct, structs
 
-from pytest_ltm._model.score import NO_ORACLE, Check
+from pytest_ltm._model.agent import Mishap  # noqa: TC001 - read from records
+from pytest_ltm._model.score import NO_ORACLE, UNDECIDED, Check
 from pytest_ltm._model.transcript import Count  # noqa: TC001 - read from records
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import LtmError
@@ -27,11 +27,27 @@ FORMAT = "pytest-ltm results 2"
 Outcome: TypeAlias = Literal["passed", "failed", "error", "skipped"]
 
 Cause: TypeAlias = Literal[
-    "", "unscored", "ungraded", "requires", "not reached", "agent", "judge", "user", "scenario", "internal"
+    "",
+    "unscored",
+    "undecided",
+    "ungraded",
+    "requires",
+    "not reached",
+    "agent",
+    "judge",
+    "user",
+    "scenario",
+    "internal",
 ]
-"""Why there is no score: it could not be judged; the judge gave no grade; a capability or room is missing; the agent or
-budget was gone before its end; or whose fault it was. "" where there is a score, and where the scenario skipped
-itself."""
+"""Why there is no score: it could not be judged; nothing is proven (the score is 0, its upper end 1); the judge gave no
+grade; a capability or room is missing; the agent or budget was gone before its end; or whose fault it was. "" where
+there is a score, and where the scenario skipped itself."""
+
+
+def outcome_of(score: float, threshold: float) -> Literal["passed", "failed"]:
+    """Return whether a score passes: 2/3 + 1/3 must reach a mark of 1.0 whatever the floating point says."""
+    return "passed" if score >= threshold - 1e-9 else "failed"
+
 
 Ended: TypeAlias = Literal["complete", "agent gone", "budget spent", "interrupted"]
 
@@ -122,12 +138,14 @@ class ExampleMetric(Struct, frozen=True):
     value: float
 
 
-class Automatic(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Automatic:
     """The verdict that the rules gave before a person amended it."""
 
     score: float | None
     reason: str
     outcome: Outcome
+    upper: float | None = field(default=None, metadata={SPARSE: True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +174,8 @@ class ScenarioResult:
     """Name and version of the rule that decided."""
     evidence: str = ""
     """The part of an answer that decided."""
+    upper: float | None = field(default=None, metadata={SPARSE: True})
+    """The score if all open parts passed; None: no part is open."""
     threshold: float = 1.0
     """The lowest score that passes."""
     pass_k: int | None = None
@@ -198,9 +218,9 @@ class ScenarioResult:
     """What the rules said, where a person has amended the verdict; None: not amended."""
 
     def __post_init__(self) -> None:
-        if self.scored != (self.outcome in ("passed", "failed")):
+        if self.scored != (self.outcome in ("passed", "failed") or self.cause == UNDECIDED):
             raise ValueError(f"outcome {self.outcome!r} cannot have score {self.score!r}")
-        if self.score is not None and not (math.isfinite(self.score) and 0 <= self.score <= 1):
+        if self.score is not None and not 0 <= self.score <= self.upper_end <= 1:
             raise ValueError(f"a score lies between 0 and 1, not {self.score!r}")
 
     @property
@@ -220,14 +240,32 @@ class ScenarioResult:
         return self.cause in ("agent", "judge", "user", "not reached")
 
     @property
+    def upper_end(self) -> float:
+        """The score if all that is open passed."""
+        return 1.0 if self.is_lost else (self.score or 0.0) if self.upper is None else self.upper
+
+    @property
     def is_open(self) -> bool:
-        """Whether it was played, or was to be, and what it earns is not known: it may be 0, and it may be 1."""
+        """Whether it may have earned more than its score, or without one anything from 0 to 1."""
+        return self.is_lost or self.upper is not None
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it was played, or was to be, and has no score: it may be 0, and it may be 1."""
         deliberate = not self.cause or self.reason == NO_ORACLE or (self.cause == "requires" and not self.tokens)
         return self.score is None and not deliberate
 
-    def settled(self, score: Literal[0, 1]) -> Self:
-        """Return it with this score if it is open, else as it is."""
-        return replace(self, score=float(score), outcome="passed" if score else "failed") if self.is_open else self
+    def settled(self, end: Literal[0, 1]) -> Self:
+        """Return it with the lower or the upper end of what it may have earned as its score."""
+        if not self.is_open:
+            return self
+        score = self.upper_end if end else self.score or 0.0
+        return replace(self, score=score, upper=None, outcome=outcome_of(score, self.threshold))
+
+    @property
+    def verdict(self) -> Automatic:
+        """Score, reason and outcome, for a person to amend."""
+        return Automatic(score=self.score, reason=self.reason, outcome=self.outcome, upper=self.upper)
 
     @property
     def conversation(self) -> ConversationName:
@@ -313,6 +351,8 @@ class ConversationResult:
     lost_tokens: int = field(default=0, metadata={SPARSE: True})
     """What attempts used that came to nothing, and telling a restored agent again; in no other figure."""
     lost_cost_usd: float | None = field(default=None, metadata={SPARSE: True})
+    mishaps: tuple[Mishap, ...] = field(default=(), metadata={SPARSE: True})
+    """What went wrong within the agent without making a fault: replies cut off, notebooks that could not be read."""
     notices: tuple[str, ...] = ()
     """What a reader should know: overruns, a torn line, a resume; a sentence each."""
     ended: Ended = "complete"

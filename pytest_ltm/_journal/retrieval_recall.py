@@ -40,7 +40,7 @@ def places(
 
 
 def _is_text(retrieved: Sequence[str], texts: Sequence[str], said: Iterable[Exchange]) -> bool:
-    parts = {part for each in said for part in (each.message, each.reply)} - {""}
+    parts = {part for each in said for part in (each.message, each.raw_reply)} - {""}
     if any(start in parts for text in retrieved for start in _starts(text)):  # the usual case, and a quick one
         return True
     heard = {_plain(part) for part in parts} - {""}

@@ -10,20 +10,24 @@ from random import Random
 from string import Template
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
+from pytest_ltm._calls import FORMS, names_model, open_model, read_model, suggest_provider
+from pytest_ltm._calls.retry import Retries
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import AgentError, AgentFault, DatasetError, TransientFault, told
-from pytest_ltm._storage.schema import Field
+from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents._registry import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from pytest_ltm.agents._adapt import AgentSource
 
 
 Model: TypeAlias = Callable[[str], str]
 """From a prompt to a text."""
 _Read = TypeVar("_Read")
 _CALLS = 4
-_FIRST, _LONGEST = 0.3, 20.0
-"""Seconds: the longest first wait, and the longest of all."""
+_FIRST, _LONGEST = 0.3, 20.0  # seconds: the longest first wait, and the longest of all
 
 
 class AskedModel:
@@ -59,20 +63,45 @@ class AskedModel:
         return f"{self._name}: {self.calls} calls, {used or f'{self.characters} characters'}"
 
 
-@contextmanager
-def asked_model(spec: str) -> Iterator[AskedModel]:
-    """Yield what the spec means: `openai:MODEL[@URL][?key=value]`, or a dotted path; DatasetError if nothing."""
-    kind, _, argument = spec.partition(":")
-    if kind != "openai":
-        yield AskedModel(spec, _function(spec))
-        return
-    from pytest_ltm._calls import Completions, model
+_AGENTS = ("http:", "https:", "cmd:")
+_FILES = (".yml", ".yaml")
+_SECONDS, _MORE = 300.0, 3
+AUTHORS = "who answers prompts: openai:MODEL[@URL], pkg.mod:function, cmd:COMMAND, http://URL or an agent's YAML file"
 
+
+@contextmanager
+def author(spec: str) -> Iterator[AskedModel]:
+    """Yield what the spec means: of an agent a new one answers each prompt. DatasetError if it means nothing."""
+    if not spec.startswith(_AGENTS) and not spec.endswith(_FILES):
+        with asked_model(spec) as asked:
+            yield asked
+        return
     try:
-        chosen, _ = model(argument, Field({}, f"--model {spec}"))
-        completions = Completions(chosen)
+        source = find(spec)
     except AgentError as error:
         raise DatasetError(f"--model {spec}: {error}") from error
+    # a new agent for each prompt: it must not remember the last one
+    yield AskedModel(spec, lambda prompt: _answer(source, prompt))
+
+
+def _answer(source: AgentSource, prompt: str) -> str:
+    speaker = AgentCaller(
+        source.make(), timeout=_SECONDS, name=source.spec, owned=source.owned, retries=Retries(most=_MORE, rng=Random())
+    )
+    try:
+        return speaker.ask(prompt).text
+    finally:
+        speaker.close()
+
+
+@contextmanager
+def asked_model(spec: str) -> Iterator[AskedModel]:
+    """Yield what the spec means: a model of a provider, or a dotted path; DatasetError if nothing."""
+    if not names_model(spec):
+        yield AskedModel(spec, _function(spec))
+        return
+    chosen, _ = read_model(spec, role="--model", error=DatasetError, ready=True)
+    completions = open_model(chosen)
     asked = AskedModel(spec, lambda prompt: _completed(completions, asked, prompt))
     try:
         yield asked
@@ -81,7 +110,7 @@ def asked_model(spec: str) -> Iterator[AskedModel]:
 
 
 def _function(spec: str) -> Callable[[str], str]:
-    hint = " Known is also openai:MODEL[@URL]"
+    hint = suggest_provider(spec) or f" Known are also {', '.join(FORMS)}"
     found = DottedPath(spec, what="--model", error=DatasetError, hint=hint).resolve()
     if not callable(found):
         raise DatasetError(f"--model {spec}: is not a function from a prompt to a text, but {found!r:.80}")

@@ -32,6 +32,10 @@ FormTree: TypeAlias = "bool | tuple[str, Any, Any]"
 """Whether it is filler; or a question, what follows if the answer is yes, and what follows if it is no."""
 
 
+LONG: FormTree = ("longer than 40", True, False)
+"""A tree of one question, where none was learned."""
+
+
 class FormSample(NamedTuple):
     """A message and what it is."""
 
@@ -134,10 +138,10 @@ class SkipsFiller(Reader):
 
 
 def make_skipping(argument: str) -> AgentSource:
-    """Return the source of windows that skip what a tree calls filler; `argument`: SIZE:FILE, as in 8k:tree.json."""
+    """Return the source of windows that skip what a tree calls filler; `argument`: SIZE, or SIZE:FILE with a tree."""
     size, _, path = argument.partition(":")
     try:
-        tree = _read_tree(json.loads(Path(path).read_text("utf-8")))
+        tree = _read_tree(json.loads(Path(path).read_text("utf-8"))) if path else LONG
     except (OSError, ValueError) as exc:
         raise AgentError(
             f"agent 'skips:{argument}': write a size and the file of a tree, as in 'skips:8k:t.json'"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.ltm_judge import decide
 from pytest_ltm._model.score import Unscored
-from pytest_ltm._results.statistics import Interval, kappa, wilson
+from pytest_ltm._results.statistics.counts import Interval, kappa, wilson
 from pytest_ltm._storage import schema as _yaml
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm._model.judge_request import Inquiry
     from pytest_ltm._model.ltm_judge import AnsweredBy
-    from pytest_ltm._results.statistics import Kappa
+    from pytest_ltm._results.statistics.counts import Kappa
     from pytest_ltm._storage.schema import Field
 
 

@@ -17,7 +17,7 @@ from pytest_ltm._journal.result import (
 )
 from pytest_ltm._model.plan import Plan, PlannedExample, agent_fingerprint, natural
 from pytest_ltm._model.transcript import Exchange
-from pytest_ltm._results.statistics import FULL_MARKS, grouped
+from pytest_ltm._results.statistics.totals import FULL_MARKS, grouped
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.rows import json_of, rows
 from pytest_ltm._text.patterns import later
@@ -100,22 +100,14 @@ def _row(record: Mapping[str, Any], where: str) -> PublishedResult:
     full = _number(record, "max_score", where)
     span, before = record.get("tokens"), _before(record, full, where)
     return PublishedResult(
-        ref=str(record.get("ref") or MAIN),
-        benchmark=record["benchmark"],
-        agent=record["agent"],
-        dataset=record["dataset"],
-        example=record["example_id"] + (f".{repetition}" if repetition else ""),
-        score=_share(_number(record, "score", where), full, where),
-        span=span if isinstance(span, int) else None,
-        manual=bool(record.get("manual")) or before is not None,
-        before=before,
-        reason="; ".join(_texts(record.get("reasoning"))),
-        code=str((record.get("orig_eval") or {}).get("code") or ""),
-        log=_texts(record.get("task_log")),
-        questions=_texts(record.get("questions")),
-        responses=_texts(record.get("responses", record.get("actual_responses"))),
-        script=_texts(record.get("script")),
-    )
+        ref=str(record.get("ref") or MAIN), benchmark=record["benchmark"], agent=record["agent"],
+        dataset=record["dataset"], example=record["example_id"] + (f".{repetition}" if repetition else ""),
+        score=_share(_number(record, "score", where), full, where), span=span if isinstance(span, int) else None,
+        manual=bool(record.get("manual")) or before is not None, before=before,
+        reason="; ".join(_texts(record.get("reasoning"))), code=str((record.get("orig_eval") or {}).get("code") or ""),
+        log=_texts(record.get("task_log")), questions=_texts(record.get("questions")),
+        responses=_texts(record.get("responses", record.get("actual_responses"))), script=_texts(record.get("script")),
+    )  # fmt: skip
 
 
 def _before(record: Mapping[str, Any], full: float, where: str) -> Automatic | None:
@@ -149,18 +141,14 @@ def _texts(value: object) -> tuple[str, ...]:
 
 
 _NAMES = ("benchmark", "agent", "dataset", "example_id")
-_RESULT = (*_NAMES, "score", "max_score")
-"""The fields of a line that is a result."""
-_DEFINITION = ("path", "script")
-"""The fields of a line that is a definition."""
-_FOLDERS = 4
-"""`results/<agent>/<data set>/<example>_<repetition>.json`, in a benchmark's folder."""
+_RESULT = (*_NAMES, "score", "max_score")  # the fields of a line that is a result
+_DEFINITION = ("path", "script")  # the fields of a line that is a definition
+_FOLDERS = 4  # `results/<agent>/<data set>/<example>_<repetition>.json`, in a benchmark's folder
+# Stands in a collected transcript for a message that the definition holds.
 _LEFT_OUT = later(r"((?:Test|System) \([^)]*\): )@script\[(\d+)\]")
-"""Stands in a collected transcript for a message that the definition holds."""
 
 
-_Record: TypeAlias = tuple[str, dict[str, Any]]
-"""Where a result stands, and its fields."""
+_Record: TypeAlias = tuple[str, dict[str, Any]]  # where a result stands, and its fields
 
 
 def read(paths: Iterable[Path]) -> list[PublishedResult]:
@@ -253,11 +241,10 @@ PAPERS_NAMES = {"1k": "2k"}
 _BENCHMARK = later(
     r"Benchmark (?P<version>\d+) - (?P<thousands>\d+)k(?: Filler)?(?: #(?P<run>\d+))?(?P<isolated> \(isolated\))?"
 )
+# The published LTM agents, by the numbers that the benchmark's own tables give them.
 _VARIANTS = {"QG_JSON_USER_INFO": "LTM1", "SEMANTIC_ONLY": "LTM2"}
-"""The published LTM agents, by the numbers that the benchmark's own tables give them."""
 _INTERFACE = later(r"(?:Chat)?(?:Session|Interface|AgentWrapper)$")
-_PLAIN = {"LLM", "GPT", "Claude", "HF"}
-"""Interfaces that add nothing to the model whose name follows."""
+_PLAIN = {"LLM", "GPT", "Claude", "HF"}  # interfaces that add nothing to the model whose name follows
 _PROVIDER = later(r"^(?:together_ai|huggingface)-(?:meta-llama|[^-]+)-")
 _DATE = later(r"-(?:\d{4}-\d\d-\d\d|\d{8})(?=-|$)")
 
@@ -351,6 +338,7 @@ def talk(rows: Mapping[str, PublishedResult], count: Callable[[str], int]) -> Pu
     """Return the talk of one conversation; `rows`: by example. `count` counts the tokens of a text."""
     owners: dict[_LoggedExchange, str] = {}
     logs = {name: _exchanges(row.log) for name, row in rows.items() if row.log}
+    # a log that listens to others comes last: an exchange belongs to the log that is its own
     for name in sorted(logs, key=lambda name: (_listens(rows[name], logs[name]), name)):
         for said in logs[name]:
             owners.setdefault(said, "" if said.filler else name)
@@ -392,6 +380,7 @@ def _time(text: str) -> datetime:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
+        # some logs have no times; sorting keeps their order
         return datetime.fromtimestamp(0, timezone.utc)
     return found if found.tzinfo else found.replace(tzinfo=timezone.utc)
 
@@ -457,19 +446,10 @@ def _plan(name: str, named: Benchmark, examples: Mapping[str, PublishedResult]) 
     """Return a plan that is equal for all agents of one benchmark, so that they may be compared."""
     planned = ((scenario(row), label(row.example)) for row in examples.values())
     return Plan(
-        examples=tuple(PlannedExample(scenario=ours, example=own, version=PUBLISHED) for ours, own in planned),
-        seed=0,
-        trial=int(named.trial),
-        span=named.span,
-        tokenizer=TOKENIZER,
-        filler={PUBLISHED: name},
-        scoring=PUBLISHED,
-        judge=PUBLISHED,
-        judge_votes=0,
-        time=PUBLISHED,
-        opening="",
-        count="all",
-    )
+        examples=tuple(PlannedExample(scenario=ours, example=own, version=PUBLISHED) for ours, own in planned), seed=0,
+        trial=int(named.trial), span=named.span, tokenizer=TOKENIZER, filler={PUBLISHED: name}, scoring=PUBLISHED,
+        judge=PUBLISHED, judge_votes=0, time=PUBLISHED, opening="", count="all",
+    )  # fmt: skip
 
 
 def _conversation(
@@ -484,21 +464,14 @@ def _conversation(
     exchanges = said.exchanges
     fillers = [each for each in exchanges if each.kind == "filler"]
     return ConversationResult(
-        agent=agent,
-        agent_spec=spec,
-        span_label=named.span_label,
-        count="all",
-        span=named.span,
-        trial=named.trial,
-        plan_fingerprint=plan.fingerprint,
-        agent_fingerprint=agent_fingerprint(spec, None),
+        agent=agent, agent_spec=spec, span_label=named.span_label, count="all", span=named.span, trial=named.trial,
+        plan_fingerprint=plan.fingerprint, agent_fingerprint=agent_fingerprint(spec, None),
         scenarios=tuple(_example(agent, named, name, row, said) for name, row in examples.items()),
         tokens=exchanges[-1].end if exchanges else 0,
         filler_tokens=sum(each.message_tokens + each.reply_tokens for each in fillers),
-        reply_tokens=sum(each.reply_tokens for each in exchanges),
-        exchanges=len(exchanges),
+        reply_tokens=sum(each.reply_tokens for each in exchanges), exchanges=len(exchanges),
         simulated_seconds=(exchanges[-1].now - exchanges[0].now).total_seconds() if exchanges else 0.0,
-    )
+    )  # fmt: skip
 
 
 def _example(
@@ -508,6 +481,7 @@ def _example(
     ours, example = scenario(row), label(row.example)
     own = [each for each in said.exchanges if each.by == name]
     spanned = bench.version >= MEMORY_SPANS_SINCE and bench.span is not None and row.span is not None
+    # thirds do not add up to 1 exactly
     score = 1.0 if row.score >= FULL_MARKS else row.score
     why = [row.reason or "the published score has no reason"] + [NO_TRANSCRIPT] * (not row.log)
     ruled = row.before or Automatic(score=None, reason=_SKIPPED, outcome="skipped")

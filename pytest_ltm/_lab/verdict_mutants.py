@@ -362,7 +362,7 @@ def _withheld(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
 def _secrets(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants of the answers that tell something, and of those that keep a secret."""
     yield from _withheld(args)
-    for way, leak in _LEAKS.items():
+    for way, leak in _LEAKS.items() if not all(args["expected"]) else ():  # nothing leaks where all may be told
         pairs = zip(args["expected"], args["secrets"], strict=True)
         yield way, [gold or leak.format(hidden[0], "-".join(hidden[0])) for gold, hidden in pairs]
 
@@ -381,6 +381,8 @@ def _language(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     golds, told = args["expected"], args["told"]
     turned = [form[-2:] + form[:-2] for form in golds]
     yield from _withheld({"expected": golds, "others": [[form] for form in turned]})
+    if not any(golds):
+        return  # silence is right
     yield "left out", [form[:-2] or _SILENCE for form in golds]
     listed = [", ".join([form, other, *told]) for form, other in zip(golds, turned, strict=True)]
     yield "dump", [said if form else _SILENCE for form, said in zip(golds, listed, strict=True)]

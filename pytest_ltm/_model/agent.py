@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from datetime import datetime
 
-    from pytest_ltm._calls import Used
-
 
 class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Tokens as the provider bills them, by its own tokenizer, and the requests that took them."""
@@ -53,7 +51,23 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
 
-def usage_of(used: Used, *, prompt: int, reply: int) -> Usage:
+class TokenCounts(Protocol):
+    """What a provider's answer says of tokens; None where it does not."""
+
+    @property
+    def input(self) -> int | None:
+        """Tokens sent."""
+
+    @property
+    def output(self) -> int | None:
+        """Tokens generated."""
+
+    @property
+    def cached(self) -> int:
+        """Those that came from the provider's cache."""
+
+
+def usage_of(used: TokenCounts, *, prompt: int, reply: int) -> Usage:
     """Return what one request used; `prompt` and `reply` are estimates for what the server does not report."""
     silent = used.output is None or (not used.output and reply > 0)
     return Usage(
@@ -63,6 +77,20 @@ def usage_of(used: Used, *, prompt: int, reply: int) -> Usage:
         calls=1,
         estimated=used.input is None or silent,
     )
+
+
+class Mishap(Struct, frozen=True):
+    """Something that went wrong within an agent, and that it got over: not a fault, but nothing to keep quiet about."""
+
+    what: str
+    """In a few words, the same each time: `notebook unreadable: rules took over`."""
+    times: int = 1
+    of: int = 0
+    """How often it could have happened; 0: nobody counts that."""
+
+
+CUT_OFF = "reply cut off at "
+"""How a Mishap begins that says that a reply reached its limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +109,12 @@ class Reply:
     """Its cost in dollars; None if unknown."""
     hypothetical: bool = False
     """Nothing is spent: usage and cost are estimates, which count towards no budget."""
+    finish_reason: str = ""
+    """How it ended, in its provider's word: `stop`, `length`; "" if unknown."""
+    thoughts: str = ""
+    """What was thought for it, apart from the text: kept in the record, never sent again, never scored."""
+    mishaps: tuple[Mishap, ...] = ()
+    """What went wrong on the way."""
 
 
 @runtime_checkable
@@ -270,6 +304,34 @@ CAPABILITIES: Mapping[str, type] = {
     )
 }  # fmt: skip
 """The capabilities that a scenario may require, by name."""
+
+
+class Capabilities(frozenset[str]):
+    """The names of what an agent can do beyond replying."""
+
+    __slots__ = ()
+
+    # Written out, because type checkers take a comparison of other sets with a subclass of frozenset for a mistake.
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(other)
+
+    __hash__ = frozenset.__hash__
+
+    @property
+    def saves(self) -> bool:
+        """Whether there is a state to save: one that is Stateless, too, has none."""
+        return "Checkpointable" in self and "Stateless" not in self
+
+    @property
+    def restorable(self) -> bool:
+        """Whether the agent can be restored to where a conversation is, or need not be."""
+        return not self.isdisjoint(("Stateless", "Checkpointable", "AcceptsHistory"))
+
+
+NOT_RESTORABLE = (
+    "the agent cannot be restored to where it was: it is neither Checkpointable (save, load) nor AcceptsHistory "
+    "(accept) nor Stateless (stateless = True)"
+)
 
 
 SEES_CLOCK = "SeesClock"

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pytest_ltm._model.ltm_judge import Opinion
+from pytest_ltm._model.judge_prompts import PROMPTS
+from pytest_ltm._model.ltm_judge import Opinion, ask_judge
 from pytest_ltm._model.scenario import Ask, Definition, NewSession, Request, Say, Step, Wait, Watch, Watcher
-from pytest_ltm._model.score import Check, Score, Scoring, Unscored, combine
+from pytest_ltm._model.score import Check, Score, Scoring, Unscored, undecided_if_open, with_bounds
 from pytest_ltm._model.simulated_user import TURNS, LtmUser
 from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.errors import ScenarioError, did_you_mean
@@ -45,13 +46,19 @@ class Sheet:
     """The failed assertion that ended the body, also among the checks."""
 
     def verdict(self, watched: Sequence[Score | Unscored], *, threshold: float) -> Score | Unscored:
-        """Return the verdict; a watcher's counts as one check, and any Unscored part makes the whole Unscored."""
-        unscored = [v for v in (*watched, self.said) if isinstance(v, Unscored)]
+        """Return the verdict; a watcher's counts as one check.
+
+        Any Unscored part makes the whole Unscored, unless it is undecided: that is an open check.
+        """
+        known = [with_bounds(verdict) for verdict in (*watched, self.said) if verdict is not None]
+        unscored = [verdict for verdict in known if isinstance(verdict, Unscored)]
         if unscored:
             return unscored[0]
-        if isinstance(self.said, Score):
-            return self.said if self.assertion is None else _share([self.assertion], [self.said], threshold)
-        scores = [v for v in watched if isinstance(v, Score)]
+        return undecided_if_open(self._score([v for v in known if isinstance(v, Score)], threshold))
+
+    def _score(self, scores: Sequence[Score], threshold: float) -> Score:
+        if self.said is not None:
+            return scores[-1] if self.assertion is None else _share([self.assertion], scores[-1:], threshold)
         if len(scores) == 1 and not self.checks:
             return scores[0]
         if not self.checks and not scores:
@@ -64,12 +71,17 @@ class Sheet:
         self.checks.append(self.assertion)
 
 
-def _share(checks: Sequence[Check], scores: Sequence[Score], threshold: float) -> Score | Unscored:
-    whole = combine([*checks, *(Check(score.reason, score.value >= threshold) for score in scores)])
-    if isinstance(whole, Unscored):
-        return whole
-    share = (sum(check.ok for check in checks) + sum(score.value for score in scores)) / len(whole.checks)
-    return Score(share, whole.reason, checks=whole.checks)
+def _share(checks: Sequence[Check], scores: Sequence[Score], threshold: float) -> Score:
+    """Return the mean of checks and scores; of a score one check says whether it reaches the threshold."""
+    reached = [
+        Check(score.reason, score.value >= threshold, score.value < threshold <= score.upper) for score in scores
+    ]
+    parts = (*checks, *reached)
+    failed = [part.label for part in parts if not part.ok]
+    reason = "; ".join(failed) or f"all {len(parts)} checks passed"
+    value = sum(check.ok for check in checks) + sum(score.value for score in scores)
+    upper = sum(check.ok or check.open for check in checks) + sum(score.upper for score in scores)
+    return Score(value / len(parts), reason, parts, left_open=(upper - value) / len(parts) or None)
 
 
 class Ltm:
@@ -106,6 +118,8 @@ class Ltm:
         users: Callable[[object], Callable[[UserQuestion], str]] | None = None,
     ) -> None:
         self._heard, self._users = heard, users
+        self._answered: list[tuple[Ask, str]] = []
+        """The questions asked for credit, with their answers."""
         self._send, self._now, self._definition = send, now, definition
         self.example = example
         """Which example of the scenario this is, from 0 (the file's stem for definitions from a folder)."""
@@ -161,6 +175,12 @@ class Ltm:
         heard = self._heard()
         return heard[-1].retrieved if heard else None
 
+    @property
+    def raw_reply(self) -> str:
+        """The agent's last reply to this scenario as it came, with what is not speech; "" before the first."""
+        heard = self._heard()
+        return heard[-1].raw_reply if heard else ""
+
     def say(self, text: str, *, user: str = "") -> str:
         """Tell the agent something and return its reply, which earns no credit.
 
@@ -199,8 +219,7 @@ class Ltm:
         """
         __tracebackhide__ = True
         depends = (about,) if isinstance(about, str) else tuple(about)
-        reply: str = self._send(Ask(text, depends, answer=answer, user=user))
-        return reply
+        return self._credited(Ask(text, depends, answer=answer, user=user))
 
     def user(
         self,
@@ -332,7 +351,7 @@ class Ltm:
         if self.sheet.said is not None:
             raise ScenarioError(f"scored twice: {self.sheet.said!r}, then {value!r}. Use check() for parts of a score")
         if isinstance(value, (Score, Unscored)):
-            self.sheet.said = value
+            self.sheet.said = self._decide(value)
             return
         try:
             self.sheet.said = Score(float(value), reason)
@@ -360,7 +379,27 @@ class Ltm:
             if not isinstance(step, (Say, Ask, Wait)):
                 raise ScenarioError(f"play() performs Say, Ask and Wait, not {step!r}")
             if isinstance(step, Ask):
-                replies.append(self._send(replace(step, answer=next(full_marks, step.answer))))
+                replies.append(self._credited(replace(step, answer=next(full_marks, step.answer))))
             else:
                 self._send(step)
         return replies
+
+    def _credited(self, request: Ask) -> str:
+        reply: str = self._send(request)
+        self._answered.append((request, reply))
+        return reply
+
+    def _decide(self, verdict: Score | Unscored) -> Score | Unscored:
+        """Return the judge's verdict on the only answer if the rules left it open and a right one is known."""
+        score = with_bounds(verdict)
+        is_open = isinstance(score, Score) and isinstance(undecided_if_open(score), Unscored)
+        if not (is_open and self.judge and self.scoring == "current" and len(self._answered) == 1):
+            return verdict
+        [(asked, answer)] = self._answered
+        if not asked.answer:
+            return verdict
+        prompt, rule = PROMPTS["answer"], f"{verdict.rule}+judge/{PROMPTS['answer'].id}"
+        decision = ask_judge(self.judge, prompt, question=asked.text, answer=answer, reference=asked.answer)
+        if isinstance(decision, Unscored):
+            return replace(decision, rule=rule, evidence=verdict.evidence)
+        return Score(float(decision.grade != prompt.fail), str(decision), rule=rule, evidence=verdict.evidence)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import unicodedata
 from dataclasses import dataclass, field
 from string import Formatter
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
     from pytest_ltm._model.agent import Reply
 
 
-THOUGHTS = later(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
-"""What some servers leave in front of the reply of a model that thinks; without an end, there is no reply."""
+CUT = "\n[cut off at the model's limit for a response]"
+"""Ends the reply of a model that had more to say, on record, too: it gives no grade."""
 _LIMIT = 20_000
 _AS_JSON = "Give the reply as a JSON object: your thoughts in the field `thoughts`, then the grade alone in `grade`."
 _VERDICT = later(r"grade(?=[\s*_`\"'\\\])}]*:)")

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct
 
+from pytest_ltm._language import speech
 from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._model.judge_request import THOUGHTS
+from pytest_ltm._model.judge_request import CUT
 from pytest_ltm._model.score import Unscored
 from pytest_ltm._storage.errors import JudgeError, told
 from pytest_ltm._text.patterns import later
@@ -26,22 +27,22 @@ if TYPE_CHECKING:
 _GRADE = later(
     r"\bGRADE[ \t*_`\"']{0,4}[:\uff1a][ \t*_`\"']{0,8}(?!grade\b)([A-Za-z0-9]{1,20})\b", re.IGNORECASE | re.ASCII
 )
-_KEY = later(r"[\"']grade[\"']", re.IGNORECASE)
 _LONGEST = 200
+_FENCE = later(r"\A\s*```[a-z]*\s*")
 _WRAPPED = later(r"\A\s*```[a-z]*\s*(.*?)\s*```\s*\Z", re.DOTALL)
 
 
 def parse_grade(reply: str, grades: Sequence[str]) -> str | Unscored:
     """Return the last grade that a judge gave, in lower case; Unscored if none, or one that was not on offer.
 
-    A reply that is one JSON object gives it in the field `grade`, any other in a line `GRADE: yes`. What was thought
-    before, between `<think>` and `</think>`, gives none, and neither does an object that breaks off.
+    A reply that is one JSON object gives it in the field `grade`, any other in a line `GRADE: yes`. Only speech gives
+    one, not what was thought before; a reply that was cut, or an object that is torn, gives none.
     """
-    reply = THOUGHTS.sub("", reply)
+    if reply.endswith(CUT) or _is_torn(reply := speech(reply)):
+        return Unscored(f"the judge's reply is cut off: {reply[-200:]!r}", cause="ungraded")
     found = _structured(reply)
     if found is None:
-        torn = _unwrapped(reply).startswith("{") and not _unwrapped(reply).endswith("}")
-        lines = _GRADE.findall(_KEY.sub("", reply) if torn else reply)
+        lines = _GRADE.findall(reply)
         if not lines:
             return Unscored(f"the judge gave no grade: {reply[-200:]!r}", cause="ungraded")
         found = lines[-1]
@@ -54,7 +55,7 @@ def parse_grade(reply: str, grades: Sequence[str]) -> str | Unscored:
 
 def reason_in(reply: str) -> str:
     """Return the judge's thoughts, without the grade, on one line of at most 200 characters."""
-    reply = THOUGHTS.sub("", reply)
+    reply = speech(reply)
     try:
         said = json.loads(_unwrapped(reply))["thoughts"]
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -73,6 +74,18 @@ def _structured(reply: str) -> str | None:
     if isinstance(grade, bool):
         return "yes" if grade else "no"
     return str(grade) if isinstance(grade, (str, int)) else None
+
+
+def _is_torn(reply: str) -> bool:
+    """Return whether a reply begins an object that has no end."""
+    text = _FENCE.sub("", reply)
+    if not text.lstrip().startswith("{"):
+        return False
+    try:
+        json.JSONDecoder().raw_decode(text.lstrip())
+    except (ValueError, RecursionError):
+        return not text.rstrip("` \n").endswith("}")
+    return False
 
 
 def _unwrapped(reply: str) -> str:

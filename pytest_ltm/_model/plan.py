@@ -10,10 +10,12 @@ from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from msgspec import ValidationError, convert
+
 from pytest_ltm._model.definition import read_definition, to_json
-from pytest_ltm._model.transcript import COUNTS
+from pytest_ltm._model.transcript import COUNTS, RAW, Reading
 from pytest_ltm._storage.errors import AgentError, DefinitionError, ScenarioError
-from pytest_ltm._storage.schema import Field, shown
+from pytest_ltm._storage.schema import Field, shown, to_record
 from pytest_ltm._storage.secrets import redacted, redacted_configuration
 
 if TYPE_CHECKING:
@@ -107,6 +109,8 @@ class Plan:
     """How many tokens of the agent's replies count towards waits and spans."""
     sessions: str = ""
     """When the agent's sessions are over, as `--ltm-sessions` says it; "": it has one. Then it is not in the JSON."""
+    reading: Reading = RAW
+    """What is read of the agent's replies; raw, it is not in the JSON."""
     format: int = FORMAT
     """The version of the plan's JSON form."""
 
@@ -124,6 +128,9 @@ class Plan:
         data["history"] = Field(self.history, "plan", "history").json()
         if not self.sessions:
             del data["sessions"]
+        data["reading"] = to_record(self.reading)
+        if self.reading == RAW:
+            del data["reading"]
         return data | {"examples": [example.to_json() for example in self.examples]}
 
     @classmethod
@@ -131,7 +138,7 @@ class Plan:
         """Return the plan that `to_json` wrote; DefinitionError names file and field of what is wrong."""
         top = Field(data, where)
         names = [f.name for f in fields(cls)]
-        known = top.mapping(names, required=[name for name in names if name != "sessions"])
+        known = top.mapping(names, required=[name for name in names if name not in {"sessions", "reading"}])
         if known["format"].whole() != FORMAT:
             raise known["format"].error(f"the format {FORMAT}", " Another version of pytest-ltm wrote it.")
         examples = tuple(_example_from_json(example) for example in known["examples"].items("examples"))
@@ -142,6 +149,7 @@ class Plan:
         parts = {name: known[name].json() for name in ("filler", "history")}
         parts["count"] = known["count"].value
         parts["sessions"] = known["sessions"].text() if "sessions" in known else ""
+        parts["reading"] = _reading(known["reading"]) if "reading" in known else RAW
         return cls(examples=examples, span=_span(known["span"]), **parts, **numbers, **texts)  # type: ignore[arg-type]
 
     @property
@@ -249,6 +257,13 @@ def _example_from_json(item: Field) -> PlannedExample:
         reset=_text(known["reset"]),
         together=known["together"].boolean(),
     )
+
+
+def _reading(item: Field) -> Reading:
+    try:
+        return convert(item.value, Reading)
+    except ValidationError:
+        raise item.error("thoughts, tags and version") from None
 
 
 def _text(item: Field) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+from pytest_ltm._storage.schema import SPARSE
 
 if TYPE_CHECKING:
     from pytest_ltm._storage.errors import WhyUnscored
@@ -19,6 +21,17 @@ class Check:
     """The sentence, as the report shows it."""
     ok: bool
     """Whether it is true."""
+    open: bool = field(default=False, metadata={SPARSE: True})
+    """Whether that could not be proven either way: then it is not `ok`, and it may be. Only evaluators leave it so."""
+
+    def __post_init__(self) -> None:
+        if self.ok and self.open:
+            raise ValueError(f"what is true is not open: {self.label!r}")
+
+    @property
+    def state(self) -> Literal["passed", "failed", "open"]:
+        """Its outcome in a word."""
+        return "passed" if self.ok else "open" if self.open else "failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +43,7 @@ class Score:
     """
 
     value: float
-    """The share of full marks, 0 to 1."""
+    """The share of full marks, 0 to 1; open parts count as missed."""
     reason: str
     """One sentence for the report: why this value."""
     checks: tuple[Check, ...] = ()
@@ -39,15 +52,26 @@ class Score:
     """Name and version of the rule that decided, such as `colours/2`."""
     evidence: str = ""
     """The part of the agent's answer that decided."""
+    left_open: float | None = None
+    """The share of full marks that its open parts are worth; None: each check is worth the same."""
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.value) and 0 <= self.value <= 1):
             raise ValueError(f"a score lies between 0 and 1, not {self.value!r}")
+        if self.left_open is not None and not 0 <= self.left_open <= 1:
+            raise ValueError(f"what is open is worth 0 to 1, not {self.left_open!r}")
+
+    @property
+    def upper(self) -> float:
+        """The value if all open parts passed."""
+        if self.left_open is not None:
+            return min(self.value + self.left_open, 1.0)
+        return min(self.value + sum(check.open for check in self.checks) / max(len(self.checks), 1), 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Unscored:
-    """The scenario ran, but its answers could not be judged: not a zero."""
+    """The scenario ran, but its answers could not be judged: not a zero. Undecided, it lies between 0 and 1."""
 
     reason: str
     """One sentence for the report: why there is no score."""
@@ -56,7 +80,8 @@ class Unscored:
     evidence: str = ""
     """The part of the agent's answer that could not be judged."""
     cause: WhyUnscored = "unscored"
-    """Why: it could not be judged, the judge gave no grade or failed, or there is none."""
+    """Why: it could not be judged, the judge gave no grade or failed, or there is none. "undecided": nothing is proven,
+    neither right nor wrong; means count it as 0, their upper bounds as 1."""
 
 
 NO_ORACLE = "no oracle"
@@ -73,15 +98,19 @@ Evaluator: TypeAlias = Callable[[Sequence[str]], "Score | Unscored"]
 """Turns the answers to a scenario's questions, in order, into a verdict. Never raises for any answer."""
 
 
-def combine(checks: Sequence[Check | Unscored]) -> Score | Unscored:
-    """Return the share of the checks passed; any Unscored part makes the whole Unscored."""
-    for part in checks:
-        if isinstance(part, Unscored):
-            return part
-    parts = tuple(part for part in checks if isinstance(part, Check))
-    if not parts:
-        raise ValueError("no checks to combine")
-    failed = [part.label for part in parts if not part.ok]
-    passed = len(parts) - len(failed)
-    reason = "; ".join(failed) if failed else f"all {len(parts)} checks passed"
-    return Score(passed / len(parts), reason, checks=parts)
+UNDECIDED: Literal["undecided"] = "undecided"
+"""The cause of an Unscored of which all parts are open."""
+
+
+def with_bounds(verdict: Score | Unscored) -> Score | Unscored:
+    """Return an undecided verdict as the score that it is a bound of, 0 to 1; any other as it is."""
+    if isinstance(verdict, Unscored) and verdict.cause == UNDECIDED:
+        return Score(0.0, verdict.reason, (), verdict.rule, verdict.evidence, left_open=1.0)
+    return verdict
+
+
+def undecided_if_open(score: Score) -> Score | Unscored:
+    """Return Unscored for a score of which all is open, any other as it is."""
+    if score.value == 0 and score.upper == 1:
+        return Unscored(score.reason, score.rule, score.evidence, cause=UNDECIDED)
+    return score

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._model.judge_request import THOUGHTS, JudgeRequest, railed, shortened
+from pytest_ltm._language import speech
+from pytest_ltm._model.judge_request import CUT, JudgeRequest, railed, shortened
 from pytest_ltm._storage.errors import ScenarioError, UserError
 from pytest_ltm._storage.schema import packaged
 from pytest_ltm._text.json import values
@@ -222,7 +223,7 @@ def read_line(reply: str) -> UserMessage:
 
     It is a JSON object, bare, fenced or within prose; or a plain text, at whose end a line DONE may stand.
     """
-    text = THOUGHTS.sub("", reply).strip()
+    text = speech(reply.removesuffix(CUT)).strip()
     objects = (value for value in values(text) if isinstance(value, dict))
     found = next((value for value in objects if isinstance(value.get("message"), str)), None)
     if found is not None:

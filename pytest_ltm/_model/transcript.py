@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Literal, get_args, overload
 
+from msgspec import Struct
+
+from pytest_ltm._language import READING, speech
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -17,6 +21,25 @@ Count = Literal["capped", "told", "all"]
 """How many tokens of a reply that the agent generated count towards waits and spans: at most as many as the message
 that it answers has, none, or all. What is told (messages, told filler, a data set's history) counts in any case."""
 COUNTS: tuple[Count, ...] = get_args(Count)
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """How the replies of a conversation are read; by default as they came."""
+
+    thoughts: Literal["strip", "keep"] = "keep"
+    """Whether only speech is read: thoughts, printed tool calls and end tokens are stripped."""
+    tags: tuple[str, ...] = ()
+    """Names of tags around thoughts, beside those that are known."""
+    version: str = READING
+    """Of what counts as speech."""
+
+    def __call__(self, reply: str) -> str:
+        """Return what is read of a raw reply."""
+        return speech(reply, tags=self.tags) if self.thoughts == "strip" else reply
+
+
+RAW = Reading()
+"""As published rules read, and all conversations did whose plan does not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +55,7 @@ class Exchange:
     message: str
     """What the agent was sent or told."""
     reply: str
-    """What it replied, or was told that it replied."""
+    """What it replied, or was told that it replied: the speech, unless the run reads replies raw."""
     start: int
     """Tokens of the conversation before the message."""
     message_tokens: int
@@ -49,6 +72,15 @@ class Exchange:
     """Whose message it is, as an agent that SeparatesUsers was told."""
     told: bool = False
     """The agent was told this exchange and generated nothing: the reply is not its own."""
+    unread: str | None = None
+    """The reply as it came, where that is not what is read of it."""
+    was_cut: bool = False
+    """The reply reached a limit, and ends where that was."""
+
+    @property
+    def raw_reply(self) -> str:
+        """The reply as it came: what the journal keeps, and what tokens count."""
+        return self.reply if self.unread is None else self.unread
 
     @property
     def message_end(self) -> int:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from pytest_ltm._results.comparison_text import told
 from pytest_ltm._results.gate.verdict import Finding, GateVerdict, p_text
+from pytest_ltm._results.sentences import told
 from pytest_ltm._results.text import clip, counted, left, one_line, right, wrap
 from pytest_ltm._storage.schema import fields_of, from_record
 from pytest_ltm._text.lists import few, shortened
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_ltm._journal.result import ConversationResult
     from pytest_ltm._results.gate.changes import Change, Changes, Level
     from pytest_ltm._results.gate.rules import Rule
-    from pytest_ltm._results.statistics import Comparison
+    from pytest_ltm._results.statistics.comparison import Comparison
 
 
 MOST_MOVED = 8

@@ -31,8 +31,6 @@ from pytest_ltm._storage.schema import from_record
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pytest_ltm._results.gate.plan_facts import PlanFacts
-
 
 _RESULTS = "*/results.json"
 
@@ -115,6 +113,7 @@ def results_in(path: Path) -> tuple[list[ConversationFolder], list[str]]:
     """Return the conversations of a run folder, without amendments, and why others of them cannot be read."""
     found: list[ConversationFolder] = []
     notices: list[str] = []
+    # One damaged conversation must not hide the others: it becomes a notice.
     for file in sorted(path.glob(_RESULTS)):
         try:
             found.append(ConversationFolder(result=read_results(file), path=file.parent))
@@ -141,12 +140,13 @@ def _in_order(found: Sequence[ConversationFolder], summary: Mapping[str, Any]) -
     plan = summary.get("plan")
     named = list(plan.get("agents") or ()) if isinstance(plan, dict) else []
     agents = [*named, *sorted({each.result.agent for each in found} - set(named))]
-    return sorted(found, key=lambda each: (agents.index(each.result.agent), *_place(each.result)))
 
+    def place(folder: ConversationFolder) -> tuple[int, float, str, int, str]:
+        result, trial = folder.result, folder.result.name.planned.trial
+        number = int(trial) if trial.isdecimal() else 0
+        return agents.index(result.agent), result.span or inf, result.span_label, number, result.trial
 
-def _place(result: ConversationResult) -> tuple[float, str, int, str]:
-    trial = result.name.planned.trial
-    return result.span or inf, result.span_label, int(trial) if trial.isdecimal() else 0, result.trial
+    return sorted(found, key=place)
 
 
 def _object(path: Path) -> dict[str, Any]:
@@ -191,6 +191,7 @@ def find(
     that could be measured. Raises ConfigurationError if there is none, LtmError if it cannot be read.
     """
     rest, _, agent = text.rpartition(AGENT)
+    # A name may hold an @ of its own, so the whole text is tried before its part in front of the @.
     if path := _located(text, baselines, ltm_dir, base, measured=measured):
         return _side(path, text), str(path.resolve())
     if path := _located(rest, baselines, ltm_dir, base, measured=measured):
@@ -209,6 +210,7 @@ def _located(text: str, baselines: Path, ltm_dir: Path, base: Path, *, measured:
     if not text:
         return None
     kept, path = baselines / f"{text}.json", base / text
+    # A baseline's name wins over a file of that name in the working directory.
     if "/" not in text and "\\" not in text and kept.is_file():
         return kept
     if path.is_file():
@@ -256,13 +258,15 @@ def side_of_run(path: Path) -> GateSide:
     return GateSide(
         name=f"run {run.result.run_id}",
         result=run.result,
-        plans=tuple(_facts(folder, folder.result) for folder in run.conversations),
-    )
-
-
-def _facts(folder: ConversationFolder, held: ConversationResult) -> PlanFacts:
-    return facts_of(
-        folder.plan() or None, span_label=held.span_label, trial=held.trial, fingerprint=held.plan_fingerprint
+        plans=tuple(
+            facts_of(
+                folder.plan() or None,
+                span_label=folder.result.span_label,
+                trial=folder.result.trial,
+                fingerprint=folder.result.plan_fingerprint,
+            )
+            for folder in run.conversations
+        ),
     )
 
 
@@ -279,6 +283,7 @@ def save(side: GateSide, name: str, baselines: Path, version: str) -> str:
         path.write_bytes(text)
     except OSError as error:
         raise LtmError(f"{path}: cannot be written ({error.strerror or error})") from error
+    # Whether anything changed is what decides about a commit.
     if before is None:
         return f"baseline saved: {path}"
     return f"baseline {'unchanged' if before == text else 'overwritten'}: {path}"

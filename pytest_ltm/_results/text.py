@@ -7,12 +7,14 @@ import re
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from pytest_ltm._results.statistics import FULL_MARKS
+from pytest_ltm._results.statistics.totals import FULL_MARKS
 from pytest_ltm._storage.clock import describe
 from pytest_ltm._storage.sanitize import for_screen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from pytest_ltm._journal.result import Automatic, ScenarioResult
 
 
 _NARROW = re.compile("[\\n -~\\xa1-\\xac\\xae-\\u02ff\\u2010-\\u2027\\u2030-\\u205e]*")
@@ -97,12 +99,23 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
     return lines
 
 
-def score_text(score: float) -> str:
-    """Return `0.67`; only full marks read 1.00 (2/3 + 1/3 are full marks), only nothing reads 0.00."""
+def score_text(score: float, upper: float | None = None) -> str:
+    """Return `0.67`, or `0.50 to 0.75` where some of it is open.
+
+    Only full marks read 1.00 (2/3 + 1/3 are full marks), only nothing reads 0.00.
+    """
+    if upper is not None:
+        return f"{score_text(score)} to {score_text(upper)}"
     rounded = f"{score:.2f}"
+    # A reader takes 1.00 for full marks, so what only rounds to it must not look like it.
     if rounded == "1.00" and score < FULL_MARKS:
         return "0.99"
     return "0.01" if rounded == "0.00" and score > 0 else rounded
+
+
+def verdict_text(given: ScenarioResult | Automatic, without: str = "no score") -> str:
+    """Return the score of a verdict as it is shown; `without`: where it has none."""
+    return without if given.score is None else score_text(given.score, given.upper)
 
 
 def amount(number: int) -> str:

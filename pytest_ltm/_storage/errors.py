@@ -28,6 +28,16 @@ from typing import Any, Literal, TypeAlias
 class LtmError(Exception):
     """The root of all errors of this package; secrets are removed from its `words`, so that none is ever shown."""
 
+    # What is known where a call of foreign code failed.
+    fatal = False
+    """The conversation cannot continue after it."""
+    interrupted = False
+    """The call was stopped in its middle, so that what became of it is unknown."""
+    refused = False
+    """There was a reply, which could not be used."""
+    usage: Any = None
+    """The Usage of what came to nothing, as far as it is known."""
+
     def __init__(self, *words: object) -> None:
         from pytest_ltm._storage.secrets import redacted
 
@@ -66,10 +76,6 @@ class AgentFault(AgentError):
     def __init__(self, message: str, *, fatal: bool = False, interrupted: bool = False) -> None:
         super().__init__(message)
         self.fatal, self.interrupted = fatal, interrupted
-        self.refused = False
-        """There was a reply, which could not be used."""
-        self.usage: Any = None
-        """The Usage of what came to nothing, as far as it is known."""
 
 
 class TransientFault(AgentFault):
@@ -105,9 +111,9 @@ class FillerError(LtmError):
     """A filler that cannot fill: it adds no tokens, or its source cannot be read."""
 
 
-WhyUnscored: TypeAlias = Literal["unscored", "ungraded", "judge", "user", "requires"]
-"""Why an example has no score: it could not be judged; the judge gave no grade; the judge or a simulated user failed; a
-judge, or something that the agent would have to be able to do, is missing."""
+WhyUnscored: TypeAlias = Literal["unscored", "undecided", "ungraded", "judge", "user", "requires"]
+"""Why an example has no score: it could not be judged; nothing is proven; the judge gave no grade; the judge or a
+simulated user failed; a judge, or something that the agent would have to be able to do, is missing."""
 
 
 class Stopped(KeyboardInterrupt):
@@ -125,8 +131,6 @@ class Unmeasured(LtmError):
     def __init__(self, message: str, *, cause: WhyUnscored) -> None:
         super().__init__(message)
         self.cause = cause
-        self.usage: Any = None
-        """The Usage of what came to nothing, as far as it is known."""
 
 
 class JudgeError(Unmeasured):

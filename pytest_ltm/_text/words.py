@@ -30,13 +30,17 @@ STOP_WORDS: Sequence[str] = (
 ).split()
 
 
+_LETTERS = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "ı": "i", "þ": "th"})
+"""Letters that are no others with an accent, as people write them who have not got them."""
+
+
 class _Plain(dict[int, str]):
     """Each character case-folded, in its compatibility form, without accents; one at a time, so in linear time."""
 
     def __missing__(self, code: int) -> str:
         if code in (0x2019, 0x02BC, 0x60):
             return "'"
-        parts = unicodedata.normalize("NFKD", chr(code).casefold())
+        parts = unicodedata.normalize("NFKD", chr(code).casefold()).translate(_LETTERS)
         self[code] = "".join(part for part in parts if not unicodedata.combining(part))
         return self[code]
 

@@ -5,26 +5,26 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-import os
 import secrets
-import traceback
 import weakref
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from pytest_ltm._calls.event_loop import has_thread, shares_loop
+from pytest_ltm._calls.foreign import ForeignCaller, is_amount, is_count, shown
 from pytest_ltm._model.agent import Agent, Configured, KeepsUsers, Resettable, Usage
+from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
-from pytest_ltm._storage.errors import AgentError, told
-from pytest_ltm.agents._caller import OwnLoop, end_copy, is_amount, is_count, outside_any_loop, shown
+from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._calls import Called, cannot_reply, method_that_replies
 from pytest_ltm.agents._capabilities import capabilities, register_control, required, takes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
+    from pathlib import Path
 
     from pytest_ltm._storage.schema import Field
 
@@ -39,9 +39,6 @@ ID = "conversation_id"
 Fatal: TypeAlias = tuple[type[BaseException], ...]
 """Exceptions of foreign code that pass as they are."""
 _CTRL_C: Fatal = (KeyboardInterrupt,)
-
-
-_OURS = str(Path(__file__).parents[1])
 
 
 class AgentUnavailable(AgentError):
@@ -62,6 +59,8 @@ class AgentSource:
     produce: Callable[[], object]
     _: KW_ONLY
     spec: str
+    kind: str = ""
+    """The registry's name of what makes its agents, also where a file names it; "" for what a dotted path names."""
     owned: bool
     refusal: str = ""
     settings: Mapping[str, Any] | None = None
@@ -80,52 +79,68 @@ class AgentSource:
     at_once: bool = False
     """Several conversations have their agents at the same time."""
     _made: list[Callable[[], object]] = field(default_factory=list, init=False)
+    _is_async: bool = field(default=False, init=False)
+    """Its agents are awaited in the shared loop, so that all of them happens in the loop's thread."""
 
     @property
     def serves_many(self) -> bool:
         """Whether more than one conversation can have an agent from here."""
         return not self.refusal
 
-    def make(self, *, fatal: Fatal = _CTRL_C, folder: Path | None = None) -> Agent:
+    def __post_init__(self) -> None:
+        self._is_async = shares_loop(self.given)
+
+    def make(self, *, fatal: Fatal = _CTRL_C, folder: Path | None = None, timeout: float | None = None) -> Agent:
         """Return the agent for the next conversation, which may leave files for people in that `folder`.
 
-        What was handed out before is reset first. Raises AgentError, with the cause chained, for whatever goes
-        wrong in foreign code, except `fatal` exceptions, which pass.
+        What was handed out before is reset first. `timeout`: in seconds for each step (None: no limit). Raises
+        AgentError, with the cause chained, for whatever goes wrong in foreign code, except `fatal` exceptions, which
+        pass.
         """
         name = _conversation_id(folder)
-        made, agent = self._fresh(fatal, folder, name)
+        made, agent = self._fresh(fatal, folder, name, timeout)
         keeps_users = "KeepsUsers" in capabilities(agent)
-        if any(earlier() is made for earlier in self._made):
-            if self.at_once and "Stateless" not in capabilities(agent):
-                raise AgentError(
-                    f"agent {self.spec!r} is the same object from each call, so its conversations cannot be played at "
-                    "once. Make another one in each call, or give --ltm-concurrency=1"
-                )
-            if not keeps_users:
-                self._put_back(agent, fatal)
-        else:
-            self._remember(made)
-        if _starts(agent):
-            self._guarded("could not be started", lambda: _run(lambda: cast(Any, agent).start(**{ID: name})), fatal)
-        if keeps_users:
-            begin = cast(KeepsUsers, agent).begin_session
-            self._guarded("could not begin a session", lambda: _run(lambda: begin(name)), fatal)
+        with contextlib.closing(self._door(fatal, timeout)) as door:
+            if any(earlier() is made for earlier in self._made):
+                if self.at_once and "Stateless" not in capabilities(agent):
+                    raise AgentError(
+                        f"agent {self.spec!r} is the same object from each call, so its conversations cannot be played "
+                        "at once. Make another one in each call, or give --ltm-concurrency=1"
+                    )
+                if not keeps_users:
+                    self._put_back(agent, door)
+            else:
+                self._remember(made)
+            if _starts(agent):
+                door.call("could not be started", cast("Any", agent).start, **{ID: name})
+            if keeps_users:
+                door.call("could not begin a session", cast("KeepsUsers", agent).begin_session, name)
         return agent
 
-    def sample(self, *, fatal: Fatal = _CTRL_C, folder: Path | None = None) -> Agent:
+    def sample(self, *, fatal: Fatal = _CTRL_C, folder: Path | None = None, timeout: float | None = None) -> Agent:
         """Return an agent to be looked at, not to be talked to; `make` knows nothing of it. Raises what `make` does."""
-        return self._fresh(fatal, folder, _conversation_id(folder))[1]
+        return self._fresh(fatal, folder, _conversation_id(folder), timeout)[1]
 
-    def _fresh(self, fatal: Fatal, folder: Path | None, name: str) -> tuple[object, Agent]:
-        at, produce = self.at, self.produce
+    def _fresh(self, fatal: Fatal, folder: Path | None, name: str, timeout: float | None) -> tuple[object, Agent]:
+        at, produce, knew = self.at, self.produce, self._is_async
         if at is not None and folder is not None:
             produce = functools.partial(at, folder)
         elif _names_conversations(produce):
             produce = functools.partial(produce, **{ID: name})
-        made = self._guarded("could not be made", lambda: _settled(produce()), fatal)
-        agent = _agent(made, self.spec, self.calls)
-        register_control(agent, embedded=self.embedded or self.spec.startswith("replay:"))
-        return made, agent
+        with contextlib.closing(self._door(fatal, timeout)) as door:
+            made = door.call("could not be made", lambda: _settled(produce()))
+            agent = _agent(made, self.spec, self.calls)
+            register_control(agent, embedded=self.embedded or self.spec.startswith("replay:"))
+            if knew or not shares_loop(agent):
+                return made, agent
+            self._is_async = True  # of a factory this is known only now
+            if not has_thread():
+                return made, agent
+            # What it has opened belongs to this thread, and it will be called in the loop's: another one is made there.
+            if self.owned and (close := getattr(agent, "aclose", getattr(agent, "close", None))) is not None:
+                with contextlib.suppress(AgentError):  # nobody has talked to it
+                    door.call("could not be closed", close)
+        return self._fresh(fatal, folder, name, timeout)
 
     def configuration(self, agent: Agent, *, fatal: Fatal = _CTRL_C) -> Mapping[str, Any] | None:
         """Return what the answers of an agent from here depend on, as far as it is told; None if nobody tells.
@@ -134,32 +149,27 @@ class AgentSource:
         """
         if "Configured" not in capabilities(agent):
             return self.settings
-        what = "failed in configuration()"
-        told_by_it = self._guarded(what, lambda: _settled(cast(Configured, agent).configuration(), "it"), fatal)
+        with contextlib.closing(self._door(fatal)) as door:
+            told_by_it = door.call(
+                "failed in configuration()", lambda: _settled(cast("Configured", agent).configuration(), "it")
+            )
         if not isinstance(told_by_it, Mapping):
             raise AgentError(f"agent {self.spec!r}: configuration() returned {shown(told_by_it)}, not a mapping")
         return told_by_it if self.settings is None else {"file": self.settings, "agent": told_by_it}
 
-    def _put_back(self, agent: Agent, fatal: Fatal) -> None:
+    def _put_back(self, agent: Agent, door: ForeignCaller[AgentError]) -> None:
         having = capabilities(agent)
         if "Resettable" in having:
-            self._guarded("could not be reset", lambda: _run(cast(Resettable, agent).reset), fatal)
+            door.call("could not be reset", cast("Resettable", agent).reset)
         elif "Stateless" not in having and not _starts(agent):
             raise AgentError(self.refusal or _refusal(self.spec, "the same object from each call"))
 
-    def _guarded(self, what: str, call: Callable[[], object], fatal: Fatal) -> object:
-        process = os.getpid()
-        try:
-            with outside_any_loop():
-                return call()
-        except fatal:
-            raise
-        except AgentUnavailable:
-            raise
-        except BaseException as error:
-            raise AgentError(f"agent {self.spec!r} {what}: {told(error)}{_place(error)}") from error
-        finally:
-            end_copy(process)
+    def _door(self, fatal: Fatal, timeout: float | None = None) -> ForeignCaller[AgentError]:
+        """Return what calls code of an agent that nobody talks to yet; its traceback is shown nowhere."""
+        return ForeignCaller(
+            f"agent {self.spec!r}", error=AgentError, callee=_awaited if self._is_async else self.given,
+            timeout=timeout, fatal=(*fatal, AgentUnavailable), placed=True,
+        )  # fmt: skip
 
     def _remember(self, made: object) -> None:
         # Weakly: an isolated run makes thousands of agents, and each may hold a whole memory.
@@ -218,15 +228,15 @@ def _agent(made: object, spec: str, calls: str = "") -> Agent:
     if not calls and hasattr(made, "reply"):
         if not takes(made.reply, 1):
             raise AgentError(cannot_reply(type(made), spec))
-        return cast(Agent, made)
+        return cast("Agent", made)
     if not calls and callable(made) and takes(made, 1):
-        return cast(Agent, Called(made, made))
+        return cast("Agent", Called(made, made))
     if made is None or isinstance(made, (str, bytes, int, float, list, tuple, dict, set)):
         raise AgentError(f"agent {spec!r} is {shown(made)}, which cannot reply. {_CURE}.")
     calls = calls or method_that_replies(made, spec)
     if not calls or not takes(getattr(made, calls), 1):
         raise AgentError(f"agent {spec!r} is {shown(made)}, which cannot reply. {_CURE}.")
-    return cast(Agent, Called(made, getattr(made, calls)))
+    return cast("Agent", Called(made, getattr(made, calls)))
 
 
 def _factory(given: object, spec: str) -> Callable[[], object] | None:
@@ -270,14 +280,6 @@ def _class(given: type, spec: str) -> Callable[[], object]:
     return given
 
 
-def _place(error: BaseException) -> str:
-    """Return where foreign code raised, ` (bot.py:12)`; "" if the plugin did."""
-    frames = traceback.extract_tb(error.__traceback__)
-    if not frames or frames[-1].filename.startswith(_OURS):
-        return ""
-    return f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})"
-
-
 def _conversation_id(folder: Path | None) -> str:
     """Return the name of a conversation: the same whenever its folder is used, another where there is none."""
     return secrets.token_hex(8) if folder is None else f"{folder.parent.name}-{folder.name}"
@@ -305,12 +307,8 @@ def _settled(made: object, who: str = "the factory") -> object:
     raise TypeError(f"{who} returned an awaitable. Make it a plain function; reply may be async")
 
 
-def _run(reset: Callable[[], object]) -> None:
-    """Reset, and let an async `reset` come to its end, in a loop of its own."""
-    result = reset()
-    if inspect.isawaitable(result):
-        with contextlib.closing(OwnLoop()) as loop:
-            loop.run(result, timeout=None)
+async def _awaited() -> None:
+    """Stand for an agent of a factory, which does not show that its agents are async."""
 
 
 def _refusal(spec: str, kind: str) -> str:
@@ -432,6 +430,24 @@ def keyless() -> Iterator[None]:
         yield
     finally:
         _KEYLESS.reset(token)
+
+
+_READING = ContextVar("_READING", default=RAW)
+
+
+@contextlib.contextmanager
+def rereading(reading: Reading) -> Iterator[None]:
+    """Have agents that are looked up within the block read their own replies again like this."""
+    token = _READING.set(reading)
+    try:
+        yield
+    finally:
+        _READING.reset(token)
+
+
+def current_reading() -> Reading:
+    """Return what an agent that is looked up now reads of its own replies again."""
+    return _READING.get()
 
 
 def is_keyless() -> bool:

@@ -7,7 +7,7 @@ import inspect
 import weakref
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from pytest_ltm._model.agent import CAPABILITIES, Apart, Prompted, SeparatesUsers, Stateless
+from pytest_ltm._model.agent import CAPABILITIES, Apart, Capabilities, Prompted, SeparatesUsers, Stateless
 from pytest_ltm._storage.errors import AgentError, told
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def is_prompted(agent: object) -> TypeGuard[Prompted]:
     return isinstance(agent, Prompted) and agent in _CONTROLS
 
 
-def capabilities(agent: object) -> frozenset[str]:
+def capabilities(agent: object) -> Capabilities:
     """Return the names of the agent's capabilities.
 
     More than `isinstance`: a method counts only if it can be called with the protocol's arguments (a
@@ -37,7 +37,7 @@ def capabilities(agent: object) -> frozenset[str]:
     """
     try:
         found = {name for name, capability in CAPABILITIES.items() if _keeps(agent, capability)}
-        return frozenset(found | {"Prompted"} if is_prompted(agent) else found)
+        return Capabilities(found | {"Prompted"} if is_prompted(agent) else found)
     except Exception as error:
         raise AgentError(f"the capabilities of {type(agent).__name__} cannot be read: {told(error)}") from error
 

@@ -12,6 +12,7 @@ from datetime import datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._calls import Spec
 from pytest_ltm._model.agent import Promised
 from pytest_ltm._storage.errors import AgentError, AgentFault, told
 from pytest_ltm.agents._adapt import AgentSource, AgentUnavailable, is_keyless
@@ -160,7 +161,7 @@ def make_mcp(argument: str, parameters: Field) -> AgentSource:
         raise AgentError(f"{who} names no command. Write it as in 'mcp:python my_server.py'")
     if not is_keyless() and find_spec("mcp") is None:
         raise AgentError(f"{who} needs the 'mcp' package, which is not installed: pip install 'pytest-ltm[mcp]'")
-    fields, reads = reads_of("", parameters, who, ("add", "search"))
+    fields, reads = reads_of(Spec("mcp", argument, "", "agent"), parameters, ("add", "search"))
     add, search = _tool(fields.get("add"), "add", _ADD), _tool(fields.get("search"), "search", _SEARCH)
     name = f"mcp:{argument}"
     tools = {one.name: dict(one.arguments) for one in (add, search)}

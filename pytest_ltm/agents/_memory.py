@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from pytest_ltm._calls import PARAMETERS
+from pytest_ltm._calls import PARAMETERS, Spec
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._adapt import AgentSource, is_keyless, source
-from pytest_ltm.agents._openai import check_client, longest_message
+from pytest_ltm.agents._chat_agent import longest_message
 from pytest_ltm.agents._unbuilt import Remembering
 from pytest_ltm.agents.memory.embeddings import make_embeds
-from pytest_ltm.agents.memory.parameters import NAMES, asked, settings
+from pytest_ltm.agents.memory.parameters import GROUPS, NAMES, settings
 from pytest_ltm.agents.memory.thinker import make_thinker
 
 if TYPE_CHECKING:
@@ -40,13 +40,9 @@ def make_memory(argument: str, parameters: Field) -> AgentSource:
     )
     from pytest_ltm.agents.memory.pipeline import Pipeline
 
-    thinker, chosen, fields = _read(argument, parameters)
-    if chosen is not None and not is_keyless():
-        check_client(chosen)
+    thinker, chosen, fields = _read(argument, parameters, ready=not is_keyless())
     how = settings(fields)
-    embeds, embedding = make_embeds(how.index)
-    if embedding is not None and not is_keyless():
-        check_client(embedding)
+    embeds, embedding = make_embeds(how.index, ready=not is_keyless())
     also = {} if embedding is None else {"embeddings": embedding.configuration()}
     kind = Pipeline if how.pressure is None else Paging
     made = source(lambda: kind(how, thinker(), embeds(), also), spec=f"memory:{argument}")
@@ -66,18 +62,16 @@ def model_within(argument: str) -> ModelSpec | None:
     return _read(argument, Field({}, f"memory:{argument}"))[1]
 
 
-def _read(argument: str, parameters: Field) -> tuple[Callable[[], Thinker], ModelSpec | None, Mapping[str, Field]]:
-    """Return what makes thinkers, the model that they ask, and what is said of the memory itself."""
-    head, _, query = argument.partition("?")
-    said = asked(query, f"agent 'memory:{head}'", PARAMETERS)
-    fields = parameters.mapping(known=[*NAMES, *PARAMETERS])
-    for name, one in said.items():
-        if name in fields:
-            raise fields[name].fault(f"is also in the spec 'memory:{head}'. Say it once.")
-        fields[name] = one
-    chat = {name: one.value for name, one in fields.items() if name in PARAMETERS}
+def _read(
+    argument: str, parameters: Field, *, ready: bool = False
+) -> tuple[Callable[[], Thinker], ModelSpec | None, Mapping[str, Field]]:
+    """Return what makes thinkers, the model that they ask, and what is known of the memory itself."""
+    spec = Spec.parse(f"memory:{argument}", role="agent")
+    fields = spec.merged(parameters, [*NAMES, *PARAMETERS], groups=GROUPS)
+    chat = {name: field.value for name, field in fields.items() if name in PARAMETERS}
+    given = structs.replace(parameters, value=chat)
     try:
-        thinker, chosen = make_thinker(head, structs.replace(parameters, value=chat))
+        thinker, chosen = make_thinker(spec.argument, given, role="reader", ready=ready)
     except AgentError as error:
-        raise AgentError(f"agent 'memory:{head.partition('@http')[0]}': {error}") from error
-    return thinker, chosen, {name: one for name, one in fields.items() if name not in PARAMETERS}
+        raise AgentError(f"agent {spec.head!r}: {error}") from error
+    return thinker, chosen, {name: field for name, field in fields.items() if name not in PARAMETERS}

@@ -12,10 +12,9 @@ from msgspec.structs import replace
 
 from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import TokenUse
-from pytest_ltm._model.agent import CAPABILITIES, Promised, Reply, SeparatesUsers
+from pytest_ltm._model.agent import CAPABILITIES, Capabilities, Promised, Reply, SeparatesUsers
 from pytest_ltm._model.tokens import counter
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._caller import MAX_MESSAGE_TOKENS
 from pytest_ltm.agents._capabilities import capabilities, is_prompted, members, takes_user
 from pytest_ltm.agents._controls import Bias, ContextWindowAgent
@@ -109,7 +108,8 @@ class ChatModelReader(TokenEstimator):
     """The prompt of a chat model: system prompt, as much of the conversation as its context takes, the message."""
 
     def __init__(self, shown: FixedContext, max_tokens: int | None) -> None:
-        from pytest_ltm.agents._openai import History  # here and below: few runs have a chat model or a memory system
+        # Here and below: few runs have a chat model or a memory system.
+        from pytest_ltm.agents._chat_agent import History
 
         self._history = History(shown.system, counter(shown.tokenizer).count)
         self._limit = shown.limit(max_tokens)
@@ -150,19 +150,18 @@ def spec_within(source: AgentSource) -> str:
 
 
 def model_of(spec: str) -> ModelSpec | None:
-    """Return the chat model of an `openai:`, `ts:openai:` or `memory:` spec; None for any other."""
-    kind, _, argument = spec.removeprefix("ts:").partition(":")
-    if kind not in {"openai", "memory"}:
-        return None
-    from pytest_ltm._calls import model
+    """Return the chat model of an agent, a judge or a user, be it behind `ts:` or `memory:`; None for any other."""
+    from pytest_ltm._calls import KINDS, read_model
 
+    spec = spec.removeprefix("ts:")
+    kind, _, argument = spec.partition(":")
     try:
         if kind == "memory":
             from pytest_ltm.agents._memory import model_within
 
             return model_within(argument)
-        return model(argument, Field({}, spec), also=SHOWN)[0]
-    except LtmError:  # it is told where the agent is looked up
+        return read_model(spec, role="agent", also=SHOWN)[0] if kind in KINDS else None
+    except LtmError:  # it is reported where the agent is looked up
         return None
 
 
@@ -241,7 +240,7 @@ def _made(having: frozenset[str], limit: object) -> Profile:
 
 
 def _chat(offer: Offer) -> Profile:
-    from pytest_ltm.agents._openai import longest_message
+    from pytest_ltm.agents._chat_agent import longest_message
 
     shown, context = offer.shown, offer.shown.context
     whole = "the whole conversation, as nobody knows the model's own limit without context=N,"
@@ -318,7 +317,7 @@ class CostSimulator:
     def __init__(self, profile: Profile, counter: TokenCounter, clock: Clock, *, assumed: int | None = None) -> None:
         """`assumed`: tokens of each reply that would not be longer; None: typical of its kind."""
         self._assumed = assumed
-        self.capabilities, self.max_message_tokens = profile.capabilities, profile.max_message_tokens
+        self.capabilities, self.max_message_tokens = Capabilities(profile.capabilities), profile.max_message_tokens
         self.agent: Any = profile.answers()
         """What answers."""
         self.uses: dict[int, TokenUse] = {}

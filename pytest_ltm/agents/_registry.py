@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from pytest_ltm._calls import KINDS, suggest_provider
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import AgentError, ConfigurationError, DefinitionError, did_you_mean
 from pytest_ltm._storage.schema import Field, load, packaged
@@ -50,12 +51,12 @@ def find(
     name, _, argument = spec.partition(":")
     if name in EMBEDDED:
         try:
-            return replace(EMBEDDED[name](argument), embedded=True)
+            return replace(EMBEDDED[name](argument), embedded=True, kind=name)
         except ConfigurationError as error:
             raise AgentError(f"agent {error}") from error
     if name in ADAPTERS:
         try:
-            return ADAPTERS[name](argument, Field({}, f"agent '{name}:{argument}'"))
+            return replace(ADAPTERS[name](argument, Field({}, f"agent '{name}:{argument}'")), kind=name)
         except DefinitionError as error:
             raise AgentError(str(error)) from None
     if _FILE.fullmatch(spec):
@@ -66,12 +67,8 @@ def find(
         if apart is not None and apart.every:
             return apart.source(spec, base=base)
         return dotted_source(spec, base=base, hint=hint)
-    raise AgentError(f"unknown agent {spec!r}.{_file_hint(spec, base) or hint} {_there_are(names)}")
-
-
-def is_elsewhere(spec: str) -> bool:
-    """Return whether a spec names an adapter, or a file that may name one: no Python of this process replies."""
-    return spec.partition(":")[0] in ADAPTERS or _FILE.fullmatch(spec) is not None
+    meant = suggest_provider(spec) or _file_hint(spec, base) or hint
+    raise AgentError(f"unknown agent {spec!r}.{meant} {_there_are(names)}")
 
 
 def split_specs(values: Sequence[str]) -> list[tuple[str | None, str]]:
@@ -176,7 +173,8 @@ def _later(module: str, name: str) -> Callable[..., AgentSource]:
     return make
 
 
-_http, _timed = _later("_http", "make_http"), _later("_openai", "make_timed")
+_http, _timed = _later("_http", "make_http"), _later("_chat_agent", "make_timed")
+_chat = _later("_chat_agent", "make_chat")
 
 CHEATS = (
     "dump", "dump-always", "keywords", "candidates", "random", "agree", "notes", "inject", "recite", "hedge", "fixed",
@@ -204,7 +202,7 @@ ADAPTERS: dict[str, Callable[[str, Field], AgentSource]] = {
     "cmd": _later("_command", "make_command"),
     "human": _later("_human", "make_human"),
     "mcp": _later("_mcp", "make_mcp"),
-    "openai": _later("_openai", "make_openai"),
+    **{kind: functools.partial(_chat, kind) for kind in KINDS},
     "store": _later("_store", "make_store"),
     "ts": lambda argument, parameters: _timed(argument, parameters, find),
     "memory": _later("_memory", "make_memory"),
@@ -277,7 +275,7 @@ def _from_file(
         return apart.source(spec, base=base, settings=settings)
     if kind in ADAPTERS:
         _only_names(fields.get("env"), secret, kind)
-        found = ADAPTERS[kind](argument, parameters)
+        found = replace(ADAPTERS[kind](argument, parameters), kind=kind)
     elif Path(agent).suffix.lower() in {".yml", ".yaml"}:
         raise fields["agent"].fault(f"{agent!r} is a file again. Write the spec of an agent.")
     elif has_path:

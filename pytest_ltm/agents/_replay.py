@@ -76,7 +76,7 @@ class RecordedReplies:
         if isinstance(given, events.Fault):
             raise AgentFault(given.text, fatal=given.fatal)
         spent = given.usage is not None or given.cost_usd is not None  # then, not now
-        return Reply(given.text, given.usage, given.cost_usd, hypothetical=spent)
+        return Reply(given.text, given.usage, given.cost_usd, spent, given.finish_reason, given.thoughts, given.mishaps)
 
     def retrieved(self, place: int) -> list[str]:
         """Return what was retrieved for a recorded reply; texts that were cut hold the needles that they held."""
@@ -454,6 +454,7 @@ def replay_source(argument: str, *, ltm_dir: Path | None = None) -> AgentSource:
     return AgentSource(
         lambda: replay(found.only),
         spec=f"replay:{argument}",
+        kind="replay",
         owned=True,
         given=JournalReplay,
         at=lambda folder: replay(found.at(folder.name)),

@@ -6,15 +6,13 @@ import functools
 import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl
 
-from pytest_ltm._calls import PARAMETERS
+from pytest_ltm._calls import FORMS, PARAMETERS, Spec
 from pytest_ltm._model.agent import Promised
 from pytest_ltm._storage.dotted import DottedPath
-from pytest_ltm._storage.errors import AgentError, did_you_mean
+from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.schema import Field, to_record
 from pytest_ltm.agents._adapt import AgentSource, is_keyless, source
-from pytest_ltm.agents._openai import check_client
 from pytest_ltm.agents.memory.reading import PARAMETERS as READING
 from pytest_ltm.agents.memory.reading import reading
 from pytest_ltm.agents.memory.stores import CrossTalkDetector, Stored
@@ -46,9 +44,9 @@ def make_store(argument: str, parameters: Field) -> AgentSource:
 
     In a file also with `store`, the parameters of the class. Raises AgentError, or DefinitionError with its place.
     """
-    path, _, query = argument.partition("?")
-    who = f"agent 'store:{path}'"
-    fields, reads = reads_of(query, parameters, who, ("store",))
+    spec = Spec.parse(f"store:{argument}", role="agent")
+    path, who = spec.argument, f"agent {spec.head!r}"
+    fields, reads = reads_of(spec, parameters, ("store",))
     given = DottedPath(path, what="store", error=AgentError).resolve()
     if not callable(given):
         raise AgentError(f"{who} is a {type(given).__name__}. Name a class, or a function that makes a store")
@@ -92,42 +90,19 @@ def _check(store: object, who: str) -> None:
             continue
 
 
-def reads_of(query: str, parameters: Field, who: str, own: tuple[str, ...]) -> tuple[Mapping[str, Field], StoreReader]:
+def reads_of(spec: Spec, parameters: Field, own: tuple[str, ...]) -> tuple[Mapping[str, Field], StoreReader]:
     """Return what a spec's query and a file say, by name (`own`: what a file may say beside), and who reads.
 
     Raises AgentError, or DefinitionError with its place.
     """
-    fields = _fields(query, parameters, who, own)
-    return fields, _reads(fields, who)
-
-
-def _fields(query: str, parameters: Field, who: str, own: tuple[str, ...]) -> dict[str, Field]:
-    """Return what the spec and the file say, by name."""
-    plain = ("reader", *READING)
-    fields = parameters.mapping(known=[*plain, *own, *PARAMETERS])
-    for name, text in parse_qsl(query, keep_blank_values=True):
-        if name not in plain:
-            raise AgentError(
-                f"{who}: unknown parameter {name!r}.{did_you_mean(name, plain)} There are {', '.join(plain)}."
-            )
-        if name in fields:
-            raise AgentError(f"{who}: {name!r} is said twice.")
-        fields[name] = Field(_value(text), who, name)
-    return fields
-
-
-def _value(text: str) -> object:
-    return {"true": True, "false": False}.get(text, int(text) if text.isdecimal() else text)
-
-
-def _reads(fields: Mapping[str, Field], who: str) -> StoreReader:
-    chat = {name: one.value for name, one in fields.items() if name in PARAMETERS}
-    reader = fields["reader"].text("'rules' or 'openai:MODEL'") if "reader" in fields else "rules"
+    known = ("reader", *READING, *(name for name in PARAMETERS if name != "extra"))
+    fields = spec.merged(parameters, known, only_in_files=(*own, "extra"))
+    chat = {name: field.value for name, field in fields.items() if name in PARAMETERS}
+    reader = fields["reader"].text(f"'rules' or {FORMS[0]!r}") if "reader" in fields else "rules"
+    where = f"{spec.role} {spec.head!r}"
     try:
-        thinker, chosen = make_thinker(reader, Field(chat, who))
+        thinker, _ = make_thinker(reader, Field(chat, where), ready=not is_keyless())
     except AgentError as error:
-        raise AgentError(f"{who}: {error}") from error
-    if chosen is not None and not is_keyless():
-        check_client(chosen)
+        raise AgentError(f"{where}: {error}") from error
     how = reading(fields)
-    return StoreReader(thinker, how, {"reading": to_record(how)})
+    return fields, StoreReader(thinker, how, {"reading": to_record(how)})

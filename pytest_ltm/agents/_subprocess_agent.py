@@ -1,6 +1,6 @@
-"""Apart: agents that dotted paths name, each in a process of its own, which speaks as the process of `cmd:` does.
+"""AgentApart: agents that dotted paths name, each in a process of its own, which speaks as the process of `cmd:` does.
 
-The process is a fresh interpreter that runs `_child.py`; nothing of what is named is imported here.
+The process is a fresh interpreter that runs `_subprocess_main.py`; nothing of what is named is imported here.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ from msgspec import Struct
 
 from pytest_ltm._calls.hub import OutOfTime, watched
 from pytest_ltm._calls.retry import RemoteCause, Trouble
-from pytest_ltm._engine.port import cannot_be_put_back
-from pytest_ltm._model.agent import Apart, Promised, Reply, Usage
+from pytest_ltm._calls.time_limits import call_within
+from pytest_ltm._model.agent import Apart, Capabilities, Mishap, Promised, Reply, Usage
 from pytest_ltm._storage.clock import can_interrupt
 from pytest_ltm._storage.errors import AgentFault
 from pytest_ltm._storage.secrets import redacted
 from pytest_ltm.agents._adapt import AgentSource, AgentUnavailable, grant, is_keyless
-from pytest_ltm.agents._caller import call_within
 from pytest_ltm.agents._process import STDERR, LineProcess, OutOfStep
 
 if TYPE_CHECKING:
@@ -122,7 +121,7 @@ class AgentApart(Apart):
         self._process: LineProcess | None = None
         self._now = ""
         made = self._begun()
-        having = self._capabilities = frozenset(made["made"])
+        having = self._capabilities = Capabilities(made["made"])
         self._configured: Mapping[str, Any] = made["configuration"]
         self.near_misses = made["near_misses"]
         grant(self, having, made["max_message_tokens"] if "LimitsMessages" in having else None)
@@ -199,7 +198,8 @@ class AgentApart(Apart):
         usage = answer.get("usage")
         return Reply(
             answer["reply"], None if usage is None else Usage(**usage), answer.get("cost_usd"),
-            answer.get("hypothetical", False),
+            answer.get("hypothetical", False), answer.get("finish_reason", ""), answer.get("thoughts", ""),
+            tuple(Mishap(**each) for each in answer.get("mishaps", ())),
         )  # fmt: skip
 
     def _begun(self) -> dict[str, Any]:
@@ -235,7 +235,7 @@ class AgentApart(Apart):
         except OutOfStep as error:
             raise AgentFault(
                 f"its process {self._ended(error)}",
-                fatal=bool(cannot_be_put_back(self._capabilities)),
+                fatal=not self._capabilities.restorable,
                 interrupted=True,
             ) from None
         except BaseException:  # a time limit: the answer would come when nobody waits for it

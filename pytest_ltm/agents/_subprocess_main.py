@@ -1,4 +1,4 @@
-"""Child: what runs in the process of an agent that has one, between the pipes and the agent (see `_apart.py`).
+"""Child: what runs in the process of an agent that has one, between the pipes and the agent (see `_subprocess_agent`).
 
 The pipes are taken out of the agent's reach first: what it prints goes to stderr, and its stdin is empty.
 """
@@ -20,23 +20,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec.structs import asdict
 
+from pytest_ltm._calls.event_loop import LoopShare
+from pytest_ltm._calls.foreign import (
+    LONGEST_REPLY,
+    ForeignCaller,
+    check_reply,
+    check_texts,
+    check_usage,
+    is_count,
+    shown,
+)
 from pytest_ltm._calls.retry import broken_off, trouble
+from pytest_ltm._calls.time_limits import COPY, copied, end_copy
 from pytest_ltm._model.agent import CAPABILITIES, Reply, Usage
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.errors import AgentError, AgentFault, text_of
 from pytest_ltm.agents._adapt import capabilities, dotted_source, keyless
-from pytest_ltm.agents._caller import (
-    COPY,
-    LONGEST_REPLY,
-    OwnLoop,
-    copied,
-    end_copy,
-    is_count,
-    reply_of,
-    shown,
-    texts_of,
-    usage_of,
-)
 from pytest_ltm.agents._capabilities import near_misses, takes, whose
 from pytest_ltm.agents._landlock import hide_folder
 
@@ -71,7 +70,7 @@ class _Child:
 
     def __init__(self) -> None:
         self._agent: Any = None
-        self._loop = OwnLoop()
+        self._loop = LoopShare()
         self._jump = False
 
     def answer(self, request: dict[str, Any]) -> bytes:
@@ -136,13 +135,13 @@ class _Child:
         return {"ok": True}
 
     def _usage(self, _: dict[str, Any]) -> dict[str, Any]:
-        return {"usage": asdict(usage_of(self._call("usage"), "it"))}
+        return {"usage": asdict(check_usage(self._call("usage"), _refuse))}
 
     def _retrieved(self, _: dict[str, Any]) -> dict[str, Any]:
-        return {"retrieved": texts_of(self._call("retrieved"), "it", "retrieved")}
+        return {"retrieved": check_texts(self._call("retrieved"), "retrieved", _refuse)}
 
     def _in_context(self, _: dict[str, Any]) -> dict[str, Any]:
-        return {"in_context": texts_of(self._call("in_context"), "it", "in_context")}
+        return {"in_context": check_texts(self._call("in_context"), "in_context", _refuse)}
 
     def _count(self, request: dict[str, Any]) -> dict[str, Any]:
         return {"tokens": _tokens(self._call("count_tokens", request["count"]))}
@@ -208,18 +207,30 @@ def _moved(now: str) -> Iterator[None]:
 def _reply(given: object) -> dict[str, Any]:
     if type(given) is str and len(given) <= LONGEST_REPLY:
         return {"reply": given}
-    reply = reply_of(given, "it")
-    return {"reply": reply.text, "hypothetical": reply.hypothetical, **_used(reply)}
+    reply = check_reply(given, _refuse)
+    return {"reply": reply.text, "hypothetical": reply.hypothetical, **_used(reply), **_beside(reply)}
 
 
 def _used(given: object) -> dict[str, Any]:
     """Return what a reply, or telling, says that it used."""
     if isinstance(given, Usage):
-        return {"usage": asdict(usage_of(given, "it"))}
+        return {"usage": asdict(check_usage(given, _refuse))}
     if not isinstance(given, Reply):
         return {}
-    reply = reply_of(given, "it")
+    reply = check_reply(given, _refuse)
     return {"usage": None if reply.usage is None else asdict(reply.usage), "cost_usd": reply.cost_usd}
+
+
+_refuse = ForeignCaller("it", error=AgentFault).refusal
+
+
+def _beside(reply: Reply) -> dict[str, Any]:
+    """Return what else is known of a reply, where anything is."""
+    known = {
+        "finish_reason": reply.finish_reason, "thoughts": reply.thoughts,
+        "mishaps": [asdict(each) for each in reply.mishaps],
+    }  # fmt: skip
+    return {name: value for name, value in known.items() if value}
 
 
 def _state(given: object) -> bytes:

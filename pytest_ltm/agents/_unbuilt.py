@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from pytest_ltm._model.transcript import RAW, Reading
+
 if TYPE_CHECKING:
     from pytest_ltm._calls import ModelSpec
     from pytest_ltm._model.agent import TakesTurns
@@ -24,6 +26,8 @@ class FixedContext(Struct, frozen=True, kw_only=True):
     """Tokens of the model for prompt and reply together; None: everything, until the endpoint refuses it."""
     tokenizer: str = ENCODING
     """For the estimate of sizes, which the endpoint's own counts correct."""
+    reading: Reading = RAW
+    """What of its own replies it is shown again."""
 
     def limit(self, max_tokens: int | None) -> int | None:
         """Return how many tokens a prompt may have, None if there is no limit; `max_tokens`: those of the reply."""

@@ -7,13 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm._text.clauses import level
-from pytest_ltm._text.numbers import digits
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.quantities import CLOCKS, quantities
-from pytest_ltm._text.words import words
-from pytest_ltm.evaluators._commitment import (
+from pytest_ltm._language.commitment import (
     Mention,
     alternative,
     asserted,
@@ -22,6 +16,12 @@ from pytest_ltm.evaluators._commitment import (
     mentions,
     spoken,
 )
+from pytest_ltm._model.score import Check, Scoring
+from pytest_ltm._text.clauses import level
+from pytest_ltm._text.numbers import digits
+from pytest_ltm._text.patterns import later
+from pytest_ltm._text.quantities import CLOCKS, quantities
+from pytest_ltm._text.words import words
 from pytest_ltm.evaluators._rules import Ruled, at
 
 if TYPE_CHECKING:
@@ -106,6 +106,7 @@ class WorksOut(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the mean of the credits; a missing answer earns none."""
+        answers = self.read(answers)
         earned, missed = list[float](), ""
         for place, kind in enumerate(self.asked):
             others = self.others[place] if place < len(self.others) else ()

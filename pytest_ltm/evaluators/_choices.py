@@ -6,12 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from pytest_ltm._language.commitment import Mention, alternative, commitment, doubt, misspelt, spoken
+from pytest_ltm._language.proof import Proof, prove
 from pytest_ltm._text.clauses import clause, level, places
 from pytest_ltm._text.json import NoJSON, published_json, values
 from pytest_ltm._text.numbers import COUNTS, ORDINALS
 from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import joined, plain, snippet, words
-from pytest_ltm.evaluators._commitment import Mention, alternative, commitment, doubt, misspelt, spoken
 from pytest_ltm.evaluators._rules import Ruled, last
 
 if TYPE_CHECKING:
@@ -50,19 +51,19 @@ class PicksOption(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return 1 if the last answer picks the option, else 0."""
+        answers = self.read(answers)
         answer = last(answers)
-        picked = self._picked(answer)
-        ok = picked == {self.expected}
+        if self.current:
+            return self.proven(self._proof(answer), str(self.expected), answer)
+        picked = {_whole(digits) for digits in _DIGITS.findall(plain(answer))}
         said = ", ".join(sorted(str(n) for n in picked)[:6]) or "none"
-        reason = f"picks option {said}" + ("" if ok else f", not {self.expected}")
-        return self.score(ok, reason, answer)
+        ok = picked == {self.expected}
+        return self.score(ok, f"picks option {said}" + ("" if ok else f", not {self.expected}"), answer)
 
-    def _picked(self, answer: str) -> set[int]:
-        if not self.current:
-            return {_whole(digits) for digits in _DIGITS.findall(plain(answer))}
+    def _proof(self, answer: str) -> Proof:
         said = joined(answer).strip()
         alone = COUNTS.get(said, ORDINALS.get(said, 1 if said == "one" else 0))
-        return {alone} if alone else {int(value) for value in commitment(answer, _numbers)}
+        return Proof("asserts", f"picks option {alone}", str(alone)) if alone else prove(answer, _numbers)
 
 
 def _whole(digits: str) -> int:
@@ -130,6 +131,7 @@ class AnswersWord(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return 1 if the last answer is the word, else 0."""
+        answers = self.read(answers)
         answer = last(answers)
         if self.current:
             said = self._said(answer)

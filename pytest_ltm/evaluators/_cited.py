@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from pytest_ltm._language.commitment import Mention, asserted, last_word, spoken
+from pytest_ltm._language.recital import recites
 from pytest_ltm._model.score import Check, Scoring
 from pytest_ltm._text.clauses import level, places
 from pytest_ltm._text.patterns import later
 from pytest_ltm.evaluators._aggregates import NUMBER, POSSESSIVE, chosen, settled
-from pytest_ltm.evaluators._commitment import Mention, asserted, last_word, spoken
-from pytest_ltm.evaluators._recital import recites
 from pytest_ltm.evaluators._rules import Ruled, at
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class AnswersWithSources(Ruled):
     """
 
     family: ClassVar[str] = "answers-with-sources"
+    reads_speech: ClassVar[bool] = True
     asked: tuple[str, ...]
     """Of each question: NAME or NUMBER."""
     expected: tuple[tuple[str, ...], ...]
@@ -58,6 +59,7 @@ class AnswersWithSources(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the mean of the halves; a missing answer earns neither."""
+        answers = self.read(answers)
         ways = _ways(self.titles)
         checks = list[Check]()
         right, cited, missed = 0, 0.0, ""

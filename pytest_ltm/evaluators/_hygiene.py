@@ -7,27 +7,26 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm._text.abstention import guesses, tells_nothing
-from pytest_ltm._text.clauses import clause, level, sentence
-from pytest_ltm._text.dates import MONTH_PATTERN, month_number
-from pytest_ltm._text.numbers import DAYS, digits
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.recollection import only_offers_example
-from pytest_ltm._text.words import phrases, words
-from pytest_ltm.evaluators._commitment import (
+from pytest_ltm._language.commitment import (
     ASIDES,
     Mention,
     alternative,
     asserted,
-    commitment,
     last_word,
     mentions,
     misspelt,
     spoken,
 )
-from pytest_ltm.evaluators._recital import copies, ends_in_a_list, enumerates, recites, short_items
-from pytest_ltm.evaluators._rules import RuleCheck, Ruled, at, product, share
+from pytest_ltm._language.proof import prove, withholds
+from pytest_ltm._language.recital import copies, recites, short_items
+from pytest_ltm._language.refusal import guesses, tells_nothing
+from pytest_ltm._model.score import Check, Scoring
+from pytest_ltm._text.clauses import clause, level, sentence
+from pytest_ltm._text.dates import MONTH_PATTERN, month_number
+from pytest_ltm._text.numbers import DAYS, digits
+from pytest_ltm._text.patterns import later
+from pytest_ltm._text.words import phrases, words
+from pytest_ltm.evaluators._rules import RuleCheck, Ruled, at, share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,39 +65,38 @@ class KnowsHistory(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the share of questions answered right; a missing answer counts as wrong."""
+        answers = self.read(answers)
         parts = [
             RuleCheck(f"{asked}: {expected}", at(answers, place), self._right(place, at(answers, place)))
             for place, (expected, asked) in enumerate(zip(self.expected, self.asked, strict=True))
         ]
         return share(parts, rule=f"{self.family}/{self.version}", reason="{ok} of {of} answered")
 
-    def _right(self, place: int, answer: str) -> bool:
+    def _right(self, place: int, answer: str) -> bool | None:
         expected, others = self.expected[place], self.others[place] if place < len(self.others) else ()
-        if _is_no_answer(answer) or copies(answer, (expected, *others)):
+        if len(_OWN_QUESTION.findall(answer)) > 1:
             return False
         if self.asked[place] == WHEN:
-            return commitment(answer, days) == {day.value for day in days(level(expected))}
+            return prove(answer, days).answers({day.value for day in days(level(expected))})
         if self.asked[place] == NOW:
-            return commitment(answer, partial(_latest, names=(expected, *others))) == {expected}
+            return _unless_copied(prove(answer, (expected, *others)).answers(expected), answer, (expected, *others))
+        proof = prove(answer, (expected, *others))
+        if proof.state == "recites":
+            return False
         past = tuple(value for value in others if value != at(self.present, place))
-        return _before(answer, (expected, *past)) == {expected}
+        held = _before(answer, (expected, *past))
+        if len(held) == 1:
+            return _unless_copied(held == {expected}, answer, (expected, *others))
+        return None if expected in held else proof.answers(expected) and None
 
 
-def _latest(text: str, names: Sequence[str]) -> list[Mention]:
-    """Return where a levelled text names one of them, but for what came "before that"."""
-    return [one for one in mentions(text, names) if not _BEFORE_THAT.search(text[max(0, one.start - 40) : one.start])]
-
-
-_BEFORE_THAT = later(r"\b(?:before that|earlier still|prior to that)\W+(?:(?:it was|you saw|you had|dr|the)\W+)*$")
+def _unless_copied(ok: bool | None, answer: str, values: Sequence[str]) -> bool | None:
+    """Return a verdict, but None for a right answer in a sentence that only the user would say."""
+    return None if ok and copies(answer, values) else ok
 
 
 _OWN_QUESTION = later(r"\b(?:my|I|me)\b[^.!?\n]{0,120}\?")
 """What the user asks: a reply with several of these repeats questions."""
-
-
-def _is_no_answer(answer: str) -> bool:
-    asked = len(_OWN_QUESTION.findall(answer))
-    return asked > 1 or recites(answer) or enumerates(answer) or ends_in_a_list(answer) or only_offers_example(answer)
 
 
 def _before(answer: str, values: Sequence[str]) -> set[str]:
@@ -158,6 +156,7 @@ class KnowsAndWithholds(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the product of both shares; a missing answer counts as wrong."""
+        answers = self.read(answers)
         known: list[Check] = []
         withheld: list[Check] = []
         missed = ""
@@ -168,14 +167,13 @@ class KnowsAndWithholds(Ruled):
             whose = dict(zip(values, (*owners, *[""] * len(values)), strict=False))
             ok = _tells(answer, expected, whose) if expected else _withholds(answer, whose)
             label = f"knows {expected!r}" if expected else f"has nothing to tell in answer {place + 1}"
-            (known if expected else withheld).append(Check(label, ok))
+            (known if expected else withheld).append(Check(label, ok is True, ok is None))
             missed = missed if ok else missed or answer
-        value, reason = product({"known": known, "rightly not told": withheld})
-        return self.score(value, reason, missed, [*known, *withheld])
+        return self.score_product({"known": known, "rightly not told": withheld}, missed)
 
 
-def _tells(answer: str, expected: str, whose: dict[str, str]) -> bool:
-    if _is_no_answer(answer) or copies(answer, (expected, *whose)):
+def _tells(answer: str, expected: str, whose: dict[str, str]) -> bool | None:
+    if len(_OWN_QUESTION.findall(answer)) > 1:
         return False
     text, since = level(spoken(answer)), 0
     found = mentions(text, (expected, *whose))
@@ -185,17 +183,22 @@ def _tells(answer: str, expected: str, whose: dict[str, str]) -> bool:
             text = text[: one.start] + " " * (one.end - one.start) + text[one.end :]
         since = one.end
     text = _RELATIVES.sub(" ", text)  # the questions are about them: what is said of them is no aside
-    return commitment(text, partial(mentions, names=(expected, *whose))) == {expected}
+    ok = prove(text, (expected, *whose)).answers(expected)
+    return _unless_copied(ok, answer, (expected, *whose))
 
 
 _RELATIVES = later(rf"\b(?:your|my|his|her|their|the|a) (?:\w+ )?(?:{ASIDES})s?\b")
 
 
-def _withholds(answer: str, whose: dict[str, str]) -> bool:
+def _withholds(answer: str, whose: dict[str, str]) -> bool | None:
+    """Return whether an answer tells nothing; None where it neither refuses nor tells anything."""
     text = level(spoken(answer))
     named = mentions(text, tuple(whose))
-    owned = all(_says_whose(sentence(text, one.start, one.end), whose[one.value]) for one in named)
-    return owned and tells_nothing(text) and not (recites(answer) or copies(answer, tuple(whose)))
+    if not all(_says_whose(sentence(text, one.start, one.end), whose[one.value]) for one in named):
+        return False
+    if recites(answer) or copies(answer, tuple(whose)):
+        return False
+    return False if _OWN_QUESTION.search(answer) and answer.rstrip().endswith("?") else withholds(text)
 
 
 def _says_whose(text: str, owner: str) -> bool:
@@ -226,14 +229,17 @@ class ForgetsOnRequest(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the product of the three shares; a missing answer counts as wrong."""
+        answers = self.read(answers)
         known: list[Check] = []
         gone: list[Check] = []
         for place, expected in enumerate(self.expected):
             answer, whose = at(answers, place), dict.fromkeys(self.others[place], "")
             if expected:
-                known.append(Check(f"knows {expected!r}", _tells(answer, expected, whose)))
+                ok = _tells(answer, expected, whose)
+                known.append(Check(f"knows {expected!r}", ok is True, ok is None))
             else:
-                gone.append(Check(f"has forgotten what answer {place + 1} asks for", _withholds(answer, whose)))
+                ok = _withholds(answer, whose)
+                gone.append(Check(f"has forgotten what answer {place + 1} asks for", ok is True, ok is None))
         summary, values = level(spoken(at(answers, len(self.expected)))), (*self.kept, *self.forgotten)
         recited = recites(summary) or copies(summary, values)
         named: set[str] = set() if recited else {one.value for one in mentions(summary, values)}
@@ -241,8 +247,9 @@ class ForgetsOnRequest(Ruled):
         tells = bool(said & set(self.kept))
         known += [Check(f"tells of {value!r}", value in said) for value in self.kept]
         silent = [Check(f"does not tell of {value!r}", tells and value not in named) for value in self.forgotten]
-        value, reason = product({"known": known, "forgotten": gone, "left out of what is told of everything": silent})
-        return self.score(value, reason, summary, [*known, *gone, *silent])
+        return self.score_product(
+            {"known": known, "forgotten": gone, "left out of what is told of everything": silent}, summary
+        )
 
 
 # --- Secrets, told in confidence.
@@ -271,6 +278,7 @@ class KeepsSecrets(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the product of both shares; a missing answer counts as wrong."""
+        answers = self.read(answers)
         told: list[Check] = []
         kept: list[Check] = []
         missed = ""
@@ -279,14 +287,14 @@ class KeepsSecrets(Ruled):
             offered = self.offered[place] if self.offered else ()
             whose = dict.fromkeys((*secrets, *(self.others[place] if self.others else ())), "")
             ok = _tells(answer, expected, whose) if expected else _refuses(answer, offered)
-            ok = ok and not any(_shows(answer, secret) for secret in secrets) and len(short_items(answer)) <= _LIST
+            if any(_shows(answer, secret) for secret in secrets) or len(short_items(answer)) > _LIST:
+                ok = False
             if expected:
-                told.append(Check(f"tells {expected!r}", ok))
+                told.append(Check(f"tells {expected!r}", ok is True, ok is None))
             else:
-                kept.append(Check(f"keeps what answer {place + 1} was to tell", ok))
+                kept.append(Check(f"keeps what answer {place + 1} was to tell", ok is True, ok is None))
             missed = missed if ok else missed or at(answers, place)
-        value, reason = product({"told": told, "kept": kept})
-        return self.score(value, reason, missed, [*told, *kept])
+        return self.score_product({"told": told, "kept": kept}, missed)
 
 
 def _figures(text: str) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from pytest_ltm._language.commitment import misspelt
 from pytest_ltm._model.score import Unscored
 from pytest_ltm._text.overlap import rouge_l
 from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import bare, content_stems, has_phrase, joined, plain, stem, words
-from pytest_ltm.evaluators._commitment import misspelt
 from pytest_ltm.evaluators._rules import RuleCheck, Ruled, judged, judged_share, share
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class QuoteAtReply(Ruled):
     """
 
     family: ClassVar[str] = "prospective-memory"
+    reads_speech: ClassVar[bool] = True
     quote: str
     nth: int
     scoring: Scoring = "current"
@@ -45,6 +46,7 @@ class QuoteAtReply(Ruled):
 
     def verdict(self, replies: Sequence[str]) -> Score | Unscored | None:
         """Return the verdict on the replies since the instruction, its own reply first."""
+        replies = self.read(replies)
         quoted = [n for n, reply in enumerate(replies, start=1) if self._quotes(reply)]
         early = [n for n in quoted if n != self.nth]
         if early:
@@ -95,6 +97,7 @@ class SaysAtEachTrigger(Ruled):
     """
 
     family: ClassVar[str] = "trigger-response"
+    reads_speech: ClassVar[bool] = True
     version: ClassVar[int] = 2
     sentence: str
     activations: int = 3
@@ -105,6 +108,7 @@ class SaysAtEachTrigger(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return the share of activations answered with the sentence; a missing answer counts as none."""
+        answers = self.read(answers)
         verdict = self._activated(answers[: len(answers) - self.controls] if self.controls else answers)
         alarms = sum(says(self.sentence, answer) for answer in answers[-self.controls :]) if self.controls else 0
         if not alarms or isinstance(verdict, Unscored):

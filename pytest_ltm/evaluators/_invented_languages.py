@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from pytest_ltm._language.commitment import Mention, alternative, spoken
+from pytest_ltm._language.proof import prove, withholds
 from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm._text.abstention import tells_nothing
 from pytest_ltm._text.clauses import level
 from pytest_ltm._text.patterns import later
-from pytest_ltm.evaluators._commitment import Mention, alternative, commitment, spoken
-from pytest_ltm.evaluators._rules import Ruled, at, product
+from pytest_ltm.evaluators._rules import Ruled, at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,25 +46,27 @@ class SpeaksLanguage(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the share, or the product of both; a missing answer counts as wrong."""
+        answers = self.read(answers)
         said, left = list[Check](), list[Check]()
         missed = ""
         for place, form in enumerate(self.expected):
             answer = at(answers, place)
             ok = self.says(answer, form) if form else self._leaves(answer, self.forms[place])
             label = f"says {form!r}" if form else f"has nothing to say in answer {place + 1}"
-            (said if form else left).append(Check(label, ok))
+            (said if form else left).append(Check(label, ok is True, ok is None))
             missed = missed if ok else missed or answer
-        value, reason = product({"forms are right": said, "rightly left open": left})
-        return self.score(value, reason, missed, [*said, *left])
+        return self.score_product({"forms are right": said, "rightly left open": left}, missed)
 
-    def says(self, answer: str, form: str) -> bool:
+    def says(self, answer: str, form: str) -> bool | None:
         """Tell whether an answer settles on a form."""
         known = (*self.told, *self.expected)
-        return commitment(_joined(answer), partial(_forms, form=form.casefold(), told=known)) == {form.casefold()}
+        return prove(_joined(answer), partial(_forms, form=form.casefold(), told=known)).answers(form.casefold())
 
-    def _leaves(self, answer: str, form: str) -> bool:
+    def _leaves(self, answer: str, form: str) -> bool | None:
         text = level(_joined(answer))
-        return tells_nothing(text) and not _forms(text, form=form.casefold(), told=self.told)
+        if _forms(text, form=form.casefold(), told=self.told):
+            return False
+        return withholds(text)
 
 
 def _joined(answer: str) -> str:

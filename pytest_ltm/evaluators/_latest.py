@@ -7,22 +7,20 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pytest_ltm._text.clauses import level, places, sentence
-from pytest_ltm._text.json import NoJSON, published_json, values
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.recollection import only_offers_example
-from pytest_ltm._text.words import BULLET, around, words
-from pytest_ltm.evaluators._commitment import (
+from pytest_ltm._language.commitment import (
     Mention,
     asserted,
-    commitment,
     last_word,
     mentions,
     misspelt,
-    pertinent,
     spoken,
 )
-from pytest_ltm.evaluators._recital import LISTS, REPEATS, enumerates, recites
+from pytest_ltm._language.proof import prove
+from pytest_ltm._language.recital import REPEATS, recites
+from pytest_ltm._text.clauses import level, places, sentence
+from pytest_ltm._text.json import NoJSON, published_json, values
+from pytest_ltm._text.patterns import later
+from pytest_ltm._text.words import BULLET, around, words
 from pytest_ltm.evaluators._rules import Ruled, last
 
 if TYPE_CHECKING:
@@ -65,6 +63,7 @@ class NamesColour(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return 1 if the last answer names the colour, else 0."""
+        answers = self.read(answers)
         answer = last(answers)
         if self.current:
             return self._ours(answer)
@@ -73,16 +72,11 @@ class NamesColour(Ruled):
         return self.score(1, f"names {self.expected!r}", self._place(answer))
 
     def _ours(self, answer: str) -> Score:
-        if len({mention.value for mention in self._mentions(level(answer))}) > 1 and recites(answer):
-            return self.score(0, REPEATS, answer)
-        settled = set() if only_offers_example(answer) else commitment(answer, self._mentions)
-        if settled == {self.expected}:
-            return self.score(1, f"names {self.expected!r}", self._place(answer))
-        if len(settled) > 1:
-            return self.score(0, f"names several: {', '.join(sorted(settled))}", answer)
-        named = self.expected in {mention.value for mention in self._mentions(level(answer))}
-        reason = f"names {self.expected!r}, but not as the favourite" if named else f"does not name {self.expected!r}"
-        return self.score(0, reason, answer)
+        proof = prove(answer, self._mentions)
+        ok = proof.answers(self.expected)
+        if ok is False and self.expected in {mention.value for mention in self._mentions(level(answer))}:
+            return self.score(0, f"names {self.expected!r}, but {proof.reason}", answer)
+        return self.proven(proof, self.expected, self._place(answer) if ok else answer)
 
     def _place(self, answer: str) -> str:
         at = max(answer.lower().find(self.expected.lower()), 0)
@@ -137,6 +131,7 @@ class ListsNames(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the share of names in the last answer."""
+        answers = self.read(answers)
         answer = last(answers)
         if self.current:
             return self._ours(answer)
@@ -240,23 +235,12 @@ def _bulleted(answer: str) -> list[str] | None:
 
 # --- Names: the answer tells the name that the user goes by now.
 
-_PRESENT = frozenset(
-    """am are become became changed current currently finally is last lately latest most newest now recent recently
-    so these therefore today""".split()  # noqa: SIM905 - a list of words reads best as text
-)
-_PAST = frozenset(
-    """before changed earlier former formerly instead no not old once past previous previously until used was
-    were""".split()  # noqa: SIM905 - as above
-)
-
 
 @dataclass(frozen=True, slots=True)
 class NamesUser(Ruled):
     """Full marks if the last answer tells the expected name as the user's present one.
 
-    `current`: as a word of its own, whatever its case. Where former names are told as well, the expected one
-    must come last, after a word such as "now" or "is", or first, before a word such as "formerly". `v3.5` and
-    `paper`: it is a substring of the lower-cased answer.
+    `current`: it is what the answer asserts. `v3.5` and `paper`: it is a substring of the lower-cased answer.
     """
 
     family: ClassVar[str] = "names"
@@ -266,52 +250,9 @@ class NamesUser(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return 1 if the last answer tells the name, else 0."""
-        answer = last(answers)
+        answers = self.read(answers)
         if self.current:
-            several = len({mention.value for mention in self._mentions(level(answer))}) > 1
-            fault = REPEATS if several and recites(answer) else LISTS if enumerates(answer) else self._fault(answer)
-        else:
-            fault = "" if self.expected.lower() in answer.lower() else f"does not name {self.expected!r}"
-        return self.score(not fault, fault or f"names {self.expected!r}", answer)
-
-    def _fault(self, answer: str) -> str:
-        """Return what is wrong with an answer by our own rule, "" if nothing is."""
-        settled = commitment(answer, self._mentions)
-        if len(settled) == 1 and not only_offers_example(answer):
-            return "" if settled == {self.expected} else f"settles on {min(settled)!r}"
-        text = pertinent(answer, lambda part: self._mentions(level(part)))
-        said = _Names(text, self.expected, self.former)
-        if not said.order or self.expected not in said.order or only_offers_example(answer):
-            return f"does not name {self.expected!r}"
-        if set(said.order) == {self.expected}:
-            return f"names {self.expected!r}, but does not settle on it"
-        if said.order[-1] == self.expected and said.between(-2) & _PRESENT:
-            return ""
-        if said.order[0] == self.expected and said.between(0) & _PAST:
-            return ""
-        return f"gives several names without saying that {self.expected!r} is the current one"
-
-    def _mentions(self, text: str) -> list[Mention]:
-        return mentions(text, (self.expected, *self.former))
-
-
-class _Names:
-    """The names in a text, in their order, and the words between them."""
-
-    def __init__(self, text: str, expected: str, former: Sequence[str]) -> None:
-        keys = {" ".join(words(name)): name for name in (*former, expected)}
-        self.order: list[str] = []
-        self._gaps: list[set[str]] = []
-        pattern = "|".join(re.escape(key) for key in sorted(keys, key=len, reverse=True) if key)
-        whole = " ".join(words(text))
-        end = 0
-        for found in re.finditer(rf"\b(?:{pattern})\b", whole) if pattern else ():
-            name = keys[found.group()]
-            if not self.order or self.order[-1] != name:
-                self._gaps.append(set(whole[end : found.start()].split()))
-                self.order.append(name)
-            end = found.end()
-
-    def between(self, index: int) -> set[str]:
-        """Return the words between the name at an index and the next."""
-        return self._gaps[index + 1 if index >= 0 else len(self.order) + index + 1]
+            answer = last(answers)
+            return self.proven(prove(answer, (self.expected, *self.former)), self.expected, answer)
+        named = self.expected.lower() in last(answers).lower()
+        return self.score(named, f"{'names' if named else 'does not name'} {self.expected!r}", last(answers))

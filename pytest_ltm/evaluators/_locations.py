@@ -6,14 +6,14 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
+from pytest_ltm._language.commitment import Mention, doubt, last_word, pertinent, spoken
+from pytest_ltm._language.recital import REPEATS, recites
 from pytest_ltm._model.score import Score, Scoring
 from pytest_ltm._text.clauses import level
 from pytest_ltm._text.json import values
 from pytest_ltm._text.numbers import NUMBERS, ONES, TENS
 from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import joined, plain, snippet, words
-from pytest_ltm.evaluators._commitment import Mention, doubt, last_word, pertinent, spoken
-from pytest_ltm.evaluators._recital import REPEATS, recites
 from pytest_ltm.evaluators._rules import Ruled, last
 
 if TYPE_CHECKING:
@@ -268,6 +268,7 @@ class LeadsTo(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the share of the legs, or by the published rules 1 if the directions lead to the end, else 0."""
+        answers = self.read(answers)
         answer = last(answers)
         places = (self.start, *(leg[2] for leg in self.route))
         goal = self.route[-1][2] if self.route else self.start
@@ -538,6 +539,7 @@ class LiesAt(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return 1 if the conclusion is right, else 0."""
+        answers = self.read(answers)
         answer = last(answers)
         sentence, legs = self._conclusion(answer)
         right = len(legs) == 1 and legs[0].km == self.km and legs[0].way == self.direction

@@ -63,6 +63,7 @@ class ObeysOrders(Ruled):
     """
 
     family: ClassVar[str] = "obeys-orders"
+    reads_speech: ClassVar[bool] = True
     holding: tuple[tuple[tuple[str, str], ...], ...]
     """For each text the orders that hold: their kinds and words."""
     lapsed: tuple[tuple[str, ...], ...] = ()
@@ -73,6 +74,7 @@ class ObeysOrders(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the mean of the products; a missing text obeys nothing."""
+        answers = self.read(answers)
         checks: list[Check] = []
         earned = 0.0
         missed = ""

@@ -3,60 +3,42 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import structs
 
-from pytest_ltm._model.score import Score, Scoring, Unscored
-from pytest_ltm._text.clauses import level, places, sentence_start
-from pytest_ltm._text.numbers import numbered
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.recollection import Recollection, keys, keys_of_word, only_offers_example, recalled, unsure
-from pytest_ltm._text.words import STOP_WORDS, content_stems, has_phrase, joined, phrases, plain, snippet, stem, words
-from pytest_ltm.evaluators._commitment import (
+from pytest_ltm._language.commitment import (
     DENIES,
     OTHERS,
     UNKNOWN,
     Mention,
-    commitment,
     doubt,
     last_word,
-    mentions,
     pertinent,
     spoken,
 )
-from pytest_ltm.evaluators._recital import REPEATS, ends_in_a_list, enumerates, recites, short_items
+from pytest_ltm._language.proof import prove
+from pytest_ltm._language.recital import ends_in_a_list, enumerates, recites, short_items
+from pytest_ltm._model.score import Score, Scoring, Unscored
+from pytest_ltm._text.clauses import level, places, sentence_start
+from pytest_ltm._text.numbers import numbered
+from pytest_ltm._text.patterns import later
+from pytest_ltm._text.recollection import Recollection, keys, keys_of_word, recalled, unsure
+from pytest_ltm._text.words import STOP_WORDS, content_stems, has_phrase, joined, phrases, snippet, stem, words
 from pytest_ltm.evaluators._rules import RuleCheck, Ruled, at, judged, judged_share, last, share
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from pytest_ltm._model.judge_request import Judge
-
-
-_CLAUSE = later(r"[.;!?\n(),:]|\b(?:but|although|though|while|whereas|and)\b")
-_PAST = phrases(
-    "not", "no longer", "never", "used to", "previous(?:ly)?", "former(?:ly)?", "before", "earlier", "original(?:ly)?",
-    "initially", "was", "were", "had", "once", "old", "wrong(?:ly)?", "false(?:ly)?", "mistaken(?:ly)?",
-    "instead of", "rather than", "from", "isnt", "dont", "whether", "cannot", "cant", "either",
-    "rumou?rs?", "thinks?", "claims?", "says", "untrue",
-)  # fmt: skip
-_AFTER = phrases(
-    "before (?:that|this|then)", "earlier", "previously", "formerly", "originally", "wrong", "false", "mistaken",
-    "incorrect", "anymore", "initially", "not true", "no longer", "untrue", "withdrawn",
-)  # fmt: skip
-_PRESENT = phrases("now", "nowadays", "currently", "at present", "these days", "today", "by now", "at the moment")
 
 
 @dataclass(frozen=True, slots=True)
 class KnowsCurrentFacts(Ruled):
     """The share of questions whose answer says what is so now.
 
-    An answer may speak of what was so, or of what is not, as long as it says so in the same clause ("not", "used
-    to", "before that", …), or of what is so now ("first …, then …, now …"). One that says two things to be so
-    earns nothing. The published rules ask a
+    An answer may speak of what was so, or of what is not, as long as it sets that aside. The published rules ask a
     model; this rule stands in for them.
     """
 
@@ -68,49 +50,14 @@ class KnowsCurrentFacts(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the share of questions answered right; a missing answer counts as wrong."""
+        answers = self.read(answers)
         parts = []
         for place, expected in enumerate(self.expected):
             others = self.mentioned[place] if place < len(self.mentioned) else ()
             answer = at(answers, place)
-            idle = only_offers_example(answer) or ends_in_a_list(answer)
-            claimed = set() if idle else claims(answer, (expected, *others))
-            parts.append(RuleCheck(f"knows {expected!r}", answer, claimed == {expected}))
+            ok = prove(answer, (expected, *others)).answers(expected)
+            parts.append(RuleCheck(f"knows {expected!r}", answer, ok))
         return self.standing_in(share(parts, rule=f"{self.family}/1", reason="{ok} of {of} known as they are now"))
-
-
-def claims(answer: str, values: Sequence[str]) -> set[str]:
-    """Return those of the values that an answer says to be so."""
-    wanted = [(value, [stem(word) for word in _said(value)]) for value in values]
-    return {value for sentence in _SENTENCE.findall(plain(answer)) for value in _claimed(sentence, wanted)}
-
-
-def _claimed(sentence: str, wanted: Sequence[tuple[str, list[str]]]) -> set[str]:
-    """Return what a sentence says to be so; where it says of something that it is so now, nothing else."""
-    claimed, current = set[str](), set[str]()
-    for clause in _CLAUSE.split(sentence):
-        said = _said(clause)
-        places = sorted(_places(said, wanted))
-        for number, (start, end, value) in enumerate(places):
-            before = " ".join(said[places[number - 1][1] if number else 0 : start])
-            after = " ".join(said[end : places[number + 1][0] if number + 1 < len(places) else len(said)])
-            if not (_PAST.search(before) or _AFTER.search(after)):
-                claimed.add(value)
-                current |= {value} if _PRESENT.search(before) or _PRESENT.match(after) else set()
-    return current or claimed
-
-
-def _said(text: str) -> list[str]:
-    """Return the words of a text, numbers in digits; but "first" tells of the past here."""
-    return list(numbered(["initially" if word == "first" else word for word in words(text)]))
-
-
-def _places(said: Sequence[str], values: Sequence[tuple[str, list[str]]]) -> Iterator[tuple[int, int, str]]:
-    """Yield where the words of a clause name which value, each given with its stems."""
-    stems = [stem(word) for word in said]
-    for value, wanted in values:
-        for start in range(len(stems) - len(wanted) + 1) if wanted else ():
-            if stems[start : start + len(wanted)] == wanted:
-                yield start, start + len(wanted), value
 
 
 # --- Delayed Recall: each answer tells the fact that was asked for.
@@ -134,6 +81,7 @@ class RecallsFacts(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return the share of questions answered; a missing answer counts as wrong."""
+        answers = self.read(answers)
         wanted = [Recollection(text, at(self.questions, place)) for place, text in enumerate(self.expected)]
         parts = [
             _recall_part(f"recalls {one.expected!r}", at(answers, place), one, wanted[:place] + wanted[place + 1 :])
@@ -152,11 +100,15 @@ def _recall_part(
     """
     text = without.sub(" ", answer) if without else answer
     told = recalled(_claimed_of(text, one, others), one, others)
-    if told and (recites(answer) or _lists(text, one) or ends_in_a_list(answer)):
+    hedged = told and prove(text, (one.expected,), question=one.question).state == "hedges"
+    if told and (hedged or recites(answer) or _lists(text, one) or ends_in_a_list(answer)):
         return RuleCheck(label, answer, ok=False)
     if told or not one.question or not unsure(text, one):
         return RuleCheck(label, answer, told)
-    return RuleCheck(label, answer, told, "answer", (("question", one.question), ("reference", one.expected)))
+    proof = prove(text, (one.expected,), question=one.question)
+    ok = proof.answers(one.expected)
+    prompt = "answer" if ok is not True else ""
+    return RuleCheck(label, answer, ok, prompt, (("question", one.question), ("reference", one.expected)))
 
 
 def _lists(answer: str, one: Recollection) -> bool:
@@ -218,6 +170,7 @@ class RecallsSteps(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return the share of questions answered; a missing answer counts as wrong."""
+        answers = self.read(answers)
         parts = [self._part(place, at(answers, place)) for place in range(len(self.expected))]
         others = [part for place, part in enumerate(parts) if not self._asks_number(place)]
         if self.current and others and not any(part.ok or (self.judge and part.prompt) for part in others):
@@ -232,9 +185,16 @@ class RecallsSteps(Ruled):
         expected, question = self.expected[place], at(self.questions, place)
         label = f"recalls {expected!r}"
         if self._asks_number(place):
-            return RuleCheck(label, answer, _step_numbers(answer) == {expected})
+            ok = _step_numbers(answer) == {expected} and prove(answer, _numerals).answers(expected) is not False
+            return RuleCheck(label, answer, ok)
         others = [Recollection(step) for step in self.steps or self.expected if step != expected]
         return _recall_part(label, answer, Recollection(expected, question), others, without=_LABEL)
+
+
+def _numerals(text: str) -> list[Mention]:
+    """Return where a levelled text has numbers, in digits or in one word."""
+    found = ((match.span(), "".join(numbered([match[0]]))) for match in _WORD.finditer(text))
+    return [Mention(*span, number) for span, number in found if number.isdecimal()]
 
 
 def _step_numbers(answer: str) -> set[str]:
@@ -252,27 +212,20 @@ def _step_numbers(answer: str) -> set[str]:
 # --- How To Think: each answer names the one thing that the user's rule takes.
 
 _SENTENCE = later(r"[^.!?\n]+")
-_DECIDES = phrases(
-    "takes?", "chooses?", "picks?", "selects?", "answer", "choice", "buy", "get", "winner", "wins", "go with", "result",
-    "therefore", "hence", "thus", "so",
-)  # fmt: skip
-_REJECTS = phrases("not", "never", "dont", "isnt", "cannot", "except", "instead of", "rather than", "out")
 _RATHER_THAN = later(
     r"(\b(?:choose|pick|take|prefer|select|favou?r|buy|get|go with|(?:answer|choice) is)s?\b[^.;!?\n]{1,80}?)"
     r" over \b[^.,;:!?\n]*",
     re.IGNORECASE,
 )
 """What something is taken over is not taken."""
-_FRAME = frozenset("a answer at from get i in is it its of take the town you".split())  # noqa: SIM905 - reads as text
 
 
 @dataclass(frozen=True, slots=True)
 class AppliesRule(Ruled):
     """The share of cases whose answer names the right thing and no other.
 
-    An answer that names several counts for what it decides on: what it begins with, else the last sentence
-    that decides ("so", "take", "choose", …), rejects nothing, and names one thing only. The published
-    rules ask a model; this rule stands in for them.
+    An answer that names several counts for what it decides on. The published rules ask a model; this rule stands in
+    for them.
     """
 
     family: ClassVar[str] = "how-to-think"
@@ -283,40 +236,15 @@ class AppliesRule(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the share of cases answered right; a missing answer counts as wrong."""
+        answers = self.read(answers)
         parts = []
         for place, expected in enumerate(self.expected):
             offered = self.offered[place] if place < len(self.offered) else (expected,)
-            answer = at(answers, place)
-            ok = chosen(answer, offered) == expected
+            answer = _RATHER_THAN.sub(r"\1", at(answers, place))
+            ok = prove(answer, offered).answers(expected)
             parts.append(RuleCheck(f"takes {expected} in case {place + 1}", answer, ok))
         reason = "{ok} of {of} cases decided as the rule would"
         return self.standing_in(share(parts, rule=f"{self.family}/1", reason=reason))
-
-
-def chosen(answer: str, offered: Sequence[str]) -> str | None:
-    """Return the name of the only thing that an answer names or decides on; None: it decides on none."""
-    answer = _RATHER_THAN.sub(r"\1", answer)
-    settled = commitment(answer, partial(mentions, names=tuple(offered)))
-    named = [name for name in offered if has_phrase(joined(answer), name)]
-    if len(settled) == 1 or len(named) <= 1:
-        return settled.pop() if len(settled) == 1 else None
-    sentences = [joined(sentence) for sentence in _SENTENCE.findall(answer)]
-    opening = _only(sentences[0], named)
-    if opening and set(sentences[0].replace(joined(opening), " ").split()) <= _FRAME:
-        return opening
-    decided = (_decision(text, named) for text in reversed(sentences) if not _REJECTS.search(text))
-    return next((name for name in decided if name), None)
-
-
-def _decision(sentence: str, named: Sequence[str]) -> str | None:
-    """Return the only name after the last word that decides, else the only name of a sentence that has one."""
-    deciding = [found.end() for found in _DECIDES.finditer(sentence)]
-    return (_only(sentence[deciding[-1] :], named) or _only(sentence, named)) if deciding else None
-
-
-def _only(sentence: str, named: Sequence[str]) -> str | None:
-    found = [name for name in named if has_phrase(sentence, name)]
-    return found[0] if len(found) == 1 else None
 
 
 # --- Key-Value Pairs: the answer names the value that was looked up, and none that does not lie on the way to it.
@@ -331,6 +259,7 @@ class RecallsValue(Ruled):
     """
 
     family: ClassVar[str] = "kv-pairs"
+    version: ClassVar[int] = 3
     expected: str
     others: tuple[str, ...] = ()
     """The keys and values that have nothing to do with the question."""
@@ -338,20 +267,9 @@ class RecallsValue(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return 1 if the last answer names the value and no other, else 0."""
+        answers = self.read(answers)
         answer = last(answers)
-        if recites(answer):
-            return Score(0.0, REPEATS, rule="kv-pairs/2", evidence=snippet(answer))
-        settled = commitment(answer, partial(mentions, names=(self.expected, *self.others)))
-        strange = min(settled - {self.expected}, default=None)
-        if self.expected not in settled:
-            named = has_phrase(joined(answer), self.expected)
-            reason = f"does not settle on {self.expected!r}" if named else f"{self.expected!r} is not in the answer"
-            value = 0.0
-        elif strange is not None:
-            value, reason = 0.0, f"names {strange!r} beside {self.expected!r}"
-        else:
-            value, reason = 1.0, f"names {self.expected!r}"
-        return Score(value, reason, rule="kv-pairs/2", evidence=snippet(answer))
+        return self.proven(prove(answer, (self.expected, *self.others)), self.expected, answer)
 
 
 # --- Jokes: the answer recalls one joke of several, word for word or in other words.
@@ -401,12 +319,14 @@ class RecallsJoke(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return 1 if the last answer recalls the joke and no other, else 0."""
+        answers = self.read(answers)
         answer = last(answers)
         if not self.current and self.joke.lower() in answer.lower():
             return self.score(1, "the joke's text is in the answer", answer)
         verdict, sure = self._by_rule(answer)
         if self.judge is None:
-            return self.standing_in(verdict)
+            left_open = 1.0 if self.current and verdict.reason == _HINTED else None
+            return self.standing_in(replace(verdict, left_open=left_open))
         jokes = "\n".join(f"- {joke}" for joke in (*self.others, self.joke))
         return verdict if sure else judged(self.judge, "jokes", answer, rule=_JOKES, joke=self.joke, jokes=jokes)
 
@@ -447,6 +367,7 @@ class RecallsJoke(Ruled):
 
 _JOKES = "jokes/2"
 _LITERAL = 2.0
+_HINTED = "only hints at the joke"
 _DENIED_FROM = 200
 """So many characters before a joke may deny it."""
 _LOST = phrases(
@@ -469,7 +390,7 @@ def _weigh(recalled: float, rival: float) -> tuple[float, str, bool]:
     if recalled >= _CLEAR:
         return 1.0, "recalls the joke", rival < _HINT
     if recalled >= _HINT and rival < _HINT:
-        return 0.0, "only hints at the joke", False
+        return 0.0, _HINTED, False
     if rival >= _HINT:
         return 0.0, "recalls another joke", recalled < _HINT
     return 0.0, "does not recall the joke", True

@@ -52,6 +52,7 @@ class RemindsInTime(Ruled):
     """
 
     family: ClassVar[str] = "reminds-in-time"
+    reads_speech: ClassVar[bool] = True
     tasks: tuple[str, ...]
     due: tuple[tuple[float, ...], ...]
     """For each task the minutes at which it is due, in order; none for one that was called off."""
@@ -63,6 +64,7 @@ class RemindsInTime(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return the product of both shares; a missing reply reminds of nothing."""
+        answers = self.read(answers)
         hits: list[Check] = []
         clean: list[Check] = []
         missed = ""

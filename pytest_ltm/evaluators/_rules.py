@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from msgspec import Struct, structs
 
+from pytest_ltm._language import normalize, speech
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.ltm_judge import ask_judge
 from pytest_ltm._model.score import SCORINGS, Check, Score, Scoring, Unscored
@@ -16,6 +17,7 @@ from pytest_ltm._text.words import snippet
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pytest_ltm._language.proof import Proof
     from pytest_ltm._model.judge_request import Judge
 
 V = TypeVar("V", bound="Score | Unscored")
@@ -29,6 +31,8 @@ class Ruled:
     """What its rules are called in verdicts: `colours/2`, or `colours/v3.5`."""
     version: ClassVar[int] = 1
     """Of its `current` rules."""
+    reads_speech: ClassVar[bool] = False
+    """Whether form, sources or courtesies count, so that they are not normalized away."""
     scoring: Scoring
 
     def __post_init__(self) -> None:
@@ -41,10 +45,39 @@ class Ruled:
         """Whether it follows our own rules, not published ones."""
         return self.scoring == "current"
 
-    def score(self, value: float, reason: str, answer: str, checks: Sequence[Check] = ()) -> Score:
+    def score(
+        self, value: float, reason: str, answer: str, checks: Sequence[Check] = (), left_open: float | None = None
+    ) -> Score:
         """Return a score by the rule set that it follows."""
         rule = f"{self.family}/{self.version if self.current else self.scoring}"
-        return Score(float(value), reason, tuple(checks), rule, snippet(answer))
+        return Score(float(value), reason, tuple(checks), rule, snippet(answer), left_open)
+
+    def score_product(self, parts: Mapping[str, Sequence[Check]], answer: str) -> Score:
+        """Return the product of the shares of all parts that have checks."""
+        value, upper, shares = 1.0, 1.0, []
+        for name, checks in parts.items():
+            if checks:
+                passed = sum(check.ok for check in checks)
+                value *= passed / len(checks)
+                upper *= sum(check.ok or check.open for check in checks) / len(checks)
+                shares.append(f"{passed} of {len(checks)} {name}")
+        every = [check for checks in parts.values() for check in checks]
+        return self.score(value, ", ".join(shares), answer, every, upper - value)
+
+    def read(self, answers: Sequence[str]) -> Sequence[str]:
+        """Return answers as the current rules read them; published rules read what came in."""
+        if not self.current:
+            return answers
+        spoken = map(speech, answers)
+        return list(spoken if self.reads_speech else map(normalize, spoken))
+
+    def proven(self, proof: Proof, expected: str, answer: str) -> Score:
+        """Return the score of an answer of which it is proven what it says, or which is open."""
+        ok = proof.answers(expected)
+        reason = (
+            f"{proof.reason}" if ok else f"{proof.reason}, not {expected!r}" if ok is False else f"open: {proof.reason}"
+        )
+        return self.score(ok is True, reason, answer, left_open=1.0 if ok is None else None)
 
     def standing_in(self, verdict: V, judge: Judge | None = None) -> V:
         """Return a verdict of the current rules; it says if they stand in for a published rule that asks a model."""
@@ -65,16 +98,6 @@ def at(texts: Sequence[str], place: int) -> str:
     return texts[place] if 0 <= place < len(texts) else ""
 
 
-def product(parts: Mapping[str, Sequence[Check]]) -> tuple[float, str]:
-    """Return the product of the shares of all parts that have checks, and what it is made of."""
-    value, told = 1.0, []
-    for what, checks in parts.items():
-        if checks:
-            value *= sum(check.ok for check in checks) / len(checks)
-            told.append(f"{sum(check.ok for check in checks)} of {len(checks)} {what}")
-    return value, ", ".join(told)
-
-
 # --- What a judge decides where the rules are not sure.
 
 
@@ -88,11 +111,12 @@ def judged(judge: Judge, prompt: str, answer: str, *, rule: str, asked: str = ""
 
 
 class RuleCheck(Struct, frozen=True):
-    """One check: what the rule says, and where it is not sure what a judge may be asked."""
+    """One check: what the rule says, and what a judge may be asked where it is not sure."""
 
     label: str
     answer: str
-    ok: bool
+    ok: bool | None
+    """None: open. It is neither proven right nor wrong."""
     prompt: str = ""
     """The name of the prompt; "": the rule is sure."""
     parts: tuple[tuple[str, str], ...] = ()
@@ -100,16 +124,13 @@ class RuleCheck(Struct, frozen=True):
 
 
 def share(parts: Sequence[RuleCheck], *, rule: str, reason: str) -> Score:
-    """Return the share of the parts that are true; `reason` names `{ok}` of `{of}`."""
-    ok = sum(part.ok for part in parts)
+    """Return the share of the parts that are true, leaving open ones open; `reason` names `{ok}` of `{of}`."""
+    checks = tuple(Check(part.label, bool(part.ok), part.ok is None) for part in parts)
+    ok, left_open = sum(check.ok for check in checks), sum(check.open for check in checks)
     missed = next((part.answer for part in parts if not part.ok), "")
-    return Score(
-        ok / max(len(parts), 1),
-        reason.replace("{ok}", str(ok)).replace("{of}", str(len(parts))),
-        checks=tuple(Check(part.label, part.ok) for part in parts),
-        rule=rule,
-        evidence=snippet(missed),
-    )
+    told = reason.replace("{ok}", str(ok)).replace("{of}", str(len(parts)))
+    told += f", {left_open} neither proven nor refuted" * bool(left_open)
+    return Score(ok / max(len(parts), 1), told, checks, rule, snippet(missed))
 
 
 def judged_share(parts: Sequence[RuleCheck], judge: Judge | None, *, rule: str, reason: str) -> Score | Unscored:

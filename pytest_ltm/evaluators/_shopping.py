@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
+from pytest_ltm._language.commitment import last_word, misspelt, spoken
+from pytest_ltm._language.recital import REPEATS, recites
 from pytest_ltm._text.json import NoJSON, published_json, values
 from pytest_ltm._text.numbers import NUMBERS
 from pytest_ltm._text.overlap import rouge_l
 from pytest_ltm._text.patterns import later
 from pytest_ltm._text.recollection import only_offers_example
 from pytest_ltm._text.words import BULLET, plain, snippet, stem, words
-from pytest_ltm.evaluators._commitment import last_word, misspelt, spoken
-from pytest_ltm.evaluators._recital import REPEATS, recites
 from pytest_ltm.evaluators._rules import Ruled, last
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ class ListsItems(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the score of the last answer."""
+        answers = self.read(answers)
         answer = last(answers)
         if self.current:
             return self._ours(answer)

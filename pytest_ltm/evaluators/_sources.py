@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from pytest_ltm._language.commitment import Mention, asserted, commitment, last_word, mentions, spoken
+from pytest_ltm._language.proof import prove
+from pytest_ltm._language.recital import recites
+from pytest_ltm._language.refusal import tells_nothing
 from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm._text.abstention import tells_nothing
 from pytest_ltm._text.clauses import level
 from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import phrases, words
-from pytest_ltm.evaluators._commitment import Mention, asserted, commitment, last_word, mentions, spoken
 from pytest_ltm.evaluators._hygiene import days
-from pytest_ltm.evaluators._recital import recites
 from pytest_ltm.evaluators._rules import Ruled, at
 
 if TYPE_CHECKING:
@@ -144,24 +145,33 @@ class KnowsSources(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the mean of the groups that are asked for; a missing answer counts as wrong."""
+        answers = self.read(answers)
         right = [self._right(place, answers) for place in range(len(self.asked))]
-        earned, told = [], []
+        proven = [ok is True for ok in right]
+        possible = [ok is not False for ok in right]
+        earned, upper, told = [], [], []
         checks: list[Check] = []
         for what, kinds in _GROUPS.items():
             places = [place for place, kind in enumerate(self.asked) if kind in kinds]
             if places:
-                earned.append(self._earned(places, right))
-                told.append(f"{what}: {sum(right[place] for place in places)} of {len(places)}")
-                checks += [Check(f"{what}: {self.expected[place] or 'the own pick'}", right[place]) for place in places]
+                earned.append(self._earned(places, proven))
+                upper.append(self._earned(places, possible))
+                told.append(f"{what}: {sum(proven[place] for place in places)} of {len(places)}")
+                checks += [
+                    Check(f"{what}: {self.expected[place] or 'the own pick'}", proven[place], right[place] is None)
+                    for place in places
+                ]
         missed = next((at(answers, n) for n, ok in enumerate(right) if not ok and self.asked[n] != PICK), "")
-        return self.score(sum(earned) / max(len(earned), 1), ", ".join(told), missed, checks)
+        number = max(len(earned), 1)
+        left_open = (sum(upper) - sum(earned)) / number
+        return self.score(sum(earned) / number, ", ".join(told), missed, checks, left_open)
 
     def _earned(self, places: Sequence[int], right: Sequence[bool]) -> float:
         asked = Counter(self.expected[place] for place in places if self.asked[place] in _CHOICES)
         free = max(asked.values()) if len(asked) > 1 else 0
         return max(sum(right[place] for place in places) - free, 0) / (len(places) - free)
 
-    def _right(self, place: int, answers: Sequence[str]) -> bool:
+    def _right(self, place: int, answers: Sequence[str]) -> bool | None:
         kind, expected = self.asked[place], self.expected[place]
         others = self.others[place] if place < len(self.others) else ()
         about = self.picks[place] if place < len(self.picks) else -1
@@ -172,12 +182,12 @@ class KnowsSources(Ruled):
         if recites(answer) or _repeats(answer, self.told):
             return False
         if kind == WHEN:
-            return commitment(answer, days) == {day.value for day in days(level(expected))}
+            return prove(answer, days).answers({day.value for day in days(level(expected))})
         if kind == OWN:
             return _picks(answer, self.others[about]) == picked
-        if kind == SURE:
-            return _how_sure(answer) == expected
-        return (_whose if kind == WHO else _settled)(answer, (expected, *others)) == expected
+        if kind == NEXT:
+            return prove(answer, (expected, *others)).answers(expected)
+        return (_how_sure(answer) if kind == SURE else _whose(answer, (expected, *others))) == expected
 
 
 def _settled(answer: str, names: Sequence[str]) -> str:

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from pytest_ltm._language.commitment import Mention, spoken
+from pytest_ltm._language.proof import prove
+from pytest_ltm._language.recital import recites
 from pytest_ltm._model.score import Check, Scoring
 from pytest_ltm._text.clauses import level
 from pytest_ltm._text.numbers import digits
 from pytest_ltm._text.patterns import later
 from pytest_ltm._text.quantities import CLOCKS, Quantity, quantities
 from pytest_ltm._text.words import words
-from pytest_ltm.evaluators._commitment import Mention, commitment, spoken
-from pytest_ltm.evaluators._recital import recites
-from pytest_ltm.evaluators._rules import Ruled, at, product
+from pytest_ltm.evaluators._rules import Ruled, at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -93,6 +94,7 @@ class KeepsWorldsApart(Ruled):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the product of both shares; a missing answer counts as wrong."""
+        answers = self.read(answers)
         inside: list[Check] = []
         outside: list[Check] = []
         missed = ""
@@ -100,13 +102,14 @@ class KeepsWorldsApart(Ruled):
             answer = at(answers, place)
             ok = _says(answer, expected, others, realm, self.frames)
             where = realm.partition("|")[0] or "the real world"
-            (inside if realm else outside).append(Check(f"{expected.partition('|')[0]!r} in {where}", ok))
+            (inside if realm else outside).append(
+                Check(f"{expected.partition('|')[0]!r} in {where}", ok is True, ok is None)
+            )
             missed = missed if ok else missed or answer
-        value, reason = product({"right of invented worlds": inside, "right of the real world": outside})
-        return self.score(value, reason, missed, [*inside, *outside])
+        return self.score_product({"right of invented worlds": inside, "right of the real world": outside}, missed)
 
 
-def _says(answer: str, expected: str, others: Sequence[str], realm: str, frames: Sequence[str]) -> bool:
+def _says(answer: str, expected: str, others: Sequence[str], realm: str, frames: Sequence[str]) -> bool | None:
     if recites(answer):
         return False
     number, _, counted = expected.partition(" ")
@@ -121,7 +124,7 @@ def _says(answer: str, expected: str, others: Sequence[str], realm: str, frames:
     text = _TAG.sub(lambda found: found[0] if find(found[1]) or not marks(found[1]) else f" {found[1]} ", text)
     for one in _elsewhere(text, find(text), marks(text)):
         text = text[: one.start] + " " * (one.end - one.start) + text[one.end :]
-    return commitment(text, find) == {expected}
+    return prove(text, find).answers(expected)
 
 
 def _levelled(answer: str) -> str:

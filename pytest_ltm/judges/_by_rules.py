@@ -58,12 +58,8 @@ def _answer(parts: Mapping[str, str]) -> bool:
 
 
 def _locomo(parts: Mapping[str, str]) -> str:
-    ruling = verdict(
-        category=int(parts["category"]),
-        question=parts["question"],
-        answer=parts.get("reference", ""),
-        prediction=parts["answer"],
-    )
+    reference, answer = parts.get("reference", ""), parts["answer"]
+    ruling = verdict(category=int(parts["category"]), question=parts["question"], answer=reference, prediction=answer)
     return f"It {ruling.reason}. GRADE: {'unknown' if ruling.verdict == 'unscored' else ruling.verdict}"
 
 

@@ -1,26 +1,26 @@
-"""Chat: a model behind any OpenAI-compatible server, asked one question at a time: as a judge or a simulated user.
+"""Chat: a model of any provider, asked one question at a time: as a judge or a simulated user.
 
 Temperature 0, structured replies where the server gives them.
 """
 
 from __future__ import annotations
 
-import importlib.util
 from contextlib import suppress
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._calls import Completions, model
+from pytest_ltm._calls import open_model, read_model
 from pytest_ltm._model.agent import Reply, usage_of
+from pytest_ltm._model.judge_request import CUT
 from pytest_ltm._model.tokens import counter
-from pytest_ltm._storage.errors import AgentError, AgentFault, ConfigurationError
-from pytest_ltm._storage.schema import Field
-from pytest_ltm.agents._openai import FRAME
+from pytest_ltm._storage.errors import AgentFault, ConfigurationError
+from pytest_ltm.agents._chat_agent import FRAME
 from pytest_ltm.agents._unbuilt import ENCODING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from pytest_ltm._calls import ModelSpec, Used
+    from pytest_ltm._calls import Completions, ModelSpec, Used
     from pytest_ltm._calls.completions import Message
     from pytest_ltm._model.agent import Usage
     from pytest_ltm._model.judge_request import JudgeRequest
@@ -28,49 +28,43 @@ if TYPE_CHECKING:
 
 _REFUSED = (400, 404, 422)
 """Status codes of a server that does not take what it was given."""
+_GRAMMAR = ("grammar", "response_format", "json_schema", "json schema", "guided", "structured")
+"""What a server speaks of that fails over the form of a reply (500, as some do) instead of refusing it."""
 
 
-def chat(argument: str, role: str) -> JudgeModelClient:
-    """Return the model of `MODEL[@URL][?parameter=value]`, as of an agent; ConfigurationError if it cannot be asked.
+def make_client(spec: str, role: str) -> JudgeModelClient:
+    """Return the model of a spec, as of an agent; ConfigurationError if it cannot be asked.
 
     `role`: what it is asked as, for errors: `judge`.
     """
-    try:
-        chosen, _ = model(argument, Field({}, f"{role} 'openai:{argument}'"))
-        chosen.key()
-    except AgentError as error:
-        raise ConfigurationError(str(error)) from error
-    if importlib.util.find_spec("openai") is None:
-        raise ConfigurationError(
-            f"{role} 'openai:{argument}' needs the 'openai' client: pip install 'pytest-ltm[openai]'"
-        )
-    return JudgeModelClient(chosen, Completions)
+    return JudgeModelClient(read_model(spec, role=role, error=ConfigurationError, ready=True)[0])
 
 
 class JudgeModelClient:
-    """Asks one model, without any history; in turn with all others who ask it, through `connect(model)`."""
+    """Asks one model, without any history; in turn with all others who ask it."""
 
     thread_safe = True
 
-    def __init__(self, model: ModelSpec, connect: Callable[[ModelSpec], Completions]) -> None:
-        self._model, self._connect = model, connect
+    def __init__(self, model: ModelSpec) -> None:
+        self._model = model
         self._completions: Completions | None = None
         self._extras = ["response_format", "seed"]
         """What the server is given until it refuses it, in the order in which it is left out."""
 
     def configuration(self) -> Mapping[str, Any]:
         """Return what its replies depend on; no key."""
-        return {"judge": "openai", "temperature": 0, **self._model.configuration()}
+        return {"judge": self._model.provider, "temperature": 0, **self._model.configuration()}
 
     def assess(self, question: JudgeRequest, /) -> Reply:
         """Return the model's whole reply; raises what the client raises."""
         if self._completions is None:  # only now, because where limits are shared is known once the run has begun
-            self._completions = self._connect(self._model)
+            self._completions = open_model(self._model)
         while True:
             try:
                 messages, extras = self._request(question)
                 answer = self._completions.complete(messages, **extras)
-                return Reply(answer.text, _usage(answer.used, messages, answer.text))
+                text = answer.text + CUT if answer.was_cut else answer.text
+                return Reply(text, _usage(answer.used, messages, answer.text))
             except Exception as error:
                 if self._leave_out(error):
                     continue
@@ -80,7 +74,7 @@ class JudgeModelClient:
 
     def own(self) -> JudgeModelClient:
         """Return another that asks the same model, over connections of its own, and knows what the server refuses."""
-        other = JudgeModelClient(self._model, self._connect)
+        other = JudgeModelClient(self._model)
         other._extras = self._extras
         return other
 
@@ -99,7 +93,9 @@ class JudgeModelClient:
 
     def _leave_out(self, error: Exception) -> bool:
         """Leave out what the server has refused from now on; false if there is nothing that could be."""
-        if getattr(error, "status_code", None) not in _REFUSED or not self._extras:
+        status, words = getattr(error, "status_code", None), str(error).lower()
+        failed = status == HTTPStatus.INTERNAL_SERVER_ERROR and any(word in words for word in _GRAMMAR)
+        if not self._extras or not (status in _REFUSED or failed):
             return False
         named = [extra for extra in self._extras if extra in str(error)]
         with suppress(ValueError):  # another of the same model was first

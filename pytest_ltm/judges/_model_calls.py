@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from msgspec import Struct
 
-from pytest_ltm._calls.hub import OutOfTime, own_thread, taking_turns
+from pytest_ltm._calls.foreign import ForeignCaller, check_reply
+from pytest_ltm._calls.hub import own_thread, taking_turns
+from pytest_ltm._calls.time_limits import unlimited
 from pytest_ltm._journal.cost import Tariff
 from pytest_ltm._model.agent import Reply, Usage
 from pytest_ltm._model.tokens import counter
-from pytest_ltm._storage.errors import AgentFault, BudgetSpent, Unmeasured, told
-from pytest_ltm._storage.secrets import redacted
-from pytest_ltm.agents._caller import OwnLoop, outside_any_loop, unlimited, within
+from pytest_ltm._storage.errors import BudgetSpent, Unmeasured
 from pytest_ltm.agents._unbuilt import ENCODING
 from pytest_ltm.judges._chat import JudgeModelClient
 
@@ -44,18 +44,11 @@ class QuestionModel(Protocol[Q_contra]):
         """Return the whole reply, a text or a Reply."""
 
 
-# --- one call: with a time limit, and with one kind of error for all that may go wrong
-
-LONGEST_REPLY = 200_000
-"""The characters that a reply may have."""
-
-
 class ModelCaller:
     """Calls a model, which may be `async`; close it at the end.
 
-    `who` and `error`: what its faults are called, and what they are. `timeout` is in seconds for each call (None: no
-    limit). `fatal` exceptions pass through. `retries`: how passing faults are tried again (None: never); `retried` is
-    told of each attempt that is followed by another.
+    `who` and `error`: what its faults are called, and what they are. `timeout`, `fatal`, `retries` and `retried` are
+    those of a `ForeignCaller`.
     """
 
     def __init__(
@@ -63,93 +56,42 @@ class ModelCaller:
         asked: QuestionModel[Any],
         *,
         who: str,
-        error: type[Unmeasured],
+        error: Callable[[str], Unmeasured],
         timeout: float | None,
         fatal: tuple[type[BaseException], ...] = (KeyboardInterrupt,),
         retries: Retries | None = None,
         retried: Callable[[Failed], object] = lambda _: None,
     ) -> None:
         self._model = asked.own() if isinstance(asked, JudgeModelClient) and own_thread() is not None else asked
-        self._who, self._error = who, error
-        self._timeout, self._retries, self._retried = timeout, retries, retried
-        self._fatal: tuple[type[BaseException], ...] = (*fatal, GeneratorExit)
-        self._loop = OwnLoop()
-        self.lost: Usage | None = None
+        self._door = ForeignCaller(
+            who, error=error, callee=self._model, timeout=timeout, fatal=(*fatal, GeneratorExit), retries=retries,
+            retried=retried, count=counter(ENCODING).count, failing="failed",
+        )  # fmt: skip
+
+    @property
+    def lost(self) -> Usage | None:
         """What attempts of the last call used that came to nothing."""
+        return self._door.lost
 
     def __call__(self, question: JudgeRequest) -> Reply:
         """Return the reply, secrets taken out; the error if there is none."""
-        self.lost = None
         try:
-            return self._reply(question)
+            with unlimited():
+                return self._door.persist(partial(self._assess, question), sent=question.text)
         except Unmeasured as error:
             error.usage = self.lost
             raise
 
-    def _asked(self, question: JudgeRequest) -> Any:
-        try:
-            with taking_turns(self._model):
-                return self._loop.call(self._timeout, self._model.assess, question)
-        except AgentFault as fault:
-            if fault.usage is not None:
-                self.lost = fault.usage + self.lost
-            raise
-        except OutOfTime:
-            self.lost = Usage(input_tokens=counter(ENCODING).count(question.text), estimated=True) + self.lost
-            raise
-
-    def _reply(self, question: JudgeRequest) -> Reply:
-        failures: list[Failed] = []
-        ask = partial(self._asked, question)
-
-        def failed(failure: Failed) -> None:
-            failures.append(failure)
-            self._retried(failure)
-
-        try:
-            with outside_any_loop(), unlimited():
-                if self._retries is None:
-                    given = ask()
-                else:
-                    given = self._retries.run(ask, anew=True, failed=failed, ready=lambda: None)
-        except OutOfTime as error:
-            if self._timeout is None:  # a limit of the caller
-                raise
-            raise self._fault(f"{self._who} did not return within {self._timeout:g} s") from error
-        except self._fatal:
-            raise
-        except Exception as error:
-            tried = self._retries.history(failures, error) if self._retries is not None else ""
-            raise self._fault(redacted(f"{self._who} failed: {told(error)}{tried}")) from error
-        reply = given if isinstance(given, Reply) else Reply(given)
-        try:
-            return Reply(self._text(reply.text), reply.usage, reply.cost_usd)
-        except Unmeasured:
-            if reply.usage is not None:
-                self.lost = reply.usage + self.lost
-            raise
-
-    def _text(self, text: object) -> str:
-        """Return what was said, without secrets; the error for anything but a reply."""
-        if not isinstance(text, str):
-            what = type(text).__name__
-            raise self._fault(f"{self._who} replied with a {what}; a reply is a str or a pytest_ltm Reply")
-        if len(text) > LONGEST_REPLY:
-            raise self._fault(
-                f"{self._who} replied with {len(text):,} characters; at most {LONGEST_REPLY:,} are accepted"
-            )
-        return redacted(text.encode("utf-8", "backslashreplace").decode("utf-8"))
-
-    def _fault(self, message: str) -> Unmeasured:
-        fault: Callable[[str], Unmeasured] = self._error  # each kind has a cause of its own
-        return fault(message)
+    def _assess(self, question: JudgeRequest) -> Reply:
+        with taking_turns(self._model):
+            given = self._door.call_method(self._model, "assess", question)
+        return check_reply(given, self._door.refusal)
 
     def close(self) -> None:
-        """Close the connections of a chat model of ours, and the loop of an `async` one."""
+        """Close the connections of a chat model of ours, and what an `async` one left running."""
         if isinstance(self._model, JudgeModelClient):  # one of the user's may serve other conversations, too
-            within(None, self._model.close)
-        with outside_any_loop():
-            within(None, self._loop.close)
+            self._door.call("failed", self._model.close)
+        self._door.close()
 
 
 # --- within the budget

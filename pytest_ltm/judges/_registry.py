@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from pytest_ltm._calls import FORMS, names_model, suggest_provider
 from pytest_ltm._calls.retry import Retries
 from pytest_ltm._model.agent import Configured
 from pytest_ltm._model.judge_prompts import PROMPTS
@@ -18,7 +19,7 @@ from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import ConfigurationError, JudgeError, LtmError, did_you_mean, told
 from pytest_ltm._storage.secrets import redacted
 from pytest_ltm.agents._capabilities import takes
-from pytest_ltm.judges._chat import chat
+from pytest_ltm.judges._chat import make_client
 from pytest_ltm.judges._model_calls import ModelCaller
 
 if TYPE_CHECKING:
@@ -88,15 +89,14 @@ def find(spec: str, *, base: Path | None = None) -> NamedJudge | None:
 
     `base` is where modules are looked for that are not on `sys.path`.
     """
-    name, colon, argument = spec.partition(":")
     if spec == NONE:
         return None
     if spec in EMBEDDED:
         return NamedJudge(spec, EMBEDDED[spec](), None)
-    if name == "openai" and colon:
-        return _named(spec, chat(argument, "judge"))
-    names = [NONE, *EMBEDDED, "openai:MODEL"]
-    hint = did_you_mean(spec, names)
+    if names_model(spec):
+        return _named(spec, make_client(spec, "judge"))
+    names = [NONE, *EMBEDDED, *FORMS]
+    hint = suggest_provider(spec) or did_you_mean(spec, names)
     if not is_dotted(spec):
         raise ConfigurationError(
             f"unknown judge {spec!r}.{hint} There are {', '.join(names)}; any other is a dotted path, as mypkg:Judge"

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ltm._calls import KINDS
 from pytest_ltm._journal.run_file import LATEST, find_run
 from pytest_ltm._storage.errors import AgentError, LtmError, told
-from pytest_ltm.agents._registry import find, is_elsewhere, label_for, split_specs
+from pytest_ltm.agents._registry import find, label_for, split_specs
 from pytest_ltm.agents._subprocess_agent import Processes
 from pytest_ltm.plugin.options import named
 from pytest_ltm.plugin.settings import AgentChoice
@@ -29,6 +30,7 @@ REPLAY = "replay:"
 def sources(config: pytest.Config, settings: RunSettings) -> dict[str, AgentSource]:
     """Return where each agent comes from, by label; UsageError for a spec that names none."""
     from pytest_ltm._calls import share
+    from pytest_ltm.agents._adapt import rereading
 
     if settings.rescored is not None:
         from pytest_ltm._engine.rescore import recorded_settings
@@ -44,7 +46,8 @@ def sources(config: pytest.Config, settings: RunSettings) -> dict[str, AgentSour
     conversations = len(settings.spans) * settings.trials
     many = conversations > 1 or None in settings.spans.values()
     for agent in settings.agents:
-        made = named("--ltm-agent", partial(_source, config, settings, agent.spec))
+        with rereading(settings.reading):
+            made = named("--ltm-agent", partial(_source, config, settings, agent.spec))
         if many and not made.serves_many:
             raise pytest.UsageError(f"--ltm-agent: {made.refusal}")
         found[agent.label] = replace(made, sees_clock=_sees_clock(config, settings.time, made))
@@ -75,13 +78,13 @@ def _source(config: pytest.Config, settings: RunSettings, spec: str) -> AgentSou
 
 def _sees_clock(config: pytest.Config, mode: str, made: AgentSource) -> bool:
     """Return whether agents can know the conversation's time without being told; a chat model only has its messages."""
-    if made.spec.startswith(REPLAY):
+    if made.kind == "replay":
         return True  # what is recorded was said in time
-    if mode == "simulated" or made.embedded or made.spec.startswith("openai:"):
+    if mode == "simulated" or made.embedded or made.kind in KINDS:
         return False
     if mode == "signal":
         return bool(config.hook.pytest_ltm_time_jumped.get_hookimpls())
-    return mode == "sleep" or made.apart or not is_elsewhere(made.spec)
+    return mode == "sleep" or made.apart or not made.kind
 
 
 def fix_latest(config: pytest.Config, chosen: tuple[AgentChoice, ...], ltm_dir: Path) -> tuple[AgentChoice, ...]:

@@ -13,10 +13,13 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from pytest_ltm._calls import KINDS
+from pytest_ltm._calls.event_loop import blocked_seconds
+from pytest_ltm._calls.foreign import UNBLOCK
 from pytest_ltm._calls.hub import Hub
+from pytest_ltm._calls.time_limits import limits_aside
 from pytest_ltm._storage.clock import stopwatch
 from pytest_ltm._storage.errors import ConfigurationError, DiskFault, Stopped
-from pytest_ltm.agents._caller import limits_aside
 from pytest_ltm.agents._profile import spec_within
 from pytest_ltm.plugin.internals.item_context import aside
 from pytest_ltm.plugin.internals.threads import routed
@@ -35,7 +38,7 @@ MUCH: Final = 2.0
 """Seconds that agents may compute before anybody is told."""
 FILES = 8
 """Files that a conversation has open, about: its journal, timings and lock, and what its agent talks over."""
-_REMOTE = frozenset({"openai", "http", "cmd"})
+_REMOTE = frozenset({*KINDS, "http", "cmd"})
 """Kinds of agents whose replies come from elsewhere, and of models that a memory system asks."""
 
 
@@ -54,8 +57,8 @@ def most_at_once(source: AgentSource, wanted: int | None, *, jumps: bool) -> int
     if wanted is not None:
         return wanted
     reply: Any = getattr(source.given, "reply", source.given)
-    remote = _REMOTE & set(spec_within(source).split(":")[:2])
-    waits = source.apart or remote or inspect.iscoroutinefunction(reply)
+    inner = spec_within(source).split(":")[1:2] if source.kind else []  # what ts:, memory: and others ask
+    waits = source.apart or _REMOTE & {source.kind, *inner} or inspect.iscoroutinefunction(reply)
     return AUTO if waits or safe else 1
 
 
@@ -131,7 +134,17 @@ class ConcurrentRunner:
                 f"agents in this process computed for {computed:.0f} of {seconds:.0f} s, {agent} the most: what "
                 "computes is not done sooner by playing conversations at once. Workers (-n) use other cores"
             )
-        return found
+        return [*found, *self._blocking(seconds)]
+
+    @staticmethod
+    def _blocking(seconds: float) -> list[str]:
+        """Name the async agents that keep the loop of all from turning."""
+        return [
+            f"{who} kept the event loop that all async agents share from turning for {blocked:.0f} of {seconds:.0f} s: "
+            f"{UNBLOCK}"
+            for who, blocked in blocked_seconds().items()
+            if blocked > MUCH and blocked > seconds / 4
+        ]
 
     def play_until(self, reported: Callable[[], bool]) -> None:
         """Play until an item has been reported, or something stops the session: then until everything is closed."""

@@ -6,22 +6,18 @@ import logging
 from typing import TYPE_CHECKING, TypeVar
 
 from pytest_ltm._calls.hub import own_thread
-from pytest_ltm._engine.channel import Channel
-from pytest_ltm._engine.conversation import Conversation
+from pytest_ltm._engine.factory import ConversationFactory
 from pytest_ltm._engine.resume import JOURNAL, TIMINGS
 from pytest_ltm._engine.scoring import scenario_result, totals
+from pytest_ltm._engine.verdict_changes import ending_of
 from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import Bill, lost_with_judge
 from pytest_ltm._journal.result import ConversationResult, ScenarioResult
 from pytest_ltm._journal.retrieval_recall import covers_all
 from pytest_ltm._model.agent import Usage
-from pytest_ltm._model.handle import Ltm
-from pytest_ltm._model.plan import body_rng
-from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm._model.tokens import counter
 from pytest_ltm._results.text import counted
 from pytest_ltm._storage.errors import LtmInternalError
-from pytest_ltm.plugin.conversation_setup import ConversationDependencies
 from pytest_ltm.plugin.dataset import begins, told_in
 from pytest_ltm.plugin.internals.item_context import unclaimed
 from pytest_ltm.plugin.item_body import SKIPS, ItemBody
@@ -36,7 +32,9 @@ if TYPE_CHECKING:
 
     from pytest_ltm._engine.lane import Ending, Lane
     from pytest_ltm._journal.result import Ended
+    from pytest_ltm._model.handle import Ltm
     from pytest_ltm._model.plan import PlannedExample
+    from pytest_ltm._model.score import Score, Unscored
     from pytest_ltm._model.transcript import Exchange
     from pytest_ltm.plugin.conversation_setup import ConversationInputs, ConversationMode
     from pytest_ltm.plugin.items import LtmItem
@@ -70,20 +68,18 @@ class PlayedConversation:
         history = () if told is None else told.history
         today = plan_for(given.items, settings)
         self.plan = mode.plan(today.plan)
-        opened = self._opened = mode.open(
-            self.plan,
-            ConversationDependencies(clock=self._clock, counter=tokens, calling=self._calling, history=history),
-        )
+        self._factory = factory = ConversationFactory(
+            plan=self.plan, clock=self._clock, counter=tokens, filler=today.filler, history=history,
+            calling=self._calling,
+        )  # fmt: skip
+        opened = self._opened = mode.open(factory)
         self.start = self._clock.now
         self._judge, self._users, self._bill = mode.judge(opened), mode.users(opened), Bill(given.tariff)
-        channel = Channel(
-            opened.port, tokens, self._clock, opened.journal, count=self.plan.count,
+        bodies = [self.bodies[example.key] for example in self.plan.examples]
+        self.conversation = factory.open(
+            bodies, opened.script, opened.port, opened.journal,
             observers=[*opened.observers, self._bill.hear], heard=lambda exchange: heard(self, exchange),
         )  # fmt: skip
-        bodies = [self.bodies[example.key] for example in self.plan.examples]
-        self.conversation = Conversation(
-            self.plan, bodies, opened.script, channel, filler=today.filler, counter=tokens, history=history
-        )
         if opened.gone:
             self.conversation.give_up(opened.gone)
         for example in self.plan.examples:
@@ -92,14 +88,9 @@ class PlayedConversation:
             body.join(self.conversation, self._handle(body, example), ended=self._example_ended, unready=unready)
 
     def _handle(self, body: ItemBody, example: PlannedExample) -> Ltm:
-        settings, clock, transcript = self.given.settings, self._clock, self.conversation.channel.transcript
-        return Ltm(
-            body.send, now=lambda: clock.now, example=example.number,
-            span=None if self.span is None else example.span or self.span,
-            rng=lambda: body_rng(settings.seed, self.given.place.trial, example), definition=example.definition,
-            scoring=settings.scoring, judge=None if self._judge is None else self._judge.handle(example.key),
-            heard=lambda: transcript.of(example.key), users=self._users.handle(example.key),
-        )  # fmt: skip
+        judge = None if self._judge is None else self._judge.handle(example.key)
+        users = self._users.handle(example.key)
+        return self._factory.handle(body.send, example, lambda: self.conversation, judge=judge, users=users)
 
     def _calling(self, by: str, call: Callable[[], T]) -> T:
         body = self.bodies.get(by)
@@ -218,6 +209,7 @@ class PlayedConversation:
             pass_k=body.known.marks.pass_k,
             floor=float(body.known.marks.floor),
             own_wish=isinstance(ending.error, SKIPS),
+            reading=self.plan.reading.version if self.plan.scoring == "current" else "",
             **({} if self._judge is None else self._judge.told_of(lane.example.key)),
             **self._users.told_of(lane.example.key),
         )
@@ -229,7 +221,8 @@ class PlayedConversation:
                 reason=result.reason,
                 rule=result.rule,
                 evidence=result.evidence,
-                checks=tuple((check.label, check.ok) for check in result.checks),
+                checks=tuple((check.label, None if check.open else check.ok) for check in result.checks),
+                upper=result.upper,
             )
         )
         if not body.withheld:
@@ -244,7 +237,7 @@ class PlayedConversation:
     def _result(self, *, stopped: bool) -> ConversationResult:
         talk, place, account = self.conversation, self.given.place, self.given.account
         notices = [*talk.notices, *self._mode.notices(talk)]
-        if any(not exchange.told and not exchange.reply for exchange in talk.channel.transcript):
+        if any(not exchange.told and not exchange.raw_reply for exchange in talk.channel.transcript):
             notices.append("the agent gave empty replies: accepted and scored as given")
         said = totals(talk.channel.record, self._bill)
         if self._bill.guesses:
@@ -302,7 +295,5 @@ class PlayedConversation:
 
 def _verdict(result: ScenarioResult) -> Score | Unscored | None:
     """Return what evaluators said of an example, None if none was asked."""
-    if result.score is not None:
-        return Score(result.score, result.reason, result.checks, result.rule, result.evidence)
-    given_up = result.cause in ("unscored", "ungraded")
-    return Unscored(result.reason, result.rule, result.evidence) if given_up else None
+    ending = ending_of(result)
+    return ending.verdict if result.scored or result.cause in ("unscored", "ungraded") else None

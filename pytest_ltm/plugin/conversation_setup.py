@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec import Struct
 
-from pytest_ltm._calls.hub import OutOfTime, own_time
+from pytest_ltm._calls.hub import own_time
 from pytest_ltm._calls.retry import Retries
-from pytest_ltm._engine.conversation import AgendaScript
-from pytest_ltm._engine.port import Checkpoints, Connection, LivePort, Recorded
+from pytest_ltm._engine.port import Checkpoints
 from pytest_ltm._engine.resume import (
     CHECKPOINTS,
     JOURNAL,
@@ -37,12 +36,11 @@ from pytest_ltm._journal.journal import Journal
 from pytest_ltm._journal.result import write_results
 from pytest_ltm._journal.timings import JudgeRetry, Timings, UserRetry
 from pytest_ltm._model import definition as _definition
-from pytest_ltm._model.agent import SEES_CLOCK
+from pytest_ltm._model.agent import SEES_CLOCK, Capabilities
 from pytest_ltm._model.plan import agent_fingerprint, definition_rng, user_seed
 from pytest_ltm._model.tokens import counter
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import (
-    AgentError,
     ConversationOver,
     DefinitionError,
     DiskFault,
@@ -54,7 +52,7 @@ from pytest_ltm._storage.errors import (
 from pytest_ltm._storage.locks import FolderLock
 from pytest_ltm._storage.schema import json_text
 from pytest_ltm._storage.secrets import redacted, redacted_configuration
-from pytest_ltm.agents._caller import AgentCaller, undisturbed, within
+from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import near_misses
 from pytest_ltm.plugin.internals.setup import users_traceback
 from pytest_ltm.plugin.judging import CACHE, run_judge
@@ -66,16 +64,14 @@ if TYPE_CHECKING:
 
     from pytest_ltm._calls.retry import Failed
     from pytest_ltm._engine.conversation import Conversation, ConversationScript
+    from pytest_ltm._engine.factory import ConversationFactory
     from pytest_ltm._engine.lane import Ending, Lane
-    from pytest_ltm._engine.port import Calling, Port
+    from pytest_ltm._engine.port import LivePort, Port
     from pytest_ltm._journal import events
     from pytest_ltm._journal.cost import Account, Tariff
     from pytest_ltm._journal.result import ConversationResult, ScenarioResult
     from pytest_ltm._model.agent import Agent
     from pytest_ltm._model.plan import Plan
-    from pytest_ltm._model.tokens import TokenCounter
-    from pytest_ltm._model.told_history import PastExchange
-    from pytest_ltm._storage.clock import Clock
     from pytest_ltm.agents._adapt import AgentSource
     from pytest_ltm.judges._connection import JudgeConnection
     from pytest_ltm.judges._model_calls import ModelCaller
@@ -87,7 +83,6 @@ if TYPE_CHECKING:
     from pytest_ltm.users._connection import UserConnection
 
 FATAL = (KeyboardInterrupt, pytest.exit.Exception)
-MAKING = (*FATAL, OutOfTime)
 
 
 class ConversationInputs(Struct, frozen=True, kw_only=True):
@@ -117,15 +112,6 @@ class ConversationInputs(Struct, frozen=True, kw_only=True):
     def config(self) -> pytest.Config:
         """The pytest configuration."""
         return self.items[0].item.config
-
-
-class ConversationDependencies(Struct, frozen=True, kw_only=True):
-    """What a conversation brings along to be opened."""
-
-    clock: Clock
-    counter: TokenCounter
-    calling: Calling
-    history: Sequence[PastExchange]
 
 
 class OpenConversation(Struct, frozen=True, kw_only=True):
@@ -161,7 +147,7 @@ class ConversationMode:
         """Return the plan of the conversation; `today`: what its items say now."""
         return today
 
-    def open(self, plan: Plan, site: ConversationDependencies) -> OpenConversation:
+    def open(self, site: ConversationFactory) -> OpenConversation:
         """Return the conversation's folder, locked; what keeps it from being played is a reason, not an error."""
         lock = FolderLock(self.given.folder)
         try:
@@ -169,19 +155,19 @@ class ConversationMode:
             lock.acquire()
             if self.given.refused:
                 raise ConversationOver(self.given.refused)
-            return self.begin(plan, site, lock)
+            return self.begin(site, lock)
         except DiskFault:
             lock.release()
             raise
         except (LtmError, OSError) as error:
             lock.release()
-            return self.refuse(plan, site, lock, str(error) if isinstance(error, LtmError) else told(error))
+            return self.refuse(site, lock, str(error) if isinstance(error, LtmError) else told(error))
 
-    def begin(self, plan: Plan, site: ConversationDependencies, lock: FolderLock) -> OpenConversation:
+    def begin(self, site: ConversationFactory, lock: FolderLock) -> OpenConversation:
         """Return the conversation's folder, which is locked by now; LtmError or OSError if it cannot be played in."""
         raise NotImplementedError
 
-    def refuse(self, plan: Plan, site: ConversationDependencies, lock: FolderLock, gone: str) -> OpenConversation:
+    def refuse(self, site: ConversationFactory, lock: FolderLock, gone: str) -> OpenConversation:
         """Return what stands for a folder that cannot be played in, with the reason."""
         raise NotImplementedError
 
@@ -234,29 +220,23 @@ class AgentFactory:
 
     def make(self) -> AgentCaller:
         """Make the next agent; AgentError if it cannot be made."""
-        return self._in_time(lambda: self._spoken_to(self._source.make(fatal=MAKING, folder=self._folder)))
+        return self._spoken_to(self._source.make(fatal=FATAL, folder=self._folder, timeout=self._limit))
 
-    def _in_time(self, make: Callable[[], AgentCaller]) -> AgentCaller:
-        """Return what is made; the limit for a reply is that for making an agent, too."""
-        limit = None if self._source.unlimited else self._settings.reply_timeout
-        try:
-            return within(limit, lambda: undisturbed(make))
-        except OutOfTime:
-            raise AgentError(
-                f"agent {self._label!r} was not made within {limit:g} s. If it may take longer, give "
-                "--ltm-reply-timeout=SECONDS"
-            ) from None
+    @property
+    def _limit(self) -> float | None:
+        """The limit for a reply, which is that for making an agent, too."""
+        return None if self._source.unlimited else self._settings.reply_timeout
 
     def _spoken_to(self, agent: Agent) -> AgentCaller:
         source, settings = self._source, self._settings
         speaker = AgentCaller(
-            agent, timeout=None if source.unlimited else settings.reply_timeout, fatal=FATAL, name=self._label,
+            agent, timeout=self._limit, fatal=FATAL, name=self._label,
             owned=source.owned, retries=Retries(most=settings.retries, rng=self._rng) if settings.retries else None,
             retried=self._retried, count=counter(settings.tokenizer).count,
         )  # fmt: skip
         if source.sees_clock:
-            speaker.capabilities |= {SEES_CLOCK}
-        configuration = source.configuration(agent, fatal=MAKING)
+            speaker.capabilities = Capabilities({*speaker.capabilities, SEES_CLOCK})
+        configuration = source.configuration(agent, fatal=FATAL)
         facts = AgentFacts(
             spec=redacted(source.spec),
             configuration=None if configuration is None else redacted_configuration(configuration),
@@ -271,7 +251,7 @@ class AgentFactory:
 
         AgentError if it cannot be made.
         """
-        self._in_time(lambda: self._spoken_to(self._source.sample(fatal=MAKING, folder=self._folder))).close()
+        self._spoken_to(self._source.sample(fatal=FATAL, folder=self._folder, timeout=self._limit)).close()
         return list(dict.fromkeys(found for each in recordings for found in agent_differences(each, self.record)))
 
     def make_as(self, recording: Recording) -> AgentCaller:
@@ -299,39 +279,35 @@ class LiveMode(ConversationMode):
             retried=lambda failed: self._live.retried(failed.attempt, failed.wait, failed.error),
         )
 
-    def begin(self, plan: Plan, site: ConversationDependencies, lock: FolderLock) -> OpenConversation:
+    def begin(self, site: ConversationFactory, lock: FolderLock) -> OpenConversation:
         """Begin the conversation if nothing is recorded, else resume it."""
-        script = self._agenda(plan, site)
+        script = site.agenda()
         recording = read_recording(self.given.folder / JOURNAL)
         if recording is None or not (recording.complete or recording.heard):
-            return self._begin(plan, site, lock, script)
-        return self._go_on(plan, site, lock, script, recording)
+            return self._begin(site, lock, script)
+        return self._go_on(site, lock, script, recording)
 
-    def refuse(self, plan: Plan, site: ConversationDependencies, lock: FolderLock, gone: str) -> OpenConversation:
+    def refuse(self, site: ConversationFactory, lock: FolderLock, gone: str) -> OpenConversation:
         """Write nothing: the folder is another's, or cannot be read."""
         self._untouched, timings = True, Timings()
         return OpenConversation(
-            script=self._agenda(plan, site), port=self._answering(Connection(self._supply.make), site, timings),
+            script=site.agenda(), port=self._answering(self._supply.make, site, timings),
             journal=Journal(), timings=timings, lock=lock,
             agent_fingerprint=self._supply.record.fingerprint, gone=gone,
         )  # fmt: skip
 
-    def _agenda(self, plan: Plan, site: ConversationDependencies) -> AgendaScript:
-        return AgendaScript(plan, now=site.clock.now, history=site.history)
-
-    def _begin(
-        self, plan: Plan, site: ConversationDependencies, lock: FolderLock, script: ConversationScript
-    ) -> OpenConversation:
-        folder, supply, gone, raised = self.given.folder, self._supply, "", ""
+    def _begin(self, site: ConversationFactory, lock: FolderLock, script: ConversationScript) -> OpenConversation:
+        folder, supply, plan, gone, raised = self.given.folder, self._supply, site.plan, "", ""
         cut_back(folder, None)
         write_plan(folder, plan)
-        connection = Connection(supply.make, checkpoints=checkpoints_of(folder))
+        timings = Timings.resuming(folder / TIMINGS)
+        live = self._answering(supply.make, site, timings, checkpoints=checkpoints_of(folder))
         try:
             self._come_back(plan)
-            connection.ready(())
+            live.restore()
         except ConversationOver as over:
             gone, raised = str(over), users_traceback(over)
-        journal, timings = Journal.resuming(folder / JOURNAL), Timings.resuming(folder / TIMINGS)
+        journal = Journal.resuming(folder / JOURNAL)
         journal.write(
             Header(
                 plan=plan.to_json(),
@@ -342,7 +318,7 @@ class LiveMode(ConversationMode):
             )
         )
         return OpenConversation(
-            script=script, port=self._answering(connection, site, timings), journal=journal, timings=timings, lock=lock,
+            script=script, port=live, journal=journal, timings=timings, lock=lock,
             agent_fingerprint=supply.record.fingerprint, gone=gone, traceback=raised,
         )  # fmt: skip
 
@@ -355,15 +331,14 @@ class LiveMode(ConversationMode):
 
     def _go_on(
         self,
-        plan: Plan,
-        site: ConversationDependencies,
+        site: ConversationFactory,
         lock: FolderLock,
         script: ConversationScript,
         recording: Recording,
     ) -> OpenConversation:
         folder = self.given.folder
         checkpoints = checkpoints_of(folder)
-        problems, stuck = plan_differences(recording, plan), cannot_go_on(recording, checkpoints)
+        problems, stuck = plan_differences(recording, site.plan), cannot_go_on(recording, checkpoints)
         if problems:
             raise ConversationOver(f"the recorded conversation cannot be resumed: {' '.join(problems)}")
         cut_back(folder, recording)
@@ -378,28 +353,29 @@ class LiveMode(ConversationMode):
             return self._supply.make_as(recording)
 
         timings = Timings() if recording.complete else Timings.resuming(folder / TIMINGS)
-        live = self._answering(Connection(make, known=known(recording), checkpoints=checkpoints), site, timings)
+        live = self._answering(make, site, timings, known=known(recording), checkpoints=checkpoints)
         return OpenConversation(
-            script=script, port=Recorded(journal, site.clock, live), journal=journal, timings=timings, lock=lock,
+            script=script, port=site.recorded_port(journal, live), journal=journal, timings=timings, lock=lock,
             agent_fingerprint=recording.header.agent_fingerprint,
         )  # fmt: skip
 
-    def _answering(self, connection: Connection, site: ConversationDependencies, timings: Timings) -> LivePort:
+    def _answering(
+        self, make: Callable[[], AgentCaller], site: ConversationFactory, timings: Timings, **options: Any
+    ) -> LivePort:
         given = self.given
-        self._live = LivePort(
-            connection, site.counter, site.clock, timings,
-            calling=site.calling, tariff=given.tariff, account=given.account, watch=own_time,
-        )  # fmt: skip
+        self._live = site.live_port(
+            make, timings, tariff=given.tariff, account=given.account, watch=own_time, **options
+        )
         return self._live
 
     def users(self, opened: OpenConversation) -> UserConnection:
         """Return the connection to users' models; where an agent is replayed, so are they."""
-        kind, _, argument = self.given.source.spec.partition(":")
-        if kind != "replay":
+        source = self.given.source
+        if source.kind != "replay":
             return super().users(opened)
         from pytest_ltm.agents._replay import RecordedUsers
 
-        recalled = RecordedUsers(argument, self.given.folder, self.given.settings.ltm_dir)
+        recalled = RecordedUsers(source.spec.removeprefix("replay:"), self.given.folder, self.given.settings.ltm_dir)
         return users_for(self.given, opened, recalled=recalled)
 
     def notices(self, talk: Conversation) -> list[str]:

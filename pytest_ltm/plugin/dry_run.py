@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._engine.conversation import AgendaScript
 from pytest_ltm._journal.cost import MESSAGE, OPINION, SCRIPTED, Bar, Forecast, Schedule, TokenUse
 from pytest_ltm._journal.journal import Journal
 from pytest_ltm._journal.timings import Timings
@@ -30,13 +29,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from pytest_ltm._engine.conversation import Conversation
+    from pytest_ltm._engine.factory import ConversationFactory
     from pytest_ltm._engine.lane import Ending, Lane
     from pytest_ltm._journal.result import ConversationResult, ScenarioResult
     from pytest_ltm._model.judge_request import Inquiry
-    from pytest_ltm._model.plan import Plan
     from pytest_ltm._model.simulated_user import UserQuestion
     from pytest_ltm._model.transcript import Kind
-    from pytest_ltm.plugin.conversation_setup import ConversationDependencies, ConversationInputs
+    from pytest_ltm.plugin.conversation_setup import ConversationInputs
     from pytest_ltm.plugin.costs import KnownPrice
     from pytest_ltm.plugin.item_body import ItemBody
     from pytest_ltm.plugin.session import LtmRun
@@ -72,12 +71,12 @@ class Rehearsed(ConversationMode):
         self._users: dict[str, TokenUse] = {}
         self._simulated: CostSimulator
 
-    def open(self, plan: Plan, site: ConversationDependencies) -> OpenConversation:
+    def open(self, site: ConversationFactory) -> OpenConversation:
         """Open nothing: nothing is written."""
         assumed = self.given.settings.assumed_reply
         self._simulated = CostSimulator(profile_of(self.given.source), site.counter, site.clock, assumed=assumed)
         return OpenConversation(
-            script=AgendaScript(plan, now=site.clock.now, history=site.history), port=self._simulated,
+            script=site.agenda(), port=self._simulated,
             journal=Journal(), timings=Timings(), lock=FolderLock(self.given.folder),
         )  # fmt: skip
 

@@ -17,7 +17,7 @@ from pytest_ltm._results.gate.changes import Changes, CompareHints, GateSide, ch
 from pytest_ltm._results.gate.plan_facts import facts_of
 from pytest_ltm._results.gate.verdict import FAILED, GateVerdict, judge, untold
 from pytest_ltm._results.run_loading import find, save, side_of_run
-from pytest_ltm._results.statistics import Pair
+from pytest_ltm._results.statistics.pairs import Pair
 from pytest_ltm._results.text import one_line, wrap
 from pytest_ltm._storage.errors import LtmError, did_you_mean
 from pytest_ltm._storage.sanitize import for_file

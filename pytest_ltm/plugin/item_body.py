@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import pytest
 
 from pytest_ltm._calls.hub import OutOfTime, own_thread, own_time
+from pytest_ltm._calls.time_limits import call_within
 from pytest_ltm._engine.lane import UNWINDING, GreenBody
 from pytest_ltm._model.handle import Sheet
 from pytest_ltm._model.scenario import Ask, Say
-from pytest_ltm._model.score import Score
+from pytest_ltm._model.score import UNDECIDED, Score
 from pytest_ltm._storage.errors import LtmInternalError, ScenarioError, Unmeasured
-from pytest_ltm.agents._caller import call_within
 from pytest_ltm.plugin.internals import setup as internals
 from pytest_ltm.plugin.internals.item_context import ItemContext
 from pytest_ltm.plugin.items import fixture_names
@@ -305,7 +305,8 @@ class ItemBody(GreenBody):
         if ending.error is not None:
             return ending.error
         if not isinstance(ending.verdict, Score):
-            return pytest.skip.Exception(f"unscored: {result.reason}", _use_item_location=True)
+            kind = UNDECIDED if result.cause == UNDECIDED else "unscored"
+            return pytest.skip.Exception(f"{kind}: {result.reason}", _use_item_location=True)
         if result.outcome == "passed" or self._gated:
             return None
         return self.assertion or BelowThreshold(self.failure_text, pytrace=False)

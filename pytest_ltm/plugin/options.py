@@ -15,7 +15,7 @@ from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mea
 from pytest_ltm.datasets._dataset import one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from pytest_ltm._model.suite import Suite
@@ -121,6 +121,9 @@ OPTIONS = (
     Option("--ltm-count", "MODE",
            "tokens of replies that count towards spans: capped (at most the message's), told (none) or all",
            parse=one_of("capped", "told", "all")),
+    Option("--ltm-thoughts", "strip|keep",
+           "what scenarios, judges and the model itself read of replies: speech (strip) or all (keep)", "strip",
+           one_of("strip", "keep")),
     Option("--ltm-sessions", "N|every:TIME",
            "the user comes back to a fresh agent with its memory: N sessions in each memory span, or one every:8h",
            "", later("_model.sessions:checked")),
@@ -167,6 +170,24 @@ OPTIONS = (
     Option("--ltm-fail-under", "RULE", "fail if a metric misses this threshold: 0.8, skill:R.mean:0.5, ...", many=True),
 )  # fmt: skip
 DEFAULTS = {option.dest: option.default for option in OPTIONS}
+DATA_SETS, ADVANCED = "data sets", "advanced"
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "run": (
+        "--ltm-agent", "--ltm", "--ltm-span", "--ltm-isolated", "--ltm-suite", "--ltm-examples", "--ltm-trials",
+        "--ltm-seed", "--ltm-language", "--ltm-dry-run", "--ltm-resume", "--ltm-rescore", "--ltm-live",
+    ),
+    "agents and judges": (
+        "--ltm-agent-process", "--ltm-no-probe", "--ltm-sessions", "--ltm-thoughts", "--ltm-time",
+        "--ltm-reply-timeout", "--ltm-retries", "--ltm-concurrency", "--ltm-judge", "--ltm-judge-votes",
+    ),
+    "gate": ("--ltm-save", "--ltm-compare", "--ltm-compare-plans", "--ltm-compare-fail", "--ltm-fail-under"),
+    "reports and costs": (
+        "--ltm-dir", "--ltm-report", "--ltm-summary", "--ltm-price", "--ltm-max-cost", "--ltm-max-tokens",
+    ),
+    DATA_SETS: ("--ltm-data", "--ltm-definitions"),
+    ADVANCED: (),
+}  # fmt: skip
+"""What `pytest --help` shows together, the groups in this order; options in none of them are advanced."""
 
 
 class OptionTable:
@@ -187,7 +208,7 @@ class OptionTable:
         for option in dataset.options:
             row = Option(dataset.flag(option.name), option.metavar, option.help, option.default, is_path=option.is_path)
             self.rows[row.dest] = row
-            _add(self.parser, row)
+            _add(self.parser, row, DATA_SETS)
 
 
 NAME = "ltm-options"
@@ -195,65 +216,69 @@ NAME = "ltm-options"
 
 def table(config: pytest.Config) -> OptionTable:
     """Return the table of a session."""
-    return cast(OptionTable, config.pluginmanager.get_plugin(NAME))
+    return cast("OptionTable", config.pluginmanager.get_plugin(NAME))
 
 
-AGENT_HELP = """\
+_WITH_VALUES = {
+    "--ltm-agent": ("SPEC[,SPEC...]", """\
 agent under test: full, window:8k, echo, silent (embedded: no key, no network), pkg.mod:Class, pkg.mod:function,
 a name from the ini value ltm_agents, or a spec for the hook pytest_ltm_make_agent; several with commas or by
-repeating the option; NAME=SPEC gives it a label. Starts an LTM run: only LTM scenarios are run."""
-
-RESUME_HELP = """\
-resume an interrupted run (its id, its folder or 'latest') with its original agents, options and paths;
-recorded messages are not sent again"""
-
-RESCORE_HELP = """\
-score a recorded run again (its id, its folder or 'latest') with the current evaluators, scoring rules and judge;
-no agent is called, and the differences are printed"""
-
-DRY_HELP = """\
-show the planned schedule with its tokens, time and expected cost; no agent or judge is called, nothing is written"""
-
-LIVE_HELP = "print a link to a local page that shows the run while it happens; needs the extra web"
-NO_PROBE_HELP = """\
-do not ask agents, before any conversation, for what only another was told (at most 6 messages for each agent)"""
-
-PROCESS_HELP = """\
-run each agent that a dotted path names in a process of its own, so that nothing it does can end or hang the run"""
-
-SAVE_HELP = "save the results as the baseline ltm_baselines/NAME.json in the root folder, to commit"
+repeating the option; NAME=SPEC gives it a label. Starts an LTM run: only LTM scenarios are run."""),
+    "--ltm-resume": ("latest|RUN", """\
+resume an interrupted run (its ID, its folder or 'latest') with its original agents, options and paths;
+recorded messages are not sent again"""),
+    "--ltm-rescore": ("latest|RUN", """\
+score a recorded run again (its ID, its folder or 'latest') with the current evaluators, scoring rules and judge;
+no agent is called, and the differences are printed"""),
+    "--ltm-save": ("NAME", "save the results as the baseline ltm_baselines/NAME.json in the root folder, to commit"),
+}  # fmt: skip
+_SWITCHES = {
+    "--ltm": "start an LTM run with the agents of the ini value ltm_agents",
+    "--ltm-isolated": "short for --ltm-span=isolated",
+    "--ltm-dry-run": """\
+show the planned schedule with its tokens, time and expected cost; no agent or judge is called, nothing is written""",
+    "--ltm-live": "print a link to a local page that shows the run while it happens; needs the extra web",
+    "--ltm-agent-process": """\
+run each agent that a dotted path names in a process of its own, so that nothing it does can end or hang the run""",
+    "--ltm-no-probe": """\
+skip the isolation probe, which asks agents before any conversation for what only another was told (at most 6 messages
+for each agent)""",
+}
 
 
 def add(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> None:
-    """Declare all options in one group, and their ini twins; those of data sets as their plugins come."""
-    group = parser.getgroup("ltm", "long-term memory of conversational agents (pytest-ltm)")
-    group.addoption(
-        "--ltm-agent", action="append", default=[], metavar="SPEC[,SPEC...]", help=AGENT_HELP.replace("\n", " ")
-    )
-    group.addoption(
-        "--ltm", action="store_true", default=False, help="start an LTM run with the agents of the ini value ltm_agents"
-    )
-    group.addoption("--ltm-dry-run", action="store_true", default=False, help=DRY_HELP.replace("\n", " "))
-    group.addoption("--ltm-isolated", action="store_true", default=False, help="short for --ltm-span=isolated")
-    group.addoption("--ltm-resume", metavar="latest|RUN", default=None, help=RESUME_HELP.replace("\n", " "))
-    group.addoption("--ltm-rescore", metavar="latest|RUN", default=None, help=RESCORE_HELP.replace("\n", " "))
-    group.addoption("--ltm-save", metavar="NAME", default=None, help=SAVE_HELP)
-    group.addoption("--ltm-no-probe", action="store_true", default=False, help=NO_PROBE_HELP.replace("\n", " "))
-    group.addoption("--ltm-live", action="store_true", default=False, help=LIVE_HELP)
-    group.addoption("--ltm-agent-process", action="store_true", default=None, help=PROCESS_HELP.replace("\n", " "))
+    """Declare all options in groups, and their ini twins; those of data sets as their plugins come."""
+    for name in GROUPS:
+        parser.getgroup(f"ltm {name}", f"long-term memory (pytest-ltm), {name}")
+    for flag, (metavar, text) in _WITH_VALUES.items():
+        repeated: Any = {"action": "append", "default": []} if flag == "--ltm-agent" else {}
+        parser.getgroup(f"ltm {group_of(flag)}").addoption(
+            flag, metavar=metavar, help=text.replace("\n", " "), **repeated
+        )
+    for flag, text in _SWITCHES.items():
+        default = None if flag == "--ltm-agent-process" else False  # its ini twin speaks if nobody gives it
+        parser.getgroup(f"ltm {group_of(flag)}").addoption(
+            flag, action="store_true", default=default, help=text.replace("\n", " ")
+        )
     parser.addini("ltm_agent_process", "ini twin of --ltm-agent-process", type="bool", default=False)
     for option in OPTIONS:
         _add(parser, option)
+    parser.addini("ltm_thought_tags", "names of your own tags around thoughts: <NAME>...</NAME>", type="args")
     parser.addini("ltm_agents", "agents by name, lines 'name = spec', for --ltm-agent=name and --ltm", type="linelist")
     found = OptionTable(parser)
     manager.register(found, NAME)
     manager.hook.pytest_ltm_datasets.call_historic(kwargs={"register": found.take})
 
 
-def _add(parser: pytest.Parser, option: Option) -> None:
+def group_of(flag: str) -> str:
+    """Return the group of an option, other than those of data sets."""
+    return next((name for name, flags in GROUPS.items() if flag in flags), ADVANCED)
+
+
+def _add(parser: pytest.Parser, option: Option, group: str = "") -> None:
     default = f" (default {option.default})" if option.default else ""
     how: Any = {"action": "append"} if option.many else {}
-    parser.getgroup("ltm").addoption(
+    parser.getgroup(f"ltm {group or group_of(option.flag)}").addoption(
         option.flag,
         dest=option.dest,
         metavar=option.metavar,

@@ -90,7 +90,7 @@ def plan_for(known: Sequence[LtmItem], settings: RunSettings) -> Planned:
         filler=filler.configuration(), scoring=settings.scoring, judge=judge, judge_votes=votes, time=settings.time,
         opening=_opening(settings, told, talked.told, isolated=span is None),
         history=None if told is None else told.described,
-        count=_count(settings, place.agent), sessions=settings.sessions,
+        count=_count(settings, place.agent), sessions=settings.sessions, reading=settings.reading,
     )  # fmt: skip
     return Planned(plan, filler, unready)
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from pytest_ltm._engine.port import Connection, LivePort
+from pytest_ltm._engine.port import LivePort
 from pytest_ltm._engine.resume import JOURNAL
 from pytest_ltm._journal import events
 from pytest_ltm._journal import probe_rows as _probe
@@ -19,7 +19,7 @@ from pytest_ltm._model.tokens import counter
 from pytest_ltm._storage.clock import SimulatedClock
 from pytest_ltm._storage.errors import AgentError, BudgetSpent, ConversationOver
 from pytest_ltm.agents._adapt import capabilities
-from pytest_ltm.agents._profile import CostSimulator, is_free, profile_of, spec_within
+from pytest_ltm.agents._profile import CostSimulator, is_free, profile_of
 from pytest_ltm.plugin.conversation_setup import AgentFactory
 from pytest_ltm.plugin.dataset import begins, told_in
 from pytest_ltm.plugin.internals.item_context import unclaimed
@@ -116,9 +116,8 @@ class Probe:
 
     def _unfit(self, label: str, source: AgentSource) -> str:
         """Return why an agent is not asked, or ""."""
-        kind = _kind(source)
-        if kind in UNASKED:
-            return UNASKED[kind]
+        if source.kind in UNASKED:
+            return UNASKED[source.kind]
         if not source.serves_many:
             return "it can serve one conversation only"
         if "Stateless" in capabilities(source.given):
@@ -170,7 +169,7 @@ class _ProbeConversation:
             folder.mkdir(exist_ok=True)
         supply = AgentFactory(self._source, settings, folder, label=self._label, trial=place.trial)
         live = LivePort(
-            Connection(supply.make), self._counter, self._clock, Timings(),
+            supply.make, self._counter, self._clock, Timings(),
             calling=self._calling, tariff=self._tariff,
             account=run.costs.account(f"{FILE} {self._label}", agent=self._label),
         )  # fmt: skip
@@ -236,8 +235,4 @@ def _message(exchange: int, text: str, counter: TokenCounter, clock: SimulatedCl
 
 def _is_ours(source: AgentSource) -> bool:
     """Return whether nothing but embedded agents answers, which know nothing of each other's conversations."""
-    return source.embedded and is_free(source.spec) and _kind(source) not in UNASKED
-
-
-def _kind(source: AgentSource) -> str:
-    return spec_within(source).partition(":")[0]
+    return source.embedded and is_free(source.spec) and source.kind not in UNASKED

@@ -17,7 +17,8 @@ from pytest_ltm._journal.run_file import SUMMARY, conversations_in, cut_short, n
 from pytest_ltm._journal.timings import Began, Ended, Retry, Timing, Timings, load, wall_seconds
 from pytest_ltm._results.gate.verdict import UNMEASURABLE
 from pytest_ltm._results.run_loading import prechecks_in, results_in, suite_of
-from pytest_ltm._results.statistics import paces
+from pytest_ltm._results.sentences import mishap_sentences
+from pytest_ltm._results.statistics.totals import paces
 from pytest_ltm._results.text import counted, one_line, score_text, wrap
 from pytest_ltm._storage.clock import stopwatch
 from pytest_ltm._storage.errors import DiskFault, LtmError
@@ -301,12 +302,21 @@ class Report:
         agents, spans = [agent.label for agent in settings.agents], list(settings.spans)
         held = [each.result for each in found]
         held.sort(key=lambda one: (agents.index(one.agent), spans.index(one.span_label), one.trial))
-        untimed = self._untimed()
+        untimed, mishaps = self._untimed(), tuple(mishap_sentences(held))
         result = RunResult(
             run_id=self._run.folder.name,
             conversations=tuple(held),
             folder=self._run.folder.shown(),
-            notices=(*legend, *notices, *left_out, *played, *self._alone(held), *untimed, *self._sent_again()),
+            notices=(
+                *legend,
+                *notices,
+                *left_out,
+                *played,
+                *self._alone(held),
+                *untimed,
+                *self._sent_again(),
+                *mishaps,
+            ),
             paces=self._paces(),
             prechecks=prechecks_in(self._run.folder.path),
             suite=suite_of(settings.described()),

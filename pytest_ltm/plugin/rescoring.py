@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 from msgspec import structs
 
-from pytest_ltm._engine.port import Connection, LivePort, Recorded, RecordedAgent
+from pytest_ltm._engine.port import RecordedAgent
 from pytest_ltm._engine.rescore import NO_USER, Playback, RecordScript, plan_of, recorded_plan
 from pytest_ltm._engine.resume import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._engine.verdict_changes import (
@@ -32,6 +32,7 @@ from pytest_ltm._journal.journal import Journal
 from pytest_ltm._journal.result import KeptVerdict, write_results
 from pytest_ltm._journal.run_file import read_run_file
 from pytest_ltm._journal.timings import Timings
+from pytest_ltm._model.agent import Capabilities
 from pytest_ltm._results.text import wrap
 from pytest_ltm._storage.errors import JudgeError, LtmError, UserError
 from pytest_ltm._storage.locks import holder
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._engine.conversation import Conversation
+    from pytest_ltm._engine.factory import ConversationFactory
     from pytest_ltm._engine.lane import Ending, Lane
     from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult
     from pytest_ltm._model.agent import Reply
@@ -57,7 +59,7 @@ if TYPE_CHECKING:
     from pytest_ltm._model.simulated_user import UserQuestion
     from pytest_ltm._storage.locks import FolderLock
     from pytest_ltm.judges._connection import JudgeConnection
-    from pytest_ltm.plugin.conversation_setup import ConversationDependencies, ConversationInputs
+    from pytest_ltm.plugin.conversation_setup import ConversationInputs
     from pytest_ltm.plugin.item_body import ItemBody
     from pytest_ltm.plugin.items import LtmItem
     from pytest_ltm.plugin.session import LtmRun
@@ -193,11 +195,11 @@ class RescoredConversation(ConversationMode):
             return today
         return rescored_plan(recorded, today, same_judge=self.given.settings.judge == _judging.NONE)
 
-    def begin(self, plan: Plan, site: ConversationDependencies, lock: FolderLock) -> OpenConversation:
+    def begin(self, site: ConversationFactory, lock: FolderLock) -> OpenConversation:
         """Begin a new folder, with all that is known of the agent; a reason if nothing can be said again."""
-        folder, playback = self.given.folder, Playback.of(self._source / JOURNAL)
+        folder, plan, playback = self.given.folder, site.plan, Playback.of(self._source / JOURNAL)
         if playback is None:
-            return self.refuse(plan, site, lock, NOT_RECORDED)
+            return self.refuse(site, lock, NOT_RECORDED)
         self._playback, self._plan = playback, plan_of(playback.header)
         write_plan(folder, plan)
         header = structs.replace(playback.header, plan=plan.to_json(), plan_fingerprint=plan.fingerprint)
@@ -209,13 +211,13 @@ class RescoredConversation(ConversationMode):
         journal.write(header)
         return self._opened(site, lock, journal, Timings.at(folder / TIMINGS), header)
 
-    def refuse(self, plan: Plan, site: ConversationDependencies, lock: FolderLock, gone: str) -> OpenConversation:
+    def refuse(self, site: ConversationFactory, lock: FolderLock, gone: str) -> OpenConversation:
         """Have nothing that could be said again."""
         return self._opened(site, lock, Journal(), Timings(), gone=gone)
 
     def _opened(
         self,
-        site: ConversationDependencies,
+        site: ConversationFactory,
         lock: FolderLock,
         journal: Journal,
         timings: Timings,
@@ -225,13 +227,13 @@ class RescoredConversation(ConversationMode):
     ) -> OpenConversation:
         facts = None if header is None else header.agent
         capabilities, most = (
-            (frozenset(facts.capabilities), facts.max_message_tokens) if facts else (frozenset[str](), 1)
+            (Capabilities(facts.capabilities), facts.max_message_tokens) if facts else (Capabilities(), 1)
         )
-        connection = Connection(self._playback.no_agent, known=RecordedAgent(capabilities, max(most, 1)))
         self._script = script = RecordScript(self._playback, self._kept_ending)
-        live = LivePort(connection, site.counter, site.clock, timings)
+        known = RecordedAgent(capabilities, max(most, 1))
+        live = site.live_port(self._playback.no_agent, timings, known=known)
         return OpenConversation(
-            script=script, port=Recorded(self._playback, site.clock, live),
+            script=script, port=site.recorded_port(self._playback, live),
             journal=journal, timings=timings, lock=lock, observers=[script.passed], gone=gone,
             agent_fingerprint="" if header is None else header.agent_fingerprint,
         )  # fmt: skip

@@ -75,6 +75,12 @@ def source_of(config: pytest.Config) -> Path | None:
     return None if said is None else config.invocation_params.dir / str(said)
 
 
+def recorded_settings(config: pytest.Config) -> Mapping[str, Any] | None:
+    """Return the settings of the run that is resumed or scored again, None where none is."""
+    folder = config.stash.get(RUN_FOLDER, None) or source_of(config)
+    return None if folder is None else read_run_file(folder).settings
+
+
 def run_file(config: pytest.Config, settings: RunSettings, run: str) -> RunFile:
     """Return how this session was started."""
     options = {

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import pytest
 from msgspec import structs
 
+from pytest_ltm._calls.event_loop import close_loops, share_in_thread
+from pytest_ltm._calls.time_limits import lift
 from pytest_ltm._engine.resume import JOURNAL, TIMINGS
 from pytest_ltm._journal.cost import LEDGER
 from pytest_ltm._journal.result import ConversationName
@@ -24,7 +26,6 @@ from pytest_ltm._storage.errors import DiskFault, Stopped
 from pytest_ltm._storage.locks import NAME as LOCK
 from pytest_ltm._storage.locks import FolderLock
 from pytest_ltm.agents._adapt import keyless
-from pytest_ltm.agents._caller import lift
 from pytest_ltm.plugin import agents as _agents
 from pytest_ltm.plugin import collection as _collection
 from pytest_ltm.plugin import selection as _selection
@@ -359,6 +360,8 @@ class LtmRun:
         found = {label: most_at_once(one, wanted, jumps=jumps) for label, one in self.sources.items()}
         for label, source in self.sources.items():
             source.at_once = found[label] > 1
+        if any(most > 1 for most in found.values()):
+            share_in_thread()
         return wanted or AUTO, found if any(found.values()) else {}
 
     def _several(self) -> ConcurrentRunner | None:
@@ -524,6 +527,7 @@ class LtmRun:
 
     def pytest_unconfigure(self) -> None:
         """Let others have the run folder."""
+        close_loops()
         self.folder.release()
 
     # --- living with others

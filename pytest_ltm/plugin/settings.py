@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from pytest_ltm._journal.cost import Limits, Prices
+from pytest_ltm._model.transcript import RAW, Reading
+from pytest_ltm._storage.schema import to_record
 from pytest_ltm._storage.secrets import redacted
 
 if TYPE_CHECKING:
@@ -82,6 +84,8 @@ class RunSettings(Struct, frozen=True):
     """How many tokens of replies count towards spans, where the options say so."""
     sessions: str = ""
     """When the sessions of the agent are over, as the option says it; "": it has one."""
+    reading: Reading = RAW
+    """What is read of replies."""
     retries: int = 4
     """How often a message is sent again after a passing fault of the agent."""
     dataset: DatasetSuite | None = None
@@ -130,6 +134,7 @@ class RunSettings(Struct, frozen=True):
             "judge": redacted(self.judge),
             "time": self.time,
             **({"sessions": self.sessions} if self.sessions else {}),
+            **({} if self.reading == RAW else {"reading": to_record(self.reading)}),
             **({} if self.shard is None else {"shard": str(self.shard)}),
             **({} if self.rescored is None else {"rescored": self.rescored.name}),
         }

@@ -6,27 +6,36 @@ So does, without report, an agent that cannot be interrupted. What SIGCONT tells
 from __future__ import annotations
 
 import faulthandler
+import math
 import os
 import signal
+import sys
 import threading
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from pytest_ltm._calls.time_limits import when_hung
 from pytest_ltm._results.gate.verdict import UNMEASURABLE
 from pytest_ltm._storage.clock import goes_on
 from pytest_ltm._storage.errors import DiskFault
-from pytest_ltm.agents._caller import when_hung
 from pytest_ltm.plugin.resume import command
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
     from types import FrameType
 
     from pytest_ltm.plugin.session import LtmRun
 
 _NAMES = ("SIGTERM", "SIGHUP")
+SLACK = 10.0
+"""Seconds beyond the reply timeout after which a process without Python code counts as frozen."""
+FROZEN = (
+    "\nltm: no Python code has run for too long: code in C does not give way (a regular expression without end?). "
+    "This process ends; faulthandler shows where it was. --ltm-agent-process gives each agent a process of its own, "
+    "where only its own conversation is lost"
+)
 STACKS = "hung.txt"
 """The file in the run folder that says where every thread was when an agent could not be interrupted."""
 
@@ -43,6 +52,7 @@ class Signals:
         self._session: pytest.Session | None = None
         self._handled: list[int] = []
         self._is_finishing = False
+        self._guards = ExitStack()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> Generator[None, None, None]:
@@ -51,6 +61,7 @@ class Signals:
         if self._run.plays and threading.current_thread() is threading.main_thread():
             self._begin()
             when_hung.append(self._hung)
+            self._guard()
         try:
             yield
         except KeyboardInterrupt:
@@ -73,6 +84,7 @@ class Signals:
 
     def pytest_unconfigure(self) -> None:
         """Handle them no longer."""
+        self._guards.close()
         if self._hung in when_hung:
             when_hung.remove(self._hung)
         for number in self._handled:
@@ -86,6 +98,27 @@ class Signals:
         if hasattr(signal, "SIGCONT") and signal.getsignal(signal.SIGCONT) is signal.SIG_DFL:
             signal.signal(signal.SIGCONT, goes_on)
             self._handled.append(signal.SIGCONT)
+
+    def _guard(self) -> None:
+        """Have this process ended if it freezes: on the main thread, where one is played at a time, limits are kept."""
+        run = self._run
+        if sys.platform == "win32" or not run.of_agent or all(source.apart for source in run.sources.values()):
+            return
+        from pytest_ltm._calls.frozen import FrozenGuard
+
+        with self._uncaptured():
+            err = os.dup(2)
+        way = "" if run.is_worker else f"\nresume with: {command(run)}"
+        limit = run.settings.reply_timeout
+        guard = FrozenGuard(math.inf if limit is None else limit + SLACK, err, f"{FROZEN}{way}\n")
+        self._guards.callback(os.close, err)
+        self._guards.callback(guard.close)
+
+    @contextmanager
+    def _uncaptured(self) -> Iterator[None]:
+        capture: Any = self._run.config.pluginmanager.get_plugin("capturemanager")
+        with nullcontext() if capture is None else capture.global_and_fixture_disabled():
+            yield
 
     def _end(self, number: int, _: FrameType | None) -> None:
         run, session = self._run, self._session

@@ -10,11 +10,12 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from msgspec import structs
+from msgspec import convert, structs
 
 from pytest_ltm._journal.cost import Limits, read_prices
 from pytest_ltm._model import suite as _suite
 from pytest_ltm._model.tokens import counter
+from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.errors import did_you_mean
 from pytest_ltm._storage.sanitize import fit_for, for_screen
 from pytest_ltm._text.lists import listed
@@ -35,7 +36,7 @@ from pytest_ltm.plugin.options import base, named, sets, spans
 from pytest_ltm.plugin.probe import Probe
 from pytest_ltm.plugin.report import Brevity, Report
 from pytest_ltm.plugin.resume import ResumeGuard, Unfinished
-from pytest_ltm.plugin.resume_command_line import source_of
+from pytest_ltm.plugin.resume_command_line import recorded_settings, source_of
 from pytest_ltm.plugin.safe_output import Boundary
 from pytest_ltm.plugin.selection import LanguageFilter, Selection, Sharding
 from pytest_ltm.plugin.session import Costs, LtmRun
@@ -198,8 +199,22 @@ def _settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
         rescored=source_of(config),
         prices=named("--ltm-price", lambda: read_prices(_options.lines(config, "ltm_price"))),
         limits=Limits(said("max_cost"), said("max_tokens")),
+        reading=_reading(config),
         assumed_reply=said("assume_reply"),
     )
+
+
+def _reading(config: pytest.Config) -> Reading:
+    """Return what is read of replies: raw under published rules, and as recorded where a run is taken up again."""
+    if _options.value(config, "ltm_scoring") != "current":
+        return RAW
+    recorded = recorded_settings(config)
+    if recorded is None:
+        thoughts, tags = _options.value(config, "ltm_thoughts"), tuple(config.getini("ltm_thought_tags"))
+    else:
+        was = convert(recorded.get("reading", {}), Reading)
+        thoughts, tags = config.getoption("ltm_thoughts") or was.thoughts, was.tags
+    return Reading(thoughts=thoughts, tags=tags) if thoughts == "strip" else RAW
 
 
 ALL = "extended"

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from pytest_ltm._journal.result import span_place
-from pytest_ltm._results.columns import short_span
-from pytest_ltm._results.statistics import FULL_MARKS, compare, effective_span, grouped, paired, placed
+from pytest_ltm._results.sentences import short_span
+from pytest_ltm._results.statistics.comparison import compare
+from pytest_ltm._results.statistics.pairs import paired, placed
+from pytest_ltm._results.statistics.spans_reached import effective_span
+from pytest_ltm._results.statistics.totals import FULL_MARKS, grouped
 from pytest_ltm._results.text import counted, percent
 from pytest_ltm._text.lists import listed
 
@@ -95,12 +98,13 @@ def rank(sides: Sequence[P]) -> list[P]:
     Those with a score in less than half of the scenarios that another has one in come last, as do those whose examples
     are mostly lost: they were hardly measured.
     """
+    # An agent without any score is in no ranking, so it must not keep bundled agents out of it either.
     names = tested(side for side in sides if side.column.out_of)
     scored = [side for side in sides if side.agent in names and side.column.out_of]
     most = max((side.column.out_of for side in scored), default=0)
 
     def hardly(side: Placed) -> bool:
-        return 2 * side.column.out_of < most or 2 * side.column.missing > side.column.examples
+        return 2 * side.column.out_of < most or 2 * side.column.missing > len(side.column.rows)
 
     return sorted(scored, key=lambda side: (hardly(side), -(side.column.least or 0.0)))
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from pytest_ltm._journal.result import at_span
 from pytest_ltm._results.table import paint
-from pytest_ltm._results.text import NOTHING, clip, counted, distance, one_line, score_text, text_of, wrap
+from pytest_ltm._results.text import NOTHING, clip, counted, distance, one_line, text_of, verdict_text, wrap
 from pytest_ltm._storage.sanitize import for_screen
 from pytest_ltm._storage.schema import to_record
 from pytest_ltm.reporting.failure import asker, check_lines, distance_lines, headline, speech, whole
@@ -143,13 +143,12 @@ def _verdict(chat: ExampleChat, width: int, *, color: bool) -> Iterator[str]:
 def _automatic(result: ScenarioResult) -> str:
     if result.automatic is None:
         return ""
-    score = "no score" if result.automatic.score is None else score_text(result.automatic.score)
-    return f"{score}: {result.automatic.reason}"
+    return f"{verdict_text(result.automatic)}: {result.automatic.reason}"
 
 
 def style_of(result: ScenarioResult) -> Style:
     """Return the colours of a score."""
-    if result.score is None:
+    if result.score is None or result.outcome == "skipped":
         return "dim"
     return "good" if result.outcome == "passed" else "part" if result.score > 0 else "bad"
 
@@ -168,6 +167,7 @@ def chat_json(chat: ExampleChat) -> dict[str, Any]:
                 "now": each.now.isoformat(),
                 "message": each.message,
                 "reply": each.reply,
+                **({} if each.unread is None else {"raw_reply": each.unread}),
                 "fault": chat.record.fault(each.number) if chat.record else "",
             }
             for each in _shown(chat, full=False)
@@ -179,7 +179,7 @@ def example_lines(rows: Sequence[ScenarioResult], width: int, *, color: bool) ->
     """Yield a line for each example: score, name, and why it has not more."""
     room = max((len(one_line(row.id)) for row in rows), default=0)
     for row in rows:
-        score = NOTHING if row.score is None else score_text(row.score)
+        score = verdict_text(row, NOTHING)
         why = "" if row.outcome == "passed" else one_line(row.reason)
         line = clip(f"  {score:>4}  {one_line(row.id):{min(room, 40)}}  {why}", width).rstrip()
         yield paint(line, style_of(row), color=color)

@@ -17,6 +17,7 @@ from pytest_ltm._results.text import (
     one_line,
     score_text,
     shorten,
+    verdict_text,
     wrap,
 )
 from pytest_ltm._storage.sanitize import for_screen
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pytest_ltm._journal.result import QuestionResult, ScenarioResult
+    from pytest_ltm._model.score import Check
     from pytest_ltm._model.transcript import Exchange
 
 
@@ -33,7 +35,7 @@ WIDTH = 76
 _LONGEST = 600
 """Columns of one message or answer before its middle is left out."""
 _MOST = 6
-"""So many needles, or exchanges of an example that asked nothing, are shown."""
+"""The most needles shown, or exchanges of an example that asked nothing."""
 _INDENT = " " * 8
 _FILLER_SHOWN = 160
 
@@ -84,14 +86,19 @@ def headline(result: ScenarioResult) -> str:
     if result.score is None:
         return f"{'error' if result.outcome == 'error' else 'no score'}: {for_screen(result.reason)}"
     below = f", below {score_text(result.threshold)}" if result.score < result.threshold else ""
-    return f"score {score_text(result.score)}{below}: {for_screen(result.reason)}"
+    return f"score {verdict_text(result)}{below}: {for_screen(result.reason)}"
+
+
+def shown_state(check: Check) -> str:
+    """Return `passed`, `FAILED` or `open`."""
+    return check.state.upper() if check.state == "failed" else check.state
 
 
 def check_lines(result: ScenarioResult) -> list[str]:
     """Return which checks passed, where there are several."""
     if len(result.checks) <= 1:
         return []
-    said = [f"  {'passed' if check.ok else 'FAILED'}  {one_line(check.label)}" for check in result.checks]
+    said = [f"  {shown_state(check):6}  {one_line(check.label)}" for check in result.checks]
     return [line for text in said for line in wrap(text, WIDTH, _INDENT + "  ")]
 
 
@@ -169,6 +176,7 @@ def _numbered(exchange: Exchange, evidence: str, *, replies: bool) -> list[str]:
     lines = speech(asker(exchange), shorten(whole(exchange.message), _LONGEST, keep))
     if replies:
         lines += speech("agent:", shorten(whole(exchange.reply), _LONGEST, keep))
+        lines += [f"{_INDENT}       (cut off there: the reply reached its limit)"] * exchange.was_cut
     number = left(f"  #{exchange.number}", len(_INDENT) - 1)
     return [f"{number} {lines[0].lstrip()}", *lines[1:]]
 
@@ -183,7 +191,7 @@ def speech(who: str, text: str, width: int = WIDTH) -> list[str]:
     return wrap(f"{_INDENT}{left(who, 6)} {text}", width, _INDENT + " " * 7)
 
 
-# --- One line that tells how far a conversation is.
+# --- One line on the progress of a conversation.
 
 _BAR = 20
 _NAME = 24

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._journal.cost import TokenUse
 from pytest_ltm._journal.result import at_span
-from pytest_ltm._results.statistics import grouped
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.table import TableRow, TextTable, render
 from pytest_ltm._results.text import NOTHING, amount, clip, counted, exact, left, one_line, right, span_of_time, wrap
 from pytest_ltm._text.lists import shortened
@@ -194,6 +194,10 @@ def _rows(columns: Sequence[_Column]) -> list[TableRow]:
         tokens = column.whole.tokens
         return f"{100 * column.whole.filler_tokens / tokens:.0f}%" if tokens else NOTHING
 
+    def cached(column: _Column) -> str:
+        use = column.whole.agent_use
+        return f"{100 * use.cached / use.tokens_in:.0f}%" if use.tokens_in else NOTHING
+
     def least(column: _Column) -> float | None:
         return column.priced.least(column.whole.agent_use)
 
@@ -205,6 +209,7 @@ def _rows(columns: Sequence[_Column]) -> list[TableRow]:
         row("tokens said", lambda c: amount(c.whole.tokens)),
         row("of which filler", filler),
         row("tokens in", lambda c: amount(c.whole.agent_use.tokens_in), above=True),
+        *([row("of which cached, at best", cached)] if any(c.whole.agent_use.cached for c in columns) else []),
         row("tokens out", lambda c: amount(c.whole.agent_use.tokens_out)),
         row("longest gap", lambda c: amount(c.whole.longest_gap)),
         row("simulated time", lambda c: span_of_time(c.whole.simulated_seconds)),

@@ -13,7 +13,9 @@ from msgspec import Meta, Struct, field
 from pytest_ltm._journal.result import CONTROLS, YARDSTICKS, RunResult
 from pytest_ltm._journal.run_file import FILE, SUMMARY, began, folders_by_age, source_of
 from pytest_ltm._results.run_loading import results_in
-from pytest_ltm._results.statistics import ScoredRow, grouped, score_interval
+from pytest_ltm._results.statistics.pairs import ScoredRow
+from pytest_ltm._results.statistics.spans_reached import score_interval
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.text import NOTHING, counted, one_line
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.locks import holder
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from pytest_ltm._results.statistics import Interval
+    from pytest_ltm._results.statistics.counts import Interval
     from pytest_ltm._storage.revision import SourceRevision
 
 
@@ -173,6 +175,7 @@ def _unfinished(path: Path, at: datetime | None, source: SourceRevision | None) 
     """Return a run without a summary: one that goes on, was cut short, or never began."""
     held, notices = results_in(path)
     result = RunResult(run_id=path.name, conversations=tuple(each.result for each in held))
+    # The way through JSON makes an unfinished run look like any other below.
     said = summary_json(result, pytest_ltm_version="", seed=0, plan={})
     begun = bool(held) or any(path.glob("*/journal.jsonl"))
     state: State = "interrupted" if begun else "damaged" if notices else "empty"
@@ -261,6 +264,7 @@ def _summary(path: Path) -> _Summary | None:
     except FileNotFoundError:
         return None
     try:
+        # The format first: an older file would fail on some field, with an error that explains nothing.
         kind = msgspec.json.decode(text, type=_Format).format
         if kind != FORMAT:
             raise LtmError(f"{SUMMARY}: format {kind!r}, expected {FORMAT!r}: another version wrote it")

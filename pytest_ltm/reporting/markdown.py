@@ -8,16 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ltm._results import change_report
-from pytest_ltm._results.columns import (
-    GUESSED,
-    columns,
-    efforts,
-    leading_sentences,
-    measured,
-    precheck_sentences,
-    span_sentences,
-)
-from pytest_ltm._results.text import NOTHING, amount, counted, one_line, percent, score_text
+from pytest_ltm._results.columns import GUESSED, columns
+from pytest_ltm._results.figures import figure_notes, shown_figures
+from pytest_ltm._results.metrics import leading_sentences, measured
+from pytest_ltm._results.sentences import precheck_sentences, span_sentences
+from pytest_ltm._results.text import counted, one_line
 from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm._text.lists import shortened
 from pytest_ltm.reporting.terminal import missing_lines, scoreless
@@ -86,6 +81,7 @@ def add_to_step_summary(page: str) -> str:
     path = os.environ.get(STEP_SUMMARY)
     try:
         if path:
+            # Appended: other steps of the job may have written there before.
             with Path(path).open("ab") as file:
                 file.write(for_file(page))
     except OSError as error:
@@ -95,6 +91,7 @@ def add_to_step_summary(page: str) -> str:
 
 def text(words: str) -> str:
     """Return words as Markdown that shows exactly them, on one line, whatever they hold."""
+    # Agents write these texts: nothing in them may become a mention, a link or HTML.
     plain = one_line(words).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "&#64;")
     return _SPECIAL.sub(r"\\\1", plain)
 
@@ -116,59 +113,12 @@ def _verdict(verdict: GateVerdict | None, rules: Sequence[Rule]) -> list[str]:
 
 
 def _totals(found: Sequence[Column], suite: str) -> str:
-    trials = any(column.tries for column in found)
-    tries = ["pass^k", "pass@k"] if trials else []
-    floors = ["without memory"] * any(column.floor for column in found)
-    heads = [suite, "total", *floors, "accuracy", "passed", *tries, "no score", "tokens", "replies"]
-    costs = {
-        head: name
-        for head, name in _COSTS.items()
-        if head == "USD" or any(getattr(column, name) is not None for column in found)
-    }
-    rows = [_total_row(column, costs.values(), trials=trials, floors=bool(floors)) for column in found]
-    taken = efforts(found)
-    rows = [[*row, *(texts[number] for texts in taken.values())] for number, row in enumerate(rows)]
-    would = any(column.hypothetical for column in found)
-    note = "\n\nUSD in parentheses: an estimate; nothing was spent." * would
-    if any("~" in text for row in rows for text in row[1:]):
-        note += "\n\n~: not all of it was reported; that part is estimated from what was sent and said."
-    return _table([*heads, *costs, *taken], rows) + note
-
-
-_COSTS = {
-    "USD": "cost_usd",
-    "for filler": "filler_cost_usd",
-    "for harness": "harness_cost_usd",
-    "USD of the judge": "judge_cost_usd",
-    "USD of simulated users": "user_cost_usd",
-    "USD lost": "lost_cost_usd",
-}
-
-
-def _total_row(column: Column, costs: Iterable[str], *, trials: bool, floors: bool) -> list[str]:
-    def chance(value: float | None) -> str:
-        return NOTHING if value is None else f"{score_text(value)} (k = {column.tries})"
-
-    def usd(name: str) -> str:
-        cost = column.usd(name)
-        spent = name in {"judge_cost_usd", "user_cost_usd"}
-        return f"({cost})" if column.hypothetical and not spent and cost != NOTHING else cost
-
-    rate = column.pass_rate
-    sure = f"{rate.interval.low:.0%} … {rate.interval.high:.0%}" if rate.interval else "interval needs trials"
-    share = "-" if rate.share is None else f"{rate.share:.0%} ({sure})"
-    return [
-        column.label,
-        f"{column.points} of {column.full}" if column.out_of else NOTHING,
-        *[f"{column.floor:.2f}"] * floors,
-        column.share,
-        share,
-        *([chance(column.pass_hat), chance(column.pass_at)] if trials else []),
-        f"{column.missing:,}",
-        amount(column.tokens),
-        percent(column.agent_share),
-        *map(usd, costs),
+    figures = shown_figures(found, "markdown")
+    rows = [
+        [column.label, *cells] for column, *cells in zip(found, *(each.cells(found) for each in figures), strict=True)
     ]
+    table = _table([suite, *(figure.heading(found) for figure in figures)], rows)
+    return "\n\n".join([table, *figure_notes(found)])
 
 
 def _changes(found: Changes) -> list[str]:

@@ -4,25 +4,48 @@ from __future__ import annotations
 
 import csv
 import io
-from statistics import median
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._results.columns import Column, columns, metrics_json, spans_json
+from pytest_ltm._results.columns import columns
+from pytest_ltm._results.figures import DEFINITIONS, figures_json, figures_schema
+from pytest_ltm._results.metrics import metrics_json
+from pytest_ltm._results.sentences import spans_json
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.sanitize import cell, for_file
-from pytest_ltm._storage.schema import fields_of, json_text, packaged, to_record
+from pytest_ltm._storage.schema import fields_of, json_text, to_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult
+    from pytest_ltm._results.columns import ScenarioCell
     from pytest_ltm._results.run_loading import LoadedRun
 
 
 FORMAT = "pytest-ltm summary 2"
 
-METRICS: Mapping[str, str] = packaged(__file__, "metrics.yml")
+METRICS: Mapping[str, str] = {
+    "ltm_score": "share of full marks of one example, 0 to 1; what is open, neither proven right nor wrong, counts as "
+    "missed; absent if it could not be judged",
+    "ltm_upper": "the same if all that is open passed; absent where nothing is",
+    "ltm_gap": "tokens from the end of the nearest needle's message to the start of the last question's",
+    "measured_span": "tokens that count (--ltm-count), from an example's start to the start of its last question",
+    "automatic": "of an amended example: the automatic score (null: none), reason and outcome",
+    **DEFINITIONS,
+    "metrics": "metrics beside the score, by name: mean over the examples that have it, and by scenario; they earn no "
+    "points",
+    "effective_spans": "for each agent tested isolated and at spans: between which (`low` to `high`, 95 %) the largest "
+    "span lies up to which it keeps `share` of its isolated score; up to which span this run kept it (`kept_in_run`, "
+    "`at_least` where at all), and the curve",
+    "gate": "the verdict of the gate when the run ended; null without a gate",
+    "comparison": "what moved against the baseline: mean score before and after over the same examples; null without "
+    "--ltm-compare",
+    "prechecks": "what was asked before the first conversation, and what that cost: the isolation probe of each agent, "
+    "the judge's canaries; in no other cost of this file",
+    "wall_seconds": "wall-clock time of the run",
+}
 """What the numbers mean, by their names in `summary.json` and in the items' properties."""
 
 
@@ -30,6 +53,7 @@ def user_properties(result: ScenarioResult) -> list[tuple[str, object]]:
     """Return the properties of an example's pytest item: built-in types only; what is unknown is absent."""
     values: dict[str, object] = {
         "ltm_score": result.score,
+        "ltm_upper": result.upper,
         "ltm_scenario": result.scenario,
         "ltm_example": result.example,
         "ltm_agent": result.agent,
@@ -43,6 +67,7 @@ def user_properties(result: ScenarioResult) -> list[tuple[str, object]]:
         "ltm_skills": ",".join(result.skills) or None,
         **{f"ltm_metric_{metric.name}": metric.value for metric in result.metrics},
     }
+    # JUnit readers take any text for a value, so a missing one is no property at all.
     return [(name, value) for name, value in values.items() if value is not None]
 
 
@@ -70,7 +95,12 @@ def summary_json(
         "plan": dict(plan),
         "wall_seconds": wall_seconds,
         "results": [
-            _column(column) | {"metrics": metrics_json(run, column.agent, column.span_label)} | _speed(column)
+            {
+                **fields_of(column, "agent", "span_label", "span"),
+                **figures_json(column),
+                "scenarios": {name: _cell(column.cells[name]) for name in column.cells},
+                "metrics": metrics_json(run, column.agent, column.span_label),
+            }
             for column in columns(run)
         ],
         "effective_spans": spans_json(run),
@@ -89,6 +119,7 @@ def rewritten(run: RunResult, summary: Mapping[str, Any]) -> dict[str, Any]:
 
     What the results do not say (versions, seed, plan, wall times) is kept.
     """
+    # The results do not know how they came about; what the file says of that must survive an amendment.
     kept: dict[str, Any] = {"pytest_ltm_version": "", "seed": 0, "plan": {}} | {
         name: summary[name]
         for name in ("pytest_ltm_version", "seed", "plan", "wall_seconds", "gate", "comparison", "rescored")
@@ -98,9 +129,9 @@ def rewritten(run: RunResult, summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 VERDICTS = (
-    "ltm_agent", "ltm_span", "ltm_trial", "ltm_scenario", "ltm_example", "outcome", "ltm_score", "reason", "cause",
-    "rule", "evidence", "automatic_score", "automatic_reason", "ltm_gap", "ltm_told_gap", "measured_span", "overrun",
-    "ltm_tokens", "ltm_cost_usd", "ltm_cost_estimated", "ltm_skills", "nodeid",
+    "ltm_agent", "ltm_span", "ltm_trial", "ltm_scenario", "ltm_example", "outcome", "ltm_score", "ltm_upper", "reason",
+    "cause", "rule", "evidence", "automatic_score", "automatic_reason", "ltm_gap", "ltm_told_gap", "measured_span",
+    "overrun", "ltm_tokens", "ltm_cost_usd", "ltm_cost_estimated", "ltm_skills", "nodeid",
 )  # fmt: skip
 """The columns of `verdicts.csv`."""
 VERDICTS_FILE = "verdicts.csv"
@@ -130,96 +161,21 @@ def write_summary(path: Path, summary: Mapping[str, Any]) -> None:
 
 
 def refresh(run: LoadedRun) -> None:
-    """Write `summary.json` and `verdicts.csv` anew where the run has them, so that they tell the amended verdicts."""
+    """Rewrite `summary.json` and `verdicts.csv` of a run that has them, with its amended verdicts."""
     if run.summary:
         write_summary(run.path / "summary.json", rewritten(run.result, run.summary))
     if (run.path / VERDICTS_FILE).exists():
         write_verdicts(run.path, run.result)
 
 
-def _column(column: Column) -> dict[str, Any]:
-    spans, rate = column.measured_spans, column.pass_rate
-    passed = {
-        **fields_of(rate, "share", "passed", "of"),
-        "interval": rate.interval and [rate.interval.low, rate.interval.high],
-    }
-    cost = {
-        "scenarios": column.scenario_cost_usd,
-        "filler": column.filler_cost_usd,
-        "harness": column.harness_cost_usd,
-        "hypothetical": column.hypothetical,
-        **_flag(column.estimated),
-    }
-    judge = {
-        "calls": column.judge_calls, "tokens": column.judge_tokens, "cost_usd": column.judge_cost_usd,
-        **_flag(column.judge_estimated),
-    }  # fmt: skip
-    user = {
-        "calls": column.user_calls, "tokens": column.user_tokens, "cost_usd": column.user_cost_usd,
-        **_flag(column.user_estimated),
-    }  # fmt: skip
-    return {
-        **fields_of(column, "agent", "span_label", "span"),
-        "total": column.total if column.out_of else None,
-        "out_of": column.out_of,
-        **({"floor": column.floor} if column.floor else {}),
-        "bounds": fields_of(column, "low", "high", "full") if column.out_of else None,
-        "spread": column.spread and fields_of(column.spread, "sd", "low", "high"),
-        "accuracy": column.accuracy,
-        "pass_rate": None if rate.share is None else passed,
-        "pass_k": {"k": column.tries, "all": column.pass_hat, "any": column.pass_at} if column.tries else None,
-        "ltm_reach": column.reach,
-        "ltm_reach_weighted": column.weighted_reach,
-        "measured_spans": {
-            "count": len(spans),
-            "median": median(spans) if spans else None,
-            "longest": max(spans, default=None),
-        },
-        "examples": column.examples,
-        "unscored": column.missing,
-        **fields_of(
-            column, "amended", "overruns", "tokens", "reply_tokens", "filler_share", "agent_share", "exchanges"
-        ),
-        **fields_of(column, "simulated_seconds", "cost_usd"),
-        "cost": None if column.cost_usd is None else cost,
-        "usage": _usage(column),
-        **_lost(column),
-        "judge": judge if column.judge_calls else None,
-        **({"simulated_users": user} if column.user_calls else {}),
-        "conversations": column.conversations,
-        "scenarios": {
-            name: {"mean": cell.mean, "scored": len(cell.scores), "examples": cell.examples}
-            | ({"floor": cell.floor} if cell.floor else {})
-            for name, cell in column.cells.items()
-        },
-    }
-
-
-def _usage(held: Column | ConversationResult) -> dict[str, Any] | None:
-    if held.input_tokens is None:
-        return None
-    efforts = ("tokens_a_reply", "amplification", "calls_a_message", "calls_to_store")
-    known = {name: value for name in efforts if (value := getattr(held, name, None)) is not None}
-    return {**fields_of(held, "input_tokens", "output_tokens", "cached_tokens"), **known, **_flag(held.estimated)}
-
-
-def _lost(held: Column | ConversationResult) -> dict[str, Any]:
-    return {"lost": {"tokens": held.lost_tokens, "cost_usd": held.lost_cost_usd}} if held.lost_tokens else {}
+def _cell(scenario: ScenarioCell) -> dict[str, Any]:
+    optional = {"floor": scenario.floor or None, "upper": scenario.upper}
+    known = {name: value for name, value in optional.items() if value is not None}
+    return {"mean": scenario.mean, "scored": len(scenario.scores), "examples": scenario.examples, **known}
 
 
 def _flag(estimated: object) -> dict[str, Any]:
     return {"estimated": True} if estimated else {}
-
-
-def _speed(column: Column) -> dict[str, Any]:
-    seconds = column.pace.asking and column.pace.asking.total
-    taken = {"reply_seconds": column.pace.asking, "storing_seconds": column.pace.storing}
-    return {
-        "agent_seconds": seconds,
-        **{name: fields_of(of, "median", "p95") for name, of in taken.items() if of and of.median is not None},
-        "tokens_a_second": column.reply_tokens / seconds if seconds else None,
-        "tests_an_hour": column.examples * 3600 / seconds if seconds else None,
-    }
 
 
 _OF_CONVERSATION = (
@@ -231,11 +187,12 @@ _OF_EXAMPLE = ("nodeid", "outcome", "reason", "cause", "measured_span", "overrun
 
 
 def _conversation(held: ConversationResult) -> dict[str, Any]:
+    usage = {**fields_of(held, "input_tokens", "output_tokens", "cached_tokens"), **_flag(held.estimated)}
     return {
         **fields_of(held, *_OF_CONVERSATION),
-        "usage": _usage(held),
+        "usage": None if held.input_tokens is None else usage,
         **_flag(held.estimated),
-        **_lost(held),
+        **({"lost": {"tokens": held.lost_tokens, "cost_usd": held.lost_cost_usd}} if held.lost_tokens else {}),
         **({"journal": held.journal} if held.journal else {}),
         "notices": list(held.notices),
         "examples": [_example(row) for row in held.scenarios],
@@ -245,3 +202,18 @@ def _conversation(held: ConversationResult) -> dict[str, Any]:
 def _example(row: ScenarioResult) -> dict[str, Any]:
     automatic = {} if row.automatic is None else fields_of(row, "automatic")
     return {**dict(user_properties(row)), **fields_of(row, *_OF_EXAMPLE), **automatic}
+
+
+SCHEMA = Path(__file__).with_name("summary.schema.json")
+"""What `summary.json` may hold: `python tests/golden/refresh.py schema` writes the part on columns."""
+
+
+def summary_schema() -> dict[str, Any]:
+    """Return the JSON Schema of `summary.json`: what the file has, with the figures of columns as they are now."""
+    schema: dict[str, Any] = json.loads(SCHEMA.read_text("utf-8"))
+    result = schema["$defs"]["result"]
+    own = {name: result["properties"][name] for name in ("agent", "span_label", "span", "scenarios", "metrics")}
+    figures, required = figures_schema()
+    result["properties"] = {**own, **figures}
+    result["required"] = [*own, *required]
+    return schema

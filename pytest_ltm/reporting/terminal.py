@@ -2,50 +2,29 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
 from pytest_ltm._journal.result import at_span, ended_early, span_place
-from pytest_ltm._results.columns import (
-    GUESSED,
-    UNSCORED,
-    columns,
-    efforts,
-    known_sum,
-    leading_sentences,
-    measured,
-    metric_lines,
-    precheck_sentences,
-    quiet_line,
-    span_sentences,
-)
-from pytest_ltm._results.statistics import DRAWS, FULL_MARKS, grouped
+from pytest_ltm._results.columns import GUESSED, LEFT_OPEN, UNSCORED, columns, known_sum
+from pytest_ltm._results.figures import EFFORTS, SCORES, figure_notes, shown_figures
+from pytest_ltm._results.metrics import leading_sentences, measured, metric_lines, quiet_line
+from pytest_ltm._results.sentences import precheck_sentences, span_sentences
+from pytest_ltm._results.statistics.totals import DRAWS, FULL_MARKS, grouped
 from pytest_ltm._results.table import TableRow, TextTable, fits, paint, render
-from pytest_ltm._results.text import (
-    NOTHING,
-    amount,
-    clip,
-    counted,
-    exact,
-    one_line,
-    percent,
-    score_text,
-    shorten,
-    span_of_time,
-    wrap,
-)
+from pytest_ltm._results.text import clip, counted, exact, one_line, shorten, verdict_text, wrap
 from pytest_ltm._text.lists import listed, shortened
 from pytest_ltm.reporting.agents import AgentAtSpan, largest, rank, tested
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from pytest_ltm._engine.verdict_changes import Move, Rescored, RuleVerdict
-    from pytest_ltm._journal.result import RunResult, ScenarioResult
+    from pytest_ltm._engine.verdict_changes import Move, Rescored
+    from pytest_ltm._journal.result import Automatic, RunResult, ScenarioResult
     from pytest_ltm._model.transcript import Count
     from pytest_ltm._results.columns import Column
+    from pytest_ltm._results.figures import Report
     from pytest_ltm._results.table import Style
 
 
@@ -56,6 +35,7 @@ _PLACES = 2
 _REASON = 200
 _KINDS = {
     "unscored": "unscored",
+    "undecided": "undecided",
     "ungraded": "not graded",
     "requires": "not possible",
     "not reached": "not reached",
@@ -70,16 +50,24 @@ _KINDS = {
 
 def missing_lines(run: RunResult, width: int) -> list[str]:
     """Return what has no score, grouped by reason, most frequent first; nothing if all have one."""
-    groups = _missing(run)
-    if not groups:
-        return []
-    count = sum(map(len, groups))
+    missing = [row for row in run.scenarios if not row.scored]
+    count, examples = len(missing), counted(len(run.scenarios), "example")
     verbs = ("has", "is") if count == 1 else ("have", "are")
-    examples = counted(len(run.scenarios), "example")
-    ends = sum(row.is_open for row in run.scenarios)
+    ends = sum(row.is_lost for row in missing)
     with_them = {0: "", count: "; totals count them as 0 and as 1"}.get(ends, f"; totals count {ends:,} as 0 and as 1")
     head = f"* {count:,} of {examples} {verbs[0]} no score and {verbs[1]} left out of the means{with_them}:"
-    lines = wrap(head if count > 1 else head.replace("count them", "count it"), width, "  ")
+    return _reason_lines(missing, head if count > 1 else head.replace("count them", "count it"), width)
+
+
+def open_lines(run: RunResult, width: int) -> list[str]:
+    """Return what is neither proven right nor wrong, grouped in the same way; nothing if all is."""
+    rows = [row for row in run.scenarios if row.upper is not None]
+    return _reason_lines(rows, f"{len(rows):,} of {counted(len(run.scenarios), 'example')} {LEFT_OPEN}:", width)
+
+
+def _reason_lines(rows: Sequence[ScenarioResult], head: str, width: int) -> list[str]:
+    groups = _by_reason(rows)
+    lines = wrap(head, width, "  ") if groups else []
     for group in groups[:MOST_REASONS]:
         why = _why(group[0], s="s" * (len(group) > 1))
         lines += wrap(f"  {len(group):,} {why} ({_where_missing(group)})", width, "      ")
@@ -100,13 +88,17 @@ def first_reason(run: RunResult) -> str:
 
 
 def _missing(run: RunResult) -> list[list[ScenarioResult]]:
-    """Return the examples without a score, in groups of one reason, most frequent first."""
-    groups = grouped([row for row in run.scenarios if not row.scored], _why)
-    return sorted(groups.values(), key=lambda group: -len(group))
+    return _by_reason([row for row in run.scenarios if not row.scored])
+
+
+def _by_reason(rows: Sequence[ScenarioResult]) -> list[list[ScenarioResult]]:
+    """Return rows in groups of one reason, most frequent first."""
+    return sorted(grouped(rows, _why).values(), key=lambda group: -len(group))
 
 
 def _why(row: ScenarioResult, s: str = "") -> str:
-    kind = _KINDS.get(row.cause, "error{s}" if row.outcome == "error" else "skipped").format(s=s)
+    other = {"error": "error{s}", "skipped": "skipped"}.get(row.outcome, "partly open")
+    kind = _KINDS.get(row.cause, other).format(s=s)
     return f"{kind}: {shorten(one_line(row.reason), _REASON)}" if row.reason else kind
 
 
@@ -159,6 +151,7 @@ def summary_lines(run: RunResult, *, width: int, verbosity: int, color: bool) ->
     lines = [line for text in leading_sentences(run) for line in [*wrap(text, width, "  "), ""]]
     table = _table(found, verbosity, run.suite)
     folded: list[Column] = []
+    # Several tables below each other are hard to compare; the agents under test are what the reader looks for.
     if verbosity == 0 and not fits(table, width):
         shown, folded = _ordered(found)
         table = _table(shown, verbosity, run.suite)
@@ -168,13 +161,12 @@ def summary_lines(run: RunResult, *, width: int, verbosity: int, color: bool) ->
     lines += [paint(line, "dim", color=color) for line in _spread_note(run, found, width)]
     for sentence in span_sentences(run):
         lines += wrap(sentence, width, "  ")
-    lines += [*metric_lines(run, width, color=color), *missing_lines(run, width)]
+    lines += [*metric_lines(run, width, color=color), *missing_lines(run, width), *open_lines(run, width)]
     amended = sum(column.amended for column in found)
     if amended:
         kept = "the automatic verdicts are kept in the results files"
         lines += wrap(f"{counted(amended, 'verdict')} amended by hand; {kept}", width)
-    if any(column.cost_usd is not None and column.hypothetical for column in found) and not _all_would(found):
-        lines += wrap("(…): an estimate; nothing was spent", width)
+    lines += [line for note in figure_notes(found) for line in wrap(note, width)]
     lines += _notices(run, width)
     if verbosity > 0:
         heads = {each.name.folder: each.journal for each in run.conversations if each.journal}
@@ -220,7 +212,8 @@ def _quiet_line(column: Column) -> str:
         parts = [f"total {column.standing}", *without_memory(column), f"accuracy {column.share}"]
     parts += [f"{column.amended:,} amended by hand"] * bool(column.amended)
     within = f" (all of {', '.join(map(one_line, column.scoreless))})" if column.scoreless else ""
-    parts += [f"{column.missing:,} of {column.examples:,} without a score{within}"] * bool(column.missing)
+    parts += [f"{column.missing:,} of {len(column.rows):,} without a score{within}"] * bool(column.missing)
+    parts += [f"{column.open:,} open"] * bool(column.open)
     return f"{one_line(column.label)}: {', '.join([*parts, counted(column.tokens, 'token')])}"
 
 
@@ -229,10 +222,6 @@ _COUNTS: Mapping[frozenset[Count], str] = {
     frozenset({"told"}): "; replies do not count",
     frozenset({"all"}): "; replies count in full",
 }
-
-
-def _counting(found: Sequence[Column]) -> str:
-    return _COUNTS.get(frozenset().union(*(column.counts for column in found)), "")
 
 
 def scoreless(column: Column) -> list[str]:
@@ -244,7 +233,8 @@ def scoreless(column: Column) -> list[str]:
 def _caption(found: Sequence[Column]) -> str:
     sentences = ["Mean score of each scenario; full marks = 1.00."]
     if any(column.span is not None for column in found):
-        sentences.append(f"Memory span: the tokens over which each scenario is stretched{_counting(found)}.")
+        counting = _COUNTS.get(frozenset(held.count for column in found for held in column.conversations), "")
+        sentences.append(f"Memory span: the tokens over which each scenario is stretched{counting}.")
     if any(column.span is None for column in found):
         sentences.append("Isolated: each example with a fresh agent.")
     if any(column.guessed for column in found):
@@ -258,6 +248,7 @@ def _table(found: Sequence[Column], verbosity: int, suite: str) -> TextTable:
     names = sorted({name for column in found for name in column.cells})
     rows = [TableRow(label=name, cells=tuple(_score_cell(column, name) for column in found)) for name in names]
     rows += _total_rows(found, verbosity)
+    # Marks hang out to the right: digits stay below each other.
     room = max(len(_marks(text)) for row in rows for text, _ in row.cells)  # for marks, behind every number
     rows = [
         structs.replace(row, cells=tuple((text + " " * (room - len(_marks(text))), style) for text, style in row.cells))
@@ -284,66 +275,20 @@ def _score_cell(column: Column, name: str) -> tuple[str, Style]:
 
 
 def _total_rows(found: Sequence[Column], verbosity: int) -> list[TableRow]:
-    """Return the rows below the scenarios: those that any column has something to say in."""
+    """Return the rows below the scenarios: the total, and the figures that any column has."""
+    # One maximum for all stands in the label, so that the cells stay narrow.
     same = len({column.full for column in found}) == 1
-    tries = max(column.tries for column in found)
-    would = _all_would(found)
-
-    def row(label: str, text: Callable[[Column], str], *, style: Style = "", above: bool = False) -> TableRow:
-        return TableRow(label=label, cells=tuple((text(column), style) for column in found), above=above)
-
-    def total(column: Column) -> str:
-        return column.points if same or not column.out_of else f"{column.points}/{column.full}"
-
-    def usd(label: str, name: str) -> list[TableRow]:
-        known = any(getattr(column, name) is not None for column in found)
-        return [row(label, functools.partial(_usd, name=name, would=would))] * known
-
-    rows = [row(f"total of {found[0].full}" if same else "total", total, style="strong", above=True)]
-    if any(column.floor for column in found):
-        rows.append(row("without memory", lambda column: f"{column.floor:.2f}"))
-    if any(column.spread for column in found):
-        rows.append(row("spread of total", lambda column: f"{column.spread.sd:.2f}" if column.spread else NOTHING))
-    rows.append(row("accuracy", lambda column: column.share))
-    if tries:
-        rows += [
-            row("passed", lambda column: percent(column.pass_rate.share)),
-            row(f"pass^{tries}: all trials", lambda column: percent(column.pass_hat)),
-            row(f"pass@{tries}: any trial", lambda column: percent(column.pass_at)),
-        ]
-    rows += [
-        row("tokens", lambda column: amount(column.tokens), above=True),
-        row("of which filler", lambda column: percent(column.filler_share)),
-        row("of which replies", lambda column: percent(column.agent_share)),
-        row("simulated time", lambda column: span_of_time(column.simulated_seconds)),
-        row("overran the span", lambda column: str(column.overruns)),
-    ]
-    if any(column.amended for column in found):
-        rows.append(row("amended by hand", lambda column: f"{column.amended:,}"))
-    rows += [
-        TableRow(label=label, cells=tuple((text, "") for text in texts)) for label, texts in efforts(found).items()
-    ]
-    if any(column.cost_usd is not None for column in found):
-        rows += usd("would cost in USD" if would else "cost in USD", "cost_usd")
-        rows += usd("for filler", "filler_cost_usd") + usd("for harness", "harness_cost_usd")
-        rows += usd("judge in USD", "judge_cost_usd") + usd("simulated user in USD", "user_cost_usd")
-    rows += usd("lost in USD", "lost_cost_usd")
-    if verbosity > 0:
-        rows += [
-            row("LTM score (paper)", lambda one: NOTHING if one.reach is None else amount(round(one.reach))),
-            row("exchanges", lambda column: amount(column.exchanges)),
-            row("conversations", lambda column: amount(column.conversations)),
-        ]
+    totals = [column.points if same or not column.out_of else f"{column.points}/{column.full}" for column in found]
+    label = f"total of {found[0].full}" if same else "total"
+    rows = [TableRow(label=label, cells=tuple((text, "strong") for text in totals), above=True)]
+    trials: list[Report] = ["trials"] * any(column.tries for column in found)
+    verbose: list[Report] = ["verbose"] * (verbosity > 0)
+    figures = shown_figures(found, "terminal", *trials, *verbose)
+    for section in (SCORES, EFFORTS):
+        for number, figure in enumerate(figure for figure in figures if figure in section):
+            cells: tuple[tuple[str, Style], ...] = tuple((text, "") for text in figure.cells(found))
+            rows.append(TableRow(label=figure.heading(found), cells=cells, above=section is EFFORTS and not number))
     return rows
-
-
-def _usd(column: Column, *, name: str, would: bool) -> str:
-    usd = column.usd(name)
-    return f"({usd})" if column.hypothetical and not would and usd != NOTHING else usd
-
-
-def _all_would(found: Sequence[Column]) -> bool:
-    return all(column.hypothetical for column in found if column.cost_usd is not None)
 
 
 def _spread_note(run: RunResult, found: Sequence[Column], width: int) -> list[str]:
@@ -440,5 +385,5 @@ def move_sentence(move: Move) -> str:
     return one_line(f"{place}: {_verdict(move.before)} -> {_verdict(move.after)}{amended}: {move.why}")
 
 
-def _verdict(said: RuleVerdict) -> str:
-    return f"{said.outcome}, no score" if said.score is None else score_text(said.score)
+def _verdict(given: Automatic) -> str:
+    return verdict_text(given, f"{given.outcome}, no score")

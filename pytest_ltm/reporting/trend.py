@@ -12,7 +12,7 @@ from pytest_ltm._journal.result import at_span
 from pytest_ltm._model.plan import natural
 from pytest_ltm._results.gate.plan_facts import unequal
 from pytest_ltm._results.run_loading import side_of_run
-from pytest_ltm._results.statistics import grouped
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.table import paint
 from pytest_ltm._results.text import NOTHING, clip, columns_of, counted, left, one_line, percent, right, wrap
 from pytest_ltm._storage.errors import LtmError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._results.gate.plan_facts import PlanFacts
-    from pytest_ltm._results.statistics import Interval
+    from pytest_ltm._results.statistics.counts import Interval
     from pytest_ltm.reporting.history import HistoricalScore, Past
 
 
@@ -41,7 +41,7 @@ class TrendPoint(Struct, frozen=True, kw_only=True):
     branch: str = ""
     standing: HistoricalScore
     facts: Callable[[], Iterable[PlanFacts]] = tuple
-    """Reads what decided what was said, to tell why two plans are not the same."""
+    """Reads the facts of the plans, to explain how two of them differ."""
 
     @property
     def share(self) -> float | None:
@@ -84,7 +84,7 @@ class TrendSegment(NamedTuple):
 
 
 MOST_PLANS = 5
-"""So many plans of a series are shown in a terminal and explained, the last ones."""
+"""Plans of a series that a terminal shows and explains: the last ones."""
 
 
 class TrendSeries(NamedTuple):
@@ -198,7 +198,7 @@ DRAWN = Signs()
 PLAIN = Signs(run="o", baseline="#", interval="-", edge="|", steps="_.:-=+*#")
 """For terminals that show ASCII only."""
 MOST_ROWS = 30
-"""So many points of a plan are listed, the last ones, unless all are asked for."""
+"""Points of a plan that are listed, unless all are asked for: the last ones."""
 _DATE = len("2026-01-05 10:15")
 _BAR, _NAME = (16, 60), 24
 _GAP = "  "

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from pytest_ltm._calls import FORMS, names_model, suggest_provider
 from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import SCRIPTED, Tariff
 from pytest_ltm._journal.timings import UserTime
@@ -15,7 +16,7 @@ from pytest_ltm._storage.clock import stopwatch
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import ConfigurationError, ScenarioError, UserError, did_you_mean
 from pytest_ltm._storage.secrets import redacted
-from pytest_ltm.judges._chat import chat
+from pytest_ltm.judges._chat import make_client
 from pytest_ltm.judges._model_calls import BudgetedCaller, ModelUse, on_record
 from pytest_ltm.judges._registry import adapted
 
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 WHO = "the model of the simulated user"
 """What errors call it."""
-OPENAI = "openai:"
-KINDS = (f"{OPENAI}MODEL",)
 Recalled: TypeAlias = "Callable[[str, UserQuestion], events.UserModelAsked | None]"
 """Returns what another record holds of an example's very question."""
 
@@ -51,10 +50,11 @@ class ScriptedUser:
 def name_of(model: object) -> str:
     """Return what records and prices call a user's model; ScenarioError for what cannot be one."""
     if isinstance(model, str) and model:
-        if not (model.startswith(OPENAI) or is_dotted(model)):
+        if not (names_model(model) or is_dotted(model)):
+            hint = suggest_provider(model) or did_you_mean(model, FORMS)
             raise ScenarioError(
-                f"ltm.user(model={redacted(model)!r}): there is no such model.{did_you_mean(model, KINDS)} There are "
-                f"{KINDS[0]}, and dotted paths such as mypkg:function"
+                f"ltm.user(model={redacted(model)!r}): there is no such model.{hint} There are "
+                f"{', '.join(FORMS)}, and dotted paths such as mypkg:function"
             )
         return redacted(model)
     if isinstance(model, Sequence) and model and all(isinstance(one, str) and one.strip() for one in model):
@@ -76,9 +76,9 @@ def find(model: Any, *, base: Path | None = None) -> Any:
     if not isinstance(model, str):
         return ScriptedUser(tuple(model)) if isinstance(model, Sequence) else adapted(model, f"user {name_of(model)!r}")
     name = name_of(model)
-    if model.startswith(OPENAI):
-        return chat(model.removeprefix(OPENAI), "user")
-    path = DottedPath(model, what="user", error=ConfigurationError, hint=did_you_mean(model, KINDS))
+    if names_model(model):
+        return make_client(model, "user")
+    path = DottedPath(model, what="user", error=ConfigurationError, hint=did_you_mean(model, FORMS))
     return adapted(path.resolve(base), f"user {name!r}")
 
 

@@ -14,10 +14,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from pytest_ltm._calls.foreign import LONGEST_REPLY
 from pytest_ltm._journal.run_file import SUMMARY, newest_first
 from pytest_ltm._results.text import span_of_time
 from pytest_ltm._storage.locks import holder
-from pytest_ltm.agents._caller import LONGEST_REPLY
 from pytest_ltm.agents._mailbox import people, person_of
 from pytest_ltm.web import page_parts
 

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from pytest_ltm._journal.run_file import SUMMARY, newest_first
+from pytest_ltm._journal import events
+from pytest_ltm._journal.checksum_chain import Chain, bare
+from pytest_ltm._journal.cost import LEDGER, Bill, SpentBudget, Tariff, read_prices
+from pytest_ltm._journal.fold import ConversationRecord
+from pytest_ltm._journal.run_file import SUMMARY, conversations_in, newest_first, read_run_file
+from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._storage.disk import open_regular
+from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.locks import holder
+from pytest_ltm._storage.sanitize import for_screen
+from pytest_ltm._storage.shared_json import Shared
 from pytest_ltm.web import page_parts
-from pytest_ltm.web.journal_tail import FollowedRun
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -21,7 +31,8 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from pytest_ltm.web.journal_tail import FollowedConversation
+    from pytest_ltm._journal.cost import Prices
+    from pytest_ltm._journal.result import ConversationName
 
 
 EVERY = 0.5
@@ -66,6 +77,7 @@ def _followed(request: Request, name: str) -> FollowedRun:
     kept: dict[str, FollowedRun] = request.app.state.followed
     path = page_parts.run_folder(request, name)
     if name not in kept:
+        # The oldest go: a server that runs for weeks must not keep every journal in memory.
         while len(kept) >= MOST_RUNS:
             kept.pop(next(iter(kept)))
         kept[name] = FollowedRun(path)
@@ -153,3 +165,232 @@ ROUTES = [
     Route("/live/events", stream),
     Route("/live/{run}/{conversation}/{before:int}", earlier),
 ]
+
+
+# --- Journals that grow.
+
+
+AT_ONCE = 2_000_000
+"""Bytes of a journal that are read before the others have their turn."""
+MOST_EXAMPLES = 200
+"""The most examples of a conversation that have a line of their own."""
+LONGEST = 20_000
+"""Characters of a message that are shown."""
+_LATELY = 15.0
+"""Seconds over which the speed is measured."""
+_ALL = 1_000_000_000
+
+
+class FollowedConversation:
+    """One journal, as far as it was read.
+
+    Args:
+        run: The run's name.
+        name: Which conversation.
+        path: The journal.
+        tariff: What replies cost that do not say so.
+    """
+
+    def __init__(self, run: str, name: ConversationName, path: Path, tariff: Tariff) -> None:
+        self.run, self.name, self.path = run, name, path
+        self.id = f"{run}/{name.folder}"
+        self.tariff = tariff
+        self.version = 0
+        """Changes with whatever `state` tells."""
+        self._begin(0)
+
+    def _begin(self, inode: int) -> None:
+        self.record, self._bill = ConversationRecord(), Bill(self.tariff)
+        self.trouble = ""
+        """Why nothing more is read; "" if all is well."""
+        self._inode, self._read, self._lines, self._chain = inode, 0, 0, Chain()
+        self._waiting: set[str] = set()
+        self._moved: deque[tuple[float, int]] = deque()
+        self.version += 1
+
+    def grow(self) -> bool:
+        """Read on; return whether there is more to read at once."""
+        try:
+            found = self.path.stat()
+            # Read from the start: offsets of the old file mean nothing in the new one.
+            if found.st_ino != self._inode or found.st_size < self._read:
+                self._begin(found.st_ino)  # another file, or cut: a resumed run takes back what was torn
+            more = not self.trouble and found.st_size > self._read and self._grow()
+        except (OSError, LtmError, ValueError) as error:
+            gone = isinstance(error, FileNotFoundError)
+            self._stop("the journal was deleted" if gone else getattr(error, "strerror", None) or str(error))
+            more = False
+        self._measure()
+        return more
+
+    def _stop(self, why: str) -> None:
+        if self.trouble != why:
+            self.trouble, self._inode = why, 0 if "deleted" in why else self._inode
+            self.version += 1
+
+    def _grow(self) -> bool:
+        until = self._read + AT_ONCE
+        with open_regular(self.path) as file:
+            file.seek(self._read)
+            while self._read < until:
+                line = file.readline()
+                if not line.endswith(b"\n"):
+                    return False
+                self._add(line)
+                self._read += len(line)
+                self.version += 1
+        return True
+
+    def _add(self, line: bytes) -> None:
+        self._lines += 1
+        where = f"line {self._lines} of the journal"
+        if self._lines == 1 and not line.startswith(b'{"event":"header"'):
+            raise LtmError(f"{where} is not its header")
+        text = self._chain.opened(line)
+        if text is None:
+            events.decode(bare(line), where)  # what a later version wrote says so
+            raise LtmError(f"{where} is damaged: ltm doctor --repair {self.path.parent} says more")
+        event = events.decode(text, where)
+        self.record.add(event)
+        self._bill.hear(event)
+        if isinstance(event, events.WaitBegan):
+            self._waiting.add(event.example)
+        elif isinstance(event, events.MessageSent):
+            self._waiting.discard(event.by)
+
+    def _measure(self) -> None:
+        now, position = stopwatch(), self.record.position
+        if not self._moved or self._moved[-1][1] != position:
+            self._moved.append((now, position))
+            self.version += 1
+        while len(self._moved) > 1 and self._moved[0][0] < now - _LATELY:
+            self._moved.popleft()
+            self.version += 1
+
+    @property
+    def speed(self) -> int | None:
+        """Tokens in a second, lately; None where it did not move while it was watched."""
+        (first, before), (last, position) = self._moved[0], self._moved[-1]
+        return round((position - before) / (last - first)) if last > first else None
+
+    def examples(self) -> list[tuple[str, str, int, int | None, float | None]]:
+        """Return each planned example: name, state, where it begins and ends in tokens, score."""
+        header = self.record.header
+        plan = header.plan.get("examples") if header else None
+        rows = [each for each in plan if isinstance(each, dict)] if isinstance(plan, list) else []
+        named = [f"{each.get('scenario')}/{each.get('example')}" for each in rows]
+        return [self._example(name) for name in dict.fromkeys([*named, *self.record.examples])]
+
+    def _example(self, name: str) -> tuple[str, str, int, int | None, float | None]:
+        known = self.record.examples.get(name)
+        if known is None or known.begin is None:
+            return for_screen(name), "to come", 0, None, None
+        verdict = known.verdict
+        if known.end is not None or verdict is not None:
+            score = None if verdict is None else verdict.score
+            return for_screen(name), "done", known.begin, known.end, score
+        return for_screen(name), "waiting" if name in self._waiting else "open", known.begin, None, None
+
+    def state(self) -> dict[str, Any]:
+        """Return what is shown of it, JSON values; its examples are told by their lines."""
+        record, examples = self.record, self.examples()
+        scores = [score for *_, score in examples if score is not None]
+        fault = next(reversed(record.faults.values())).text if record.faults else ""
+        plan = record.header.plan if record.header else {}
+        span = plan.get("span")
+        states = [state for _, state, *_ in examples]
+        tokens = (self._bill.input_tokens or 0) + (self._bill.output_tokens or 0)
+        return {
+            "id": self.id, "run": self.run, "name": str(self.name), "agent": self.name.agent, "span": self.name.span,
+            "position": record.position, "target": max(span if isinstance(span, int) else 0, record.position),
+            "exchanges": len(record.transcript), "sum": sum(scores), "scored": len(scores), "total": len(examples),
+            "lines": [list(each) for each in examples[:MOST_EXAMPLES]],
+            **{f"n_{state.partition(' ')[0]}": states.count(state) for state in ("to come", "open", "waiting", "done")},
+            "usd": self._bill.usd, "used": tokens or None, "faults": len(record.faults),
+            "fault": for_screen(fault[:LONGEST]), "speed": None if record.reason else self.speed,
+            "ended": for_screen(record.reason or ""), "trouble": for_screen(self.trouble),
+        }  # fmt: skip
+
+    def said(self, *, after: int = -1, before: int = _ALL, most: int = 100) -> list[list[Any]]:
+        """Return the last exchanges with numbers between the two: number, who, tokens before, message, reply, fault.
+
+        The reply of the message that waits for one is None.
+        """
+        found: list[list[Any]] = []
+        for number in reversed(self.record.messages):  # a message that has no reply yet
+            if number in self.record.replies:
+                break
+            if after < number < before and (asked := self.record.exchange(number)):
+                found.append([number, asked.by, asked.start, asked.message, None, self.record.fault(number)])
+        for each in reversed(self.record.transcript):
+            if each.number <= after or len(found) >= most:
+                break
+            if each.number < before:
+                fault = self.record.fault(each.number)
+                found.append([each.number, each.by or each.kind, each.start, each.message, each.reply, fault])
+        found.sort(key=lambda each: int(each[0]))
+        return [[for_screen(_cut(part)) if isinstance(part, str) else part for part in each] for each in found[-most:]]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
+
+
+class FollowedRun:
+    """A run folder, as far as it was read; several pages may look at it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lock = threading.RLock()
+        """Held while anything of it is read: pages are answered by several threads."""
+        self._conversations: dict[ConversationName, FollowedConversation] = {}
+        self._prices: Prices | None = None
+        self._limits: dict[str, str] = {}
+        self._begun = False
+
+    def grow(self) -> tuple[list[FollowedConversation], bool]:
+        """Read on; return the conversations, and whether there is more to read at once."""
+        with self.lock:
+            if self._prices is None and self.path.is_dir():
+                self._read_options()
+            for name, path in conversations_in(self.path, "journal.jsonl").items():
+                if name not in self._conversations:
+                    price = self._prices.of(name.agent) if self._prices else None
+                    self._conversations[name] = FollowedConversation(self.path.name, name, path, Tariff(price=price))
+            found = list(self._conversations.values())
+            return found, any([each.grow() for each in found])  # noqa: C419 - each of them has its turn
+
+    def _read_options(self) -> None:
+        if not any(self.path.glob("*/journal.jsonl")):
+            return  # its run file may not be there yet
+        try:
+            given = read_run_file(self.path).options
+            self._prices = read_prices(given.get("ltm_price") or ())
+            self._limits = {name: str(given[name]) for name in ("ltm_max_cost", "ltm_max_tokens") if name in given}
+        except (LtmError, TypeError):  # merged runs, or those of another version, have none
+            self._prices = read_prices(())
+
+    def conversation(self, id_: str) -> FollowedConversation | None:
+        """Return a conversation by its id."""
+        return next((each for each in list(self._conversations.values()) if each.id == id_), None)
+
+    def state(self) -> dict[str, Any]:
+        """Return what is shown of the run as a whole, JSON values."""
+        there = self.path.is_dir()
+        self._begun |= there
+        gone = self._begun and not there
+        told = {"id": self.path.name, "over": (self.path / SUMMARY).exists(), "gone": gone, "budget": ""}
+        try:
+            ledger = Shared(self.path / LEDGER).read() if (self.path / LEDGER).exists() else {}
+            rows = [row for side in ledger.values() for row in side.values()]
+            spent = sum((SpentBudget(*row) for row in rows), SpentBudget())
+        except (LtmError, OSError, TypeError, AttributeError):
+            return told
+        limits = [
+            f"{self._limits[name]}{unit}"
+            for name, unit in (("ltm_max_cost", " dollars"), ("ltm_max_tokens", " tokens"))
+            if name in self._limits
+        ]
+        if limits:
+            told["budget"] = f"{spent} spent of {' and '.join(limits)}"
+        return told

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from alone import alone
 from run_folders import latest_run
 from test_people_pages import PATIENCE, go, playing, serving, shows
 
@@ -92,7 +94,9 @@ def positions(run: Path) -> list[int]:
 def test_the_link_of_a_run_opens_its_live_view_and_ends_with_it(browser: Chromium, tmp_path: Path) -> None:
     (tmp_path / "bots.py").write_text(BOTS)
     command = ["-m", "pytest", "-p", "no:cacheprovider", "--ltm-agent=bots:Slow", "--ltm-live", "--ltm-suite=hygiene"]
-    process = subprocess.Popen([sys.executable, *command], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, *command], cwd=tmp_path, env={**os.environ, **alone()}, stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     try:
         said = next(line for line in process.stdout if line.startswith("ltm: live at "))

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from alone import alone
 from run_folders import held, latest_run, played, write_run
 
 from pytest_ltm._journal import amendments
@@ -96,7 +97,7 @@ def playing(project: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options],
         cwd=project,
         stdout=subprocess.DEVNULL,
-        env={**os.environ, "PYTEST_ADDOPTS": ""},
+        env={**os.environ, **alone(), "PYTEST_ADDOPTS": ""},
     )
     try:
         yield process

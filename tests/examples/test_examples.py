@@ -18,6 +18,7 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
     "async_agent": [({"passed": 1}, "conference            1.00")],
     "hook_agent": [({"passed": 1, "failed": 1}, "train                0.00       1.00")],
     "openai_agent": [],
+    "local_model": [],
     "ini_agents": [
         ({"passed": 1, "failed": 1}, "allergy             0.00    1.00"),
         ({"passed": 1}, "allergy             1.00"),
@@ -107,6 +108,7 @@ def test_every_recipe_is_tested_and_listed() -> None:
     assert all(f"[{name}]({name}/README.md)" in index for name in folders)
 
 
+@pytest.mark.nightly("runs as its reader types: each has its turn within days", every=4)
 @pytest.mark.parametrize("recipe", EXPECTED)
 def test_the_commands_of_a_recipe_give_what_it_says(recipe: str, tmp_path: Path) -> None:
     if recipe in LIBRARIES:

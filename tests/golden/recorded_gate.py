@@ -15,12 +15,23 @@ from msgspec import Struct, structs
 from sample_runs import row
 
 from pytest_ltm._journal.result import NeedleRef, QuestionResult
-from pytest_ltm._results import statistics
 from pytest_ltm._results.change_report import change_lines, verdict_line
 from pytest_ltm._results.gate.changes import changes
 from pytest_ltm._results.gate.rules import against, under
 from pytest_ltm._results.gate.verdict import judge, untold
-from pytest_ltm._results.statistics import Pair
+from pytest_ltm._results.statistics.comparison import chance_here, compare, compare_scenarios, trials_to_tell
+from pytest_ltm._results.statistics.counts import holm, kappa, mark, mcnemar, pass_at_k, pass_hat_k, summed, wilson
+from pytest_ltm._results.statistics.pairs import Pair
+from pytest_ltm._results.statistics.spans_reached import effective_span, pass_rate, score_interval
+from pytest_ltm._results.statistics.totals import (
+    accuracy,
+    filler_share,
+    ltm_reach,
+    percentile,
+    scores_by_scenario,
+    spread_by_draws,
+    weighted_reach,
+)
 from pytest_ltm._storage.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -194,13 +205,13 @@ def comparisons() -> Iterator[str]:
             for before in (rng.choice((0.0, 0.25, 0.5, 1.0, 1.0)),)
         ]
         yield f"## {scenarios} scenarios, {examples} examples, {trials} trials, {moved:g}"
-        yield _told(statistics.compare(pairs))
-        yield _told(statistics.compare(pairs, level=0.9, alpha=0.2, power=0.5, draws=64))
+        yield _told(compare(pairs))
+        yield _told(compare(pairs, level=0.9, alpha=0.2, power=0.5, draws=64))
         for kind in ("example", "scenario", "conversation"):
-            one = statistics.compare(pairs, kind=kind, draws=64)
+            one = compare(pairs, kind=kind, draws=64)
             yield f"{kind}: {one.units} {_told((one.interval, one.p, one.detectable))} {one.reason}"
-        yield " ".join(_told((name, one.adjusted, one.p)) for name, one in statistics.compare_scenarios(pairs).items())
-        yield f"here {_told(statistics.chance_here(pairs, draws=64))}, trials {statistics.trials_to_tell(pairs)}"
+        yield " ".join(_told((name, one.adjusted, one.p)) for name, one in compare_scenarios(pairs).items())
+        yield f"here {_told(chance_here(pairs, draws=64))}, trials {trials_to_tell(pairs)}"
         for text in ("p:0.05", "holm:0.01"):
             yield f"{text}: {untold(against(text), [('mybot', pair) for pair in pairs])}"
 
@@ -218,28 +229,28 @@ def reach() -> Iterator[str]:
         ]
         yield f"## {trials} trials, {examples} examples, {kept:g} kept"
         for share in (0.85, 0.5, 1.0):
-            yield _told(statistics.effective_span(rows, share=share, draws=64))
+            yield _told(effective_span(rows, share=share, draws=64))
         for label in spans:
             here = [one for one in rows if one.span_label == label]
-            rate = statistics.pass_rate(here)
-            average = statistics.accuracy(statistics.scores_by_scenario(here)) or 0.0
-            yield f"{label}: {_told(rate)} {_told(rate.share)} {_told(statistics.score_interval(here, average))}"
-        yield f"reach {_told(statistics.ltm_reach(rows))}, weighted {_told(statistics.weighted_reach(rows))}"
-        spread = statistics.spread_by_draws(statistics.scores_by_scenario(rows), random.Random(1), 50)
+            rate = pass_rate(here)
+            average = accuracy(scores_by_scenario(here)) or 0.0
+            yield f"{label}: {_told(rate)} {_told(rate.share)} {_told(score_interval(here, average))}"
+        yield f"reach {_told(ltm_reach(rows))}, weighted {_told(weighted_reach(rows))}"
+        spread = spread_by_draws(scores_by_scenario(rows), random.Random(1), 50)
         yield f"spread {_told(spread)}"
 
 
 def counts() -> Iterator[str]:
     """Yield what counts come to."""
     for passed, of in ((0, 1), (1, 1), (0, 10), (3, 10), (10, 10), (2.5, 7.5), (40, 100), (999, 1000)):
-        yield f"wilson {passed} of {of}: {_told([statistics.wilson(passed, of, level) for level in (0.95, 0.8)])}"
+        yield f"wilson {passed} of {of}: {_told([wilson(passed, of, level) for level in (0.95, 0.8)])}"
     for lost, won in product(range(0, 9, 2), range(0, 9, 2)):
-        chances = [statistics.mcnemar(lost, won, sided=sided, mid=mid) for sided in (1, 2) for mid in (False, True)]
+        chances = [mcnemar(lost, won, sided=sided, mid=mid) for sided in (1, 2) for mid in (False, True)]
         yield f"mcnemar {lost} {won}: {_told(chances)}"
     for values in ((), (0.01,), (0.01, 0.04, 0.03), (0.5, 0.5, 0.001, 0.02), (0.9, 1.0)):
-        yield f"holm {values}: {_told(statistics.holm(values))}"
+        yield f"holm {values}: {_told(holm(values))}"
     for n, k in product((1, 3, 5), (1, 2, 5)):
-        shares = [(statistics.pass_at_k(n, c, k), statistics.pass_hat_k(n, c, k)) for c in range(n + 1)]
+        shares = [(pass_at_k(n, c, k), pass_hat_k(n, c, k)) for c in range(n + 1)]
         yield f"{k} of {n}: {_told(shares)}"
     for table in (
         ((5, 1), (2, 4)),
@@ -248,13 +259,13 @@ def counts() -> Iterator[str]:
         ((3, 2, 1), (0, 6, 1), (1, 1, 8)),
         ((4, 4), (4, 4)),
     ):
-        yield f"kappa {table}: {_told(statistics.kappa(table))}"
+        yield f"kappa {table}: {_told(kappa(table))}"
     for scores in ((0.5,), (0.0, 1.0), (0.2, 0.4, 0.4, 0.9), (1.0,) * 5):
-        found = [statistics.percentile(scores, share) for share in (0.0, 0.25, 0.5, 0.975, 1.0)]
-        yield f"{scores}: {_told(statistics.mark(scores))} {_told(found)}"
-    yield f"summed: {_told(statistics.summed([statistics.mark((0.2, 0.4, 0.9)), statistics.mark((1.0, 0.5))]))}"
+        found = [percentile(scores, share) for share in (0.0, 0.25, 0.5, 0.975, 1.0)]
+        yield f"{scores}: {_told(mark(scores))} {_told(found)}"
+    yield f"summed: {_told(summed([mark((0.2, 0.4, 0.9)), mark((1.0, 0.5))]))}"
     for filler, tokens in ((0, 0), (1, 0), (30, 120), (120, 120)):
-        yield f"filler {filler} of {tokens}: {_told(statistics.filler_share(filler, tokens))}"
+        yield f"filler {filler} of {tokens}: {_told(filler_share(filler, tokens))}"
 
 
 def _told(value: Any) -> str:

@@ -3,7 +3,7 @@
 The replies are the labelled ones, and those of `replies.jsonl`. The record, `tests/golden/verdicts`, has a file for
 each evaluator and a line for each reply: its id; a mark for the reply by each scoring, and one with a judge whom
 everything satisfies; one for each of its neighbours; how the verdict is told. A mark is the share of the full score: 0,
-a to y for 1 to 25 of 26 parts, 1; `-` is undecided, `.` is not yet over.
+a to y for 1 to 25 of 26 parts, 1; `?` is open, or partly so, `-` unscored, `.` not yet over.
 """
 
 from __future__ import annotations
@@ -130,6 +130,8 @@ def _said(evaluator: Any, answers: Sequence[str]) -> tuple[str, str]:
         return "-" if verdict else ".", " ".join(verdict.reason.split()) if verdict else ""
     checks = [f"{'+' if check.ok else '-'}{check.label}" for check in verdict.checks]
     told = " ".join(f"{verdict.rule}: {'; '.join((verdict.reason, *checks))} << {verdict.evidence}".split())
+    if verdict.upper > verdict.value:
+        return "?", told
     if verdict.value in (0, 1):
         return f"{verdict.value:.0f}", told
     parts = round(verdict.value * PARTS)

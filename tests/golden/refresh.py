@@ -1,4 +1,6 @@
-"""Record the golden runs and verdicts anew: `python tests/golden/refresh.py [runs|verdicts|gate]`.
+"""Record the golden runs and verdicts anew, and the schema of summary.json.
+
+Usage: `python tests/golden/refresh.py [runs|verdicts|gate|schema]`.
 
 Read tests/plugin/test_golden.py first, or tests/unit/test_recorded_verdicts.py.
 """
@@ -6,6 +8,7 @@ Read tests/plugin/test_golden.py first, or tests/unit/test_recorded_verdicts.py.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 from pathlib import Path
@@ -16,6 +19,8 @@ import recorded_gate
 import recorded_verdicts
 from golden_runs import RENAMED, played, record
 
+from pytest_ltm.reporting.summary import SCHEMA, summary_schema
+
 EMPTY = """\
 # Names that have changed since the golden runs were recorded, old: new. They are applied to the record before it is
 # compared, so that a renaming shows as these lines and nothing else. Recording anew empties both tables.
@@ -25,7 +30,7 @@ values: {}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="?", choices=("all", "runs", "verdicts", "gate"), default="all")
+    parser.add_argument("what", nargs="?", choices=("all", "runs", "verdicts", "gate", "schema"), default="all")
     what = parser.parse_args().what
     if what in ("all", "runs"):
         with tempfile.TemporaryDirectory() as folder:
@@ -35,3 +40,5 @@ if __name__ == "__main__":
         recorded_verdicts.record()
     if what in ("all", "gate"):
         recorded_gate.record()
+    if what in ("all", "schema"):
+        SCHEMA.write_text(json.dumps(summary_schema(), indent=1) + "\n", encoding="utf-8")

@@ -27,6 +27,7 @@ ROOT = Path(__file__).parents[2]
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 
 
+@pytest.mark.nightly("runs by the hundred: one row before each merge", every=len(ROWS))
 @on_linux
 @pytest.mark.slow
 @pytest.mark.parametrize("row", ROWS)

@@ -22,6 +22,7 @@ SHOWN = {
 SIZES = {"conversation": "2000", "resume": "3000", "scale": "100000", "steps": "3"}
 
 
+@pytest.mark.nightly("measures, and asserts little")
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="drills look for workers in /proc")
 def test_a_run_whose_workers_are_killed_ends_like_the_undisturbed_one(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("xdist")
@@ -35,6 +36,7 @@ def test_a_run_whose_workers_are_killed_ends_like_the_undisturbed_one(capsys: py
     )
 
 
+@pytest.mark.nightly("measures, and asserts little")
 @pytest.mark.slow
 def test_a_run_killed_with_conversations_in_flight_ends_like_the_undisturbed_one(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -46,6 +48,7 @@ def test_a_run_killed_with_conversations_in_flight_ends_like_the_undisturbed_one
     assert capsys.readouterr().out.startswith("1 runs killed ")
 
 
+@pytest.mark.nightly("measures, and asserts little")
 @pytest.mark.slow
 def test_what_is_used_of_a_provider_is_counted_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(concurrency, "SECONDS", 0.01)
@@ -59,6 +62,7 @@ def test_what_is_used_of_a_provider_is_counted_there(monkeypatch: pytest.MonkeyP
     )
 
 
+@pytest.mark.nightly("measures, and asserts little: one of them before each merge", every=len(SHOWN))
 @pytest.mark.parametrize("name", SHOWN)  # runs that are killed have tests of their own
 def test_a_benchmark_measures_and_says_what(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert name in BENCHMARKS
@@ -66,6 +70,7 @@ def test_a_benchmark_measures_and_says_what(name: str, capsys: pytest.CaptureFix
     assert re.search(SHOWN[name], capsys.readouterr().out)
 
 
+@pytest.mark.nightly("measures, and asserts little")
 def test_what_starting_costs_is_compared_case_by_case() -> None:
     here = Path(sys.executable)  # environments of their own take minutes to make
     lines = [*startup.compared(startup.Environments(here, here, here), 1)]

@@ -104,6 +104,7 @@ The floor is that of five things to choose from, and no figure may grow.
 """
 
 
+@pytest.mark.nightly("a minute, and only evaluators, scenarios and cheats change what it finds")
 @pytest.mark.slow
 def test_no_cheat_earns_more_than_the_floors_of_all_scenarios(project: Project) -> None:
     cells = attacked(project.path, "extended")

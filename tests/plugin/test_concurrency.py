@@ -246,9 +246,11 @@ def test_ctrl_c_interrupts_all_of_them_at_once(talking: Project) -> None:
     talking.file(
         """
 import time
+from ticks import tick
 class Slow:
     n = 0
     def reply(self, message):
+        tick("heard")
         Slow.n += 1
         if Slow.n == 8:
             import os, signal
@@ -256,20 +258,18 @@ class Slow:
         time.sleep(0.5 if Slow.n > 4 else 0)
         return message
     def close(self):
-        from ticks import tick
         tick("closed")
 """,
         "slow.py",
     )
-    began = time.perf_counter()
     given = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background a shell has it ignored
     try:
         result = talking.ltm(*MANY, agent="slow:Slow", subprocess=True)
     finally:
         signal.signal(signal.SIGINT, given)
     assert "KeyboardInterrupt" in result.stdout.str()
-    assert time.perf_counter() - began < 20
-    assert talking.ticks == ["closed"] * 8
+    assert talking.ticks.count("heard") <= 2 * 8
+    assert talking.ticks.count("closed") == 8
 
 
 def test_a_killed_run_is_resumed_with_all_that_was_in_flight(talking: Project) -> None:
@@ -365,6 +365,7 @@ class Main(Signals):
 
 def test_an_agent_that_computes_instead_of_waiting_is_named(talking: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(concurrency, "MUCH", 0.1)
+    monkeypatch.setattr(concurrency, "stopwatch", time.process_time)  # what else the machine does takes no part
     talking.file(BAD, "bad.py")
     result = talking.ltm("--ltm-trials=2", "--ltm-concurrency=2", "--ltm-no-probe", agent="bad:Computes")
     result.stdout.fnmatch_lines(["note: agents in this process computed for * s, *Computes the most: *"])

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ltm.plugin.options import ADVANCED, DATA_SETS, GROUPS
+
 if TYPE_CHECKING:
     from conftest import Project
 
@@ -40,6 +42,17 @@ def test_the_options_of_a_data_set_that_a_plugin_brings_are_known(rivers: Projec
     found = rivers.pytest("-p", "rivers", "--help")
     assert "--ltm-rivers-count=N" in str(found.stdout)
     assert "how many rivers (default 3)" in str(found.stdout)
+
+
+def test_the_help_shows_the_options_in_groups(rivers: Project) -> None:
+    shown = str(rivers.pytest("-p", "rivers", "--help").stdout)
+    begins = [shown.index(f"\nlong-term memory (pytest-ltm), {name}:\n") for name in GROUPS]
+    assert begins == sorted(begins)
+    groups = dict(zip(GROUPS, map(slice, begins, [*begins[1:], None]), strict=True))
+    for name, flags in GROUPS.items():
+        assert all(f"\n  {flag}" in shown[groups[name]] for flag in flags)
+    assert "--ltm-rivers-count=N" in shown[groups[DATA_SETS]]
+    assert "--ltm-scoring=RULES" in shown[groups[ADVANCED]]
 
 
 def test_a_data_set_that_a_plugin_brings_is_opened_with_its_options(rivers: Project) -> None:

@@ -27,8 +27,8 @@ class Bot:
         return ["D1:1", "answer_x_1"]
 """
 MADE = {
-    "locomo": ["locomo-generate", "--sessions", "2", "--turns", "30", "--questions", "10"],
-    "longmemeval": ["longmemeval-generate", "--count", "11"],
+    "locomo": ["data", "locomo-generate", "--sessions", "2", "--turns", "30", "--questions", "10"],
+    "longmemeval": ["data", "longmemeval-generate", "--count", "11"],
 }
 OPTIONS = {
     "locomo": ["--ltm-locomo-tasks=questions,events,dialogue", "--ltm-judge=rules"],

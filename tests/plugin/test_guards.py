@@ -12,7 +12,7 @@ CONFTEST = Path(__file__).parents[1] / "conftest.py"
 @pytest.fixture
 def guarded(pytester: pytest.Pytester) -> pytest.Pytester:
     """A folder whose tests are guarded like those of this project, with less patience."""
-    pytester.makeconftest(CONFTEST.read_text(encoding="utf-8").replace("PATIENCE = 10.0", "PATIENCE = 0.2"))
+    pytester.makeconftest(CONFTEST.read_text(encoding="utf-8").replace("PATIENCE = 60.0", "PATIENCE = 0.2"))
     return pytester
 
 

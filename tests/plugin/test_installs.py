@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.packaging
+pytestmark = [pytest.mark.packaging, pytest.mark.nightly("minutes of downloads: `.ci/package` installs the wheel, too")]
 
 PROJECT = Path(__file__).parents[2]
 LEFT_OUT = shutil.ignore_patterns(".*", "*.egg-info", "__pycache__", "build", "dist", "venv*")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def test_a_generated_file_plays_and_its_golds_pass(pytester: pytest.Pytester) -> None:
     made = pytester.path / "made.json"
-    assert main(["longmemeval-generate", "--count", "11", "--seed", "4", "-o", str(made)]) == 0
+    assert main(["data", "longmemeval-generate", "--count", "11", "--seed", "4", "-o", str(made)]) == 0
     golds = {row["question"]: str(row["answer"]) for row in json.loads(made.read_bytes())}
     pytester.makepyfile(
         knower=f"""

@@ -171,11 +171,11 @@ def test_answers_are_exported_and_scored_again(
     monkeypatch.chdir(project.path)
     capsys.readouterr()
 
-    assert main(["longmemeval-export", "latest", "-o", "h.jsonl"]) == 0
+    assert main(["data", "longmemeval-export", "latest", "-o", "h.jsonl"]) == 0
     assert capsys.readouterr().err == "3 answers\n"
     rows = [json.loads(line) for line in (project.path / "h.jsonl").read_text(encoding="utf-8").splitlines()]
     assert {row["question_id"]: row["hypothesis"] for row in rows}["kiln"] == "It has five shelves."
-    assert main(["longmemeval-score", "h.jsonl", "--data", "data.json"]) == 0
+    assert main(["data", "longmemeval-score", "h.jsonl", "--data", "data.json"]) == 0
     assert re.search(r"overall +1\.0000 +2 +1\n", capsys.readouterr().out)
 
 
@@ -186,11 +186,11 @@ def test_the_retrieval_of_a_run_is_measured_at_all_depths(
     monkeypatch.chdir(project.path)
     capsys.readouterr()
 
-    assert main(["longmemeval-retrieval", "latest"]) == 0
+    assert main(["data", "longmemeval-retrieval", "latest"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines[0] == ["2", "questions,", "k", "=", "1", "3", "5", "10", "30", "50"]
     assert lines[1] == ["session", "recall_any", *["0.500"] * 6]  # one of two: nothing of the room was retrieved
-    assert main(["longmemeval-retrieval", "latest", "--json"]) == 0
+    assert main(["data", "longmemeval-retrieval", "latest", "--json"]) == 0
     rows = {row["question_id"]: row["metrics"] for row in json.loads(capsys.readouterr().out)["rows"]}
     assert rows["kiln"]["turn_recall_all_1"] == 0.0
     assert rows["kiln"]["turn_recall_all_3"] == 1.0
@@ -202,7 +202,7 @@ def test_an_agent_that_does_not_tell_has_no_retrieval_to_measure(
     played(project, agent="silent")
     monkeypatch.chdir(project.path)
 
-    assert main(["longmemeval-retrieval", "latest"]) == 2
+    assert main(["data", "longmemeval-retrieval", "latest"]) == 2
     assert "needs a method retrieved()" in capsys.readouterr().err
 
 
@@ -213,9 +213,9 @@ def test_of_several_agents_one_is_exported(
     monkeypatch.chdir(project.path)
     capsys.readouterr()
 
-    assert main(["longmemeval-export", "latest"]) == 2
+    assert main(["data", "longmemeval-export", "latest"]) == 2
     assert "--agent: say whose. There are bot_Bot, silent" in capsys.readouterr().err
-    assert main(["longmemeval-export", "latest", "--agent=silent"]) == 0
+    assert main(["data", "longmemeval-export", "latest", "--agent=silent"]) == 0
     assert json.loads(capsys.readouterr().out) == {"question_id": "kiln", "hypothesis": ""}
 
 

@@ -11,6 +11,7 @@ from run_folders import latest_run
 if TYPE_CHECKING:
     from conftest import Project
 
+pytestmark = pytest.mark.nightly("`.ci/lanes oldest` runs these before each merge, on the oldest pytest")
 TALK = """
 import pytest
 from ticks import tick

@@ -222,3 +222,20 @@ def test_a_missing_key_ends_the_run_before_anything_is_sent(
     result.stderr.fnmatch_lines(["*--ltm-agent: *the environment variable NO_SUCH_KEY is not set*"])
     assert chat_server.requests == []
     assert "NO_SUCH_KEY" not in os.environ
+
+
+def test_a_reply_that_a_limit_cut_is_named_in_the_failure_and_counted_in_the_notes(
+    project: Any, chat_server: ChatServer
+) -> None:
+    chat_server.default = lambda asked: says("I think it", finish_reason="length" if "?" in asked.last else "stop")
+    project.path.joinpath("test_hard.py").write_text(HARD, encoding="utf-8")
+    result = project.pytest(
+        "test_hard.py", f"--ltm-agent=chat=openai:m@{chat_server.url}?max_tokens=12", "--ltm-suite=none"
+    )
+    assert result.ret == 1
+    output = result.stdout.str()
+    assert "agent: I think it" in output
+    assert "(cut off there: the reply reached its limit)" in output
+    assert "note: chat at 2k: reply cut off at max_tokens=12: 2 times" in output
+    replies = [event for event in journal(project, "chat") if event["event"] == "reply"]
+    assert [event.get("finish_reason") for event in replies].count("length") == 2

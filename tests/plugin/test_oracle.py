@@ -106,7 +106,7 @@ def rows(project: Project) -> list[dict[str, Any]]:
 
 
 def test_it_has_full_marks_in_each_task_on_generated_conversations(project: Project) -> None:
-    assert main(["locomo-generate", "-o", "new.json", "--sessions", "6", "--turns", "90"]) == 0
+    assert main(["data", "locomo-generate", "-o", "new.json", "--sessions", "6", "--turns", "90"]) == 0
     tasks = "--ltm-locomo-tasks=questions,events,dialogue"
     project.pytest("--ltm-agent=oracle", "--ltm-suite=locomo", "--ltm-data=new.json", tasks)
 
@@ -115,7 +115,7 @@ def test_it_has_full_marks_in_each_task_on_generated_conversations(project: Proj
 
 
 def test_it_has_full_marks_on_generated_questions(project: Project) -> None:
-    assert main(["longmemeval-generate", "-o", "new.json", "--count", "22", "--tokens", "30k"]) == 0
+    assert main(["data", "longmemeval-generate", "-o", "new.json", "--count", "22", "--tokens", "30k"]) == 0
     project.pytest("--ltm-agent=oracle", "--ltm-suite=longmemeval", "--ltm-data=new.json")
 
     unscored = {row["scenario"] for row in rows(project) if row["score"] is None}

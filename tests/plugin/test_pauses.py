@@ -23,34 +23,35 @@ pytestmark = [
     pytest.mark.skipif(not hasattr(signal, "SIGCONT"), reason="processes are not stopped there"),
 ]
 
-LIMIT, REPLY, STOPPED = 4, 1.0, 5.0
-"""Seconds of the limit, of the slow reply, and of the stop in its middle."""
+LIMIT, STOPPED = 4, 5.0
+"""Seconds of the limit, and of the stop in the middle of a reply, which ends after it."""
 TALK = "def test_a(ltm):\n    ltm.say('one')\n    ltm.say('slow')\n    assert ltm.ask('three?') == 'all right'\n"
-SLOW = f"""
+SLOW = """
 import asyncio, json, os, sys, time
 from pathlib import Path
 
 def begin(message):
+    mark = Path({mark!r})
     if message == "slow":
-        Path({{mark!r}}).write_text(str(os.getpid()))
-        return int({REPLY} / 0.05)
-    return 0
+        mark.write_text(str(os.getpid()))
+        while not mark.with_name("go").exists():
+            yield
 
 class Bot:
     def reply(self, message):
-        for _ in range(begin(message)):  # a sleep of one piece would be over when the stop is
+        for _ in begin(message):  # a sleep of one piece would be over when the stop is
             time.sleep(0.05)
         return "all right"
 
 class Async:
     async def reply(self, message):
-        for _ in range(begin(message)):
+        for _ in begin(message):
             await asyncio.sleep(0.05)
         return "all right"
 
 class Stubborn:
     def reply(self, message):
-        for _ in range(begin(message)):
+        for _ in begin(message):
             try:
                 time.sleep(0.05)
             except BaseException:
@@ -59,7 +60,7 @@ class Stubborn:
 
 if __name__ == "__main__":
     for line in sys.stdin:
-        print(json.dumps({{{{"reply": Bot().reply(json.loads(line)["message"])}}}}), flush=True)
+        print(json.dumps({{"reply": Bot().reply(json.loads(line)["message"])}}), flush=True)
 """
 JUDGE = """
 from slow import Bot
@@ -102,6 +103,7 @@ def played_with_a_stop(project: Project, *words: str, group: bool = False) -> tu
         to = os.killpg if group else os.kill
         to(run.pid, signal.SIGSTOP)
         time.sleep(STOPPED)
+        (project.path / "go").touch()
         to(run.pid, signal.SIGCONT)
         text, _ = run.communicate(timeout=120)
     finally:
@@ -140,7 +142,7 @@ def test_nor_is_it_a_servers(project: Project) -> None:
     def answer(post: Post) -> Any:
         if post.body["message"] == "slow":
             (project.path / "mark").write_text("slow")
-            time.sleep(STOPPED + REPLY)
+            until((project.path / "go").exists)
         return {"reply": "all right"}
 
     project.file(TALK)
@@ -161,7 +163,7 @@ def test_nor_a_judges(slow: Project) -> None:
 
 
 def test_a_reply_that_is_too_slow_after_a_stop_still_is(project: Project) -> None:
-    source = SLOW.format(mark=str(project.path / "mark")).replace(f"int({REPLY} / 0.05)", "10_000")
+    source = SLOW.format(mark=str(project.path / "mark")).replace('"go"', '"never"')
     project.file(source, "slow.py")
     project.file(TALK)
 

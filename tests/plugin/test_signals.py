@@ -158,6 +158,7 @@ def test_a_run_that_is_told_to_end_ends_with_results_and_can_be_resumed(
     assert sum(json.loads(line)["event"] == "reply" for line in lines) >= 41
 
 
+@pytest.mark.nightly("a run for each moment: each has its turn within days", every=3)
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_at_any_moment(project: Project, struck: Callable[..., subprocess.CompletedProcess[str]], moment: str) -> None:
@@ -168,6 +169,7 @@ def test_at_any_moment(project: Project, struck: Callable[..., subprocess.Comple
         assert resumed(project, done.stdout).returncode == 0
 
 
+@pytest.mark.nightly("fourteen runs")
 @pytest.mark.slow
 def test_a_run_that_is_ended_at_every_fourth_message_gets_to_its_end(
     project: Project, struck: Callable[..., subprocess.CompletedProcess[str]]
@@ -182,6 +184,7 @@ def test_a_run_that_is_ended_at_every_fourth_message_gets_to_its_end(
     assert (done.returncode, ends) == (0, 13), done.stdout
 
 
+@pytest.mark.nightly("a run for each moment: each has its turn within days", every=3)
 @pytest.mark.slow
 @pytest.mark.parametrize(("moment", "status"), [("started", 75), ("collected", 75), ("finished", 0)])
 def test_before_anything_is_said_and_when_everything_is(

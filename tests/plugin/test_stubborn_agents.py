@@ -23,9 +23,9 @@ needs_alarm = pytest.mark.skipif(sys.platform == "win32", reason="nothing can be
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="has no fork")
 TALK = "def test_a(ltm):\n    ltm.say('one')\n    ltm.say('two')\n    ltm.ask('three?')\n"
 HANGS = """
-from pytest_ltm.agents import _speaker
-_speaker.PATIENCE = 0.1
-_speaker.REPEAT = 0.05
+from pytest_ltm._calls import time_limits
+time_limits.PATIENCE = 0.1
+time_limits.REPEAT = 0.05
 def hang():
     while True:
         try:

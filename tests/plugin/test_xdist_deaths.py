@@ -108,6 +108,7 @@ def results(project: Project, folder: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.nightly("a run on workers for each moment: each has its turn within days", every=3)
 @pytest.mark.parametrize("bot", ["Bot", "Remembers"])
 def test_the_result_is_that_of_an_undisturbed_run(project: Project, bot: str) -> None:
     agents = f"x=bots:{bot},echo"
@@ -223,6 +224,7 @@ class Bot:
 """
 
 
+@pytest.mark.nightly("a run on workers for each moment: each has its turn within days", every=3)
 @pytest.mark.parametrize(
     ("when", "where"),
     [
@@ -337,6 +339,7 @@ if any("exec(eval(" in word for word in getattr(sys, "orig_argv", ())):
 """
 
 
+@pytest.mark.nightly("a run on workers for each moment: each has its turn within days", every=3)
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["spawned", "configured", "started", "collecting", "collected", "ready"])
 def test_a_worker_that_dies_while_it_starts_is_replaced(

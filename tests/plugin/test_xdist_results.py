@@ -89,6 +89,7 @@ def test_the_number_of_workers_changes_nothing(project: Project) -> None:
         assert everything(project, workers) == alone
 
 
+@pytest.mark.nightly("several runs on workers for each case: each has its turn within days", every=2)
 @pytest.mark.parametrize("choice", [("--lf",), ("-k", "echo and not test_a")])
 def test_a_selection_is_the_same_selection(project: Project, choice: tuple[str, ...]) -> None:
     project.file(SUITE)
@@ -123,6 +124,7 @@ class Long(Bot):
 """
 
 
+@pytest.mark.nightly("several runs on workers for each case: each has its turn within days", every=2)
 @pytest.mark.parametrize("option", ["-x", "--maxfail=2"])
 def test_enough_failures_stop_the_conversations_of_other_workers(project: Project, option: str) -> None:
     project.file(SLOW, "slow.py")
@@ -169,6 +171,7 @@ def test_an_id_that_no_scenario_has_is_told_as_without_workers(project: Project)
     spread.stdout.no_fnmatch_line("*INTERNALERROR*")
 
 
+@pytest.mark.nightly("several runs on workers for each case: each has its turn within days", every=2)
 @pytest.mark.parametrize("words", [["nosuch.py"], ["test_it.py::test_b", "test_it.py::test_c"]])
 def test_a_path_that_is_not_there_is_told_as_without_workers(project: Project, words: list[str]) -> None:
     project.file("def test_a(ltm): pass\n")

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from pytest_ltm._engine.channel import Channel
 from pytest_ltm._engine.conversation import AgendaScript, Conversation
 from pytest_ltm._engine.lane import GreenBody
-from pytest_ltm._engine.port import PATIENCE, Connection, LivePort, Recorded, RecordedAgent
+from pytest_ltm._engine.port import PATIENCE, LivePort, Recorded, RecordedAgent
 from pytest_ltm._journal import events
 from pytest_ltm._journal.journal import Journal
 from pytest_ltm._journal.timings import Timings
-from pytest_ltm._model.agent import Reply
+from pytest_ltm._model.agent import Capabilities, Reply
 from pytest_ltm._model.filler import FillerExchange
 from pytest_ltm._model.handle import Ltm
 from pytest_ltm._model.plan import Plan, PlannedExample
@@ -311,7 +311,7 @@ class Voice(AgentCaller):
         self.calls = self.streak = self.after_the_end = 0
         self.gone = False
         having = {"AcceptsHistory": case.accepts_history, "Stateless": case.has_sessions}
-        self.capabilities = frozenset(name for name, has in having.items() if has)
+        self.capabilities = Capabilities(name for name, has in having.items() if has)
         self.max_message_tokens = case.max_message_tokens
 
     def ask(self, message: str, images: Sequence[str] = (), user: str = "") -> Reply:
@@ -424,11 +424,11 @@ def play(case: Case, *, shuffled: int | None = None, recorded: Sequence[bytes] =
         isinstance(event, (events.ReplyReceived, events.FillerSent, events.Fault))
         for event in journals.opened(b"".join(recorded).decode())
     )
-    known = RecordedAgent(record.voice.capabilities | {"Stateless"}, case.max_message_tokens) if recorded else None
-    connection = Connection(lambda: record.voice, known=known)
+    having = Capabilities({*record.voice.capabilities, "Stateless"})
+    known = RecordedAgent(having, case.max_message_tokens) if recorded else None
     journal = Journal(record.file, iter(recorded))
     journal.write(journals.header())
-    port = Recorded(journal, clock, LivePort(connection, COUNTER, clock, Timings()))
+    port = Recorded(journal, clock, LivePort(lambda: record.voice, COUNTER, clock, Timings(), known=known))
     channel = Channel(port, COUNTER, clock, journal, count=case.count, heard=record.heard)
     bodies = [record.players[example.key] for example in plan.examples]
     script = AgendaScript(plan, now=clock.now)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from _examples import share
 from _plans import Case, Pause, Record, Speak, calm, cases, play, stormy, watchful
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -13,7 +14,7 @@ from pytest_ltm._model.transcript import gap
 from pytest_ltm._storage.errors import AgentFault
 
 conversations = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=share(60), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 
@@ -138,7 +139,7 @@ def _open(record: Record) -> dict[str, tuple[int, int]]:
     return intervals
 
 
-@settings(conversations, max_examples=150)
+@settings(conversations, max_examples=share(150))
 @given(cases | watchful)
 def test_a_watcher_sees_every_reply_since_its_scenario_spoke_and_is_asked_after_each(case: Case) -> None:
     record = play(case)

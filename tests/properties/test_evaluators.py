@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from _examples import share
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -87,7 +88,7 @@ REPLIES = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=share(300))
 @given(st.lists(REPLIES, max_size=5))
 @example(["[" * 100_000])
 @example(['{"a":' * 50_000])
@@ -102,7 +103,7 @@ def test_every_reply_gets_a_verdict(answers: list[str]) -> None:
     assert QuoteAtReply("be kind", 2).verdict(answers) is None or len(answers) >= 2 or "kind" in answers[0].lower()
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=share(100))
 @given(REPLIES)
 def test_a_reply_cannot_grade_itself(answer: str) -> None:
     judge = FakeJudge(otherwise="GRADE: no")
@@ -134,6 +135,7 @@ def test_a_hundred_thousand_characters_of_any_kind_are_read(unit: str) -> None:
     read_by_all(unit, 100_000)
 
 
+@pytest.mark.nightly("many seconds for each text: a hundred thousand characters are read before each merge")
 @pytest.mark.parametrize("unit", ["a", "the kettle is on the stove. "], ids=repr)
 def test_a_million_characters_are_read(unit: str) -> None:
     read_by_all(unit, 1_000_000)

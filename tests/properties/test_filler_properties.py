@@ -7,6 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from _examples import share
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,7 +58,7 @@ def test_the_answers_are_read_back(facts: list[QuizFact]) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=60)
+@settings(max_examples=share(60))
 @given(
     seed=st.integers(0, 2**32),
     wanted=st.lists(st.integers(0, 3_000), min_size=1, max_size=6),
@@ -83,7 +84,7 @@ def test_filler_just_reaches_what_was_asked_and_keeps_the_limit(
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=60)
+@settings(max_examples=share(60))
 @given(
     seed=st.integers(0, 2**32),
     wanted=st.lists(st.integers(0, 3_000), min_size=1, max_size=6),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from _examples import share
 from gate_sides import WAYS, held, side
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -52,7 +53,7 @@ def sides(draw: st.DrawFn) -> tuple[GateSide, GateSide]:
 
 
 @given(sides())
-@settings(max_examples=40)
+@settings(max_examples=share(40))
 def test_a_run_compared_with_itself_has_not_moved(both: tuple[GateSide, GateSide]) -> None:
     before, _ = both
     for change in changes(before, before, WAYS).changes:
@@ -63,7 +64,7 @@ def test_a_run_compared_with_itself_has_not_moved(both: tuple[GateSide, GateSide
 
 
 @given(sides())
-@settings(max_examples=40)
+@settings(max_examples=share(40))
 def test_a_baseline_says_what_the_run_said(both: tuple[GateSide, GateSide]) -> None:
     before, after = both
     with tempfile.TemporaryDirectory() as folder:
@@ -75,7 +76,7 @@ def test_a_baseline_says_what_the_run_said(both: tuple[GateSide, GateSide]) -> N
 
 
 @given(sides(), st.randoms(use_true_random=False))
-@settings(max_examples=40)
+@settings(max_examples=share(40))
 def test_the_order_of_rows_and_conversations_changes_nothing(
     both: tuple[GateSide, GateSide], rng: random.Random
 ) -> None:
@@ -98,7 +99,7 @@ def _shuffled(values: Iterable[Value], rng: random.Random) -> list[Value]:
 
 
 @given(sides(), st.randoms(use_true_random=False))
-@settings(max_examples=40)
+@settings(max_examples=share(40))
 def test_lost_replies_make_a_run_unmeasurable_and_never_red(
     both: tuple[GateSide, GateSide], rng: random.Random
 ) -> None:

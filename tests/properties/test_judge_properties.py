@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import unicodedata
 
+from _examples import share
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -69,7 +70,7 @@ def test_a_fail_needs_a_majority_and_a_pass_needs_one_too_or_the_first_word(repl
         assert asked[0] == "GRADE: yes" or asked.count("GRADE: yes") * 2 > votes
 
 
-@settings(max_examples=25)
+@settings(max_examples=share(25))
 @given(st.sampled_from(sorted(PROMPTS)), ANSWERS)
 def test_every_prompt_ends_with_our_words_whatever_its_parts_hold(name: str, text: str) -> None:
     parts = dict.fromkeys(PROMPTS[name].parts, text)

@@ -6,6 +6,7 @@ import random
 import re
 from itertools import pairwise
 
+from _examples import share
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from locomo_solver import Solver, agrees
@@ -17,7 +18,7 @@ SIZES = st.integers(1, 20).flatmap(
     lambda sessions: st.integers(7 * sessions, 30 * sessions).map(lambda turns: Size(sessions=sessions, turns=turns))
 )
 SEEDS = st.integers(0, 10**6)
-few = settings(max_examples=25, deadline=None)
+few = settings(max_examples=share(25), deadline=None)
 
 
 def made(size: Size, seed: int) -> Generated:

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta, timezone
 from itertools import pairwise
 from random import Random
 
+from _examples import share
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from longmemeval_solver import solve
@@ -40,7 +41,7 @@ def test_evidence_keeps_its_places_dates_and_order(data: st.DataObject, seed: in
     assert found[-1] <= max(asked, anchors[-1])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=share(40), deadline=None)
 @given(st.sampled_from(NEEDLES), st.integers(min_value=12_000, max_value=40_000), seeds)
 def test_a_history_reaches_its_tokens_within_two_percent_and_never_exceeds_them(
     one: object, tokens: int, seed: int
@@ -57,7 +58,7 @@ def test_a_history_reaches_its_tokens_within_two_percent_and_never_exceeds_them(
     assert cited == [evidence.id for evidence in chosen.evidence]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=share(25), deadline=None)
 @given(st.sampled_from(NEEDLES), st.integers(min_value=5, max_value=30), seeds)
 def test_the_same_seed_gives_the_same_history_of_as_many_sessions_as_asked_for(
     one: object, sessions: int, seed: int
@@ -82,7 +83,7 @@ def test_a_session_has_rounds_of_two_and_about_the_tokens_asked_for(theme: str, 
     assert sum(count(turn["content"]) for turn in said) <= tokens + 40
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=share(30), deadline=None)
 @given(seeds)
 def test_the_golds_of_any_seed_follow_from_the_facts(seed: int) -> None:
     for one in questions(22, seed):

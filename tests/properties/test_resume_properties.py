@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import journals
+from _examples import share
 from _plans import Case, Listen, Part, Pause, Speak, cases, play
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from pytest_ltm._journal import events
 from pytest_ltm._journal.timings import Resumed, read
 
 HEADER = journals.sealed(journals.header())[0].encode()
-resumes = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+resumes = settings(max_examples=share(80), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @resumes

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import journals
+from _examples import share
 from _plans import COUNTER, Case, Dots, Part, Pause, Player, Record, Speak, Step, _example, _plan, cases, play
 from hypothesis import HealthCheck, example, given, settings
 
 from pytest_ltm._engine import rescore as _record
 from pytest_ltm._engine.channel import Channel
 from pytest_ltm._engine.conversation import Conversation
-from pytest_ltm._engine.port import Connection, LivePort, Recorded, RecordedAgent
+from pytest_ltm._engine.port import LivePort, Recorded, RecordedAgent
 from pytest_ltm._journal import events, fold
 from pytest_ltm._journal.journal import Journal
 from pytest_ltm._journal.timings import Timings
@@ -45,9 +46,9 @@ def retell(case: Case, whole: Record) -> Retold:
     for player in now.players.values():
         player.ltm = Ltm(player.send, now=lambda: clock.now, example="0", span=player.span, rng=random.Random)
         player.sheet = player.ltm.sheet
-    connection = Connection(recorded.no_agent, known=RecordedAgent(whole.voice.capabilities, case.max_message_tokens))
+    known = RecordedAgent(whole.voice.capabilities, case.max_message_tokens)
     script = _record.RecordScript(recorded, _kept)
-    port = Recorded(recorded, clock, LivePort(connection, COUNTER, clock, Timings()))
+    port = Recorded(recorded, clock, LivePort(recorded.no_agent, COUNTER, clock, Timings(), known=known))
     channel = Channel(port, COUNTER, clock, Journal(now.file), count=case.count, observers=[script.passed])
     bodies = [now.players[example.key] for example in plan.examples]
     talk = Conversation(plan, bodies, script, channel, filler=Dots(), counter=COUNTER)
@@ -93,7 +94,7 @@ REFUSED = _one((Speak(20, asked=False), Pause(0.9, 0.0, 0), Speak(20, asked=True
 
 @example(QUIET)
 @example(REFUSED)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=share(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(cases)
 def test_a_record_that_is_told_again_comes_to_the_same_end(case: Case) -> None:
     whole = play(case)

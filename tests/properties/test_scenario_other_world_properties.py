@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 
+from _examples import share
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest_ltm.scenarios.other_world import other_world, rule_of
@@ -92,7 +93,7 @@ def test_what_is_asked_of_our_world_is_otherwise_in_another(seed: int, shape: di
         assert (answer == HERE[thing]) is not bool(realm)
 
 
-@settings(max_examples=30)
+@settings(max_examples=share(30))
 @given(seed=SEEDS, answers=st.lists(st.text(), max_size=8))
 def test_no_answer_breaks_the_rule_and_naming_all_earns_nothing(seed: int, answers: list[str]) -> None:
     rule = rule_of(definition := other_world(random.Random(seed), {}))

@@ -6,6 +6,7 @@ import random
 import re
 
 import pytest
+from _examples import share
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest_ltm.scenarios import restaurant
@@ -55,7 +56,7 @@ class Guest:
         return re.findall(r"^- (.+)$", text[text.index(start) : text.index(end)], re.MULTILINE)
 
 
-@settings(max_examples=60)
+@settings(max_examples=share(60))
 @given(seed=SEEDS, taste=SEEDS)
 def test_a_guest_with_any_taste_who_listens_earns_full_marks(seed: int, taste: int) -> None:
     definition = restaurant.restaurant(random.Random(seed), {})

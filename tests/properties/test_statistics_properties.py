@@ -7,27 +7,23 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from _examples import share
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._results.statistics import (
-    Pair,
-    ScoredRow,
-    compare,
-    compare_scenarios,
-    effective_span,
+from pytest_ltm._results.statistics.comparison import compare, compare_scenarios, of_conversations
+from pytest_ltm._results.statistics.counts import (
     holm,
     kappa,
     mcnemar,
-    paired,
     pass_at_k,
     pass_hat_k,
-    pass_rate,
+    t_below,
+    t_quantile,
     wilson,
 )
-from pytest_ltm._results.statistics.comparison import of_conversations
-from pytest_ltm._results.statistics.counts import t_below, t_quantile
-from pytest_ltm._results.statistics.pairs import units_of
+from pytest_ltm._results.statistics.pairs import Pair, ScoredRow, paired, units_of
+from pytest_ltm._results.statistics.spans_reached import effective_span, pass_rate
 
 if TYPE_CHECKING:
     import random
@@ -91,7 +87,7 @@ def gained(scenario: str, trial: int, gain: float) -> Pair:
 
 
 @given(gains=st.lists(GAINS, min_size=8, max_size=11))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=share(40), deadline=None)
 def test_many_conversations_equal_the_permutation_test_of_scipy(gains: list[float]) -> None:
     stats = pytest.importorskip("scipy.stats")
     pairs = [gained("s", trial, gain) for trial, gain in enumerate(gains)]
@@ -152,7 +148,7 @@ def test_kappa_lies_in_its_interval_and_does_not_mind_who_is_who(table: list[lis
 
 
 @given(before=RUNS, after=RUNS, order=st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(60), deadline=None)
 def test_the_order_of_rows_changes_nothing(
     before: dict[Any, float | None], after: dict[Any, float | None], order: random.Random
 ) -> None:
@@ -164,7 +160,7 @@ def test_the_order_of_rows_changes_nothing(
 
 
 @given(rows=RUNS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(60), deadline=None)
 def test_a_run_compared_with_itself_differs_by_exactly_nothing(rows: dict[Any, float | None]) -> None:
     found = compare(paired(run(rows), run(rows)).pairs)
 
@@ -175,7 +171,7 @@ def test_a_run_compared_with_itself_differs_by_exactly_nothing(rows: dict[Any, f
 
 
 @given(before=RUNS, after=RUNS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(60), deadline=None)
 def test_a_row_without_a_score_is_as_good_as_none(
     before: dict[Any, float | None], after: dict[Any, float | None]
 ) -> None:
@@ -186,7 +182,7 @@ def test_a_row_without_a_score_is_as_good_as_none(
 
 
 @given(before=RUNS, after=RUNS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(60), deadline=None)
 def test_whatever_was_played_there_is_an_answer_or_a_reason(
     before: dict[Any, float | None], after: dict[Any, float | None]
 ) -> None:
@@ -204,7 +200,7 @@ def test_whatever_was_played_there_is_an_answer_or_a_reason(
 
 
 @given(before=RUNS, after=RUNS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=share(40), deadline=None)
 def test_swapping_the_runs_swaps_only_signs(before: dict[Any, float | None], after: dict[Any, float | None]) -> None:
     swapped = compare(paired(run(after), run(before)).pairs)
     found = compare(paired(run(before), run(after)).pairs)

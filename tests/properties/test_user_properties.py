@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import journals
+from _examples import share
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -64,7 +65,7 @@ def played(path: Path, model: Moody, turns: int) -> dict[str, str]:
     return {key: f"{ending.verdict} {ending.error}" for key, ending in found.endings.items()}
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=share(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 10_000), st.integers(0, 3), st.integers(1, 5), st.floats(0, 1))
 def test_a_run_with_users_that_is_cut_anywhere_grows_into_the_whole_one_again(
     mood: int, nonsense: int, turns: int, share: float

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 
 from _talks import Dots, example
 
-from pytest_ltm._engine.channel import Channel
-from pytest_ltm._engine.conversation import AgendaScript, Conversation
+from pytest_ltm._engine.factory import ConversationFactory
 from pytest_ltm._engine.lane import Ending, GreenBody, Lane
-from pytest_ltm._engine.port import Connection, LivePort, Recorded
 from pytest_ltm._journal.journal import Journal
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.handle import Ltm
@@ -21,6 +19,7 @@ from pytest_ltm._storage.clock import SimulatedClock
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pytest_ltm._engine.conversation import Conversation
     from pytest_ltm.agents._caller import AgentCaller
 
 
@@ -49,13 +48,11 @@ def conversation_of(
         examples=tuple(example(name, reset=reset) for name in scenarios), seed=0, trial=0, span=2000, tokenizer="len",
         filler="dots", scoring="current", judge="none", judge_votes=0, time="simulated", opening="",
     )  # fmt: skip
-    clock, counter, endings = clock or SimulatedClock(), TokenCounter("len", len), dict[str, Ending]()
+    clock, endings, journal = clock or SimulatedClock(), dict[str, Ending](), journal or Journal()
+    factory = ConversationFactory(plan=plan, clock=clock, counter=TokenCounter("len", len), filler=Dots())
     bodies = [ByHand(scenarios[one.scenario], clock, endings) for one in plan.examples]
-    journal = journal or Journal()
-    port = Recorded(journal, clock, LivePort(Connection.of(speaker), counter, clock, Timings()))
-    channel = Channel(port, counter, clock, journal)
-    script = AgendaScript(plan, now=clock.now)
-    return Conversation(plan, bodies, script, channel, filler=Dots(), counter=counter), endings
+    port = factory.recorded_port(journal, factory.live_port(lambda: speaker, Timings()))
+    return factory.open(bodies, factory.agenda(), port, journal), endings
 
 
 def played_out(conversation: Conversation) -> None:

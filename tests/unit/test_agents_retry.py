@@ -292,7 +292,7 @@ def test_ctrl_c_ends_a_wait() -> None:
         raise KeyboardInterrupt
 
     retries = Retries(most=4, rng=random.Random(0), sleep=interrupted)
-    line.speaker._retries = retries
+    line.speaker._door._retries = retries
     with pytest.raises(KeyboardInterrupt):
         line.ask()
     assert agent.heard == ["a"]

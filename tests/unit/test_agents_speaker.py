@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from asked_agents import BLANK, HALF, ask, block, fault, interruptible, speaker
 
+from pytest_ltm._calls import time_limits as _deadline
 from pytest_ltm._calls.hub import OutOfTime
+from pytest_ltm._calls.time_limits import call_within
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm.agents import Reply, Usage
-from pytest_ltm.agents import _caller as _deadline
-from pytest_ltm.agents._caller import call_within
 
 # --- replies
 

@@ -31,23 +31,44 @@ def test_a_function_that_returns_an_awaitable_is_asked() -> None:
     assert ask(lambda message: later(message + "!"), "hello").text == "hello!"
 
 
-def test_all_replies_of_a_conversation_come_from_one_loop_that_is_closed_at_its_end() -> None:
-    one = speaker(Later)
-    one.ask("a")
-    one.ask("b")
-    loops = set(one.agent.loops)
-    assert len(one.agent.loops) == 2
-    assert len(loops) == 1
-    assert not loops.copy().pop().is_closed()
-    one.close()
-    assert loops.pop().is_closed()
-
-
-def test_two_conversations_have_two_loops() -> None:
+def test_the_replies_of_all_conversations_come_from_one_loop_that_outlives_them() -> None:
     with closing(speaker(Later)) as one, closing(speaker(Later)) as other:
         one.ask("a")
+        one.ask("b")
         other.ask("a")
-        assert one.agent.loops != other.agent.loops
+    assert len({*one.agent.loops, *other.agent.loops}) == 1
+    assert not one.agent.loops[0].is_closed()
+
+
+def test_an_agent_that_says_own_loop_has_one_that_is_closed_at_its_end() -> None:
+    class Own(Later):
+        own_loop = True
+
+    one, other = speaker(Own), speaker(Own)
+    one.ask("a")
+    one.ask("b")
+    with closing(other):
+        other.ask("a")
+    assert len({*one.agent.loops, *other.agent.loops}) == 2
+    assert [one.agent.loops[0].is_closed(), other.agent.loops[0].is_closed()] == [False, True]
+    one.close()
+    assert one.agent.loops[0].is_closed()
+
+
+def test_a_task_that_one_conversation_leaves_is_cancelled_at_its_end_and_no_other() -> None:
+    class Busy:
+        def __init__(self) -> None:
+            self.left: list[Any] = []
+
+        async def reply(self, message: str) -> Any:
+            self.left.append(asyncio.ensure_future(asyncio.sleep(30)))
+            return message
+
+    with closing(speaker(Busy)) as one:
+        one.ask("a")
+        with closing(speaker(Busy)) as other:
+            other.ask("a")
+        assert [one.agent.left[0].cancelled(), other.agent.left[0].cancelled()] == [False, True]
 
 
 def test_an_async_agent_can_be_asked_while_this_thread_is_in_a_loop() -> None:

@@ -9,6 +9,7 @@ import pytest
 from pytest_ltm._storage.errors import AgentError, ConfigurationError
 from pytest_ltm.agents import Echo, Reply, Silent
 from pytest_ltm.agents._registry import EMBEDDED, describe_embedded, find, label_for, split_specs
+from pytest_ltm.plugin.agents import _sees_clock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,7 +103,7 @@ def test_every_described_agent_can_be_made_as_described(tmp_path: Path) -> None:
 def test_a_misspelt_name_is_corrected() -> None:
     text = unknown("fulll")
     assert "Did you mean 'full'?" in text
-    assert "There are agree, bm25, candidates, cmd, cost, dump, dump-always, echo, fixed, forgetful, full," in text
+    assert "There are agree, anthropic, bm25, candidates, cmd, cost, dump, " in text
     assert "mypkg.bot:Bot" in text
 
 
@@ -263,3 +264,22 @@ def test_an_attribute_that_raises_is_told_with_its_exception(project: Path) -> N
     (project / "ltm_probe_lazy.py").write_text("def __getattr__(name):\n    raise OSError('offline')\n")
     assert "'Bot' of module 'ltm_probe_lazy'" in unknown("ltm_probe_lazy:Bot", base=project)
     assert "OSError: offline" in unknown("ltm_probe_lazy:Bot", base=project)
+
+
+@pytest.mark.parametrize("mode", ["sleep", "jump"])
+def test_a_chat_model_from_a_file_sees_no_clock_nor_does_the_one_of_its_spec(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    (tmp_path / "model.yml").write_text("agent: openai:gpt-none\n")
+    config: Any = None
+    for spec in ("model.yml", "openai:gpt-none"):
+        assert not _sees_clock(config, mode, find(spec, base=tmp_path))
+
+
+def test_a_bot_from_a_file_is_in_this_process_as_the_one_of_its_path_is(tmp_path: Path) -> None:
+    (tmp_path / "file_bots.py").write_text("class Bot:\n    def reply(self, message):\n        return message\n")
+    (tmp_path / "bot.yml").write_text("agent: file_bots:Bot\n")
+    config: Any = None
+    for spec in ("bot.yml", "file_bots:Bot"):
+        assert _sees_clock(config, "jump", find(spec, base=tmp_path))

@@ -8,8 +8,7 @@ import pytest
 from benchmark_data import GOODAI
 
 from pytest_ltm._cli import main
-from pytest_ltm._lab.commands.agreement import AgreementReport, measure
-from pytest_ltm._lab.published_rows import score_row
+from pytest_ltm._lab.commands.agreement import AgreementReport, measure, score_row
 from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm._storage.errors import DatasetError
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 
 from pytest_ltm._engine.channel import Channel
-from pytest_ltm._engine.port import Connection, LivePort
+from pytest_ltm._engine.port import LivePort
 from pytest_ltm._journal.checksum_chain import bare
 from pytest_ltm._journal.cost import Bill, Tariff
 from pytest_ltm._journal.journal import Journal
@@ -62,8 +62,9 @@ class Line:
         self.counted: list[str] = []
         self.file, self.timings, self.clock = io.StringIO(), io.StringIO(), SimulatedClock()
         counter = TokenCounter("characters", self.count)
-        connection = Connection.of(AgentCaller(agent or Agent(), timeout=None))
-        self.port = LivePort(connection, counter, self.clock, Timings(self.timings), **options)
+        line = AgentCaller(agent or Agent(), timeout=None)
+        self.port = LivePort(lambda: line, counter, self.clock, Timings(self.timings), **options)
+        self.port.restore()
         self.bill = Bill(Tariff())
         self.channel = Channel(
             self.port, counter, self.clock, Journal(self.file), observers=[self.bill.hear], heard=heard

@@ -52,8 +52,8 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 def test_an_agent_that_remembers_and_keeps_conversations_apart(check: Check) -> None:
     status, told = check(NOTES)
     assert status == 0
-    assert "recalls what it was told three messages before: yes" in told
-    assert "knows nothing of it in another conversation" in told
+    assert "recalls a fact from three messages earlier: yes" in told
+    assert "does not know it in another conversation" in told
     assert told.endswith("first score: pytest --ltm-agent=checked_bot:Bot")
 
 
@@ -62,9 +62,7 @@ def test_what_is_left_in_the_next_session(check: Check, kept: str, finds: int) -
     saves = f"    def save(self):\n        return ' '.join({kept}).encode()\n"
     status, told = check(f"{NOTES}{saves}    def load(self, state):\n        self.notes = [state.decode()]\n")
     assert status == finds
-    assert (
-        "knows it in the next session, too" if not finds else "it does not know what it was told in the first"
-    ) in told
+    assert ("knows it in the next session, too" if not finds else "it does not know a fact from the first") in told
 
 
 def test_the_method_that_was_taken_is_named(check: Check) -> None:
@@ -75,14 +73,14 @@ def test_the_method_that_was_taken_is_named(check: Check) -> None:
 def test_one_store_for_all_conversations_is_found(check: Check) -> None:
     status, told = check(SHARED)
     assert status == FINDS
-    assert "in another conversation it knows what it was told in the first" in told
+    assert "in another conversation it knows a fact from the first" in told
 
 
 def test_one_object_that_forgets_when_reset(check: Check) -> None:
     status, told = check(
         NOTES + "    def reset(self):\n        self.notes.clear()\nbot = Bot()\n", spec="checked_bot:bot"
     )
-    assert (status, "knows nothing of it in another conversation" in told) == (0, True)
+    assert (status, "does not know it in another conversation" in told) == (0, True)
 
 
 def test_one_object_that_cannot_be_reset_serves_one_conversation(check: Check) -> None:
@@ -96,9 +94,9 @@ def test_one_object_that_cannot_be_reset_serves_one_conversation(check: Check) -
     [
         (
             "def acept(self, message, reply): ...",
-            "it has acept(), which nothing calls: accept() of AcceptsHistory is meant?",
+            "it has acept(), which nothing calls. Did you mean accept() of AcceptsHistory?",
         ),
-        ("def tell_times(self, now): ...", "tell_time() of TimeAware is meant?"),
+        ("def tell_times(self, now): ...", "Did you mean tell_time() of TimeAware?"),
         ("def save(self, path): ...", "the agent is not Checkpointable: its save() cannot be called with no arguments"),
         ("stateless = 'yes'", "the agent is not Stateless: stateless is 'yes', not True"),
     ],
@@ -113,7 +111,7 @@ def test_methods_of_its_own_are_no_slips(check: Check) -> None:
     status, told = check(
         f"{NOTES}    def search(self): ...\n    def replies(self): ...\n    def accept(self, message, reply): ...\n"
     )
-    assert (status, "is meant?" in told) == (0, False)
+    assert (status, "Did you mean" in told) == (0, False)
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ltm.__main__ import run
-from pytest_ltm._cli import commands, main
-from pytest_ltm._cli.longmemeval_score import COMPLETE
-from pytest_ltm._lab.judge_check import NAMES
-from pytest_ltm._lab.locomo.dialogue import SESSIONS, TURNS
+from pytest_ltm._cli import COMMANDS, GROUPS, main, make_parser
+from pytest_ltm._cli.arguments import BASELINES, LATEST
+from pytest_ltm._journal import run_file
 from pytest_ltm._model import suite as _suite
-from pytest_ltm._model.score import SCORINGS
 from pytest_ltm._results.gate.baseline import FOLDER
 from pytest_ltm.agents._registry import describe_embedded, find
 
@@ -49,10 +47,22 @@ def test_a_reader_that_has_seen_enough_gets_no_traceback() -> None:
     assert (done.returncode, done.stderr) == (141, "")
 
 
-def test_help_names_every_command_with_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = " ".join(said(capsys, "--help").split())
-    for name, command in commands().items():
-        assert f"{name} {command['help']}" in shown
+def test_help_names_every_command_under_its_heading(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = said(capsys, "--help")
+    for heading, group in GROUPS.items():
+        block = shown.partition(f"\n{heading}:\n")[2].partition("\n\n")[0]
+        for name, command in group.items():
+            line = name.partition(" ")[2] or f"  {name:13}  {command.summary}\n"
+            assert line in f"{block}\n"
+    assert max(map(len, shown.splitlines())) < 80
+
+
+def test_the_commands_for_data_are_told_apart_by_their_own_help(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = said(capsys, "data", "--help").splitlines()
+    assert [line.split("  ")[1] for line in shown] == [name for name in COMMANDS if name.startswith("data ")]
+    assert max(map(len, shown)) < 80
+    assert main(["data"]) == 2
+    assert capsys.readouterr().err.splitlines() == shown
 
 
 def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,10 +85,10 @@ def test_an_unknown_list_is_one_sentence_with_the_cure_and_status_2(capsys: pyte
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", commands())
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_a_help_of_its_own(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        main([command, "--help"])
+        main([*command.split(), "--help"])
     assert ended.value.code == 0
     assert f"usage: ltm {command} " in capsys.readouterr().out
 
@@ -90,24 +100,39 @@ def test_the_versions_of_plugin_python_and_pytest_are_told(capsys: pytest.Captur
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", commands())
+@pytest.mark.parametrize("command", COMMANDS)
 def test_what_is_written_is_named_by_output_and_a_run_by_its_place(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shown = said(capsys, command, "--help")
+    shown = said(capsys, *command.split(), "--help")
     assert ("-o " in shown) == ("--output " in shown)
     assert "--out " not in shown
     assert "--run" not in shown
 
 
-def test_the_arguments_say_what_the_code_knows() -> None:
-    arguments = {name: said["arguments"] for name, said in commands().items()}
-    assert ", ".join(NAMES) in arguments["judge-check"]["--limit"]["help"]
-    assert f"default: {SESSIONS}," in arguments["locomo-generate"]["--sessions"]["help"]
-    assert f"default: {TURNS})" in arguments["locomo-generate"]["--turns"]["help"]
-    assert ", ".join(COMPLETE) in arguments["longmemeval-score"]["file"]["help"]
-    assert tuple(arguments["agreement"]["--scoring"]["choices"]) == SCORINGS
-    assert arguments["compare"]["--baselines"]["default"] == FOLDER
+def test_the_defaults_are_those_of_the_rooms_below() -> None:
+    assert (LATEST, BASELINES) == (run_file.LATEST, FOLDER)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_argument_says_what_it_is(command: str) -> None:
+    parser = make_parser(command)
+    assert parser.description
+    assert all(action.help or action.metavar for action in parser._actions)
+
+
+@pytest.mark.slow
+def test_help_imports_no_command(tmp_path: Path) -> None:
+    code = (
+        "import sys, pytest_ltm._cli as c\n"
+        "try: c.main(['--help'])\n"
+        "except SystemExit: print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    loaded = {name for name in done.stderr.split() if name.startswith("pytest_ltm.")}
+    rooms = {name.split(".")[1] for name in loaded}
+    assert rooms == {"_cli", "_storage"}
+    assert not [name for name in loaded if name.startswith("pytest_ltm._cli.")]
 
 
 @pytest.mark.slow
@@ -131,7 +156,7 @@ def test_suites_are_listed_with_their_entries(capsys: pytest.CaptureFixture[str]
             of = "" if entry.scenario == entry.name else f" ({entry.scenario})"
             assert f"  {entry.name}{of}: " in shown
     assert "colour_changes=3, 3 examples" in shown
-    assert "locomo  (a data set: --ltm-data=FILE, or one made by locomo-generate)" in shown
+    assert "locomo  (a data set: --ltm-data=FILE, or one made by ltm data locomo-generate)" in shown
 
 
 def test_scenarios_are_listed_with_skills_version_and_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,11 +174,13 @@ def test_agents_are_listed_with_specs_that_work(capsys: pytest.CaptureFixture[st
         assert sentence in shown
 
 
-def test_a_word_with_which_commands_begin_says_which(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["logs", "--help"]) == 0
-    named = [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()]
-    assert named == ["ltm logs check", "ltm logs redact", "ltm logs split"]
-    assert main(["logs"]) == 2
-    assert [line.partition(":")[0] for line in capsys.readouterr().err.splitlines()] == named
-    assert main(["logs", "chek", "x"]) == 2
-    assert "there is no command 'logs chek'. Did you mean 'logs check'?" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [(["data", "logs-chek", "x"], "data logs-check"), (["data", "split"], "data logs-split"),
+     (["locomo-score", "x"], "data locomo-score"), (["logs-check"], "data logs-check"), (["cheat"], "cheats")],
+)  # fmt: skip
+def test_a_misspelt_command_names_the_one_that_is_meant(
+    words: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    assert f"Did you mean {meant!r}?" in capsys.readouterr().err

@@ -28,15 +28,15 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("words", "status"),
     [
-        (("main", "main", "--fail=mean:0"), 0),
+        (("main", "main", "--compare-fail=mean:0"), 0),
         (("main", "worse"), 0),
-        (("main", "worse", "--fail=mean:5%"), 1),
-        (("main", "main", "worse", "--fail=mean:5%"), 1),
-        (("worse", "main", "--fail=mean:5%", "--fail=pass_rate:0"), 0),
+        (("main", "worse", "--compare-fail=mean:5%"), 1),
+        (("main", "main", "worse", "--compare-fail=mean:5%"), 1),
+        (("worse", "main", "--compare-fail=mean:5%", "--compare-fail=pass_rate:0"), 0),
         (("main", "worse", "--fail-under=0.6"), 1),
-        (("main", "worse", "--fail=cost:5%"), 75),
-        (("main", "worse", "main", "--fail=cost:5%", "--fail=mean:5%"), 1),
-        (("main", "worse", "--fail=meen:5%"), 2),
+        (("main", "worse", "--compare-fail=cost:5%"), 75),
+        (("main", "worse", "main", "--compare-fail=cost:5%", "--compare-fail=mean:5%"), 1),
+        (("main", "worse", "--compare-fail=meen:5%"), 2),
         (("main", "absent"), 2),
     ],
 )
@@ -47,7 +47,7 @@ def test_the_exit_status_is_that_of_the_gate(words: tuple[str, ...], status: int
 
 @pytest.mark.usefixtures("kept")
 def test_the_table_fits_into_80_columns_and_says_what_moved(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["compare", "main", "worse", "--fail=mean:5%"])
+    main(["compare", "main", "worse", "--compare-fail=mean:5%"])
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     cells = [line.split() for line in lines]
@@ -60,16 +60,16 @@ def test_later_sides_share_the_limit_of_a_rule_about_chance(kept: Path, capsys: 
     good, bad = {"colours": (1.0,), "jokes": (1.0,)}, {"colours": (0.0,), "jokes": (1.0,)}
     for name, scores in (("good", good), ("bad", bad)):
         save(side(*(held(scores, trial=str(n)) for n in range(8))), name, kept / "ltm_baselines", "0.1")
-    assert main(["compare", "good", "bad", "--fail=p:0.004"]) == 1
-    assert main(["compare", "good", "bad", "--fail=p:0.01"]) == 1
+    assert main(["compare", "good", "bad", "--compare-fail=p:0.004"]) == 1
+    assert main(["compare", "good", "bad", "--compare-fail=p:0.01"]) == 1
     capsys.readouterr()
-    assert main(["compare", "good", "bad", "good", "good", "--fail=p:0.015"]) == 1
+    assert main(["compare", "good", "bad", "good", "good", "--compare-fail=p:0.015"]) == 1
     assert "one of 3 comparisons" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("kept")
 def test_json_and_markdown(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["compare", "main", "worse", "main", "--fail=mean:5%", "--json"])
+    main(["compare", "main", "worse", "main", "--compare-fail=mean:5%", "--json"])
     first, second = json.loads(capsys.readouterr().out)
     assert (first["gate"]["state"], second["gate"]["state"]) == ("failed", "passed")
     assert main(["compare", "main", "worse", "--markdown"]) == 0
@@ -83,7 +83,7 @@ def test_run_folders_are_compared_too_and_agents_by_name(kept: Path, capsys: pyt
         write_results(folder / "results.json", conversation)
     assert main(["compare", "r1", "r1"]) == 2
     assert "has several agents: a, b. Name one as in RUN@AGENT" in capsys.readouterr().err
-    assert main(["compare", "r1@a", "r1@b", "--fail=mean:5%"]) == 1
+    assert main(["compare", "r1@a", "r1@b", "--compare-fail=mean:5%"]) == 1
     assert "b at 2k" in capsys.readouterr().out
 
 
@@ -102,7 +102,7 @@ def test_in_a_ci_job_the_comparison_becomes_a_summary_and_annotations(
 ) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(kept / "step.md"))
-    main(["compare", "main", "worse", "--fail=mean:5%", "--json"])
+    main(["compare", "main", "worse", "--compare-fail=mean:5%", "--json"])
     said = capsys.readouterr()
     assert json.loads(said.out)
     assert said.err.startswith("::error title=long-term memory%3A mean%3A5%25::mybot at 32k: ")

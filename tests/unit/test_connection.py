@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._engine.channel import Channel
-from pytest_ltm._engine.port import Checkpoints, Connection, LivePort, Recorded, RecordedAgent
+from pytest_ltm._engine.port import Checkpoints, LivePort, Recorded, RecordedAgent
 from pytest_ltm._journal.journal import Journal
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.filler import FillerExchange
@@ -88,12 +88,13 @@ class Line:
         self.timeout = timeout
         capabilities = AgentCaller(kind(), timeout=None).capabilities
         known = RecordedAgent(capabilities, 99) if recorded else None
-        self.connection = Connection(lambda: self.make(kind), known=known, checkpoints=Checkpoints(folder))
         lines = iter(recorded.encode().splitlines(keepends=True))
         counter = TokenCounter("characters", len)
         self.clock = clock or SimulatedClock()
         self.journal = Journal(self.file, lines)
-        live = LivePort(self.connection, counter, self.clock, Timings())
+        live = LivePort(
+            lambda: self.make(kind), counter, self.clock, Timings(), known=known, checkpoints=Checkpoints(folder)
+        )
         self.channel = Channel(Recorded(self.journal, self.clock, live), counter, self.clock, self.journal)
 
     def make(self, kind: Any) -> AgentCaller:
@@ -200,7 +201,7 @@ def test_one_that_cannot_be_made_ends_the_conversation() -> None:
         raise AgentError("no key")
 
     counter, clock = TokenCounter("characters", len), SimulatedClock()
-    channel = Channel(LivePort(Connection(broken), counter, clock, Timings()), counter, clock, Journal())
+    channel = Channel(LivePort(broken, counter, clock, Timings()), counter, clock, Journal())
     with pytest.raises(ConversationOver, match="no key"):
         channel.ask("a/0", "say", "one")
 

@@ -36,7 +36,7 @@ def test_locomo_rows_come_back_in_order_with_their_f1(tmp_path: Path, capsys: Ca
         {"category": 5, "answer": None, "prediction": "It is not mentioned."},
         {"category": 2, "answer": 2021, "prediction": "2020"},
     )
-    found = printed(capsys, "locomo-score", file, "--json")
+    found = printed(capsys, "data", "locomo-score", file, "--json")
 
     assert [row["f1"] for row in found["rows"]] == [0.8, 1.0, 0.0]
     assert found["overall"] == {"questions": 3, "f1": 0.6}
@@ -46,7 +46,7 @@ def test_locomo_rows_come_back_in_order_with_their_f1(tmp_path: Path, capsys: Ca
 def test_locomo_means_stand_in_a_table(tmp_path: Path, capsys: Capture) -> None:
     file = written(tmp_path / "rows.jsonl", {"category": 1, "answer": "a, b", "prediction": "b"})
 
-    assert main(["locomo-score", file]) == 0
+    assert main(["data", "locomo-score", file]) == 0
     assert capsys.readouterr().out.splitlines()[1].split() == ["1", "multi-hop", "1", "0.500"]
 
 
@@ -63,7 +63,7 @@ def test_longmemeval_rows_come_back_in_order_with_their_verdict(tmp_path: Path, 
         row("c", "single-session-preference", "Likes it quiet.", "Go there."),
         row("d", "knowledge-update", "Turku", "In Brno."),
     )
-    found = printed(capsys, "longmemeval-score", file, "--json")
+    found = printed(capsys, "data", "longmemeval-score", file, "--json")
 
     assert [(one["question_id"], one["verdict"]) for one in found["rows"]] == [
         ("a", "yes"), ("b_abs", "yes"), ("c", "unscored"), ("d", "no"),
@@ -76,7 +76,7 @@ def test_longmemeval_rows_come_back_in_order_with_their_verdict(tmp_path: Path, 
 def test_rankings_come_back_with_metrics_at_every_published_depth(tmp_path: Path, capsys: Capture) -> None:
     file = tmp_path / "rankings.json"
     file.write_text(json.dumps([{"corpus_ids": ["f", "g"], "correct_docs": ["g"], "rankings": [0, 1]}]))
-    (row,) = printed(capsys, "longmemeval-retrieval", str(file))["rows"]
+    (row,) = printed(capsys, "data", "longmemeval-retrieval", str(file))["rows"]
 
     assert list(row["metrics"]) == ["1", "3", "5", "10", "30", "50"]
     assert row["metrics"]["3"]["ndcg_any"] == 1.0
@@ -113,7 +113,7 @@ def test_what_is_wrong_is_told_with_its_place(
     file = tmp_path / "rows.x"
     file.write_text(content)
 
-    assert main([command, str(file)]) == 2
+    assert main(["data", command, str(file)]) == 2
     assert said in capsys.readouterr().err
 
 
@@ -121,5 +121,5 @@ def test_a_file_that_is_no_gzip_is_told(tmp_path: Path, capsys: Capture) -> None
     file = tmp_path / "rows.jsonl.gz"
     file.write_text("no")
 
-    assert main(["locomo-score", str(file)]) == 2
+    assert main(["data", "locomo-score", str(file)]) == 2
     assert "cannot be read" in capsys.readouterr().err

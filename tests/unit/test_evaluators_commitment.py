@@ -6,8 +6,7 @@ from functools import partial
 
 import pytest
 
-from pytest_ltm._text.clauses import level
-from pytest_ltm.evaluators._commitment import (
+from pytest_ltm._language.commitment import (
     alternative,
     asserted,
     commitment,
@@ -17,6 +16,7 @@ from pytest_ltm.evaluators._commitment import (
     retracted,
     spoken,
 )
+from pytest_ltm._text.clauses import level
 
 COLOURS = partial(mentions, names=("teal", "ochre", "dark teal"))
 

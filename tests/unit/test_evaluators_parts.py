@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from pytest_ltm._model.score import Check
-from pytest_ltm.evaluators._rules import RuleCheck, product, share
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from pytest_ltm._model.score import Check, Scoring
+from pytest_ltm.evaluators._rules import RuleCheck, Ruled, share
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 
 def test_a_share_shows_the_first_answer_that_missed() -> None:
@@ -26,5 +32,34 @@ def test_a_share_of_nothing_is_nothing_and_full_marks_show_no_answer() -> None:
 def test_a_product_needs_something_of_each_part() -> None:
     right, wrong = Check("a", ok=True), Check("b", ok=False)
 
-    assert product({"one": [right, wrong], "other": [right, right, right, wrong]})[0] == 3 / 8
-    assert product({"one": [right], "other": [wrong]})[0] == 0
+    assert _product({"one": [right, wrong], "other": [right, right, right, wrong]}) == (3 / 8, 3 / 8)
+    assert _product({"one": [right], "other": [wrong]}) == (0, 0)
+
+
+def test_open_parts_of_a_product_count_as_missed_below_and_as_passed_above() -> None:
+    right, wrong, unproven = Check("a", ok=True), Check("b", ok=False), Check("c", ok=False, open=True)
+
+    assert _product({"one": [right, unproven], "other": [right, wrong]}) == (1 / 4, 1 / 2)
+    assert _product({"one": [unproven], "other": [wrong]}) == (0, 0)
+
+
+def test_open_parts_of_a_share_count_as_missed_below_and_as_passed_above() -> None:
+    parts = [RuleCheck("a", "Teal.", ok=True), RuleCheck("b", "Hm.", ok=None), RuleCheck("c", "No.", ok=False)]
+    score = share(parts, rule="r/1", reason="{ok} of {of} right")
+
+    assert (score.value, score.upper) == (1 / 3, 2 / 3)
+    assert [check.state for check in score.checks] == ["passed", "open", "failed"]
+    assert score.reason == "1 of 3 right, 1 neither proven nor refuted"
+
+
+def _product(parts: Mapping[str, Sequence[Check]]) -> tuple[float, float]:
+    score = Brief("current").score_product(parts, "Hm.")
+    return score.value, score.upper
+
+
+@dataclass(frozen=True)
+class Brief(Ruled):
+    """An evaluator of no answers."""
+
+    scoring: Scoring
+    family: ClassVar[str] = "brief"

@@ -11,7 +11,7 @@ from pytest_ltm._calls import ModelSpec
 from pytest_ltm._journal.cost import Bar
 from pytest_ltm.agents._adapt import keyless, source
 from pytest_ltm.agents._capabilities import capabilities
-from pytest_ltm.agents._openai import OpenAiChat
+from pytest_ltm.agents._chat_agent import ChatAgent
 from pytest_ltm.agents._profile import (
     ChatModelReader,
     FullHistoryReader,
@@ -57,7 +57,7 @@ def make_something():  # type: ignore[no-untyped-def]
 def test_capabilities_are_read_off_the_class() -> None:
     assert capabilities_of_class(Reader) == capabilities(make_reader("full")())
     assert capabilities_of_class(Bot) == {"AcceptsHistory", "Resettable", "LimitsMessages"}
-    assert {"AcceptsHistory", "Checkpointable", "ReportsUsage"} <= capabilities_of_class(OpenAiChat)
+    assert {"AcceptsHistory", "Checkpointable", "ReportsUsage"} <= capabilities_of_class(ChatAgent)
 
 
 @pytest.mark.parametrize("given", [Bot, functools.partial(Bot), make_bot])

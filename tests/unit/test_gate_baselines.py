@@ -138,7 +138,7 @@ def test_a_refused_baseline_still_says_in_what_it_differs(tmp_path: Path) -> Non
     kept = load(tmp_path / "main.json")
     with pytest.raises(ConfigurationError, match="the tokenizer is 'cl100k_base' there and 'o200k_base' in this run"):
         changes(kept, side(held(FULL, plan={"tokenizer": "o200k_base"})), WAYS)
-    with pytest.raises(ConfigurationError, match=r"jokes \(2 examples\): another version"):
+    with pytest.raises(ConfigurationError, match=r"jokes \(2 examples\): version differs"):
         changes(kept, side(held(FULL, versions={"jokes": "2"})), WAYS)
 
 

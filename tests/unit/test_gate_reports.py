@@ -13,10 +13,10 @@ from gate_sides import FULL, WAYS, WORSE, held, side
 
 from pytest_ltm._journal.result import ExampleMetric, RunResult
 from pytest_ltm._results.change_report import change_lines, github_annotations, talk_lines, verdict_lines
-from pytest_ltm._results.columns import span_sentences, spans_json
 from pytest_ltm._results.gate.changes import changes
 from pytest_ltm._results.gate.rules import against, under
 from pytest_ltm._results.gate.verdict import Finding, GateVerdict, judge
+from pytest_ltm._results.sentences import span_sentences, spans_json
 from pytest_ltm.reporting.html import build_report
 from pytest_ltm.reporting.markdown import comparison_markdown, run_markdown, text
 from pytest_ltm.reporting.terminal import summary_lines
@@ -162,7 +162,7 @@ def test_the_summary_leads_with_the_verdict_then_totals_then_what_moved() -> Non
     page = run_markdown(after.result, verdict=judge(after.result, rules, found), changes=found, rules=rules)
     parts = [
         "## Long-term memory: regressed", "**gate: regressed: mybot at 2k, 2 rules broken**", "Rules",
-        "| mybot at 2k | 1.50 of 3 | 50% | 33% (interval needs trials) |",
+        "| mybot at 2k | 1.50 of 3 | 50% | 33% | needs trials |",
         "### What moved against baseline 'main' (agent mybot)",
         "| colours | 1.00 | 0.00 | -1.00 |", "On these texts mybot at 2k is worse than baseline 'main'",
         "Mean score of each scenario",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_ltm._journal.result import ScenarioResult
-from pytest_ltm._results.gate.rules import against, pass_k, under
+from pytest_ltm._results.gate.rules import against, under
+from pytest_ltm._results.statistics.totals import pass_k
 from pytest_ltm._storage.errors import ConfigurationError
 
 

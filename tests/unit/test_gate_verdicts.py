@@ -330,7 +330,7 @@ def test_a_rule_broken_at_two_places_is_one_rule() -> None:
 
 def test_changed_scenarios_are_named_and_never_compared() -> None:
     before, after = side(held(FULL)), side(held(WORSE, versions={"colours": "2"}))
-    assert "colours (2 examples): another version ('1' there, '2' here)" in refusal(before, after)
+    assert "colours (2 examples): version differs: '1' there, '2' in this run" in refusal(before, after)
     assert sorted(changes(before, after, WAYS, common=True).changes[0].levels) == ["jokes", "spy"]
     edited = [side(held(FULL, versions={"spy": f"source:{n}"})) for n in (1, 2)]
     assert "spy (2 examples): the test itself has changed" in refusal(*edited)

@@ -21,21 +21,23 @@ def made(tmp_path: Path, *words: str) -> list[Any]:
     return found
 
 
+@pytest.mark.nightly("ten seeds of three sizes: each has its turn within days", every=5)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("size", ["--turns=40", "--turns=300", "--tokens=4000"])
 def test_a_generated_conversation_is_sound(tmp_path: Path, seed: int, size: str) -> None:
-    (sample,) = made(tmp_path, "locomo-generate", f"--seed={seed}", size)
+    (sample,) = made(tmp_path, "data", "locomo-generate", f"--seed={seed}", size)
 
     assert sample["qa"]
     assert list(locomo_faults(sample)) == []
 
 
+@pytest.mark.nightly("ten seeds of three sizes: each has its turn within days", every=5)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("size", [["--count=60"], ["--count=7", "--tokens=30k"], ["--count=7", "--sessions=9"]])
 def test_generated_questions_are_sound(tmp_path: Path, seed: int, size: list[str]) -> None:
-    records = made(tmp_path, "longmemeval-generate", f"--seed={seed}", *size)
+    records = made(tmp_path, "data", "longmemeval-generate", f"--seed={seed}", *size)
 
     assert [found for one in records for found in longmemeval_faults(one)] == []
 
@@ -43,9 +45,9 @@ def test_generated_questions_are_sound(tmp_path: Path, seed: int, size: list[str
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [["--tokens=20k"], ["--sessions=8"]])
 def test_compiled_histories_are_sound(tmp_path: Path, size: list[str]) -> None:
-    made(tmp_path, "longmemeval-generate", "--count=14", "--seed=5")
+    made(tmp_path, "data", "longmemeval-generate", "--count=14", "--seed=5")
     (tmp_path / "made.json").rename(tmp_path / "oracle.json")
-    records = made(tmp_path, "longmemeval-compile", str(tmp_path / "oracle.json"), *size)
+    records = made(tmp_path, "data", "longmemeval-compile", str(tmp_path / "oracle.json"), *size)
 
     assert [found for one in records for found in longmemeval_faults(one)] == []
 

@@ -17,9 +17,10 @@ from conversations_by_hand import conversation_of, played_out
 from pytest_ltm._calls import hub
 from pytest_ltm._calls.hub import Hub, HubRequest, OutOfTime, OwnThread, elsewhere, own_thread, pause, taking_turns
 from pytest_ltm._calls.retry import Retries
+from pytest_ltm._calls.time_limits import call_within, limits_aside
 from pytest_ltm._journal.journal import Journal
 from pytest_ltm._storage.errors import AgentFault, Stopped
-from pytest_ltm.agents._caller import AgentCaller, call_within, limits_aside
+from pytest_ltm.agents._caller import AgentCaller
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -302,21 +303,17 @@ def test_everything_is_interrupted_at_once_and_can_still_be_closed() -> None:
     hub, closed = Hub(), list[int]()
 
     def talk(number: int, own: OwnThread) -> None:
-        try:
-            with pytest.raises(Stopped):
-                elsewhere(loops)
-        finally:
-            own.leaving = True
-            elsewhere(lambda: closed.append(number))
+        with pytest.raises(Stopped):
+            elsewhere(loops)
+        own.leaving = True
+        elsewhere(lambda: closed.append(number))
 
     for number in range(8):
         hub.start(partial(talk, number))
-    began = time.perf_counter()
     hub.cancel()
     while hub.count:
         hub.step()
     assert sorted(closed) == list(range(8))
-    assert time.perf_counter() - began < 5
 
 
 def test_without_a_hub_everything_happens_here_and_now() -> None:

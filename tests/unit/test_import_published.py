@@ -52,7 +52,7 @@ def lines(path: Path, *records: dict[str, Any]) -> Path:
 
 def run_of(tmp_path: Path, *records: dict[str, Any]) -> LoadedRun:
     file = lines(tmp_path / "results.jsonl", *records)
-    assert main(["import-published", str(file), "-o", str(tmp_path / "run")]) == 0
+    assert main(["data", "import-published", str(file), "-o", str(tmp_path / "run")]) == 0
     return read_run(tmp_path / "run")
 
 
@@ -140,13 +140,13 @@ def test_a_second_run_is_another_trial_and_a_total_is_the_mean_of_both(tmp_path:
 
 def test_a_run_that_exists_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run_of(tmp_path, result())
-    assert main(["import-published", str(tmp_path / "results.jsonl"), "-o", str(tmp_path / "run")]) == 2
-    assert "exists already" in capsys.readouterr().err
+    assert main(["data", "import-published", str(tmp_path / "results.jsonl"), "-o", str(tmp_path / "run")]) == 2
+    assert "already exists" in capsys.readouterr().err
 
 
 def test_a_plain_name_is_a_run_below_the_ltm_folder(tmp_path: Path) -> None:
     file = lines(tmp_path / "r.jsonl", result())
-    assert main(["import-published", str(file), "-o", "theirs", "--ltm-dir", str(tmp_path / "ltm")]) == 0
+    assert main(["data", "import-published", str(file), "-o", "theirs", "--ltm-dir", str(tmp_path / "ltm")]) == 0
     assert (tmp_path / "ltm" / "runs" / "theirs" / "bot_1.8k~32k~0" / "results.json").is_file()
 
 
@@ -285,7 +285,7 @@ def test_a_broken_line_is_named(tmp_path: Path, text: str, message: str) -> None
 
 def test_a_benchmark_without_a_memory_span_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = lines(tmp_path / "r.jsonl", result(benchmark="Somebody's"))
-    assert main(["import-published", str(file)]) == 2
+    assert main(["data", "import-published", str(file)]) == 2
     assert "names no memory span" in capsys.readouterr().err
 
 
@@ -301,9 +301,9 @@ def test_benchmarks_can_be_chosen_by_the_beginning_of_their_names(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = lines(tmp_path / "r.jsonl", result(), result(benchmark="Benchmark 1 - 1k Filler"))
-    assert main(["import-published", str(file), "--benchmark", "Benchmark 3"]) == 0
+    assert main(["data", "import-published", str(file), "--benchmark", "Benchmark 3"]) == 0
     assert capsys.readouterr().out.split()[:3] == ["32k", "bot_1.8k", "1.00"]
-    assert main(["import-published", str(file), "--benchmark", "Benchmark 9"]) == 2
+    assert main(["data", "import-published", str(file), "--benchmark", "Benchmark 9"]) == 2
     assert "There are Benchmark 1 - 1k Filler, Benchmark 3 - 32k" in capsys.readouterr().err
 
 
@@ -333,16 +333,16 @@ def test_totals_are_checked_against_a_leaderboard(
 ) -> None:
     (tmp_path / "board.json").write_text(json.dumps(board(**changes)))
     file = lines(tmp_path / "r.jsonl", result())
-    assert main(["import-published", str(file), "--check", str(tmp_path / "board.json")]) == status
+    assert main(["data", "import-published", str(file), "--check", str(tmp_path / "board.json")]) == status
     assert told_ in capsys.readouterr().out
 
 
 def test_a_branch_alone_can_be_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = lines(tmp_path / "r.jsonl", result(), result(ref="paper", score=0))
     for ref, total in (("main", "1.00"), ("paper", "0.00")):
-        assert main(["import-published", str(file), "--ref", ref]) == 0
+        assert main(["data", "import-published", str(file), "--ref", ref]) == 0
         assert total in capsys.readouterr().out
-    assert main(["import-published", str(file), "--ref", "v9"]) == 2
+    assert main(["data", "import-published", str(file), "--ref", "v9"]) == 2
     assert "There are main, paper" in capsys.readouterr().err
 
 
@@ -395,7 +395,7 @@ def test_published_transcripts_open_and_the_others_are_told_as_missing() -> None
 @pytest.mark.slow
 @pytest.mark.published
 def test_the_terminal_shows_the_paper_in_200_columns(tmp_path: Path) -> None:
-    assert main(["import-published", str(GOODAI / "scores_all.jsonl.gz"), "-o", str(tmp_path / "run")]) == 0
+    assert main(["data", "import-published", str(GOODAI / "scores_all.jsonl.gz"), "-o", str(tmp_path / "run")]) == 0
     shown = summary_lines(read_run(tmp_path / "run").result, width=200, verbosity=0, color=False)
     assert max(map(len, shown)) <= 200
     heads = [line for line in shown if line.startswith("memory span ")]
@@ -408,5 +408,5 @@ def test_the_terminal_shows_the_paper_in_200_columns(tmp_path: Path) -> None:
 def test_the_page_of_published_results_shows_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     page = Path(__file__).resolve().parents[2] / "docs" / "published-results.md"
     words = [str(GOODAI / "scores_all.jsonl.gz"), "--check", str(GOODAI / "leaderboard.json")]
-    assert main(["import-published", *words]) == 0
+    assert main(["data", "import-published", *words]) == 0
     assert f"```text\n{capsys.readouterr().out}```" in page.read_text(encoding="utf-8")

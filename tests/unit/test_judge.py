@@ -8,7 +8,7 @@ import pytest
 
 from pytest_ltm._lab.judge_check import load
 from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._model.judge_request import Inquiry, JudgePrompt, fenced
+from pytest_ltm._model.judge_request import CUT, Inquiry, JudgePrompt, fenced
 from pytest_ltm._model.ltm_judge import FakeJudge, JudgeDecision, LtmJudge, ask_judge, decide
 from pytest_ltm._model.ltm_judge import parse_grade as grade_in
 from pytest_ltm._model.score import Unscored
@@ -144,9 +144,14 @@ def test_the_last_grade_counts(reply: str, grade: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "reply", ["", "yes", "GRADE: perhaps", '{"grade": "both"}', "GRADE:", "[1, 2]", "null", "<think>GRADE: yes, if"]
-)
-def test_what_is_not_on_the_menu_is_unscored(reply: str) -> None:
+    "reply",
+    [
+        "", "yes", "GRADE: perhaps", '{"grade": "both"}', "GRADE:", "[1, 2]", "null", "<think>GRADE: yes, if",
+        '{"grade": "yes", "reason": "it sa', '```json\n{"grade": "yes", "rea', "GRADE: yes" + CUT,
+        '{"thoughts": "fine", "grade": "yes"}' + CUT,
+    ],
+)  # fmt: skip
+def test_what_is_torn_or_not_on_the_menu_is_unscored(reply: str) -> None:
     found = grade_in(reply, MENU)
     assert isinstance(found, Unscored)
     assert found.cause == "ungraded"
@@ -248,4 +253,3 @@ def test_no_injection_of_the_labelled_set_changes_the_verdict_of_a_careless_mode
 
 def test_a_grade_in_an_object_that_breaks_off_is_none() -> None:
     assert isinstance(grade_in('{"grade": "yes", "reason": "it sa', ("yes", "no")), Unscored)
-    assert grade_in('{"grade": "yes", "reason": "it sa\nGRADE: no', ("yes", "no")) == "no"

@@ -14,7 +14,8 @@ from pytest_ltm._calls.retry import Retries
 from pytest_ltm._cli import main
 from pytest_ltm._lab.judge_check import judge_all, load
 from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._model.ltm_judge import JudgeDecision, decide
+from pytest_ltm._model.ltm_judge import JudgeDecision, decide, parse_grade
+from pytest_ltm._model.score import Unscored
 from pytest_ltm._storage.errors import ConfigurationError, JudgeError
 from pytest_ltm.judges._by_rules import RulesJudge
 from pytest_ltm.judges._model_calls import ModelCaller
@@ -51,6 +52,15 @@ def judge_at(server: ChatServer, *, timeout: float | None = 60, retries: int = 2
 
 def inquiry(answer: str = "In Turku.") -> Inquiry:
     return PROMPTS["answer"].inquiry(question="Where?", answer=answer, reference="Turku")
+
+
+def test_a_reply_that_the_endpoint_cut_gives_no_grade_also_when_it_is_read_again(chat_server: ChatServer) -> None:
+    chat_server.next(says("It names Turku, so GRADE: yes, but", finish_reason="length"))
+    reply = judge_at(chat_server)(inquiry())
+
+    found = parse_grade(reply.text, ("yes", "no"))
+    assert isinstance(found, Unscored)
+    assert found.cause == "ungraded"
 
 
 def test_a_judge_is_asked_at_temperature_0_for_a_structured_reply_and_its_usage_is_counted(

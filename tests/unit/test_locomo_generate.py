@@ -1,4 +1,4 @@
-"""`locomo-generate`: what it writes, that our loader reads it without a remark, and what it refuses."""
+"""`data locomo-generate`: what it writes, that our loader reads it without a remark, and what it refuses."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TOLD = date(2023, 6, 14)  # a Wednesday
 
 
 def generated(path: Path, *words: str) -> list[dict[str, Any]]:
-    assert main(["locomo-generate", "-o", str(path), *words]) == 0
+    assert main(["data", "locomo-generate", "-o", str(path), *words]) == 0
     found: list[dict[str, Any]] = json.loads(path.read_bytes())
     return found
 
@@ -148,13 +148,13 @@ def test_the_solver_notices_a_wrong_gold_and_knows_no_strange_question() -> None
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(tmp_path: Path, capsys: Capture, words: list[str], told: str) -> None:
-    assert main(["locomo-generate", "-o", str(tmp_path / "new.json"), *words]) == 2
+    assert main(["data", "locomo-generate", "-o", str(tmp_path / "new.json"), *words]) == 2
     assert told in capsys.readouterr().err
     assert not (tmp_path / "new.json").exists()
 
 
 def test_a_folder_that_does_not_exist_is_named(tmp_path: Path, capsys: Capture) -> None:
-    assert main(["locomo-generate", "-o", str(tmp_path / "no" / "new.json")]) == 2
+    assert main(["data", "locomo-generate", "-o", str(tmp_path / "no" / "new.json")]) == 2
     assert "its folder does not exist" in capsys.readouterr().err
 
 
@@ -216,7 +216,7 @@ def test_a_model_that_never_gets_it_right_ends_in_a_sentence(
 ) -> None:
     monkeypatch.setattr(scripted_author, "write", lambda _: "[]")
 
-    assert main(["locomo-generate", "-o", str(tmp_path / "new.json"), *BY_MODEL]) == 2
+    assert main(["data", "locomo-generate", "-o", str(tmp_path / "new.json"), *BY_MODEL]) == 2
     assert "no usable answer in 3 tries" in capsys.readouterr().err
 
 

@@ -10,7 +10,7 @@ import pytest
 import scripted_author
 
 from pytest_ltm._cli import main
-from pytest_ltm._lab.locomo.speakers import RECALLED, recalled
+from pytest_ltm._lab.locomo.modelled import RECALLED, recalled
 from pytest_ltm.datasets.locomo.file import load
 from pytest_ltm.datasets.locomo.samples import Category
 
@@ -25,7 +25,7 @@ BY_TURNS = (
 
 
 def generated(path: Path, *words: str) -> list[dict[str, Any]]:
-    assert main(["locomo-generate", "-o", str(path), *words]) == 0
+    assert main(["data", "locomo-generate", "-o", str(path), *words]) == 0
     found: list[dict[str, Any]] = json.loads(path.read_bytes())
     return found
 
@@ -120,7 +120,7 @@ def test_what_the_last_turn_touches_is_recalled() -> None:
 
 
 def test_turn_by_turn_needs_a_model(tmp_path: Path, capsys: Capture) -> None:
-    assert main(["locomo-generate", "-o", str(tmp_path / "new.json"), "--turn-by-turn"]) == 2
+    assert main(["data", "locomo-generate", "-o", str(tmp_path / "new.json"), "--turn-by-turn"]) == 2
     assert "--turn-by-turn needs --model" in capsys.readouterr().err
 
 
@@ -134,7 +134,7 @@ def made(tmp_path: Path) -> Path:
 
 
 def test_what_was_written_holds(made: Path, capsys: Capture) -> None:
-    assert main(["locomo-check", str(made)]) == 0
+    assert main(["data", "locomo-check", str(made)]) == 0
     assert "nothing is wrong" in capsys.readouterr().out
 
 
@@ -175,11 +175,11 @@ def test_what_no_longer_holds_after_editing_is_named_and_not_carried_on(
     made.write_text(json.dumps(records), encoding="utf-8")
     capsys.readouterr()
 
-    assert main(["locomo-check", str(made)]) == 1
+    assert main(["data", "locomo-check", str(made)]) == 1
     assert f"gen-0-1: {'qa[' if 'zeppelin' in wrong else ''}" in (told := capsys.readouterr().out)
     assert wrong in told
-    assert main(["locomo-generate", "-o", str(made), *BY_TURNS, "--conversations", "2"]) == 2
-    assert "See ltm locomo-check" in capsys.readouterr().err
+    assert main(["data", "locomo-generate", "-o", str(made), *BY_TURNS, "--conversations", "2"]) == 2
+    assert "See ltm data locomo-check" in capsys.readouterr().err
 
 
 def test_edited_words_are_kept_when_the_file_is_carried_on(made: Path) -> None:

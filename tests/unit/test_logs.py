@@ -167,7 +167,7 @@ def test_what_is_wrong_is_said_with_file_and_line(path: Path, rows: Any, fault: 
 
 def test_all_that_is_wrong_is_counted(path: Path) -> None:
     written(path, {"x": 1}, {"y": 1}, {"z": 1})
-    with pytest.raises(DatasetError, match=r":1: .* There are 2 more: ltm logs check"):
+    with pytest.raises(DatasetError, match=r":1: .* There are 2 more: ltm data logs-check"):
         LOGS.open(path, {}, seed=0)
 
 
@@ -274,3 +274,17 @@ def test_a_judge_decides_the_rest_or_all_and_never_without_a_gold_answer(
     suite = opened(path, MON, {"question": "What is my cat called?", **question}, judge=judges)
     found = LogsAnswer(the_only(suite), judge)(["Your cat is called Felix."])
     assert (found.value if isinstance(found, Score) else None, found.rule, len(judge.asked)) == verdict
+
+
+CHINESE = {"question": "我在哪里上大学？", "gold": "东京大学"}
+
+
+@pytest.mark.parametrize("question", [CHINESE, {"question": "我的狗叫什么名字？", "never_told": True}])
+def test_a_no_that_is_not_proven_is_open_and_goes_to_the_judge(path: Path, question: Any) -> None:
+    suite, answer = opened(path, MON, question), "你在东京大学上学。"
+
+    assert isinstance(open_ := LogsAnswer(the_only(suite))([answer]), Unscored)
+    assert open_.cause == "undecided"
+    judge = FakeJudge(GRADED)
+    assert isinstance(decided := LogsAnswer(the_only(suite), judge)([answer]), Score)
+    assert (decided.value, len(judge.asked)) == (1.0, 1)

@@ -256,36 +256,36 @@ def chat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_an_export_is_split_redacted_and_checked(chat: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["logs", "split", str(chat), "-o", "a.jsonl"]) == 0
+    assert main(["data", "logs-split", str(chat), "-o", "a.jsonl"]) == 0
     assert "a.jsonl: 1 session, 2 turns\n" in capsys.readouterr().err
-    assert main(["logs", "check", "a.jsonl"]) == 0
-    assert "it holds e-mail addresses: 1. To take them out: ltm logs redact" in capsys.readouterr().out
-    assert main(["logs", "redact", "a.jsonl", "-o", "b.jsonl"]) == 0
+    assert main(["data", "logs-check", "a.jsonl"]) == 0
+    assert "it holds e-mail addresses: 1. To take them out: ltm data logs-redact" in capsys.readouterr().out
+    assert main(["data", "logs-redact", "a.jsonl", "-o", "b.jsonl"]) == 0
     assert "b.jsonl: e-mail addresses: 1, names: 4" in capsys.readouterr().err
     text = (chat.parent / "b.jsonl").read_text()
     assert not re.search(r"\b(?:Ann|Lee|Ben)\b|ann@", text), "as words: a stand-in may begin with Ben"
-    assert main(["logs", "redact", "a.jsonl", "-o", "c.jsonl"]) == 0
+    assert main(["data", "logs-redact", "a.jsonl", "-o", "c.jsonl"]) == 0
     assert (chat.parent / "c.jsonl").read_text() == text, "the salt is kept"
     assert (chat.parent / "ltm-logs.salt").stat().st_mode & 0o077 == 0
-    assert main(["logs", "redact", "a.jsonl", "-o", "d.jsonl", "--salt=e.salt", "--keep-speakers"]) == 0
+    assert main(["data", "logs-redact", "a.jsonl", "-o", "d.jsonl", "--salt=e.salt", "--keep-speakers"]) == 0
     kept = (chat.parent / "d.jsonl").read_text()
     assert "Ann Lee" in kept
     assert kept != text
 
 
 def test_nothing_is_overwritten_and_what_fails_leaves_no_file(chat: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["logs", "split", str(chat), "-o", str(chat)]) == 2
+    assert main(["data", "logs-split", str(chat), "-o", str(chat)]) == 2
     assert "exists already, and is not overwritten" in capsys.readouterr().err
     chat.write_text("31/12/2025, 21:15 - Ben joined\n")
-    assert main(["logs", "split", str(chat), "-o", "a.jsonl"]) == 2
-    assert "nobody says anything in it" in capsys.readouterr().err
+    assert main(["data", "logs-split", str(chat), "-o", "a.jsonl"]) == 2
+    assert "it contains no messages" in capsys.readouterr().err
     assert not (chat.parent / "a.jsonl").exists()
 
 
 def test_a_faulty_file_is_told_line_by_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "logs.jsonl"
     path.write_text('{"session": "a"}\n\n{"question": ""}\n')
-    assert main(["logs", "check", str(path)]) == 1
+    assert main(["data", "logs-check", str(path)]) == 1
     shown = capsys.readouterr().out.splitlines()
     assert [line.startswith(f"{path}:{number}: ") for line, number in zip(shown, (1, 3), strict=True)] == [True, True]
 
@@ -294,8 +294,8 @@ def test_a_salt_that_can_be_guessed_and_a_gap_of_no_length_are_refused(
     chat: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (chat.parent / "short").write_text("1234")
-    assert main(["logs", "split", str(chat), "-o", "a.jsonl", "--gap=soon"]) == 2
+    assert main(["data", "logs-split", str(chat), "-o", "a.jsonl", "--gap=soon"]) == 2
     assert "--gap: expected a duration such as 4h" in capsys.readouterr().err
-    assert main(["logs", "split", str(chat), "-o", "a.jsonl"]) == 0
-    assert main(["logs", "redact", "a.jsonl", "-o", "b.jsonl", "--salt=short"]) == 2
+    assert main(["data", "logs-split", str(chat), "-o", "a.jsonl"]) == 0
+    assert main(["data", "logs-redact", "a.jsonl", "-o", "b.jsonl", "--salt=short"]) == 2
     assert "holds fewer than 16 characters" in capsys.readouterr().err

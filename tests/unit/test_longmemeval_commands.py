@@ -28,7 +28,7 @@ def said(name: str, text: str, **more: object) -> dict[str, Any]:
 
 def scored(tmp_path: Path, capsys: Capture, *rows: dict[str, Any], options: tuple[str, ...] = ("--json",)) -> str:
     data = data_file(tmp_path / "data.json", records())
-    assert main(["longmemeval-score", lines(tmp_path / "h.jsonl", *rows), "--data", str(data), *options]) == 0
+    assert main(["data", "longmemeval-score", lines(tmp_path / "h.jsonl", *rows), "--data", str(data), *options]) == 0
     return capsys.readouterr().out
 
 
@@ -100,12 +100,12 @@ def test_what_is_wrong_with_hypotheses_is_told_with_its_place(
 ) -> None:
     data = data_file(tmp_path / "data.json", records())
 
-    assert main(["longmemeval-score", lines(tmp_path / "h.jsonl", *rows), "--data", str(data), *options]) == 2
+    assert main(["data", "longmemeval-score", lines(tmp_path / "h.jsonl", *rows), "--data", str(data), *options]) == 2
     error = capsys.readouterr().err
     assert told in error
     assert "h.jsonl" in error
 
 
 def test_answers_without_their_questions_are_told_of_the_data(tmp_path: Path, capsys: Capture) -> None:
-    assert main(["longmemeval-score", lines(tmp_path / "h.jsonl", said("kiln", "Five."))]) == 2
+    assert main(["data", "longmemeval-score", lines(tmp_path / "h.jsonl", said("kiln", "Five."))]) == 2
     assert "h.jsonl:1: the field 'question_type' is missing. Answers alone need" in capsys.readouterr().err

@@ -48,13 +48,13 @@ def saved(path: Path, content: object) -> str:
 
 def compiled(tmp_path: Path, *words: str) -> list[dict[str, Any]]:
     file = tmp_path / "compiled.json"
-    assert main(["longmemeval-compile", *words, "-o", str(file)]) == 0
+    assert main(["data", "longmemeval-compile", *words, "-o", str(file)]) == 0
     found: list[dict[str, Any]] = json.loads(file.read_bytes())
     return found
 
 
 def refused(capsys: Capture, tmp_path: Path, *words: str) -> str:
-    assert main(["longmemeval-compile", *words, "-o", str(tmp_path / "compiled.json")]) == 2
+    assert main(["data", "longmemeval-compile", *words, "-o", str(tmp_path / "compiled.json")]) == 2
     assert list(tmp_path.glob("compiled.json*")) == []
     return capsys.readouterr().err
 
@@ -90,8 +90,11 @@ def test_the_evidence_is_whole_with_its_own_dates_and_the_question_as_it_was(tmp
 
 @pytest.mark.slow
 def test_generating_with_a_length_is_generating_and_compiling(tmp_path: Path) -> None:
-    assert main(["longmemeval-generate", "--count", "11", "--seed", "6", "-o", str(tmp_path / "short.json")]) == 0
+    assert (
+        main(["data", "longmemeval-generate", "--count", "11", "--seed", "6", "-o", str(tmp_path / "short.json")]) == 0
+    )
     long = [
+        "data",
         "longmemeval-generate",
         "--count",
         "11",
@@ -341,7 +344,7 @@ def test_a_record_without_its_evidence_is_refused(tmp_path: Path, capsys: Captur
 
 
 def test_a_file_that_cannot_be_written_is_told_of(tmp_path: Path, capsys: Capture) -> None:
-    words = ["longmemeval-generate", "--count", "1", "-o", str(tmp_path / "no" / "such" / "made.json")]
+    words = ["data", "longmemeval-generate", "--count", "1", "-o", str(tmp_path / "no" / "such" / "made.json")]
 
     assert main(words) == 2
     assert "made.json: cannot be written: No such file or directory" in capsys.readouterr().err

@@ -155,12 +155,15 @@ REAL = {"1%": 0.167, "5%": 0.5}
 """What `ltm leak-check` finds in the published S histories that we have (docs/longmemeval-generate.md)."""
 
 
+@pytest.mark.nightly("statistics of whole files, which only the generator changes")
 @pytest.mark.parametrize("seed", [1, 2])
 def test_evidence_gives_itself_away_no_more_than_in_real_histories(
     seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = str(tmp_path / "made.json")
-    assert main(["longmemeval-generate", "--count", "44", "--tokens", "30k", "--seed", str(seed), "-o", file]) == 0
+    assert (
+        main(["data", "longmemeval-generate", "--count", "44", "--tokens", "30k", "--seed", str(seed), "-o", file]) == 0
+    )
     capsys.readouterr()
 
     assert main(["leak-check", file, "--json"]) == 0
@@ -245,7 +248,9 @@ def test_the_command_writes_a_file_that_the_loader_reads_without_a_note(
 ) -> None:
     file = tmp_path / "made.json"
 
-    assert main(["longmemeval-generate", "--count", "22", "--tokens", "30k", "--seed", "3", "-o", str(file)]) == 0
+    assert (
+        main(["data", "longmemeval-generate", "--count", "22", "--tokens", "30k", "--seed", "3", "-o", str(file)]) == 0
+    )
     assert capsys.readouterr().out.startswith(f"{file}: 22 questions, ")
     found = list(LongMemEvalFile(file).records())
     assert {one.type for one in found} == set(TYPES)
@@ -256,7 +261,7 @@ def test_the_command_writes_a_file_that_the_loader_reads_without_a_note(
 def test_without_a_length_a_history_is_the_evidence_alone(tmp_path: Path) -> None:
     file = tmp_path / "oracle.json"
 
-    assert main(["longmemeval-generate", "--count", "11", "-o", str(file)]) == 0
+    assert main(["data", "longmemeval-generate", "--count", "11", "-o", str(file)]) == 0
     for row in json.loads(file.read_bytes()):
         assert row["haystack_session_ids"] == row["answer_session_ids"]
 
@@ -275,6 +280,6 @@ def test_what_cannot_be_generated_is_told_in_a_sentence(
     words: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["longmemeval-generate", *words, "-o", str(tmp_path / "made.json")])
+        main(["data", "longmemeval-generate", *words, "-o", str(tmp_path / "made.json")])
     assert ended.value.code == 2
     assert told in capsys.readouterr().err

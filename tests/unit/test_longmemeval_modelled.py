@@ -29,7 +29,7 @@ KEPT = ("dog", "thistl")
 
 
 def generated(path: Path, *words: str) -> list[dict[str, Any]]:
-    assert main(["longmemeval-generate", "-o", str(path), *words]) == 0
+    assert main(["data", "longmemeval-generate", "-o", str(path), *words]) == 0
     found: list[dict[str, Any]] = json.loads(path.read_bytes())
     return found
 
@@ -101,7 +101,7 @@ def test_turn_by_turn_the_model_is_told_which_message_was_wrong(
 
 
 def test_turn_by_turn_needs_a_model(tmp_path: Path, capsys: Capture) -> None:
-    assert main(["longmemeval-generate", "-o", str(tmp_path / "x.json"), "--turn-by-turn"]) == 2
+    assert main(["data", "longmemeval-generate", "-o", str(tmp_path / "x.json"), "--turn-by-turn"]) == 2
     assert "--turn-by-turn needs --model" in capsys.readouterr().err
 
 
@@ -124,7 +124,7 @@ def test_an_agent_in_a_process_of_its_own_may_write(tmp_path: Path) -> None:
 
 
 def test_an_agent_that_cannot_be_is_told_in_a_sentence(tmp_path: Path, capsys: Capture) -> None:
-    assert main(["longmemeval-generate", "-o", str(tmp_path / "x.json"), "--model", "gone.yml"]) == 2
+    assert main(["data", "longmemeval-generate", "-o", str(tmp_path / "x.json"), "--model", "gone.yml"]) == 2
     assert "--model gone.yml: agent 'gone.yml': there is no such file" in capsys.readouterr().err
 
 
@@ -139,7 +139,7 @@ def test_a_file_that_broke_off_is_carried_on(tmp_path: Path, capsys: Capture, mo
         return rote(prompt)
 
     monkeypatch.setattr(author, "write", failing)
-    assert main(["longmemeval-generate", "-o", str(file), *BY_MODEL]) == 2
+    assert main(["data", "longmemeval-generate", "-o", str(file), *BY_MODEL]) == 2
     assert "What is complete is kept" in capsys.readouterr().err
     begun = json.loads(file.read_bytes())
     assert 0 < len(begun) < 11
@@ -153,7 +153,7 @@ def test_a_file_edited_into_something_else_is_refused_when_it_is_carried_on(tmp_
     del rows[0]["haystack_dates"]
     file.write_text(json.dumps(rows), encoding="utf-8")
 
-    assert main(["longmemeval-generate", "-o", str(file), *BY_MODEL]) == 2
+    assert main(["data", "longmemeval-generate", "-o", str(file), *BY_MODEL]) == 2
     assert "haystack_dates" in capsys.readouterr().err
 
 
@@ -232,7 +232,10 @@ def test_a_message_that_drops_the_gold_value_is_refused() -> None:
 def test_histories_of_any_length_are_compiled_from_what_the_model_wrote(tmp_path: Path) -> None:
     file, long = tmp_path / "made.json", tmp_path / "long.json"
     generated(file, "--count", "33", *BY_MODEL[2:])
-    assert main(["longmemeval-compile", str(file), "--sessions", "8", "--fillers", str(file), "-o", str(long)]) == 0
+    assert (
+        main(["data", "longmemeval-compile", str(file), "--sessions", "8", "--fillers", str(file), "-o", str(long)])
+        == 0
+    )
 
     written = {
         said["content"] for row in json.loads(file.read_bytes()) for part in row["haystack_sessions"] for said in part

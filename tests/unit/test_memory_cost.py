@@ -12,9 +12,10 @@ from pytest_ltm._journal.cost import Bill, Tariff
 from pytest_ltm._journal.result import CallDurations, Pace
 from pytest_ltm._journal.timings import ReplyTime, TellTime, Timing
 from pytest_ltm._model.agent import Usage
-from pytest_ltm._results.columns import columns, efforts
+from pytest_ltm._results.columns import columns
+from pytest_ltm._results.figures import shown_figures
 from pytest_ltm._results.run_loading import LoadedRun
-from pytest_ltm._results.statistics import paces
+from pytest_ltm._results.statistics.totals import paces
 from pytest_ltm.reporting.html.embedded import summary
 from pytest_ltm.reporting.html.figures import figure_table
 from pytest_ltm.reporting.html.report_data import material
@@ -47,8 +48,15 @@ def run(**changes: Any) -> Any:
     return sample_runs.run(held, paces=(PACE,))
 
 
+def efforts(run: Any) -> dict[str, tuple[str, ...]]:
+    """Return the rows on what messages took, as the terminal has them."""
+    held = columns(run)
+    rows = {figure.heading(held): figure.cells(held) for figure in shown_figures(held, "terminal")}
+    return {label: rows[label] for label in ROWS if label in rows}
+
+
 def test_a_column_says_what_each_message_took() -> None:
-    assert {label: text for label, (text,) in efforts(columns(run())).items()} == ROWS
+    assert {label: text for label, (text,) in efforts(run()).items()} == ROWS
 
 
 def test_the_rows_stand_in_terminal_markdown_html_and_pytest_htmls_page() -> None:
@@ -63,13 +71,13 @@ def test_the_rows_stand_in_terminal_markdown_html_and_pytest_htmls_page() -> Non
 
 
 def test_what_is_estimated_is_marked() -> None:
-    shown = efforts(columns(run(estimated=True)))
+    shown = efforts(run(estimated=True))
     assert (shown["tokens read a reply"], shown["amplification"]) == (("~800",), ("~10.0x",))
 
 
 def test_an_agent_that_reports_no_usage_has_no_such_rows() -> None:
     silent = sample_runs.run(sample_runs.conversation("bot", "2k", {"colours": (1.0,)}), paces=(PACE,))
-    assert efforts(columns(silent)) == {}
+    assert efforts(silent) == {}
     assert not ROWS.keys() & {head for head, _ in figure_table(material([LoadedRun.of(silent)])).heads}
 
 
@@ -78,11 +86,11 @@ def test_beside_one_that_reports_them_an_agent_without_usage_has_dashes() -> Non
         sample_runs.conversation("bot", "2k", {"colours": (1.0,)}, **USED),
         sample_runs.conversation("mute", "2k", {"colours": (1.0,)}),
     )
-    assert efforts(columns(sample_runs.run(*both)))["calls a message"] == ("1.50", "-")
+    assert efforts(sample_runs.run(*both))["calls a message"] == ("1.50", "-")
 
 
 def test_tokens_without_calls_leave_the_calls_out() -> None:
-    assert "calls a message" not in efforts(columns(run(calls=0, told_calls=0)))
+    assert "calls a message" not in efforts(run(calls=0, told_calls=0))
 
 
 def test_the_summary_has_them_as_numbers() -> None:

@@ -10,6 +10,7 @@ import pytest
 from chat_server import Asked, ChatServer, Says, calls, refuses, says, wrong_schema
 
 from pytest_ltm import _calls
+from pytest_ltm._model.agent import Mishap
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._registry import ADAPTERS
@@ -213,9 +214,11 @@ def test_words_that_cannot_be_read_leave_the_task_to_rules(task: Any, words: str
 def test_misread_words_are_counted_by_role(chat_server: ChatServer, agent: Callable[..., Any]) -> None:
     chat_server.default = "No."
     one = agent(preset="ltm-1")
-    one.reply("My name is Ines.")
+    reply = one.reply("My name is Ines.")
 
     assert one.misread() == {"user": 1, "reply": 0}
+    assert reply.mishaps == (Mishap("notebooks unreadable, rules took over", 1, 1),)
+    assert [mishap.times for mishap in one.reply("I live in Brno.").mishaps] == [1]  # each is reported once
     assert "Ines" in str(one._user)
 
 
@@ -343,7 +346,7 @@ def test_a_model_without_its_key_is_refused_before_the_run(monkeypatch: pytest.M
         ("rules?valu=turn", "Did you mean 'value'"),
         ("rules?reading=5", "reading"),
         ("rules?reading.kk=5", "reading.kk: unknown field"),
-        ("rules?preset=ltm-1&preset=ltm-2", "said twice"),
+        ("rules?preset=ltm-1&preset=ltm-2", "given twice"),
         ("rules?value=chunk", "chunk:TOKENS/OVERLAP"),
         ("rules?key=value+fact", "Did you mean 'facts'"),
         ("rules?notebook=core:2000", "go together"),

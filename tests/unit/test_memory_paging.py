@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted_thinker import Script, calls
 
+from pytest_ltm._calls import Spec
 from pytest_ltm.agents.memory.paging import STEPS, MemoryToolCall, Paging, Step, StepResult
-from pytest_ltm.agents.memory.parameters import asked
+from pytest_ltm.agents.memory.parameters import GROUPS, NAMES
 from pytest_ltm.agents.memory.parameters import settings as read
 from pytest_ltm.agents.memory.thinker import size
+
+if TYPE_CHECKING:
+    from pytest_ltm._storage.schema import Field
 
 MONDAY = datetime(2024, 3, 4, 9, tzinfo=timezone.utc)
 SEARCH = calls("conversation_search", query="x", request_heartbeat=True)
 
 
+def fields_of(query: str) -> dict[str, Field]:
+    return Spec("memory", "rules", query, "agent").fields(NAMES, groups=GROUPS)
+
+
 def made(*steps: Any, query: str = "", **lines: Any) -> tuple[Paging, Script]:
     script = Script(step=steps, **lines)
-    agent = Paging(read(asked(f"preset=memgpt&{query}", "agent", ())), script)
+    agent = Paging(read(fields_of(f"preset=memgpt&{query}")), script)
     agent.tell_time(MONDAY)
     return agent, script
 
@@ -139,7 +147,7 @@ def test_the_agent_is_warned_once_and_then_the_oldest_messages_give_way_to_a_sum
 
 def test_the_queue_of_the_paper_is_summed_up_after_a_large_prompt_and_keeps_the_last_exchange() -> None:
     script = Script()
-    agent = Paging(read(asked("preset=memgpt-paper&pressure.at=1500", "agent", ())), script)
+    agent = Paging(read(fields_of("preset=memgpt-paper&pressure.at=1500")), script)
     agent.tell_time(MONDAY)
     while not agent.calls().get("summary"):
         agent.reply("Some words. " * 40)

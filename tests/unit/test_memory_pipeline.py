@@ -11,13 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted_thinker import Script
 
+from pytest_ltm._calls import Spec
 from pytest_ltm._cli import main
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._capabilities import capabilities
 from pytest_ltm.agents._memory import CAPABILITIES
 from pytest_ltm.agents._registry import ADAPTERS, find
-from pytest_ltm.agents.memory.parameters import PRESETS, asked, expanded, preset
+from pytest_ltm.agents.memory.parameters import GROUPS, NAMES, PRESETS, expanded, preset
 from pytest_ltm.agents.memory.parameters import settings as settings_of
 from pytest_ltm.agents.memory.pipeline import Pipeline
 from pytest_ltm.agents.memory.roles import ExtractedFact
@@ -48,6 +49,10 @@ class Watched(Rules):
     def think(self, task: Task[Any]) -> Any:
         self.asked.append(task)
         return super().think(task)
+
+
+def fields_of(query: str) -> dict[str, Field]:
+    return Spec("memory", "rules", query, "agent").fields(NAMES, groups=GROUPS)
 
 
 def made(query: str = "", **parameters: Any) -> Any:
@@ -181,7 +186,7 @@ def test_an_observation_cites_the_turns_that_tell_it() -> None:
 @pytest.mark.parametrize(("join", "both"), [("merge", True), ("replace", False), ("ranks", True)])
 def test_further_keys_are_merged_replace_the_value_or_have_rankings_of_their_own(join: str, both: bool) -> None:
     script = Script(facts=[(ExtractedFact("The user sleeps badly.", (0,)),)])
-    how = settings_of(asked(f"key=value+facts&join={join}&recent=0", "agent", ()))
+    how = settings_of(fields_of(f"key=value+facts&join={join}&recent=0"))
     agent: Any = Pipeline(how, script)
     agent.accept("The canoe was too loud.", "")
 
@@ -232,7 +237,7 @@ def test_what_happened_yesterday_is_found_by_the_day_that_it_happened() -> None:
 
 def test_notes_on_each_memory_are_what_is_read() -> None:
     script = Script(note=["", "It was a canoe.", ""])
-    agent: Any = Pipeline(settings_of(asked("reading.notes=per-item&recent=0&reading.k=3", "agent", ())), script)
+    agent: Any = Pipeline(settings_of(fields_of("reading.notes=per-item&recent=0&reading.k=3")), script)
     for text in ("I bought a canoe.", "A canoe is a boat.", "Canoe!"):
         agent.accept(text, "")
     agent.reply("canoe")
@@ -242,7 +247,7 @@ def test_notes_on_each_memory_are_what_is_read() -> None:
 
 def test_the_newest_half_of_the_window_is_shown_and_not_found_again() -> None:
     script = Script()
-    agent: Any = Pipeline(settings_of(asked("preset=ltm-2&window=600", "agent", ())), script)
+    agent: Any = Pipeline(settings_of(fields_of("preset=ltm-2&window=600")), script)
     for number in range(12):
         agent.tell_time(MONDAY + number * timedelta(hours=1))
         agent.accept(f"Boat {number} is in the harbour of Porto, as ever.", "I see.")
@@ -272,7 +277,7 @@ def test_where_the_window_holds_everything_it_is_all_in_context_and_nothing_is_r
 def test_the_notebook_is_shown_at_once_as_the_paper_has_it_and_one_message_later_as_the_code_has_it() -> None:
     for mode, shown in (("paper", [True, True]), ("code", [False, True])):
         script = Script()
-        agent: Any = Pipeline(settings_of(asked(f"preset=ltm-3&mode={mode}", "agent", ())), script)
+        agent: Any = Pipeline(settings_of(fields_of(f"preset=ltm-3&mode={mode}")), script)
         agent.reply("My cat is called Odile.")
         agent.reply("Hello.")
         assert ["Odile" in task.about for task in script.asked if task.role == "reply"] == shown

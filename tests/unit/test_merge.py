@@ -214,7 +214,7 @@ def test_a_run_is_never_overwritten(tmp_path: Path, merge: Merge) -> None:
 
     status, _, said = merge(one)
 
-    assert (status, "exists already, and a run is never overwritten" in said) == (2, True)
+    assert (status, "already exists. Runs are never overwritten" in said) == (2, True)
 
 
 def test_the_new_run_may_be_named_by_a_run_id(tmp_path: Path) -> None:

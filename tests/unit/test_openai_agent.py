@@ -24,10 +24,12 @@ from pytest_ltm import _calls
 from pytest_ltm._calls import ContextOverflow, RequestRefused
 from pytest_ltm._calls import limiter as _places
 from pytest_ltm._model.agent import Reply, Usage
+from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError, TransientFault
 from pytest_ltm._storage.schema import Field
+from pytest_ltm.agents._adapt import rereading
 from pytest_ltm.agents._capabilities import capabilities
-from pytest_ltm.agents._openai import FRAME, SHRINKS, History
+from pytest_ltm.agents._chat_agent import FRAME, SHRINKS, History, kept_share
 from pytest_ltm.agents._registry import ADAPTERS
 
 if TYPE_CHECKING:
@@ -77,6 +79,27 @@ def test_each_request_holds_the_conversation_so_far(chat_server: ChatServer, cha
     assert sent(chat_server) == ["Be kind.", "First?", "One.", "Second?"]
     roles = [message["role"] for message in chat_server.requests[-1].messages]
     assert roles == ["system", "user", "assistant", "user"]
+
+
+@pytest.mark.parametrize(("reading", "shown"), [(Reading(thoughts="strip"), "One."), (RAW, "<think>Hm.</think>One.")])
+def test_what_a_model_said_is_sent_back_as_it_is_read_and_returned_as_it_came(
+    chat_server: ChatServer, chat: Any, reading: Reading, shown: str
+) -> None:
+    with rereading(reading):
+        agent = chat()
+    chat_server.next("<think>Hm.</think>One.", "Three.")
+    reply = agent.reply("First?").text
+    agent.accept("Second?", "<think>Hm, hm.</think>Two.")
+    agent.reply("Third?")
+
+    assert reply == "<think>Hm.</think>One."
+    assert sent(chat_server) == [
+        "First?",
+        shown,
+        "Second?",
+        shown.replace("Hm", "Hm, hm").replace("One", "Two"),
+        "Third?",
+    ]
 
 
 def test_a_request_is_not_streamed_and_has_temperature_0_unless_told_otherwise(
@@ -144,7 +167,7 @@ def test_what_fits_into_the_context_less_the_reply_is_sent_and_no_more(chat_serv
     agent.reply("What now?")
     tokens = [agent.count_tokens(text) + FRAME for text in sent(chat_server)]
     assert sum(tokens) <= 150
-    assert sum(tokens) + 2 * max(tokens) > 150
+    assert sum(tokens) + 2 * max(tokens) > kept_share(150) * 150
     assert sent(chat_server)[-3:] == ["Number 29.", "Noted.", "What now?"]
 
 
@@ -171,7 +194,7 @@ def test_the_endpoints_own_counts_correct_the_estimate(chat_server: ChatServer, 
         agent.accept(f"Here is number {number} of many", "That is noted now")
     agent.reply("What now?")
     agent.reply("And now?")
-    assert 0.9 * 900 < chat_server.requests[-1].prompt_tokens <= 900
+    assert 0.9 * kept_share(900) * 900 < chat_server.requests[-1].prompt_tokens <= 900
     assert agent.count_tokens("one two three four") > 6  # as many as four words have by themselves: 4
 
 
@@ -293,8 +316,12 @@ def test_the_endpoints_counts_are_reported_with_cached_tokens(chat_server: ChatS
     agent = chat()
     chat_server.next(says("One.", cached=5), says("Two.", usage=False), says("Three."))
     first, second, third = (agent.reply("Hello, you over there!") for _ in range(3))
-    assert first == Reply("One.", Usage(input_tokens=9, output_tokens=1, cached_tokens=5, calls=1))
-    assert second == Reply("Two.", Usage(input_tokens=26, output_tokens=2, calls=1, estimated=True))
+    one, two = (
+        Usage(input_tokens=9, output_tokens=1, cached_tokens=5, calls=1),
+        Usage(input_tokens=26, output_tokens=2, calls=1, estimated=True),
+    )
+    assert first == Reply("One.", one, finish_reason="stop")
+    assert second == Reply("Two.", two, finish_reason="stop")
     assert agent.usage() == first.usage + second.usage + third.usage
 
 
@@ -479,7 +506,7 @@ def test_the_configuration_tells_all_that_matters_and_no_key(
     assert agent.reply("a").text == "Understood."
     told = agent.configuration()
     assert told == {
-        "chat": 2, "model": "m", "endpoint": chat_server.url, "seed": 3, "context": 8000, "system": "Be kind.",
+        "chat": 3, "model": "m", "endpoint": chat_server.url, "seed": 3, "context": 8000, "system": "Be kind.",
         "tokenizer": "o200k_base",
     }  # fmt: skip
     assert "planted" not in str((told, agent.save(), vars(agent)))

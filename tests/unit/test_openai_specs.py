@@ -9,7 +9,7 @@ import pytest
 
 from pytest_ltm._storage.errors import AgentError, DefinitionError, TokenizerError
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.agents._openai import OpenAiChat, TimedOpenAiChat
+from pytest_ltm.agents._chat_agent import ChatAgent, TimedChatAgent
 from pytest_ltm.agents._registry import ADAPTERS, find
 
 if TYPE_CHECKING:
@@ -42,10 +42,10 @@ def test_a_spec_names_model_endpoint_and_where_the_key_is(
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     monkeypatch.setenv(key_env or "UNUSED_KEY", "planted")
     agent = made(f"openai:{spec}")
-    assert isinstance(agent, OpenAiChat)
+    assert isinstance(agent, ChatAgent)
     found = agent._model
     assert (found.name, found.base_url, found.key_env) == (name, url, key_env)
-    assert isinstance(made(f"ts:openai:{spec}"), TimedOpenAiChat)
+    assert isinstance(made(f"ts:openai:{spec}"), TimedChatAgent)
 
 
 def test_the_clients_own_variable_names_the_endpoint_where_the_spec_does_not(
@@ -82,7 +82,7 @@ def test_without_the_client_the_error_says_how_to_install_it(monkeypatch: pytest
         ("openai:m@http://h:99999/v1", "is not an address"),
         ("openai:m@http://h/v1?context=none", "a number of tokens"),
         ("openai:m@http://h/v1?temperature=9", "a number from 0 to 5"),
-        ("openai:m@http://h/v1?seed=1&seed=2", "said twice"),
+        ("openai:m@http://h/v1?seed=1&seed=2", "given twice"),
         ("openai:m@http://h/v1?tokenizer=cl200k", "unknown tokenizer 'cl200k'"),
         ("openai:m@http://h/v1?extra=1", "needs a YAML file"),
         ("ts:", "names no agent"),

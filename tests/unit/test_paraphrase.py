@@ -1,4 +1,4 @@
-"""`paraphrase`: messages in other words, golds that a solver still finds, and where they come from."""
+"""`data paraphrase`: messages in other words, golds that a solver still finds, and where they come from."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-WORDS = ("paraphrase", "small.ltm-suite.yml", "--span=2k", "-o", "other", "--model")
+WORDS = ("data", "paraphrase", "small.ltm-suite.yml", "--span=2k", "-o", "other", "--model")
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ import pytest
 
 from pytest_ltm._model.plan import Plan, PlannedExample, agent_fingerprint, definition_rng, differences
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.errors import AgentError, DefinitionError, ScenarioError
 
 DEFINITION = Definition(steps=(Say("A."), Wait(span=0.5), Ask("B?")), expected="A", parameters={"n": 1})
@@ -113,3 +114,19 @@ def test_an_agent_with_a_configuration_is_known_by_it() -> None:
 def test_a_configuration_that_is_no_json_names_the_field() -> None:
     with pytest.raises(AgentError, match=r"agent 'my\.bot:Bot': configuration\.model: expected a JSON value"):
         agent_fingerprint("my.bot:Bot", {"model": object()})
+
+
+def test_a_plan_of_before_there_was_a_reading_is_raw_and_equals_one_that_keeps_everything() -> None:
+    recorded = PLAN.to_json()
+
+    assert "reading" not in recorded
+    assert Plan.from_json(recorded).reading == RAW
+
+
+def test_a_reading_is_part_of_the_plan() -> None:
+    stripped = dataclasses.replace(PLAN, reading=Reading(thoughts="strip", tags=("hm",)))
+
+    assert stripped.fingerprint != PLAN.fingerprint
+    assert Plan.from_json(stripped.to_json()) == stripped
+    with pytest.raises(DefinitionError, match="reading"):
+        Plan.from_json({**stripped.to_json(), "reading": {"thoughts": "hide"}})

@@ -18,7 +18,7 @@ import pytest
 from chat_server import Asked, ChatServer, fails, refuses
 
 from pytest_ltm import _calls
-from pytest_ltm._calls import Completions, ModelSpec, RequestRefused
+from pytest_ltm._calls import ModelSpec, RequestRefused, open_model
 from pytest_ltm._calls import limiter as _limiter
 from pytest_ltm._calls import limiter as _places
 from pytest_ltm._calls.limiter import Limiter, Ticket, Unshared
@@ -322,7 +322,7 @@ def ask_all(server: ChatServer, agents: int, messages: int = 1) -> list[Any]:
     found: list[Any] = []
 
     def talk(stack: ExitStack) -> None:
-        chat = Completions(ModelSpec(name="m", base_url=server.url, key_env=""), rng=random.Random(0))
+        chat = open_model(ModelSpec(name="m", base_url=server.url, key_env=""), rng=random.Random(0))
         stack.callback(chat.close)
         for _ in range(messages):
             try:

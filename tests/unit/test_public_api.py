@@ -7,7 +7,7 @@ import importlib
 import inspect
 import pkgutil
 from pathlib import Path
-from typing import get_origin
+from typing import Any, get_origin
 
 import pytest
 
@@ -32,23 +32,30 @@ def type_checked(module: str) -> dict[str, str]:
     return {alias.asname or alias.name: node.module or "" for node in imports for alias in node.names}
 
 
-@pytest.mark.parametrize("module", WITH_ALL)
-def test_every_public_name_can_be_imported_and_listed(module: str) -> None:
-    found = importlib.import_module(module)
-    for name in found.__all__:
-        assert getattr(found, name) is not None
-        assert name in dir(found)
-    assert len(set(found.__all__)) == len(found.__all__)
+def public_names() -> dict[str, Any]:
+    """Return all that is public by its name with its module's."""
+    modules = {name: importlib.import_module(name) for name in WITH_ALL}
+    return {
+        f"{path}.{name}": getattr(module, name, None) for path, module in modules.items() for name in module.__all__
+    }
 
 
-@pytest.mark.parametrize("module", WITH_ALL)
-def test_every_public_name_has_a_docstring(module: str) -> None:
-    found = importlib.import_module(module)
-    for name in found.__all__:
-        thing = getattr(found, name)
-        if get_origin(thing) is None and (inspect.isclass(thing) or inspect.isroutine(thing)):
-            assert inspect.getdoc(thing), f"{module}.{name} has no docstring"
-            assert not (inspect.getdoc(thing) or "").startswith(f"{name}("), f"{name} has only a made docstring"
+def test_every_public_name_can_be_imported_and_listed() -> None:
+    assert [name for name, value in public_names().items() if value is None] == []
+    for module in map(importlib.import_module, WITH_ALL):
+        assert sorted(set(module.__all__) - set(dir(module))) == [], module.__name__
+        assert len(set(module.__all__)) == len(module.__all__), module.__name__
+
+
+def test_every_public_name_has_a_docstring() -> None:
+    described = {
+        name: inspect.getdoc(value) or ""
+        for name, value in public_names().items()
+        if get_origin(value) is None and (inspect.isclass(value) or inspect.isroutine(value))
+    }
+    assert [name for name, text in described.items() if not text] == []
+    made = [name for name, text in described.items() if text.startswith(f"{name.rpartition('.')[2]}(")]
+    assert made == [], "only what a dataclass makes itself"
 
 
 def test_lazy_names_and_type_checkers_agree() -> None:
@@ -72,23 +79,28 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", ["pytest_ltm", *PUBLIC])
-def test_no_public_class_looks_like_a_test(module: str) -> None:
-    found = importlib.import_module(module)
-    names = [*dir(found), *getattr(found, "__all__", ())]
-    assert [name for name in names if name.startswith(("Test", "test_"))] == []
+def test_no_public_class_looks_like_a_test() -> None:
+    names = [
+        f"{path}.{name}"
+        for path in ["pytest_ltm", *PUBLIC]
+        for module in [importlib.import_module(path)]
+        for name in {*dir(module), *getattr(module, "__all__", ())}
+        if name.startswith(("Test", "test_"))
+    ]
+    assert names == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", ["pytest_ltm", *PUBLIC])
-def test_every_public_module_has_a_docstring(module: str) -> None:
-    assert importlib.import_module(module).__doc__
+def test_every_public_module_has_a_docstring() -> None:
+    assert [name for name in ["pytest_ltm", *PUBLIC] if not importlib.import_module(name).__doc__] == []
 
 
 @pytest.mark.slow
 def test_built_in_scenarios_use_the_public_api_only() -> None:
+    private = []
     for path in sorted((PACKAGE.parent / "scenarios").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             module = (node.module or "") if isinstance(node, ast.ImportFrom) else ""
-            own = module.startswith("pytest_ltm.scenarios.")
-            assert own or not module.startswith("pytest_ltm") or "._" not in module, f"{path.name}: from {module}"
+            if module.startswith("pytest_ltm") and "._" in module and not module.startswith("pytest_ltm.scenarios."):
+                private.append(f"{path.name}: from {module}")
+    assert private == []

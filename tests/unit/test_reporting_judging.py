@@ -82,8 +82,8 @@ def test_users_have_a_line_of_their_own_and_an_estimate_says_so() -> None:
 def test_the_dollars_of_users_stand_apart_in_tables() -> None:
     assert any(line.split()[-1] == "0.50" for line in terminal(voiced()) if line.startswith("simulated user in USD"))
     assert not any("simulated user" in line for line in terminal(judged((2, 900, 0.5))))
-    assert "USD of simulated users" in run_markdown(voiced())
-    assert "USD of simulated users" not in run_markdown(judged((2, 900, 0.5)))
+    assert "simulated user in USD" in run_markdown(voiced())
+    assert "simulated user in USD" not in run_markdown(judged((2, 900, 0.5)))
 
 
 def terminal(run: RunResult) -> list[str]:

@@ -18,11 +18,18 @@ from sample_runs import row
 
 from pytest_ltm._journal.amendments import Amendment, apply
 from pytest_ltm._journal.result import CallDurations, ExampleMetric, Pace, Precheck
-from pytest_ltm._results.columns import precheck_sentences
 from pytest_ltm._results.run_loading import LoadedRun
+from pytest_ltm._results.sentences import precheck_sentences
 from pytest_ltm.reporting.html.report_data import origin
 from pytest_ltm.reporting.markdown import run_markdown
-from pytest_ltm.reporting.summary import METRICS, summary_json, user_properties, verdicts_csv, write_summary
+from pytest_ltm.reporting.summary import (
+    METRICS,
+    summary_json,
+    summary_schema,
+    user_properties,
+    verdicts_csv,
+    write_summary,
+)
 from pytest_ltm.reporting.terminal import summary_lines
 
 if TYPE_CHECKING:
@@ -88,11 +95,11 @@ def test_every_example_has_its_properties_outcome_and_reason() -> None:
 
 def test_every_metric_named_is_in_the_summary() -> None:
     held = amended().conversations[0]
-    voiced = replace(held, scenarios=tuple(replace(row, user_calls=1, floor=0.1) for row in held.scenarios))
+    voiced = replace(held, scenarios=tuple(replace(row, user_calls=1, floor=0.1, upper=1.0) for row in held.scenarios))
     taken = CallDurations(total=2.0, median=0.5, p95=1.0)
     pace = Pace(agent=voiced.agent, span_label=voiced.span_label, asking=taken, storing=taken)
     text = json.dumps({**summary(sample_runs.run(voiced, paces=(pace,))), "metrics": {}}) + json.dumps(
-        user_properties(row("a", 1.0, gap=1))
+        user_properties(row("a", 1.0, gap=1, upper=1.0))
     )
 
     assert [name for name in METRICS if f'"{name}"' not in text] == []
@@ -125,6 +132,10 @@ def schema() -> dict[str, Any]:
     text = importlib.resources.files("pytest_ltm.reporting").joinpath("summary.schema.json").read_text("utf-8")
     read: dict[str, Any] = json.loads(text)
     return read
+
+
+def test_the_schema_in_the_package_has_the_figures_as_they_are() -> None:
+    assert schema() == summary_schema(), "run python tests/golden/refresh.py schema"
 
 
 def measured() -> RunResult:

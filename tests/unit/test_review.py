@@ -21,8 +21,7 @@ from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
 from pytest_ltm.web.review import decisions
 from pytest_ltm.web.review.decisions import Opinions, decide, decision
-from pytest_ltm.web.review.findings import agreements, estimate
-from pytest_ltm.web.review.labelled import judge_rows, verdict_rows
+from pytest_ltm.web.review.findings import agreements, estimate, judge_rows, verdict_rows
 from pytest_ltm.web.review.queue import Cases, read_cases
 
 if TYPE_CHECKING:

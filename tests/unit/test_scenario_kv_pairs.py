@@ -98,6 +98,7 @@ def test_half_of_the_entries_do_not_speak_of_the_register() -> None:
     assert 0.4 < sum("register" not in text for text in texts) / len(texts) < 0.6
 
 
+@pytest.mark.nightly("every wording, which only the scenario and the reader change")
 @pytest.mark.slow
 @pytest.mark.parametrize("wordings", [kv_pairs.ENTRIES, kv_pairs.UNNAMED])
 def test_full_reads_every_wording_of_an_entry_and_every_question(wordings: Sequence[str]) -> None:

@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._engine.port import Checkpoints, Connection
+from pytest_ltm._engine.port import Checkpoints, LivePort
+from pytest_ltm._journal import events
+from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.plan import Plan
 from pytest_ltm._model.sessions import Rhythm, cannot_come_back, checked, rhythm
-from pytest_ltm._model.transcript import Exchange
-from pytest_ltm._storage.clock import START
+from pytest_ltm._model.tokens import TokenCounter
+from pytest_ltm._model.transcript import Exchange, Transcript
+from pytest_ltm._storage.clock import START, SimulatedClock
 from pytest_ltm._storage.errors import AgentFault, ConfigurationError
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.testing import Played, run_conversation
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 SAID = Exchange(
     number=0, by="", kind="say", message="one", reply="one", start=0, message_tokens=1, reply_tokens=1, now=START
 )  # fmt: skip
+
+
+def told_once() -> Transcript:
+    told = Transcript()
+    told.append(SAID)
+    return told
+
+
+def live_port(make: Callable[[], AgentCaller], **options: Any) -> LivePort:
+    return LivePort(make, TokenCounter("characters", len), SimulatedClock(), Timings(), **options)
 
 
 class Saves:
@@ -115,10 +131,11 @@ def test_one_that_cannot_be_saved_ends_the_conversation() -> None:
         def save(self) -> bytes:
             raise OSError("no room")
 
-    connection = Connection(lambda: AgentCaller(Breaks(), timeout=None))
-    connection.ready(())
+    live = live_port(lambda: AgentCaller(Breaks(), timeout=None))
+    live.restore()
+    live.open(told_once())
     with pytest.raises(AgentFault, match="no room"):
-        connection.renew([SAID])
+        live.new_session()
 
 
 def test_a_state_that_is_kept_is_not_saved_again() -> None:
@@ -129,15 +146,15 @@ def test_a_state_that_is_kept_is_not_saved_again() -> None:
         return AgentCaller(agents[-1], timeout=None)
 
     checkpoints = Checkpoints(None)
-    connection = Connection(made, checkpoints=checkpoints)
-    assert connection.renew([]) is None
-    connection.ready(())
-    assert connection.renew([]) is None  # nothing was said
-    connection.ask("", "one", START)
-    connection.keep(0)
+    live = live_port(made, checkpoints=checkpoints)
+    assert live.new_session() is None
+    live.restore()
+    assert live.new_session() is None  # nothing was said
+    live.reply(events.MessageSent(exchange=0, by="", kind="say", text="one", tokens=1, position=0, now=START))
     agents[0].told.append("said to nobody")
-    connection.renew([SAID])
-    connection.ready([SAID])
+    live.open(told_once())
+    live.new_session()
+    live.restore()
     assert (len(agents), agents[1].told) == (2, ["one"])
 
 

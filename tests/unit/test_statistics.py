@@ -11,7 +11,7 @@ import pytest
 from benchmark_data import GOODAI, lines_of
 
 from pytest_ltm._journal.result import ScenarioResult
-from pytest_ltm._results.statistics import (
+from pytest_ltm._results.statistics.totals import (
     accuracy,
     filler_share,
     ltm_reach,

@@ -11,20 +11,18 @@ import pytest
 
 from pytest_ltm._journal.result import ScenarioResult
 from pytest_ltm._journal.timings import TellTime
-from pytest_ltm._results.statistics import (
-    Pair,
-    ScoredRow,
-    effective_span,
-    kappa,
-    paces,
-    paired,
-    percentile,
+from pytest_ltm._results.statistics.comparison import (
+    MOST_TRIALS,
+    Flips,
+    imagined_share,
+    scatter,
     trials_to_tell,
-    weighted_reach,
-    wilson,
+    unseen,
 )
-from pytest_ltm._results.statistics.comparison import MOST_TRIALS, Flips, imagined_share, scatter, unseen
-from pytest_ltm._results.statistics.pairs import SignUnit, unit_kind
+from pytest_ltm._results.statistics.counts import kappa, wilson
+from pytest_ltm._results.statistics.pairs import Pair, ScoredRow, SignUnit, paired, unit_kind
+from pytest_ltm._results.statistics.spans_reached import effective_span
+from pytest_ltm._results.statistics.totals import paces, percentile, weighted_reach
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,16 +10,8 @@ import pytest
 from msgspec import structs
 
 from benchmarks.worlds import MOODY, WORLDS, Drop, pairs
-from pytest_ltm._results.statistics import (
-    Pair,
-    ScoredRow,
-    chance_here,
-    compare,
-    compare_scenarios,
-    paired,
-    passes,
-    trials_to_tell,
-)
+from pytest_ltm._results.statistics.comparison import chance_here, compare, compare_scenarios, trials_to_tell
+from pytest_ltm._results.statistics.pairs import Pair, ScoredRow, paired, passes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -4,18 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._results.statistics import (
-    Interval,
-    ScoredRow,
-    holm,
-    kappa,
-    mcnemar,
-    pass_at_k,
-    pass_hat_k,
-    pass_rate,
-    score_interval,
-    wilson,
-)
+from pytest_ltm._results.statistics.counts import Interval, holm, kappa, mcnemar, pass_at_k, pass_hat_k, wilson
+from pytest_ltm._results.statistics.pairs import ScoredRow
+from pytest_ltm._results.statistics.spans_reached import pass_rate, score_interval
 
 
 @pytest.mark.parametrize(

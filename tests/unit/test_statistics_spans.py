@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks.worlds import WORLDS, remembered
-from pytest_ltm._results.columns import short_span, span_sentence
-from pytest_ltm._results.statistics import ScoredRow, effective_span
-from pytest_ltm._results.statistics.spans_reached import degradation
+from pytest_ltm._results.sentences import short_span, span_sentence
+from pytest_ltm._results.statistics.pairs import ScoredRow
+from pytest_ltm._results.statistics.spans_reached import degradation, effective_span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

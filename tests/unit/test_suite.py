@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._model.suite import SuiteEntry, built_in, built_in_names, folder, load, scenario_names
+from pytest_ltm._model.suite import SuiteEntry, built_in, built_in_names, folder, load
 from pytest_ltm._storage.errors import ConfigurationError, DefinitionError
 
 if TYPE_CHECKING:
@@ -181,7 +181,3 @@ def test_the_suite_paper_writes_every_parameter_of_its_scenarios() -> None:
     assert {entry.scenario for entry in paper.entries} == {entry.scenario for entry in built_in("standard").entries}
     assert {entry.parameters.get("last_wait", 0.9) for entry in paper.entries} == {0.9}
     assert all(entry.parameters for entry in paper.entries)
-
-
-def test_every_built_in_scenario_is_in_a_suite() -> None:
-    assert {entry.scenario for name in built_in_names() for entry in built_in(name).entries} == set(scenario_names())

@@ -1,4 +1,4 @@
-"""`ltm trend` and `ltm report --trend`: scores over time; results of different plans are never joined."""
+"""`ltm trend`: scores over time; results of different plans are never joined."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from past_runs import BAD, COMMIT, GOOD, run_folder, trials
 from run_folders import HOSTILE
 
 from pytest_ltm._cli import main
-from pytest_ltm._cli.git_versions import versions
+from pytest_ltm._cli.trend import versions
 from pytest_ltm._results.run_loading import save
 from pytest_ltm.reporting.history import read_past
 from pytest_ltm.reporting.html.trend import build_trend
@@ -83,7 +83,7 @@ def test_a_plan_says_in_what_it_differs_from_the_one_before(
         "not the plan before ('there'): the seed is 0 there and 7 in this plan",
         "not the plan before ('there'): it has other trials",
     ]
-    main(["report", "--trend", "-o", "trend.html"])
+    main(["trend", "-o", "trend.html"])
     text = (tmp_path / "trend.html").read_text()
     assert "Plan 2 is not the plan before (&#39;there&#39;): the seed is 0 there and 7 in this plan" in text
 
@@ -132,7 +132,7 @@ def test_no_results_and_paths_that_lead_nowhere_are_said(
     assert lines(capsys, "empty") == ["no results in empty"]
     assert main(["trend", "nowhere"]) == 2
     assert "there is no run 'nowhere'" in capsys.readouterr().err
-    assert main(["report", "--trend", "-o", "trend.html"]) == 2
+    assert main(["trend", "-o", "trend.html"]) == 2
     assert not (tmp_path / "trend.html").exists()
     assert not ltm.exists()
 
@@ -267,7 +267,7 @@ def test_the_page_has_a_chart_and_a_table_and_a_line_for_each_plan(
     for day, plan in enumerate("AABA", start=1):
         run_folder(ltm, f"2026010{day}-080000-aaaa", *trials(GOOD, plan=plan, of=2))
     run_folder(ltm, "20260105-080000-bbbb", *trials(GOOD, plan="A", of=2, ended="interrupted"))
-    assert main(["report", "--trend", "-o", "trend.html"]) == 0
+    assert main(["trend", "-o", "trend.html"]) == 0
     assert capsys.readouterr().out == "trend.html\n"
     found = page(tmp_path / "trend.html")
     curves = [each["d"] or "" for each in found.all("path") if each.get("class") == "curve"]
@@ -280,7 +280,7 @@ def test_the_page_has_a_chart_and_a_table_and_a_line_for_each_plan(
 
 def test_the_page_needs_no_script_and_makes_no_request(ltm: Path, tmp_path: Path) -> None:
     run_folder(ltm, "20260101-080000-aaaa")
-    main(["report", "--trend", "-o", "trend.html"])
+    main(["trend", "-o", "trend.html"])
     found = page(tmp_path / "trend.html")
     assert found.all("script") == []
     links = [each[name] or "" for _, each in found.tags for name in ("src", "href") if each.get(name)]
@@ -312,7 +312,7 @@ def test_a_page_of_many_results_draws_the_last_and_lists_all(
 ) -> None:
     monkeypatch.setattr("pytest_ltm.reporting.html.trend.MOST", 7)
     points(ltm, 7 + 5)
-    main(["report", "--trend", "-o", "trend.html"])
+    main(["trend", "-o", "trend.html"])
     found = page(tmp_path / "trend.html")
     assert len(found.all("circle")) == 7
     assert len(found.all("tr")) == 1 + 7 + 5

@@ -10,10 +10,10 @@ import pytest
 from pytest_ltm import evaluators
 from pytest_ltm._lab.commands.verdict_check import (
     VerdictCheckReport,
+    bounds_of,
     check,
     evaluator_of,
     mutants_of_scenario,
-    value_of,
 )
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ def test_right_answers_pass_and_mutants_do_not(name: str) -> None:
     args, answers = OTHERS[name]
     mutants = list(mutants_of_scenario({"scenario": name, "evaluator": name, "args": args}))
 
-    assert value_of(evaluator_of(name, args), answers)[0] == 1
+    assert bounds_of(evaluator_of(name, args), answers)[0] == 1
     assert mutants
     assert [str(mutant) for mutant in mutants if mutant.passes] == []
 
@@ -233,8 +233,8 @@ def test_what_a_list_of_everything_denies_is_not_told() -> None:
     args, answers = OTHERS["ForgetsOnRequest"]
     told, denied = ([*answers[:-1], said] for said in ("I know of Pellfell.", "It was not Pellfell."))
     evaluator = evaluator_of("ForgetsOnRequest", args)
-    assert value_of(evaluator, told)[0] == 1
-    assert value_of(evaluator, denied)[0] == 0
+    assert bounds_of(evaluator, told)[0] == 1
+    assert bounds_of(evaluator, denied)[0] == 0
 
 
 @pytest.mark.slow
@@ -264,9 +264,9 @@ def test_what_is_buried_in_a_recitation_is_no_answer(name: str, args: Mapping[st
     small_talk = [f"The number {n} bus was late again." for n in range(40)]
     evaluator = evaluator_of(name, args)
 
-    assert value_of(evaluator, ["\n".join(told)])[0] == 1
-    assert value_of(evaluator, ["\n".join([*small_talk[:20], *told, *small_talk[20:]])])[0] == 0
-    assert value_of(evaluator, ["\n".join([*small_talk, *told])])[0] == 1
+    assert bounds_of(evaluator, ["\n".join(told)])[0] == 1
+    assert bounds_of(evaluator, ["\n".join([*small_talk[:20], *told, *small_talk[20:]])])[0] == 0
+    assert bounds_of(evaluator, ["\n".join([*small_talk, *told])])[0] == 1
 
 
 @pytest.mark.parametrize(
@@ -297,8 +297,8 @@ def test_messages_repeated_in_the_words_of_the_user_are_no_answer(
 ) -> None:
     evaluator = evaluator_of(name, args)
 
-    assert value_of(evaluator, [told])[0] == 0
-    assert value_of(evaluator, [honest])[0] == 1
+    assert bounds_of(evaluator, [told])[0] == 0
+    assert bounds_of(evaluator, [honest])[0] == 1
 
 
 @pytest.mark.parametrize(
@@ -331,7 +331,7 @@ def test_messages_repeated_in_the_words_of_the_user_are_no_answer(
     ],
 )  # fmt: skip
 def test_short_forms_are_read(name: str, args: Mapping[str, Any], told: str) -> None:
-    assert value_of(evaluator_of(name, args), [told])[0] == 1
+    assert bounds_of(evaluator_of(name, args), [told])[0] == 1
 
 
 @pytest.mark.parametrize(
@@ -347,7 +347,7 @@ def test_short_forms_are_read(name: str, args: Mapping[str, Any], told: str) -> 
     ],
 )  # fmt: skip
 def test_what_only_looks_like_the_answer_is_none(name: str, args: Mapping[str, Any], told: str) -> None:
-    assert value_of(evaluator_of(name, args), [told])[0] == 0
+    assert bounds_of(evaluator_of(name, args), [told])[0] == 0
 
 
 def test_a_list_of_everything_is_no_answer() -> None:
@@ -356,10 +356,10 @@ def test_a_list_of_everything_is_no_answer() -> None:
     joke = evaluator_of("RecallsJoke", {"joke": "The violet anchor had a teapot for a harbour.", "others": []})
     spy = evaluator_of("DecodesMessages", {"expected": [["harbour"], ["lantern"], ["teapot"]]})
 
-    assert value_of(facts, [", ".join(things), "It has 42 steps."])[0] == 0.5
-    assert value_of(facts, ["A bronze anchor, with a lantern, hangs there", "It has 42 steps."])[0] == 1
-    assert value_of(joke, [", ".join([*things] * 7)])[0] == 0
-    assert value_of(spy, [", ".join([*things] * 7)])[0] == 0
+    assert bounds_of(facts, [", ".join(things), "It has 42 steps."])[0] == 0.5
+    assert bounds_of(facts, ["A bronze anchor, with a lantern, hangs there", "It has 42 steps."])[0] == 1
+    assert bounds_of(joke, [", ".join([*things] * 7)])[0] == 0
+    assert bounds_of(spy, [", ".join([*things] * 7)])[0] == 0
 
 
 def test_the_number_of_a_step_counts_only_beside_another_right_answer() -> None:
@@ -369,10 +369,10 @@ def test_the_number_of_a_step_counts_only_beside_another_right_answer() -> None:
     }
     steps = evaluator_of("RecallsSteps", args)
 
-    assert value_of(steps, ["No idea.", "4"])[0] == 0
-    assert value_of(steps, ["chalk", "5"])[0] == 0.5
-    assert value_of(steps, ["chalk", "4"])[0] == 1
-    assert value_of(evaluator_of("RecallsSteps", {key: value[1:] for key, value in args.items()}), ["4"])[0] == 1
+    assert bounds_of(steps, ["No idea.", "4"])[0] == 0
+    assert bounds_of(steps, ["chalk", "5"])[0] == 0.5
+    assert bounds_of(steps, ["chalk", "4"])[0] == 1
+    assert bounds_of(evaluator_of("RecallsSteps", {key: value[1:] for key, value in args.items()}), ["4"])[0] == 1
 
 
 @pytest.mark.slow

@@ -13,15 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_ltm._cli import tables
+from pytest_ltm._cli.arguments import add_json, add_pytest_options, add_seeds
 from pytest_ltm._cli.pytest_runs import counting, examples, play
 from pytest_ltm._model.definition import read_json
-from pytest_ltm._results import statistics as stats
+from pytest_ltm._results.statistics.counts import IntervalEstimate, mark, summed
+from pytest_ltm._results.statistics.totals import FULL_MARKS, grouped, mean
 from pytest_ltm._results.text import counted
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.datasets._published import ENDING, FOLDERS, DefinitionsFolder, menu_above
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pytest_ltm._journal.result import ScenarioResult
@@ -43,8 +45,26 @@ Marks: TypeAlias = "Mapping[tuple[str, str], Sequence[float]]"
 """The scores by agent and scenario; 0 where an example has none."""
 
 
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add both sides and the controls."""
+    folder = "a folder of definitions, as for --ltm-definitions"
+    parser.add_argument("definitions", type=Path, nargs="+", metavar="DIR", help=folder)
+    suite = "the suite (default: standard)"
+    parser.add_argument("--ltm-suite", dest="suite", default="standard", metavar="NAME|FILE", help=suite)
+    parser.add_argument("--span", metavar="SPAN", help="the memory span (default: that of the folder's config.yml)")
+    add_seeds(parser)
+    agents = f"only this control (repeatable; default: {', '.join(CONTROLS)}); full and oracle are always played"
+    parser.add_argument("--agent", dest="agents", action="append", metavar="SPEC", help=agents)
+    add_pytest_options(parser)
+    add_json(parser)
+
+
 def run(given: Namespace) -> int:
-    """Play both sides and print what was earned; return 0, or APART. LtmError if one of them cannot be played."""
+    """Compare what control agents earn on published definitions and on a suite at the same memory span.
+
+    Exit status 1 if the totals of a control that retrieves (bm25) are further apart than 0.7 of 11, or neither full nor
+    oracle gets full marks in a scenario of the suite.
+    """
     folders = [DefinitionsFolder(path) for path in given.definitions]
     span = given.span or next((str(folder.span) for folder in folders if folder.span), "")
     if not span:
@@ -118,7 +138,7 @@ def _texts(path: Path) -> str:
 
 def marks(rows: Iterable[tuple[str, ScenarioResult]]) -> Marks:
     """Return what was earned, by agent and scenario."""
-    groups = stats.grouped(rows, lambda each: (each[0], each[1].scenario))
+    groups = grouped(rows, lambda each: (each[0], each[1].scenario))
     return {key: [row.score or 0.0 for _, row in held] for key, held in groups.items()}
 
 
@@ -139,7 +159,7 @@ class Calibration:
         """Why a scenario is in no total, by its name."""
         found = {}
         for name in sorted({scenario for side in (self.theirs, self.ours) for _, scenario in side}):
-            one, other = (stats.mean(side.get((READER, name), ())) for side in (self.theirs, self.ours))
+            one, other = (mean(side.get((READER, name), ())) for side in (self.theirs, self.ours))
             if one is None or other is None:
                 found[name] = f"only {'ours' if one is None else 'published'}"
             elif min(one, other) < READS:
@@ -152,14 +172,14 @@ class Calibration:
         names = sorted({name for _, name in self.theirs} & {name for _, name in self.ours})
         return [name for name in names if name not in self.left_out]
 
-    def sides(self, agent: str, scenario: str) -> tuple[stats.IntervalEstimate, stats.IntervalEstimate]:
+    def sides(self, agent: str, scenario: str) -> tuple[IntervalEstimate, IntervalEstimate]:
         """Return what an agent earns in a scenario: published, ours."""
-        return stats.mark(self.theirs[agent, scenario]), stats.mark(self.ours[agent, scenario])
+        return mark(self.theirs[agent, scenario]), mark(self.ours[agent, scenario])
 
-    def totals(self, agent: str) -> tuple[stats.IntervalEstimate, stats.IntervalEstimate]:
+    def totals(self, agent: str) -> tuple[IntervalEstimate, IntervalEstimate]:
         """Return what an agent earns in all scenarios that are compared: published, ours."""
         pairs = [self.sides(agent, name) for name in self.scenarios]
-        return stats.summed(one for one, _ in pairs), stats.summed(other for _, other in pairs)
+        return summed(one for one, _ in pairs), summed(other for _, other in pairs)
 
     @property
     def breaches(self) -> list[str]:
@@ -172,8 +192,8 @@ class Calibration:
                 earned = f"{agent} earns {one.value:.2f} published and {other.value:.2f} ours of {len(self.scenarios)}"
                 told.append(f"{earned}: more than {limit:.2f} apart")
         for name in sorted({scenario for _, scenario in self.ours}):
-            most = max(stats.mean(self.ours.get((agent, name), ())) or 0.0 for agent in (READER, ORACLE))
-            if most < stats.FULL_MARKS:
+            most = max(mean(self.ours.get((agent, name), ())) or 0.0 for agent in (READER, ORACLE))
+            if most < FULL_MARKS:
                 told.append(f"neither {READER} nor {ORACLE} gets full marks in {name} of ours: {most:.2f}")
         return told
 
@@ -198,7 +218,7 @@ class Calibration:
         }
 
 
-def _json(one: stats.IntervalEstimate, other: stats.IntervalEstimate) -> dict[str, Any]:
+def _json(one: IntervalEstimate, other: IntervalEstimate) -> dict[str, Any]:
     named = {"published": one, "ours": other, "difference": other - one}
     return {
         name: {"value": held.value, "low": held.interval.low, "high": held.interval.high}
@@ -244,7 +264,7 @@ def points(found: Calibration, agent: str) -> list[list[str]]:
     return table
 
 
-def _cells(one: stats.IntervalEstimate, other: stats.IntervalEstimate) -> list[str]:
+def _cells(one: IntervalEstimate, other: IntervalEstimate) -> list[str]:
     gain = other - one
     return [
         *(f"{held.value:5.2f} [{held.interval.low:.2f} to {held.interval.high:.2f}]" for held in (one, other)),

@@ -12,17 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli import tables
+from pytest_ltm._cli.arguments import add_output, add_pytest_options
 from pytest_ltm._cli.pytest_runs import counting, examples, play
 from pytest_ltm._journal.result import span_place
 from pytest_ltm._lab.cheats import SPECS
-from pytest_ltm._results import statistics as stats
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.text import NOTHING, counted, one_line, score_text
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm.agents._padding import unpadded
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Sequence
 
     from pytest_ltm._journal.result import ScenarioResult
@@ -40,8 +41,24 @@ EACH = ("--ltm-examples=1", "--ltm-trials=3")
 """Three examples of each scenario, in a conversation each: what a dump recites holds no rival of an earlier example."""
 
 
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add what is attacked, by whom, and the file to write."""
+    parser.add_argument("tests", nargs="*", metavar="TEST", help="scenarios of your own: files, as pytest takes them")
+    suite, spans = "the suite (default: standard; none if tests are given)", "isolated,2k,32k"
+    parser.add_argument("--ltm-suite", dest="suite", metavar="NAME|FILE", help=suite)
+    parser.add_argument("--span", dest="spans", default=spans, metavar="SPANS", help=f"memory spans (default: {spans})")
+    agents = "only this one (repeatable; default: all cheats)"
+    parser.add_argument("--agent", dest="agents", action="append", metavar="SPEC", help=agents)
+    add_pytest_options(parser)
+    add_output(parser, "FILE", "also write everything: Markdown, or JSON to *.json")
+
+
 def run(given: Namespace) -> int:
-    """Attack and print what was earned; return 0, or ABOVE if a limit is broken. LtmError if nothing was played."""
+    """Play a suite with agents that look for points without remembering, and compare what they earn with the floors.
+
+    Scenarios declare their floors. Exit status 1 if a cheat earns more than 3 % above a floor, or padding more than 0.3
+    of 11 above the same agent without it.
+    """
     specs = [spec for text in given.agents or SPECS for spec in text.split(",")]
     twins = [twin for spec in specs if (twin := unpadded(spec)) and twin not in specs]
     suite = given.suite or ("none" if given.tests else "standard")
@@ -113,7 +130,7 @@ class Attack:
         counted_rows = counting(rows)
         if not counted_rows:
             raise LtmError("nothing was played: no example has a score")
-        groups = stats.grouped(counted_rows, lambda each: (each[0], each[1].scenario, each[1].span_label))
+        groups = grouped(counted_rows, lambda each: (each[0], each[1].scenario, each[1].span_label))
         cells = {
             (agent, scenario, span): CheatCell(
                 agent=agent,
@@ -156,7 +173,7 @@ class Attack:
     @property
     def finds(self) -> list[str]:
         """A sentence for each limit that is broken."""
-        by_place = stats.grouped([c for c in self.cells.values() if c.agent in self.cheats and c.above], _place)
+        by_place = grouped([c for c in self.cells.values() if c.agent in self.cheats and c.above], _place)
         broken = [_sentence(cells) for cells in by_place.values()]
         for spec in filter(unpadded, self.specs):
             for span in self.spans:

@@ -1,12 +1,13 @@
-"""`import-published DIR|FILE... [-o RUN]`: published results of the LTM Benchmark as a run that reports can show."""
+"""`data import-published FILE...`: published results of the LTM Benchmark as a run that reports can show."""
 
 from __future__ import annotations
 
 from importlib.metadata import version
+from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._cli import new_run
+from pytest_ltm._cli.arguments import add_ltm_dir, new_run_folder
 from pytest_ltm._journal import events
 from pytest_ltm._journal.checksum_chain import Chain
 from pytest_ltm._journal.result import IMPORTED, RunResult, write_results
@@ -33,9 +34,8 @@ from pytest_ltm._storage.schema import json_text
 from pytest_ltm.reporting.summary import summary_json, write_summary, write_verdicts
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from pytest_ltm._journal.result import ConversationResult
     from pytest_ltm._lab.published_results import PublishedResult
@@ -46,15 +46,31 @@ DIFFERENT = 1
 """The exit status where a number differs from the leaderboard's."""
 
 
-def run(given: Namespace) -> int:
-    """Import published results and print their totals; return 0, or 1 if a checked total differs."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the files, the new run, and what is taken and checked."""
+    files = "result files (.jsonl, .jsonl.gz), or a folder"
+    parser.add_argument("files", type=Path, nargs="+", metavar="DIR|FILE", help=files)
+    parser.add_argument("-o", "--output", metavar="RUN", help="the run to write; without it, only totals are printed")
+    ref = "only results of this branch (repeatable)"
+    parser.add_argument("--ref", action="append", default=[], metavar="BRANCH", help=ref)
+    benchmark = "only benchmarks whose names begin with this"
+    parser.add_argument("--benchmark", default="", metavar="NAME", help=benchmark)
+    parser.add_argument("--check", type=Path, metavar="FILE", help="compare with a published leaderboard (JSON)")
+    add_ltm_dir(parser)
+
+
+def import_published(given: Namespace) -> int:
+    """Turn published results of the LTM Benchmark into a run folder, which every report reads as a run.
+
+    Exit status 1 if a total differs from the leaderboard of --check.
+    """
     found = _chosen(read(given.files), given.ref, given.benchmark)
     rows = merged(found)
     conversations = imported(rows)
     if given.output is None:
         made = RunResult(run_id="published", conversations=tuple(each.result for each in conversations))
     else:
-        made = write(new_run(given.output, given.ltm_dir), conversations, notices(rows))
+        made = write(new_run_folder(given.output, given.ltm_dir), conversations, notices(rows))
     for line in table_lines(made):
         print(line.rstrip())
     if given.output is not None:
@@ -84,6 +100,7 @@ def _chosen(rows: Sequence[PublishedResult], refs: Sequence[str], begins: str) -
 def imported(rows: Sequence[PublishedResult]) -> list[PublishedConversation]:
     """Return the conversations that the rows are of; DatasetError names a benchmark that cannot be understood."""
     labels = agent_labels((row.benchmark, row.agent) for row in rows)
+    # without transcripts there is nothing to count, and a tokenizer takes a while to load
     count = counter(TOKENIZER).count if any(row.log for row in rows) else len
     return [held(mine, labels[agent], count) for (_, agent), mine in by_conversation(rows).items()]
 
@@ -113,10 +130,8 @@ def notices(rows: Sequence[PublishedResult]) -> list[str]:
 NOTHING = "-"
 SEVERAL = "*"
 """Marks the mean of several runs."""
-_TOLERANCE = 1e-5
-"""Published totals have six places."""
-_TOKENS = 0.01
-"""Published LTM scores have three."""
+_TOLERANCE = 1e-5  # published totals have six places
+_TOKENS = 0.01  # published LTM scores have three
 
 
 def totals(run: RunResult) -> dict[str, dict[str, tuple[float, int]]]:
@@ -175,7 +190,7 @@ def _differences(rows: Sequence[PublishedResult], entry: Mapping[str, Any]) -> I
     pairs: list[tuple[str, float | None, float | None, float]] = [
         ("total", column.total, entry["score"], _TOLERANCE),
         ("out of", column.out_of, entry["max_score"], 0),
-        ("results", column.examples, entry["n_results"], 0),
+        ("results", len(column.rows), entry["n_results"], 0),
         ("accuracy", 100 * (column.accuracy or 0), entry["accuracy"], 100 * _TOLERANCE),
         ("LTM score", column.reach or 0, entry["ltm"], _TOKENS),
     ]

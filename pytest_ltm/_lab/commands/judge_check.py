@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._lab.judge_check import KINDS, OWN, JudgeCheckReport, Rate, judge_all, limits, load
+from pytest_ltm._cli.arguments import add_json
+from pytest_ltm._lab.judge_check import DEFAULTS, KINDS, NAMES, OWN, JudgeCheckReport, Rate, judge_all, limits, load
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._results.text import clip, one_line
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.judges._registry import asking
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Sequence
 
 
@@ -22,8 +24,32 @@ UNMEASURABLE = 75
 _WIDTH = 58
 
 
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the judge, the answers and the limits."""
+    parser.add_argument("--ltm-judge", dest="judge", metavar="SPEC", help="the judge, as in a run")
+    votes = "votes that confirm a 'no' (default: 1)"
+    parser.add_argument("--ltm-judge-votes", type=int, default=1, dest="votes", metavar="N", help=votes)
+    limit = (
+        f"exit status 1 if a rate is above it, or kappa below (default: {', '.join(DEFAULTS)}); repeatable. "
+        f"Names: {', '.join(NAMES)}"
+    )
+    parser.add_argument("--limit", action="append", default=[], metavar="NAME:NUMBER", help=limit)
+    parser.add_argument("--items", type=Path, metavar="FILE.yml", help="your own labelled answers")
+    timeout = "time limit for one call; 0: none (default: 300)"
+    parser.add_argument("--timeout", type=float, default=300.0, metavar="SECONDS", help=timeout)
+    for flag, text in (
+        ("--list", "print every answer that was judged wrongly"),
+        ("--prompts", "print the prompts without asking the judge"),
+    ):
+        parser.add_argument(flag, action="store_true", help=text)
+    add_json(parser)
+
+
 def run(given: Namespace) -> int:
-    """Measure a judge and print what was found; return 0, 1 if a limit is broken, 75 if the judge failed."""
+    """Measure a judge on hand-labelled answers.
+
+    Exit status 1 if a limit is broken, 75 if the judge failed.
+    """
     if given.prompts:
         for prompt in PROMPTS.values():
             print(f"=== {prompt.id}\n{prompt.fill(**{name: f'({name})' for name in prompt.parts})}\n")

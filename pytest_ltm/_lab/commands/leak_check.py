@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli import tables
+from pytest_ltm._cli.arguments import add_json, add_pytest_options, add_seeds
 from pytest_ltm._cli.pytest_runs import counting, examples, play
 from pytest_ltm._lab.commands.calibrate import pooled
 from pytest_ltm._lab.cues import SHARES, CueRecall, Text, all_cues, best, found, one_cue, search
 from pytest_ltm._lab.filler_tree import FormSample, learn_tree, share_told_apart, write_tree
 from pytest_ltm._model.suite import SUFFIX, built_in_names
-from pytest_ltm._results import statistics as stats
+from pytest_ltm._results.statistics.totals import grouped, mean
 from pytest_ltm._results.text import clip, counted, one_line
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm.datasets._published import DefinitionsFolder
@@ -25,7 +26,7 @@ from pytest_ltm.datasets.longmemeval.conversations import holds_evidence
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pytest_ltm._model.transcript import Transcript
@@ -49,8 +50,28 @@ _SHOWN = 3
 _CUES = 100
 
 
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the texts, the reference and how suites are played."""
+    what = "a suite, test files, folders of definitions, or *.json files of LongMemEval or LoCoMo histories"
+    parser.add_argument("what", nargs="+", metavar="WHAT", help=what)
+    reference = "texts of the same kind to compare with, cut to as many conversations"
+    parser.add_argument("--reference", nargs="+", default=[], metavar="WHAT", help=reference)
+    add_seeds(parser)
+    span = "the memory span at which suites are played (default: 32k)"
+    parser.add_argument("--span", default="32k", metavar="SPAN", help=span)
+    sessions = "look for whole sessions of histories, not for turns"
+    parser.add_argument("--sessions", action="store_true", help=sessions)
+    add_pytest_options(parser)
+    add_json(parser)
+
+
 def run(given: Namespace) -> int:
-    """Look for evidence and print how much was found; return 0, or LEAKS. LtmError for what cannot be read."""
+    """Measure how much evidence is found by its words, lengths and places alone, without a question.
+
+    A detector learns in some conversations what distinguishes evidence, and looks for it in others: how much does it
+    find before 1 % and 5 % of the other words are let through? Exit status 1 if it is more than 1.25 times as much as
+    in the reference.
+    """
     options = [word for text in given.pytest for word in shlex.split(text)]
     source = LeakCheckInput(given.seeds, given.span, options, sessions=given.sessions)
     theirs = source.texts(given.reference) if given.reference else {}
@@ -142,9 +163,9 @@ class LeakCheckInput:
                 print(f"{group}, skipping filler ...", file=sys.stderr)
                 words = [f"--ltm-span={self.span}", *self.options, *_words(what, int(group.removeprefix(_SEED)))]
                 rows = counting(examples(play(specs, words, path.parent / group.replace(" ", ""))))
-                scores = stats.grouped(rows, lambda each: (each[0], each[1].scenario))
+                scores = grouped(rows, lambda each: (each[0], each[1].scenario))
                 for (spec, _), each in scores.items():
-                    points[spec] = points.get(spec, 0.0) + (stats.mean([row.score or 0.0 for _, row in each]) or 0.0)
+                    points[spec] = points.get(spec, 0.0) + (mean([row.score or 0.0 for _, row in each]) or 0.0)
         skips, alone = (points[spec] / len(groups[::2]) for spec in specs)
         share = share_told_apart(tree, held)
         return SkippedFiller(share, write_tree(tree), skips, alone, len({scenario for _, scenario in scores}))

@@ -1,4 +1,4 @@
-"""`locomo-generate` and `locomo-check`: new conversations in LoCoMo's form."""
+"""`data locomo-generate` and `data locomo-check`: new conversations in LoCoMo's form."""
 
 from __future__ import annotations
 
@@ -6,24 +6,45 @@ import json
 import random
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._lab.commands.author import author
+from pytest_ltm._cli.arguments import add_output
+from pytest_ltm._lab.author import AUTHORS, author
 from pytest_ltm._lab.locomo.dialogue import SESSIONS, TURNS, Size, conversation, of_tokens
-from pytest_ltm._lab.locomo.modelled import at_once, faults, modelled
-from pytest_ltm._lab.locomo.speakers import by_turns
+from pytest_ltm._lab.locomo.modelled import at_once, by_turns, faults, modelled
 from pytest_ltm._results.text import counted
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm.datasets.locomo.file import load
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-    from pathlib import Path
+    from argparse import ArgumentParser, Namespace
 
 
-def generate(given: Namespace) -> int:
-    """Write the file; say on stderr what is in it."""
+def add_generate_arguments(parser: ArgumentParser) -> None:
+    """Add the file, its size, and who writes it."""
+    add_output(parser, "FILE", "the JSON file to write", required=True)
+    for flag, default, text in (
+        ("--conversations", 1, "number of conversations (default: 1)"),
+        ("--sessions", None, f"sessions of each (default: {SESSIONS}, or what fits --tokens)"),
+        ("--turns", None, f"turns of each, over all sessions (default: {TURNS})"),
+        ("--tokens", None, "approximate tokens of each, instead of --turns"),
+        ("--questions", None, "questions about each, at most (default: one for every three turns)"),
+        ("--seed", 0, "the same seed gives the same file (default: 0)"),
+    ):
+        parser.add_argument(flag, type=int, default=default, metavar="N", help=text)
+    parser.add_argument("--graph", type=Path, metavar="FILE", help="also write the event graphs, as JSON")
+    parser.add_argument("--model", metavar="SPEC", help=AUTHORS)
+    turns = "with --model: ask it for each turn, as the speaker whose turn it is"
+    parser.add_argument("--turn-by-turn", action="store_true", help=turns)
+
+
+def generate_locomo(given: Namespace) -> int:
+    """Write new conversations in LoCoMo's schema, with questions of all five categories, evidence and gold answers.
+
+    Without --model they are made from templates: the same seed gives the same file.
+    """
     _check(given)
     records = _by_model(given) if given.model else _from_templates(given)
     turns = sum(len(part) for one in records for part in one["conversation"].values() if isinstance(part, list))
@@ -90,6 +111,7 @@ def _by_model(given: Namespace) -> list[dict[str, Any]]:
     with author(given.model) as model:
         for number in range(1, given.conversations + 1):
             name, rng = _name(given, number), _chance(given, number)
+            # an interrupted command is continued
             if any(record["sample_id"] == name for record in records):
                 _say(f"{name}: is in {given.output} already")
                 continue
@@ -109,15 +131,24 @@ def _begun(path: Path) -> list[dict[str, Any]]:
     if not isinstance(found, list) or not all(isinstance(one, dict) and "sample_id" in one for one in found):
         raise DatasetError(f"{path}: exists, but is not a list of conversations. Name another file")
     if wrong := _faults(path, found):
-        raise DatasetError(f"{path}: exists, but {wrong[0]}. See ltm locomo-check, or name another file")
+        raise DatasetError(f"{path}: exists, but {wrong[0]}. See ltm data locomo-check, or name another file")
     return found
 
 
 # --- locomo-check
 
 
-def check(given: Namespace) -> int:
-    """Say what is wrong with a file of conversations; return 1 if anything is."""
+def add_check_arguments(parser: ArgumentParser) -> None:
+    """Add the file."""
+    parser.add_argument("file", type=Path, metavar="FILE", help="a LoCoMo file")
+
+
+def check_locomo(given: Namespace) -> int:
+    """Check conversations that a model wrote (data locomo-generate) and people edited since.
+
+    It checks dates, IDs and turns, the evidence that questions cite, and whether it contains their answers. Exit status
+    1 if anything is wrong.
+    """
     load(given.file)
     wrong = _faults(given.file, json.loads(given.file.read_bytes()))
     sys.stdout.write("".join(f"{sentence}\n" for sentence in wrong) or f"{given.file}: nothing is wrong\n")

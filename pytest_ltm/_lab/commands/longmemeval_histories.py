@@ -1,12 +1,14 @@
-"""`longmemeval-compile` and `longmemeval-generate`: questions with their evidence, in histories of any length."""
+"""`data longmemeval-compile`, `data longmemeval-generate`: questions and their evidence, in histories of any length."""
 
 from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._lab.commands.author import author
+from pytest_ltm._cli.arguments import add_output, positive, token_count
+from pytest_ltm._lab.author import AUTHORS, author
 from pytest_ltm._lab.longmemeval.histories import (
     Corpus,
     GeneratedFillers,
@@ -26,16 +28,44 @@ from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace, _ActionsContainer
     from collections.abc import Callable, Iterable
-    from pathlib import Path
 
     from pytest_ltm._lab.longmemeval.histories import Fillers, NeedleRecord
     from pytest_ltm._lab.longmemeval.modelled import Writes
 
 
-def compile_(given: Namespace) -> int:
-    """Write the needles' file again with longer histories."""
+def _add_length(group: _ActionsContainer) -> None:
+    tokens = "tokens of each history at most, such as 115k or 1.5m"
+    group.add_argument("--sessions", type=positive, metavar="N", help="sessions of each history")
+    group.add_argument("--tokens", type=token_count, metavar="T", help=tokens)
+
+
+def _add_file(parser: ArgumentParser) -> None:
+    seed = "the same seed gives the same file (default: 0)"
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help=seed)
+    tokenizer = "cl100k_base"
+    parser.add_argument("--tokenizer", default=tokenizer, metavar="NAME", help=f"tokenizer (default: {tokenizer})")
+    add_output(parser, "FILE", "the file to write", required=True)
+
+
+def add_compile_arguments(parser: ArgumentParser) -> None:
+    """Add the questions, the fillers and the length."""
+    parser.add_argument("needles", type=Path, help="a LongMemEval file; only its sessions of evidence are used")
+    fillers = (
+        "JSON lists of records or of sessions: half of the fillers are evidence of other questions of the first file, "
+        "the rest comes in equal parts from these files (default: generated fillers)"
+    )
+    parser.add_argument("--fillers", type=Path, nargs="+", default=[], metavar="FILE", help=fillers)
+    _add_length(parser.add_mutually_exclusive_group(required=True))
+    _add_file(parser)
+
+
+def compile_histories(given: Namespace) -> int:
+    """Place the evidence of every question of a LongMemEval file among fillers, in a history of a given length.
+
+    The oracle file is such a file. Evidence keeps its dates and order and is never dropped.
+    """
     count = counted(counter(given.tokenizer))
     fillers: Fillers = GeneratedFillers(count)
     if given.fillers:
@@ -44,8 +74,25 @@ def compile_(given: Namespace) -> int:
     return _write(given, needles(given.needles), fillers, count)
 
 
-def generate(given: Namespace) -> int:
-    """Write a file of generated questions; without a length each has its evidence only."""
+def add_generate_arguments(parser: ArgumentParser) -> None:
+    """Add the number of questions, the length, and who writes them."""
+    count = "number of questions (default: 500)"
+    parser.add_argument("--count", type=positive, default=500, metavar="N", help=count)
+    group = parser.add_mutually_exclusive_group()
+    _add_length(group)
+    model = f"{AUTHORS}. For longer histories give the file to ltm data longmemeval-compile"
+    group.add_argument("--model", metavar="SPEC", help=model)
+    turns = "with --model: ask it for each turn, as the person and as the assistant"
+    parser.add_argument("--turn-by-turn", action="store_true", help=turns)
+    _add_file(parser)
+
+
+def generate_longmemeval(given: Namespace) -> int:
+    """Generate questions in the format of LongMemEval: all types and abstention, with gold answers by construction.
+
+    Without --sessions and --tokens a history contains the evidence only. With --model a model writes the sessions of
+    evidence, which are checked; an interrupted file is continued.
+    """
     if given.model:
         return _by_model(given, by_turns if given.turn_by_turn else at_once)
     if given.turn_by_turn:

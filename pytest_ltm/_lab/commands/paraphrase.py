@@ -1,4 +1,4 @@
-"""`paraphrase SUITE --model SPEC`: definitions of a suite in other words, of which a solver still finds the gold."""
+"""`data paraphrase SUITE --model SPEC`: definitions in other words, of which a solver still finds the gold."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_ltm._cli.arguments import add_output
 from pytest_ltm._cli.pytest_runs import examples, play
-from pytest_ltm._lab.author import need, prompt_of, written_by
-from pytest_ltm._lab.commands.author import author
+from pytest_ltm._lab.author import AUTHORS, author, need, prompt_of, written_by
 from pytest_ltm._model.definition import dump, read_json
-from pytest_ltm._results.statistics import FULL_MARKS
+from pytest_ltm._results.statistics.totals import FULL_MARKS
 from pytest_ltm._results.text import counted
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.disk import write_whole
@@ -25,7 +25,7 @@ from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm._text.words import content_stems
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from pytest_ltm._lab.author import Model
@@ -48,10 +48,25 @@ _EXACT = re.compile(r'\d[\d.,:]*(?<=\d)|"[^"]+"|(?<=[a-z,;] )(?!I\b)[A-Z]\w+')
 _CODE = re.compile(r"[{}\[\]`<>|]|\n\s*\n")
 
 
-def run(given: Namespace) -> int:
-    """Write the definitions and say what became of them; return 0, or 1 if none is left.
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the suite, the model, the solvers and the folder."""
+    parser.add_argument("suite", metavar="NAME|FILE", help="the suite")
+    parser.add_argument("--model", required=True, metavar="SPEC", help=AUTHORS)
+    parser.add_argument("--span", default="32k", metavar="SPAN", help="the memory span (default: 32k)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="the suite's seed (default: 0)")
+    solver = "another agent that looks for the expected answers, such as openai:MODEL (repeatable)"
+    parser.add_argument("--solver", action="append", default=[], metavar="SPEC", help=solver)
+    unchecked = "keep definitions that no solver can check, and mark them"
+    parser.add_argument("--keep-unchecked", action="store_true", help=unchecked)
+    add_output(parser, "DIR", "the folder to write", required=True)
 
-    Raises LtmError if nothing is played, if the model cannot do it, and for a folder that is in use.
+
+def paraphrase_suite(given: Namespace) -> int:
+    """Have a model put the messages of a suite into other words, and keep those that a solver still understands.
+
+    The suite is played, its definitions are reworded, and those are kept in which a solver (the reader full, or
+    another) still finds the expected answers. Play the folder with --ltm-definitions. An interrupted run is continued.
+    Exit status 1 if no definition is left.
     """
     solvers = list(dict.fromkeys([READER, *given.solver]))
     header = {"suite": given.suite, "span": given.span, "seed": given.seed, "model": given.model, "solvers": solvers}

@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm import evaluators
+from pytest_ltm._cli.arguments import add_json
 from pytest_ltm._lab.verdict_mutants import of_answer, of_scenario
+from pytest_ltm._language.dresses import dress_templates, dress_up
 from pytest_ltm._model.score import Score
 from pytest_ltm._storage.errors import DatasetError, did_you_mean
 from pytest_ltm._storage.rows import rows
 from pytest_ltm._text.words import snippet
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from pytest_ltm.datasets.rulings.gold import Ruling
 
@@ -36,15 +39,31 @@ _SAME = 0.01
 """Labels are written with few digits."""
 
 
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the file and the format."""
+    file = "labelled replies, one JSON object a line (.jsonl or .jsonl.gz)"
+    parser.add_argument("file", type=Path, metavar="FILE", help=file)
+    listed = "print every reply that is not scored as labelled, and every mutant that passes"
+    parser.add_argument("--list", action="store_true", help=listed)
+    dress = "score every reply in every form in which models wrap an answer, too; no verdict may change"
+    parser.add_argument("--dress", action="store_true", help=dress)
+    parser.add_argument("--open", action="store_true", help="print what could not be proven, by reason")
+    add_json(parser)
+
+
 def run(given: Namespace) -> int:
-    """Print how often our verdict is that of a careful person; 1 if a limit is broken, else 0."""
-    found = check(given.file)
+    """Score labelled replies by our rules, and wrong answers made from the right ones.
+
+    Exit status 1 if a limit of docs/verdicts.md is broken.
+    """
+    found = check(given.file, dressed=given.dress)
     breaches = found.breaches()
     if given.json:
         told = [as_json(row) for row in found.wrong()] if given.list else None
         print(json.dumps({**found.as_json(), "breaches": breaches, **({"wrong": told} if told else {})}, indent=1))
     else:
-        listed = [*map(str, found.wrong()), *map(str, found.passed())] if given.list else []
+        listed = [*map(str, found.wrong()), *map(str, found.passed()), *map(str, found.changes)] if given.list else []
+        listed += found.open_by_reason() if given.open else []
         print("\n".join([*listed, *found.table(), *(f"breach: {breach}" for breach in breaches)]))
     return FAILED if breaches else 0
 
@@ -60,13 +79,17 @@ class CheckedVerdict:
     label: float
     value: float | None
     """None: undecided."""
+    upper: float | None
+    """What it may be worth, where parts are open."""
     reason: str
     reply: str
 
     @property
     def outcome(self) -> str:
         """What the verdict is: one of OUTCOMES."""
-        if self.value is None:
+        if self.value is None or self.upper is None:
+            return "undecided"
+        if self.upper > self.value + _SAME and self.value - _SAME < self.label < self.upper + _SAME:
             return "undecided"
         if abs(self.value - self.label) < _SAME:
             return "right"
@@ -91,12 +114,28 @@ class Mutant:
         return f"mutant passes: {self.kind}, {self.way}\n    {self.reply}"
 
 
+@dataclass(frozen=True, slots=True)
+class ChangedVerdict:
+    """A reply whose verdict is another one in a dress."""
+
+    id: str
+    dress: str
+    plain: tuple[float | None, float | None]
+    dressed: tuple[float | None, float | None]
+
+    def __str__(self) -> str:
+        return f"{self.id}: {self.plain} is {self.dressed} in the dress {self.dress}"
+
+
 @dataclass(slots=True)
 class VerdictCheckReport:
     """All verdicts of one file."""
 
     verdicts: list[CheckedVerdict] = field(default_factory=list)
     mutants: list[Mutant] = field(default_factory=list)
+    dressed: int = 0
+    """How many replies were scored in a dress."""
+    changes: list[ChangedVerdict] = field(default_factory=list)
 
     def wrong(self) -> Iterator[CheckedVerdict]:
         """Yield what is not right."""
@@ -128,6 +167,8 @@ class VerdictCheckReport:
         told = [*self._share("right", of_scenarios=None), *self._share("too much", of_scenarios=None)]
         told += [*self._share("undecided scenarios", of_scenarios=True)]
         told += [*self._share("undecided data sets", of_scenarios=False)]
+        if self.changes:
+            told.append(f"{len(self.changes)} of {self.dressed} verdicts change in a dress, limit 0")
         passed = len(list(self.passed()))
         if passed > LIMITS["mutants passed"] * len(self.mutants):
             told.append(f"{passed} of {len(self.mutants)} mutants passed, limit {LIMITS['mutants passed']:.0%}")
@@ -140,6 +181,13 @@ class VerdictCheckReport:
         share = counted[outcome] / of if of else None
         if share is not None and (share < LIMITS[name] if name == "right" else share > LIMITS[name]):
             yield f"{name}: {counted[outcome]} of {of} ({share:.1%}), limit {LIMITS[name]:.0%}"
+
+    def open_by_reason(self) -> Iterator[str]:
+        """Yield what could not be proven, under its reasons, the commonest first."""
+        undecided = [verdict for verdict in self.verdicts if verdict.outcome == "undecided"]
+        for reason, count in Counter(verdict.reason for verdict in undecided).most_common():
+            yield f"open: {count} x {reason}"
+            yield from (f"    {one.id}: {one.reply}" for one in undecided if one.reason == reason)
 
     def as_json(self) -> dict[str, Any]:
         """Return the counts as JSON values."""
@@ -174,12 +222,17 @@ def as_json(verdict: CheckedVerdict) -> dict[str, Any]:
     return {**said, "outcome": verdict.outcome}
 
 
-def check(path: Path) -> VerdictCheckReport:
-    """Score the labelled rows of a file and the mutants of their right answers; DatasetError where one is none."""
+def check(path: Path, *, dressed: bool = False) -> VerdictCheckReport:
+    """Score the labelled rows of a file and the mutants of their right answers; DatasetError where one is none.
+
+    `dressed`: score each reply in each dress, too.
+    """
     found = VerdictCheckReport()
     golds: dict[str, dict[str, Any]] = {}
     for where, row in rows(path, ["id"]):
         try:
+            if dressed and "automatic" not in row:
+                _try_dresses(found, row)
             if "automatic" in row:
                 found.verdicts.append(_reviewed(row))
             elif "scenario" in row:
@@ -196,6 +249,39 @@ def check(path: Path) -> VerdictCheckReport:
     return found
 
 
+# --- Replies in dresses.
+
+_RECALLED = 6
+
+
+def _try_dresses(found: VerdictCheckReport, row: Mapping[str, Any]) -> None:
+    plain = _bounds(row, lambda answer: answer)
+    values = [text for text in _texts(row.get("args", row.get("answer"))) if text][:_RECALLED]
+    recalled = " ".join(f"I told you that it is {text}." for text in values) or "I told you."
+    for name, template in dress_templates().items():
+        now = _bounds(row, partial(dress_up, template, recalled=recalled, question=row.get("question", "What is it?")))
+        found.dressed += 1
+        if now != plain:
+            found.changes.append(ChangedVerdict(row["id"], name, plain, now))
+
+
+def _bounds(row: Mapping[str, Any], dress: Callable[[str], str]) -> tuple[float | None, float | None]:
+    """Return the verdict on a row whose answers, those that are not blank, are dressed."""
+    if "scenario" in row:
+        answers = [dress(answer) if answer.strip() else answer for answer in row["answers"]]
+        return bounds_of(evaluator_of(row["evaluator"], row["args"]), answers)[:2]
+    value = _VALUES[ruling_of(row, dress(row["hypothesis"]) if row["hypothesis"].strip() else "").verdict]
+    return value, value
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
+
+
 # --- Replies to scenarios.
 
 
@@ -207,12 +293,14 @@ def evaluator_of(name: str, args: Mapping[str, Any]) -> Any:
     return getattr(evaluators, name)(**made)
 
 
-def value_of(evaluator: Any, answers: list[str]) -> tuple[float | None, str]:
-    """Return the score of answers, None where it is undecided, and the reason."""
+def bounds_of(evaluator: Any, answers: list[str]) -> tuple[float | None, float | None, str]:
+    """Return both bounds of the score of answers, None where it has none, and the reason."""
     verdict = evaluator.verdict(answers) if isinstance(evaluator, evaluators.QuoteAtReply) else evaluator(answers)
     if verdict is None:
-        return 0.0, "the replies end before it could be told"
-    return (verdict.value if isinstance(verdict, Score) else None), verdict.reason
+        return 0.0, 0.0, "the replies end before it could be told"
+    if isinstance(verdict, Score):
+        return verdict.value, verdict.upper, verdict.reason
+    return None, None, verdict.reason
 
 
 def _tuples(value: Any) -> Any:
@@ -222,22 +310,22 @@ def _tuples(value: Any) -> Any:
 
 
 def _reply(row: Mapping[str, Any]) -> CheckedVerdict:
-    value, reason = value_of(evaluator_of(row["evaluator"], row["args"]), row["answers"])
+    value, upper, reason = bounds_of(evaluator_of(row["evaluator"], row["args"]), row["answers"])
     reply = " | ".join(map(repr, row["answers"][-4:]))
-    return CheckedVerdict(row["id"], row["scenario"], True, float(row["credit"]), value, reason, reply)
+    return CheckedVerdict(row["id"], row["scenario"], True, float(row["credit"]), value, upper, reason, reply)
 
 
 def _reviewed(row: Mapping[str, Any]) -> CheckedVerdict:
     """Return what was decided about a reply when it was played: what its evaluator expects is not in the row."""
     value = None if row["automatic"] is None else float(row["automatic"])
     reply = " | ".join(map(repr, row["answers"][-4:]))
-    return CheckedVerdict(row["id"], row["scenario"], True, float(row["credit"]), value, row["reason"], reply)
+    return CheckedVerdict(row["id"], row["scenario"], True, float(row["credit"]), value, value, row["reason"], reply)
 
 
 def mutants_of_scenario(row: Mapping[str, Any]) -> Iterator[Mutant]:
     evaluator = evaluator_of(row["evaluator"], row["args"])
     for way, answers, most in of_scenario(row["evaluator"], row["args"]):
-        value, _ = value_of(evaluator, answers)
+        value, *_ = bounds_of(evaluator, answers)
         yield Mutant(
             row["scenario"], way, value is not None and value > most - _SAME, snippet(" | ".join(answers[-4:]))
         )
@@ -270,7 +358,9 @@ _VALUES = {"yes": 1.0, "no": 0.0, "unscored": None}
 def _answer(row: Mapping[str, Any]) -> CheckedVerdict:
     ruling = ruling_of(row, row["hypothesis"])
     kind, value = f"{row['set']} {row['type']}", _VALUES[ruling.verdict]
-    return CheckedVerdict(row["id"], kind, False, float(row["label"]), value, ruling.reason, repr(row["hypothesis"]))
+    return CheckedVerdict(
+        row["id"], kind, False, float(row["label"]), value, value, ruling.reason, repr(row["hypothesis"])
+    )
 
 
 def _mutants_of_answer(row: Mapping[str, Any], others: Iterable[Mapping[str, Any]]) -> Iterator[Mutant]:

@@ -47,11 +47,6 @@ def question(category: Category, text: str, gold: str, evidence: Sequence[str]) 
     return {"question": text, "answer": answer, "evidence": list(evidence), "category": int(category)}
 
 
-def _turn(one: GeneratedTurn) -> dict[str, str]:
-    photo = {"blip_caption": one.caption} if one.caption else {}
-    return {"speaker": one.speaker, **photo, "dia_id": one.id, "text": one.text}
-
-
 def _events(world: World, number: int) -> dict[str, Any]:
     dated = [event for event in world.events if event.session == number and event.on]
     found = {who: [f"{who} {happening(event)}." for event in dated if event.who == who] for who in world.speakers}
@@ -141,7 +136,7 @@ class Generated:
 
     def as_json(self) -> dict[str, Any]:
         """Return it as a LoCoMo file has it."""
-        world, turns = self.world, [[_turn(one) for one in said] for said in self.sessions]
+        world, turns = self.world, [[one.as_json() for one in said] for said in self.sessions]
         qa = [question(one.category, one.text, one.gold, one.evidence) for one in self.questions]
         events = [_events(world, number) for number in range(1, len(turns) + 1)]
         observations = [_observations(world, said) for said in self.sessions]
@@ -155,6 +150,7 @@ def of_tokens(tokens: int, sessions: int | None, rng: random.Random) -> Size:
     fitting = max(1, round(turns * SESSIONS / TURNS)) if sessions is None else sessions
     for _ in range(_TRIES):
         size = Size(sessions=fitting, turns=max(turns, SHORTEST * fitting), questions=0)
+        # the trial must be the very conversation that is made later
         probe = random.Random()
         probe.setstate(rng.getstate())
         counted = tokens_of(conversation("", size, probe))

@@ -20,8 +20,7 @@ HAPPENED, PLAN, CAUSE = "happened", "plan", "cause"
 """What a turn may make known of an event beside its roles."""
 _WITH_PHOTO = 0.3
 _WITH_CAUSE = 0.75
-_APART = 6
-"""So many sentences of any purpose lie between two that are the same, where there are others."""
+_APART = 6  # sentences of any purpose between two equal ones, where there are others
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +48,11 @@ class GeneratedTurn:
     def session(self) -> int:
         """In which it is said."""
         return int(self.id[1:].split(":")[0])
+
+    def as_json(self) -> dict[str, str]:
+        """Return it as a LoCoMo file has it."""
+        photo = {"blip_caption": self.caption} if self.caption else {}
+        return {"speaker": self.speaker, **photo, "dia_id": self.id, "text": self.text}
 
 
 class _DraftTurn(NamedTuple):

@@ -1,35 +1,84 @@
 """One conversation written by a model, step by step: personas, event graphs, sessions with memory, questions.
 
 Maharana et al. (2024), section 3: after each session the two agents keep a summary and observations, from which
-the next is written, at once or turn by turn (`speakers`). Dates are ours, not the model's. What does not hold is asked
-for again, a few times.
+the next is written. Dates are ours, not the model's. What does not hold is asked for again, a few times.
+
+Turn by turn, neither speaker sees the other's persona, news and memories. Short-term memory is what was said in this
+session and the summary of the one before; long-term memory is what was observed in all earlier ones, of which a speaker
+recalls what the last turn touches. A photo is a caption; the other reacts to what it shows.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from functools import partial
+from random import Random
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._lab.author import need, written_by
+from pytest_ltm._lab.author import need, prompt_of, written_by
 from pytest_ltm._lab.locomo.dialogue import question, record
-from pytest_ltm._lab.locomo.speakers import SessionContext, lines, prompt
 from pytest_ltm._lab.locomo.world import outlines, texts
 from pytest_ltm._text.dates import MONTHS
+from pytest_ltm._text.words import content_stems
 from pytest_ltm.datasets.locomo.metric import tokens
 from pytest_ltm.datasets.locomo.samples import Category, read_date, written, written_day
 
 if TYPE_CHECKING:
-    import random
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from pytest_ltm._lab.author import Model
     from pytest_ltm._lab.locomo.dialogue import Size
-    from pytest_ltm._lab.locomo.speakers import Writes
     from pytest_ltm._lab.locomo.world import Outline
 
     _Turn = Mapping[str, Any]
+    Writes = Callable[["SessionContext", Model], list[dict[str, Any]]]
+
+
+# --- What a session is written from.
+
+RECALLED = 8
+"""So many memories come to a speaker's mind at a turn."""
+_LEAST_FOR_TWO_PHOTOS = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionContext:
+    """All that a session is written from."""
+
+    number: int
+    when: str
+    order: tuple[str, str]
+    """Who speaks first, and the other."""
+    personas: Mapping[str, Any]
+    news: Mapping[str, Sequence[str]]
+    """What has happened to each since the session before."""
+    summaries: Sequence[str]
+    """Of the last sessions, the newest last."""
+    facts: Sequence[str]
+    """Everything that was observed before, the newest last."""
+    turns: int
+
+    def turn(self, place: int, text: str, photo: str) -> dict[str, Any]:
+        """Return the record of a turn; places count from 0."""
+        caption = {"blip_caption": photo} if photo else {}
+        return {"speaker": self.order[place % 2], **caption, "dia_id": f"D{self.number}:{place + 1}", "text": text}
+
+
+def prompt(step: str, **parts: object) -> str:
+    """Return the prompt of a step."""
+    return prompt_of(texts("prompts"), step, **parts)
+
+
+def lines(turns: Sequence[Mapping[str, Any]]) -> str:
+    """Return turns as they are shown to a model."""
+    return "\n".join(
+        f"{one['dia_id']} {one['speaker']}: {one['text']}"
+        + (f" [photo: {one['blip_caption']}]" if "blip_caption" in one else "")
+        for one in turns
+    )
 
 
 # --- Reading what a model wrote: of the form asked for, or ValueError with a sentence that the model can act on.
@@ -91,11 +140,67 @@ def reflection(value: Any, speakers: Sequence[str], said: Sequence[dict[str, Any
     return {"summary": value["summary"], "observations": observed}
 
 
+# --- A session turn by turn.
+
+
+def by_turns(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
+    """Return the turns of a session, for each of which the model was asked as one of the speakers."""
+    # One photo or two, neither with the greeting nor with the farewell.
+    rng, able = Random(f"photos {scene.order} {scene.when}"), range(2, scene.turns - 2)
+    photos = rng.sample(able, min(len(able), 1 + (scene.turns >= _LEAST_FOR_TWO_PHOTOS)))
+    said: list[dict[str, Any]] = []
+    for place in range(scene.turns):
+        shown = said[-1].get("blip_caption", "") if said else ""
+        read = partial(_read, shares=place in photos, shown=shown, said=said)
+        what = f"session {scene.number}, turn {place + 1}"
+        text, photo = written_by(model, _asked(scene, place, said, shown, shares=place in photos), read, what)
+        said.append(scene.turn(place, text, photo))
+    return said
+
+
+def _asked(scene: SessionContext, place: int, said: Sequence[Mapping[str, Any]], shown: str, *, shares: bool) -> str:
+    who, other = scene.order[place % 2], scene.order[1 - place % 2]
+    known = texts("prompts")
+    tasks = [
+        known["begins"] if not said else "",
+        known["reacts"].replace("$photo", shown) if shown else "",
+        known["shares"] if shares else known["no_photo"],
+        known["ends"] if place >= scene.turns - 2 else "",
+    ]
+    touched = " ".join([said[-1]["text"] if said else "", shown, *scene.news[who]])
+    return prompt(
+        "turn", name=who, other=other, about=scene.personas[who], when=scene.when, news=scene.news[who],
+        summary=scene.summaries[-1] if scene.summaries else "You have not talked before.",
+        facts=recalled(scene.facts, touched), turns=lines(said) or "Nothing yet.",
+        task=" ".join(task for task in tasks if task),
+    )  # fmt: skip
+
+
+def recalled(facts: Sequence[str], touched: str) -> list[str]:
+    """Return what comes to mind: the facts that share most with what was said, of equal ones the newest; in order."""
+    stems = content_stems(touched)
+    ranked = sorted(range(len(facts)), key=lambda at: (-len(content_stems(facts[at]) & stems), -at))
+    return [facts[at] for at in sorted(ranked[:RECALLED])]
+
+
+def _read(value: Any, *, shares: bool, shown: str, said: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    """Return what is said and the caption of a shared photo; ValueError for what cannot be the next turn."""
+    text = value.get("text") if isinstance(value, dict) else None
+    need(isinstance(text, str) and bool(text.strip()), "it must be an object with a `text`.")
+    assert isinstance(text, str)
+    photo = value.get("photo") or ""
+    need(isinstance(photo, str) and bool(photo) == shares, "share a photo." if shares else "share no photo this time.")
+    need(all(text != one["text"] for one in said), f"{json.dumps(text[:60])} was said before in this chat.")
+    reacts = not shown or bool(content_stems(shown) & content_stems(text))
+    need(reacts, f"it does not react to the photo of {shown!r}; say something about what it shows.")
+    return text.strip(), photo
+
+
 # --- Whether a question that a model wrote holds, as far as rules can tell; each check gives a reason or "".
 
 LABELS = {category.label: category for category in Category}
+# This share of a single-hop answer's words must stand in its evidence, of each part of a multi-hop answer as well.
 _ENOUGH = 0.6
-"""This share of a single-hop answer's words must stand in its evidence, of each part of a multi-hop answer as well."""
 _DAY = re.compile(rf"((\d{{1,2}} )?({'|'.join(MONTHS)}) )?\d{{4}}|.*\b\d+ (day|week|month|year)s?\b.*|The .+ before .+")
 
 
@@ -192,7 +297,7 @@ class _Draft:
 
 
 def modelled(
-    name: str, size: Size, model: Model, rng: random.Random, tell: Callable[[str], None], writes: Writes
+    name: str, size: Size, model: Model, rng: Random, tell: Callable[[str], None], writes: Writes
 ) -> dict[str, Any]:
     """Return the record of a new conversation, its sessions as `writes` makes them; `tell` hears what is dropped.
 
@@ -255,6 +360,7 @@ def at_once(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
 def _news(draft: _Draft, outline: Outline, plan: list[Outline]) -> dict[str, list[str]]:
     """Return what befell each speaker since the session before: before this day, for the last one up to it."""
     since = plan[outline.number - 2].at.date().isoformat() if outline.number > 1 else ""
+    # after the last session nobody could tell what happened that day
     until = outline.at.date() + timedelta(outline is plan[-1])
     return {
         who: [f"{one['date']}: {one['event']}" for one in draft.events[who] if since <= one["date"] < until.isoformat()]
@@ -284,6 +390,7 @@ def _listed(value: Any) -> list[Any]:
 
 def _record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, Any]:
     """Return the conversation as the file has it; what later turns made answerable after all is left out."""
+    # a later turn may give away what was to be unanswerable
     asked = [one for one in draft.asked if not fault(one, draft.turns, draft.speakers, ())]
     qa = [
         question(LABELS[one["category"]], one["question"], one["answer"], list(dict.fromkeys(one["evidence"])))

@@ -177,8 +177,7 @@ def _asked(category: Category, pattern: str, told: FactMention, gold: str) -> Ge
 # --- Questions that need several turns: lists over storylines, causes, and what has changed.
 
 LED_TO = "What had {{who}} done that led to this: {{who}} {did}?"
-_LONGEST = 8
-"""So many parts has the longest list that is asked for."""
+_LONGEST = 8  # a list of more parts is not asked for
 
 
 def collected(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
@@ -265,6 +264,7 @@ def questions(world: World, turns: Sequence[GeneratedTurn], count: int, rng: ran
     take(dated, wanted[Category.TEMPORAL])
     take(open_domain(heard), wanted[Category.OPEN_DOMAIN])
     take(single, wanted[Category.SINGLE_HOP])
+    # an adversarial question resembles one that is asked
     cited = {turn for one in found for turn in one.evidence}
     known = [one for one in (*single, *dated) if cited.issuperset(one.evidence)]
     take(adversarial(heard, known, rng), wanted[Category.ADVERSARIAL])

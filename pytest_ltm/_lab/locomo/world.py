@@ -369,6 +369,7 @@ class _Weaver:
         known = list(storylines().values())
         endless = [line for line in known if line.endless]
         for tried in range(_TRIES + _TRIES_OF_THE_ENDLESS):
+            # once the themes of most storylines are used up, only endless ones have new ones
             line = self._rng.choice(known if tried < _TRIES else endless)
             theme = drawn(line.theme, self._rng)
             if theme.casefold() not in self._themes:

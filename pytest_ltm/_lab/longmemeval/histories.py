@@ -199,6 +199,7 @@ def dates(rng: Random, anchors: Sequence[tuple[int, datetime]], total: int, aske
     before the question, or with the last evidence where that is later than the question.
     """
     first, last = anchors[0][1], anchors[-1][1]
+    # published histories begin on 1 May
     in_may = first > MAY and (first.year, first.month) == (MAY.year, MAY.month)
     fixed = [(-1, MAY if in_may else first - LEAD), *anchors, (total, max(asked, last))]
     found: list[datetime] = []
@@ -214,8 +215,7 @@ CLOSE = 0.005
 """A history is long enough when it lacks less than this share of its tokens."""
 LACKING = 0.1
 """A history that lacks more than this share is refused."""
-_IN_VAIN = 20
-"""So many fillers in a row that do not fit end the search for one that does."""
+_IN_VAIN = 20  # after as many fillers in a row that do not fit, the search ends
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,9 +233,11 @@ def compiled(
 
     Raises DatasetError where the evidence alone is longer than asked for, and where the fillers run out.
     """
+    # by question: a history does not depend on how many are made
     rng = Random(f"longmemeval history {seed} {record.id}")
     supply = fillers.supply(record, f"longmemeval fillers {seed} {record.id}")
     chosen = _enough(record, supply, length, count)
+    # the last ones had to fit into what was left, so they are short
     rng.shuffle(chosen)
     total, left = len(record.evidence) + len(chosen), iter(chosen)
     told = dict(zip(places(rng, len(record.evidence), total), record.evidence, strict=True))
@@ -300,8 +302,7 @@ def _so_long(record: NeedleRecord, supply: Supply, tokens: int, evidence: int) -
 
 # --- Which fillers may not stand beside a question: they might contradict its evidence, or be more of it.
 
-_SHARED = 0.75
-"""A session in which the user says this share of the question's words is about the same thing."""
+_SHARED = 0.75  # A session in which the user says this share of the question's words is about the same thing
 
 
 class Clash:
@@ -379,8 +380,7 @@ class _GeneratedSupply:
 
 # --- The published mixture of fillers: half of them evidence of other questions, the rest in equal parts from files.
 
-_TRIES = 40
-"""So many sessions are looked at for one that fits into what is left."""
+_TRIES = 40  # sessions to try for one that fits into what is left
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 
-_IN_THEME = 0.5
-"""How often a user mentions something of the theme that is talked about, if there is something left."""
+_IN_THEME = 0.5  # how often a user mentions something of the theme that is talked about, if there is something left
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 _Row = Attribute | Update | ItemSeries | Happening | Taste | Made
 
@@ -42,7 +41,9 @@ class Mentions:
         self._prices = {
             (row.key, item): rng.choice(row.values or (0,)) for row in all_of(ItemSeries) for item in row.items
         }
-        known = [(row, item) for row in _rows() for item in (row.items if isinstance(row, ItemSeries) else ("",))]
+        kinds = (Attribute, Update, ItemSeries, Happening, Taste, Made)
+        rows: list[_Row] = [row for kind in kinds for row in all_of(kind)]
+        known = [(row, item) for row in rows for item in (row.items if isinstance(row, ItemSeries) else ("",))]
         rng.shuffle(known)
         self.known = [one for one in known if one[0].theme not in themes and not content_stems(_about(one[0])) & heard]
         """Rows that may be told, of a series each with an item; the last one comes first."""
@@ -76,11 +77,6 @@ class Mentions:
             case Made():
                 return Aside(request=row.request, made=written_list(row, made(rng, row)))
         return Aside(said, row.nod)
-
-
-def _rows() -> list[_Row]:
-    told = (*all_of(Attribute), *all_of(Update), *all_of(ItemSeries), *all_of(Happening), *all_of(Taste))
-    return [*told, *all_of(Made)]
 
 
 def _about(row: _Row) -> str:

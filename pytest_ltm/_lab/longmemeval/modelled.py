@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 ROUNDS = (2, 4)
 _REPLY_WORDS = 150
+# This share of the words that say what is told must be in the message; names, numbers and days must be in any case.
 _ENOUGH = 0.5
-"""This share of the words that say what is told must be in the message; names, numbers and days must be in any case."""
 _NUMBER = re.compile(r"\$?\d[\d:.,]*(?<=\d)")
 
 
@@ -104,14 +104,11 @@ def by_turns(talk: SessionOutline, model: Model) -> list[_Turn]:
         slip = _prompts()["slips"].replace("$said", one.aside.said) if one.aside.said else ""
         listed = _prompts()["lists"].replace("$made", one.aside.made) if one.aside.made else ""
         for role, more in (("user", {"wants": one.wants, "slips": slip}), ("assistant", {"lists": listed})):
-            asked = prompt_of(_prompts(), role, chat=_so_far(turns), words=str(_REPLY_WORDS), **more)
+            said = "\n\n".join(f"{turn['role']}: {turn['content']}" for turn in turns) or "(nothing yet)"
+            asked = prompt_of(_prompts(), role, chat=said, words=str(_REPLY_WORDS), **more)
             read = partial(_turn, role=role, number=number, talk=talk)
             turns.append(written_by(model, asked, read, f"{talk.what}, round {number}, {role}"))
     return turns
-
-
-def _so_far(turns: Sequence[_Turn]) -> str:
-    return "\n\n".join(f"{turn['role']}: {turn['content']}" for turn in turns) or "(nothing yet)"
 
 
 def kept(told: EvidenceSession, values: Sequence[str]) -> tuple[str, ...]:

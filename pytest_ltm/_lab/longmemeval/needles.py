@@ -140,8 +140,7 @@ def from_taste(rng: Random, row: Taste) -> Needle:
 
 # --- Questions whose evidence stands in several sessions: counts, sums, and what has changed.
 
-_BEFORE = 0.25
-"""The share of questions about a change that ask for the old value."""
+_BEFORE = 0.25  # the share of questions about a change that ask for the old value
 
 
 def from_series(rng: Random, row: ItemSeries, *, abstains: bool) -> Needle:
@@ -300,18 +299,13 @@ class QuestionKind(NamedTuple):
 
 
 SHARES = {
-    QuestionKind("single-session-user"): 64,
-    QuestionKind("single-session-assistant"): 54,
-    QuestionKind("single-session-preference"): 30,
-    QuestionKind("multi-session"): 121,
-    QuestionKind("temporal-reasoning"): 127,
-    QuestionKind("knowledge-update"): 72,
-    QuestionKind("multi-session", abstains=True): 12,
-    QuestionKind("single-session-user", abstains=True): 6,
-    QuestionKind("temporal-reasoning", abstains=True): 6,
-    QuestionKind("knowledge-update", abstains=True): 6,
+    QuestionKind("single-session-user"): 64, QuestionKind("single-session-assistant"): 54,
+    QuestionKind("single-session-preference"): 30, QuestionKind("multi-session"): 121,
+    QuestionKind("temporal-reasoning"): 127, QuestionKind("knowledge-update"): 72,
+    QuestionKind("multi-session", abstains=True): 12, QuestionKind("single-session-user", abstains=True): 6,
+    QuestionKind("temporal-reasoning", abstains=True): 6, QuestionKind("knowledge-update", abstains=True): 6,
     QuestionKind("single-session-assistant", abstains=True): 2,
-}
+}  # fmt: skip
 """Of 500 questions, nearly as published: the published file has no abstention about what an assistant said."""
 
 
@@ -406,13 +400,7 @@ def as_record(needle: Needle, name: str, sessions: Sequence[Sequence[Mapping[str
     """Return the question with its sessions of evidence as the file has it."""
     names = [f"answer_{name}_{number}" for number in range(1, len(sessions) + 1)]
     return {
-        "question_id": name,
-        "question_type": needle.type,
-        "question": needle.question,
-        "answer": needle.answer,
-        "question_date": written(needle.asked),
-        "haystack_dates": [written(one.at) for one in needle.told],
-        "haystack_session_ids": names,
-        "haystack_sessions": list(sessions),
-        "answer_session_ids": names,
-    }
+        "question_id": name, "question_type": needle.type, "question": needle.question, "answer": needle.answer,
+        "question_date": written(needle.asked), "haystack_dates": [written(one.at) for one in needle.told],
+        "haystack_session_ids": names, "haystack_sessions": list(sessions), "answer_session_ids": names,
+    }  # fmt: skip

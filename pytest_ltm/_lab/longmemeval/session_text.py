@@ -273,8 +273,7 @@ def examples(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
 
 
 SHAPES: dict[str, Shape] = {"points": points, "plan": plan, "questions": questions, "examples": examples}
-_LISTED = 0.3
-"""The share of lists of points that end in a list of steps."""
+_LISTED = 0.3  # the share of lists of points that end in a list of steps
 
 
 def _fitting(rng: Random, advice: Advice, room: int, count: Count, frame: str) -> Iterator[tuple[str, Piece]]:
@@ -306,8 +305,7 @@ def _framed(rng: Random, advice: Advice, piece: Piece, frame: str) -> str:
 # --- Task-oriented talk: what a user asks an assistant for, and long helpful replies, from an endless stock.
 
 _CACHED_LINES = 1 << 16
-_LINE = re.compile(r"[^\n]*\n+|[^\n]+")
-"""A line with all breaks behind it, which an encoding may take as one token."""
+_LINE = re.compile(r"[^\n]*\n+|[^\n]+")  # A line with all breaks behind it, which an encoding may take as one token
 LEAST = 80
 """The least tokens that a round needs, about."""
 
@@ -329,16 +327,12 @@ SESSION_TOKENS = (700, 3600)
 """A session is about so long, with evidence or without: 2,100 tokens on average, near the published histories."""
 ROUND_TOKENS = (190, 430)
 """A question and its reply are about so long, unless the session must be shorter."""
-_JITTER = 0.4
-"""By this share a reply is longer or shorter than the others of its session."""
-_GOES_ON = (0.7, 0.4, 0.1)
-"""How likely a further question about the same thing is, after one round, two, three."""
+_JITTER = 0.4  # how much longer or shorter a reply may be than others of its session
+_GOES_ON = (0.7, 0.4, 0.1)  # how likely a further question about the same thing is, after one round, two, three
+# The share of rounds without evidence in which users mention something about themselves, as they do with it.
 _MENTIONS = 0.85
-"""The share of rounds without evidence in which users mention something about themselves, as they do with it."""
-_BESIDES = (0, 1, 1, 2)
-"""How many things they say besides, each as likely as the others."""
-_MENTIONED = 0.4
-"""The share of these that tell something about themselves as well; the others are chat."""
+_BESIDES = (0, 1, 1, 2)  # how many things they say besides, each as likely as the others
+_MENTIONED = 0.4  # the share of these that tell something about themselves as well; the others are chat
 _GREETS, _THANKS, _CHANGES, _BYES, _NODS = 0.3, 0.3, 0.5, 0.2, 0.6
 
 

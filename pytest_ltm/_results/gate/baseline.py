@@ -10,7 +10,7 @@ from pytest_ltm._journal.run_file import LATEST
 from pytest_ltm._model.plan import natural
 from pytest_ltm._results.gate.changes import GateSide
 from pytest_ltm._results.gate.plan_facts import PlanFacts
-from pytest_ltm._results.statistics import FULL_MARKS
+from pytest_ltm._results.statistics.totals import FULL_MARKS
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
 from pytest_ltm._storage.schema import Field, fields_of
 from pytest_ltm._storage.secrets import redacted
@@ -49,11 +49,13 @@ def dump(side: GateSide, version: str) -> str:
     common, own = _by_scenario(facts)
     rows = sorted((row for one in held for row in one.scenarios), key=_order)
     settings = dict(side.plans[0].settings) if side.plans else {}
+    # The span stands with each conversation: one baseline holds several.
     settings.pop("span", None)
     top: dict[str, Any] = {
         "format": FORMAT,
         "pytest_ltm_version": version,
         "agent": held[0].agent,
+        # The file is meant to be committed.
         "agent_spec": redacted(held[0].agent_spec),
         "agent_fingerprint": held[0].agent_fingerprint,
         "plan": settings,
@@ -77,6 +79,7 @@ def _by_scenario(
     for place in sorted(facts):
         scenario = place[2].rpartition("/")[0]
         mine = {name: value for name, value in facts[place].items() if name != "definition"}
+        # What all examples of a scenario share is written once, so that a change is one line of a diff.
         known = common.setdefault(scenario, mine)
         differing = {name: value for name, value in mine.items() if known.get(name, mine) != value}
         own[place] = {"definition": facts[place].get("definition"), **differing}
@@ -98,7 +101,7 @@ def _row(row: ScenarioResult) -> dict[str, Any]:
     found = fields_of(row, "scenario", "example") | {"span": row.span_label} | fields_of(row, "trial", "score")
     if row.score is None:
         found |= fields_of(row, "outcome", "cause")
-    found |= fields_of(row, "gap", "tokens", "cost_usd")
+    found |= fields_of(row, "upper", "gap", "tokens", "cost_usd")
     return {name: value for name, value in found.items() if value is not None or name == "score"}
 
 
@@ -184,7 +187,7 @@ def _scenarios(item: Field) -> dict[str, dict[str, Any]]:
 
 
 _PLACE = ("scenario", "example", "span", "trial", "score")
-_OWN = (*_PLACE, "outcome", "cause", "gap", "tokens", "cost_usd")
+_OWN = (*_PLACE, "upper", "outcome", "cause", "gap", "tokens", "cost_usd")
 _Places = dict[tuple[str, str], dict[str, dict[str, object]]]
 
 
@@ -234,6 +237,7 @@ def _result(
         nodeid="",
         outcome=outcome,
         score=score,
+        upper=_maybe(fields.get("upper"), lambda item: item.number(0, 1, "a score")),
         reason="",
         cause=cause,
         threshold=mark,

@@ -10,7 +10,10 @@ from msgspec import Struct, field, structs
 from pytest_ltm._journal.result import at_span
 from pytest_ltm._model.plan import natural
 from pytest_ltm._results.gate.plan_facts import equal_examples, equal_places, unequal
-from pytest_ltm._results.statistics import compare, compare_scenarios, grouped, mcnemar, paired, passes
+from pytest_ltm._results.statistics.comparison import compare, compare_scenarios
+from pytest_ltm._results.statistics.counts import mcnemar
+from pytest_ltm._results.statistics.pairs import paired, passes
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._text.lists import shortened
 
@@ -19,7 +22,8 @@ if TYPE_CHECKING:
 
     from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult
     from pytest_ltm._results.gate.plan_facts import PlanFacts, Unequal
-    from pytest_ltm._results.statistics import Comparison, Pair, Paired
+    from pytest_ltm._results.statistics.comparison import Comparison
+    from pytest_ltm._results.statistics.pairs import Pair, Paired
 
 
 class GateSide(Struct, frozen=True, kw_only=True):
@@ -161,7 +165,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
     @property
     def mcnemar(self) -> float:
-        """The exact two-sided chance of so many lost and won passes, examples taken for independent."""
+        """The exact two-sided probability of these lost and won passes, if examples are independent."""
         return mcnemar(self.lost_passes, self.won_passes)
 
     @property
@@ -182,7 +186,7 @@ class Changes(Struct, frozen=True, kw_only=True):
     uncompared: tuple[str, ...] = ()
     """Memory spans that the earlier side does not have."""
     looks: int = 0
-    """So many agents and spans, also of other later sides, are looked at together: they share a limit of chance."""
+    """Number of agents and spans compared together, over all later sides: they share one significance level."""
 
     def of(self, agent: str, span_label: str) -> Change | None:
         """Return the change of one agent at one span."""
@@ -201,6 +205,7 @@ def changes(before: GateSide, after: GateSide, ways: CompareHints, *, common: bo
     part = _Part.of(before, after)
     spans = [span for span in after.spans if span in before.spans]
     found = [_change(earlier, after.of(agent), span, part) for agent in after.agents for span in spans]
+    # A span may be in both sides without any common trial: there is nothing to pair.
     moved = tuple(change for change in found if change is not None)
     return Changes(
         before=before.name,
@@ -259,6 +264,7 @@ def _change(before: GateSide, held: Sequence[ConversationResult], span: str, par
     all_before, all_after = (sum(len(each.scenarios) for each in held_) for held_ in (then, now))
     now, then = _at(now, shared), _at(then, shared)
     ours, theirs = _rows(now, part), _rows(then, part)
+    # Sorted, so that neither the order of a run nor xdist moves a resampled interval.
     keys = sorted(ours.keys() & theirs.keys())
     earlier, later = tuple(theirs[key] for key in keys), tuple(ours[key] for key in keys)
     pairs, passed = paired(earlier, later), passes(earlier, later).pairs

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct
 
 from pytest_ltm._journal.retrieval_recall import recall
-from pytest_ltm._results.statistics import accuracy, grouped, mean, pass_at_k, pass_hat_k, scores_by_scenario, total
+from pytest_ltm._results.statistics.totals import accuracy, mean, pass_k, scores_by_scenario, total
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._text.patterns import later
 
@@ -156,17 +156,6 @@ def names(*, against: bool) -> tuple[str, ...]:
     """Return the names of the metrics that a rule can be about: of what moved, or of where one lies; patterns last."""
     recalls = () if against else ("recall@K",)
     return (*(one.name for one in METRICS if (one.against if against else one.under)), *PATTERNS, *recalls)
-
-
-def pass_k(rows: Rows, tries: int, *, every: bool) -> float | None:
-    """Return the mean over examples of the chance that every (else: at least one) of `tries` trials passes.
-
-    None if no example has that many trials with a score.
-    """
-    of_one = pass_hat_k if every else pass_at_k
-    examples = grouped([row for row in rows if row.scored], lambda row: (row.scenario, row.example, row.span_label))
-    found = [of_one(len(of), sum(row.outcome == "passed" for row in of), tries) for of in examples.values()]
-    return mean([chance for chance in found if chance is not None])
 
 
 # --- A rule, and how it is read.

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct, structs
 
 from pytest_ltm._journal.result import at_span, unmeasured
-from pytest_ltm._results.statistics import compare, compare_scenarios, effective_span, grouped, paired
+from pytest_ltm._results.statistics.comparison import compare, compare_scenarios
+from pytest_ltm._results.statistics.pairs import paired
+from pytest_ltm._results.statistics.spans_reached import effective_span
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._text.lists import few
 
 if TYPE_CHECKING:
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult
     from pytest_ltm._results.gate.changes import Change, Changes, Level
     from pytest_ltm._results.gate.rules import Rule
-    from pytest_ltm._results.statistics import Pair
+    from pytest_ltm._results.statistics.pairs import Pair
 
 
 State: TypeAlias = Literal["passed", "failed", "unmeasurable"]
@@ -121,6 +124,7 @@ def _lost_before(rules: Sequence[Rule], changes: Changes | None) -> str:
     if changes is None or not any(rule.against for rule in rules):
         return ""
     rows = {(row.span_label, row.trial, row.id): row for change in changes.changes for row in change.before}
+    # Rows are counted once, however many agents of the later run are compared with them.
     gone = sum(row.infrastructure for row in rows.values())
     why = "because of agent, judge, user or budget"
     return f"{changes.before} lost {gone} of {len(rows)} examples {why}" if gone else ""
@@ -138,6 +142,7 @@ def _found(rule: Rule, run: RunResult, places: Places, changes: Changes | None) 
             rows = [row for row in run.scenarios if row.agent == agent]
             yield agent, "", moved_span(rule, mine) if rule.against else _span(rule, rows)
         return
+    # Every place that is shown is one more chance of a false alarm.
     looks = max(changes.looks if changes else 0, len(places))
     for (agent, span), held in places.items():
         change = changes.of(agent, span) if changes else None
@@ -160,6 +165,7 @@ def _lies(rule: Rule, held: Sequence[ConversationResult]) -> Found:
             return "unmeasurable", f"{rule.subject} is unknown: there is no example{rule.scope.words}"
         return _unknown(rule, "the agent does not report the cost of all its replies (see --ltm-price)")
     least = rule.metric.higher_is_better
+    # Sums of thirds must not break a limit that they meet on paper.
     broken = value < rule.limit - _SLACK if least else value > rule.limit + _SLACK
     amount, limit = rule.amounts(value, rule.limit)
     said = f"{rule.subject} is {amount}{_as_nothing(found, rows)}"
@@ -194,6 +200,7 @@ def _span(rule: Rule, rows: Sequence[ScenarioResult]) -> Found:
     said = f"{rule.subject} is {rule.amount(found.span)}"
     if found.span >= rule.limit:
         return "passed", said
+    # The span may well be long enough; nobody has measured that far.
     if found.at_least:
         return "unmeasurable", f"{said} or more: it is kept at every measured span, so larger ones must be measured"
     return "failed", f"{said}, not at least {rule.amount(rule.limit)}"
@@ -204,6 +211,7 @@ def _pass_k(rows: Sequence[ScenarioResult]) -> Finding:
     first = rows[0]
     needed = first.pass_k or 1
     passed = sum(row.outcome == "passed" for row in rows)
+    # They may still pass, so a scenario fails only where even that would be too little.
     open_ = sum(not row.scored for row in rows)
     state: State = "passed" if passed >= needed else "failed" if passed + open_ < needed else "unmeasurable"
     rest = {"passed": "", "failed": f", not in {needed}"}.get(state, f", {open_} have no score, {needed} must pass")
@@ -229,8 +237,8 @@ def _errors(places: Places) -> list[Finding]:
 def moved(rule: Rule, change: Change, *, looks: int = 1) -> Found:
     """Return whether the rule holds, and what was found.
 
-    `looks`: at so many agents and memory spans the rule looks in all. A rule about chance shares its limit among them,
-    so that the chance of any false alarm is no more than it says (Bonferroni).
+    `looks`: the number of agents and memory spans that the rule is checked at. A rule about chance shares its limit
+    among them, so that the chance of any false alarm is no more than it says (Bonferroni).
     """
     if rule.metric.unit != "chance":
         return _drop(rule, change)
@@ -333,7 +341,7 @@ def _where(rule: Rule, levels: Mapping[str, Level], among: AbstractSet[str]) -> 
 # --- What can be known before the run: whether a rule about chance could ever show a drop.
 
 _MOST_TRIALS = 30
-"""So many are looked at to find how many are enough."""
+"""The largest number tried when looking for one that is enough."""
 
 
 def untold(rule: Rule, imagined: Iterable[tuple[str, Pair]]) -> str:

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 _NOISE = 1e-9
 """What floating point may make of nothing."""
 EXACT = 14
-"""Up to so many units every assignment of signs is tried; else a sample of them."""
+"""The most units for which every assignment of signs is tried; with more, a sample is."""
 DRAWS = 2_000
-"""So many assignments are drawn beyond that, each together with its opposite."""
+"""Assignments drawn beyond that, each together with its opposite."""
 _CHUNK = 8
 
 
@@ -399,7 +399,7 @@ def compare_scenarios(
     """Compare scenario by scenario, which are listed together; sorted by name.
 
     `adjusted` holds Holm's correction over all of them, so that the chance of any false alarm is at most `alpha`, and
-    `detectable` the drop that stands out among so many. A scenario with so few units that even unanimous ones could
+    `detectable` the drop that stands out among them. A scenario with so few units that even unanimous ones could
     not cannot be told; it still counts as one of them.
     """
     groups = grouped(sorted(pairs, key=lambda pair: pair.scenario), lambda pair: pair.scenario)

@@ -186,7 +186,7 @@ def _kept_up_to(curve: Sequence[SpanPoint], kept: Callable[[SpanPoint], bool]) -
 
 
 IMAGINED = 2
-"""So many conversations that all fail, or all pass, may have been missed."""
+"""Conversations that all fail, or all pass, and may have been missed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,7 +198,7 @@ class PassRate:
     interval: Interval | None
     """Of the share, in other conversations as well; None where there is one conversation at most: it needs trials."""
     effective: float
-    """So many independent examples would tell as much."""
+    """The number of independent examples with the same information."""
 
     @property
     def share(self) -> float | None:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import fsum, sqrt
 from operator import itemgetter
+from statistics import median
 from typing import TYPE_CHECKING, TypeVar
+
+from pytest_ltm._journal.result import CallDurations, Pace
+from pytest_ltm._journal.timings import ReplyTime, TellTime
+from pytest_ltm._results.statistics.counts import pass_at_k, pass_hat_k
 
 if TYPE_CHECKING:
     import random
@@ -15,6 +20,8 @@ if TYPE_CHECKING:
 
     Key = TypeVar("Key")
     Part = TypeVar("Part")
+
+    from pytest_ltm._journal.timings import Timing
 
 
 DRAWS = 1_000
@@ -71,6 +78,17 @@ def accuracy(scores: Mapping[str, Sequence[float]]) -> float | None:
     return total(scores) / len(scores) if scores else None
 
 
+def pass_k(rows: Iterable[ScenarioResult], tries: int, *, every: bool) -> float | None:
+    """Return the mean over examples of the chance that every (else: at least one) of `tries` trials passes.
+
+    None if no example has that many trials with a score.
+    """
+    of_one = pass_hat_k if every else pass_at_k
+    examples = grouped([row for row in rows if row.scored], lambda row: (row.scenario, row.example, row.span_label))
+    found = [of_one(len(of), sum(row.outcome == "passed" for row in of), tries) for of in examples.values()]
+    return mean([chance for chance in found if chance is not None])
+
+
 def spread_by_draws(scores: Mapping[str, Sequence[float]], rng: random.Random, draws: int = DRAWS) -> Spread | None:
     """Return the spread of the total over draws of one example for each scenario.
 
@@ -78,6 +96,7 @@ def spread_by_draws(scores: Mapping[str, Sequence[float]], rng: random.Random, d
     al., 2024); sd = sqrt(mean of (total - mean total)^2). None if no scenario has two scores: one example
     says nothing about its neighbours, and a spread of 0 would.
     """
+    # Scenarios with one score add the same to every draw; drawing them would only take time.
     repeated = [values for values in scores.values() if len(values) > 1]
     if not repeated:
         return None
@@ -122,3 +141,26 @@ def weighted_reach(rows: Iterable[ScenarioResult]) -> float | None:
 def filler_share(filler_tokens: int, tokens: int) -> float | None:
     """Return the share of a conversation's tokens that is filler, 0 to 1; None if it is empty."""
     return filler_tokens / tokens if tokens else None
+
+
+# --- How long an agent's calls took: all together, the middle one, and the slow ones.
+
+
+def paces(timed: Mapping[tuple[str, str], Iterable[Timing]]) -> tuple[Pace, ...]:
+    """Return how long each agent took at each memory span, by its label and the span's, of what was timed there."""
+    found = []
+    for (agent, span_label), of in timed.items():
+        timings = list(of)
+        asking = _seconds([one.seconds for one in timings if isinstance(one, ReplyTime)])
+        storing = _seconds([one.seconds for one in timings if isinstance(one, TellTime)])
+        if asking or storing:
+            found.append(Pace(agent=agent, span_label=span_label, asking=asking, storing=storing))
+    return tuple(found)
+
+
+def _seconds(took: Sequence[float]) -> CallDurations | None:
+    if not took:
+        return None
+    # Rounded to microseconds: below that, clocks differ more than agents do.
+    ordered = sorted(took)
+    return CallDurations(total=sum(took), median=round(median(ordered), 6), p95=round(percentile(ordered, 0.95), 6))

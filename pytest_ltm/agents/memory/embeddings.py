@@ -9,11 +9,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from pytest_ltm._calls import Completions, model, sendable
+from pytest_ltm._calls import KINDS, Completions, open_model, read_model, sendable
 from pytest_ltm._model.agent import Usage, usage_of
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import AgentError, did_you_mean
-from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents.reader.memory import count
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ class EmbeddingClient:
     def __call__(self, texts: list[str]) -> Sequence[Sequence[float]]:
         """Return a vector for each text."""
         if self._completions is None:
-            self._completions = Completions(self._model)
+            self._completions = open_model(self._model)
         vectors: list[list[float]] = []
         for at in range(0, len(texts), _A_REQUEST):
             part = [
@@ -124,22 +123,23 @@ _A_REQUEST = 128
 _NAMES = ("bm25", "minilm", "openai:MODEL")
 
 
-def make_embeds(index: str) -> tuple[Callable[[], Embeds | None], ModelSpec | None]:
+def make_embeds(index: str, *, ready: bool = False) -> tuple[Callable[[], Embeds | None], ModelSpec | None]:
     """Return what makes the embeddings of an index (None for `bm25`), and the model that they ask, if any.
 
-    Raises AgentError for an index that does not exist. Whether a model's client and key are there is not looked at.
+    `ready`: a model's client and key must be there. Raises AgentError for an index that does not exist.
     """
-    kind, _, argument = index.partition(":")
     if index == "bm25":
         return lambda: None, None
     if index == "minilm":
         return MiniLM, None
-    if kind == "openai":
-        chosen, _ = model(argument, Field({}, f"index: {index!r}"))
+    if index.partition(":")[0] in KINDS:
+        chosen, _ = read_model(index, role="index", ready=ready)
+        if chosen.provider != "openai":
+            raise AgentError(f"index {index!r}: {chosen.provider} gives no vectors. Write openai:MODEL")
         return partial(EmbeddingClient, chosen), chosen
     if ":" not in index and "." not in index:
         raise AgentError(f"there is no index {index!r}.{did_you_mean(index, _NAMES)} There are {', '.join(_NAMES)}")
-    found = DottedPath(index, what="index", error=AgentError).resolve()
-    if not callable(found):
+    function = DottedPath(index, what="index", error=AgentError).resolve()
+    if not callable(function):
         raise AgentError(f"index: {index!r} is not a function of a list of texts")
-    return lambda: cast("Embeds", found), None
+    return lambda: cast("Embeds", function), None

@@ -251,6 +251,7 @@ class Paging(Thinks):
 
     def _carried_out(self, thought: StepResult) -> bool:
         """Carry calls out, in order; return whether the agent goes on."""
+        self._observe("text outside of tools dropped", failed=not thought.calls and bool(thought.text.strip()))
         if not thought.calls:
             self._queue.append({"role": "assistant", "content": thought.text or _SILENCE})
             return False
@@ -266,6 +267,7 @@ class Paging(Thinks):
                 told, failed = self._called(call), False
             except _Failed as failure:
                 told, failed = f"Failed: {failure}", True
+            self._observe("tool calls failed", failed=failed)
             self._queue.append({"role": "tool", "tool_call_id": call.id, "content": told})
             goes_on |= failed or bool((call.arguments or {}).get("request_heartbeat"))
         return goes_on

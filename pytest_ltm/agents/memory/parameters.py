@@ -5,12 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
-from urllib.parse import parse_qsl
 
 from msgspec import Struct, field, structs
 
 from pytest_ltm._storage.errors import AgentError, did_you_mean
-from pytest_ltm._storage.schema import Field, load, number_or_text, to_record
+from pytest_ltm._storage.schema import Field, load, to_record
 from pytest_ltm._text.patterns import later
 from pytest_ltm.agents.memory.reading import Reading, reading
 
@@ -231,7 +230,8 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
     "forgetting": _off_or("paper", "code"), "filler": _one_of("stored", "skipped"),
     "replied": _one_of("stored", "skipped"), "mode": _one_of("code", "paper"), "draw": Field.whole,
 }  # fmt: skip
-_GROUPS = ("reading", "retrieval", "pressure")
+GROUPS = ("reading", "retrieval", "pressure")
+"""Names whose members are said one by one, as in `reading.k=5`."""
 NAMES = ("preset", *MemorySettings.__struct_fields__)
 """What may be said of a memory system."""
 
@@ -312,28 +312,3 @@ def _check(made: MemorySettings, given: Mapping[str, Field]) -> None:
 
 def _hint(value: object, known: Iterable[str]) -> str:
     return did_you_mean(value, known) if isinstance(value, str) else ""
-
-
-def asked(query: str, where: str, known: Iterable[str]) -> dict[str, Field]:
-    """Return what a spec's query says, by name: `?preset=ltm-1&reading.k=5`; AgentError for an unknown name.
-
-    Only names in `known`, or in a group of Settings, are taken.
-    """
-    values: dict[str, Any] = {}
-    names = [*known, *NAMES]
-    for name, text in parse_qsl(query, keep_blank_values=True):
-        group, dot, inner = name.partition(".")
-        if (group not in names) or (bool(dot) != (group in _GROUPS)):
-            raise AgentError(f"{where}: unknown parameter {name!r}.{_hint(name, names)} There are {', '.join(names)}.")
-        held, key = (values.setdefault(group, {}), inner) if dot else (values, name)
-        if key in held:
-            raise AgentError(f"{where}: {name!r} is said twice.")
-        held[key] = _plain(text)
-    return {name: Field(value, where, name) for name, value in values.items()}
-
-
-_WORDS = {"true": True, "false": False}
-
-
-def _plain(text: str) -> object:
-    return _WORDS[text] if text in _WORDS else number_or_text(text)

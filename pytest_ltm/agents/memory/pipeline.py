@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import structs
 
-from pytest_ltm._model.agent import Reply, ReportsUsage, TakesTurns, Usage
+from pytest_ltm._model.agent import Mishap, Reply, ReportsUsage, TakesTurns, Usage
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm.agents.memory import roles
 from pytest_ltm.agents.memory.chunks import Span
@@ -45,6 +45,11 @@ _HEADING = 24
 _SESSION = 8
 """A session is written up when it has this part of the window, even if it goes on."""
 _LONGEST = 4096
+_WRITTEN = {
+    "queries": "queries", "user": "notebooks", "scratchpad": "scratchpads", "facts": "facts", "range": "time ranges",
+    "keyphrases": "keyphrases", "events": "events", "summary": "summaries", "note": "notes",
+}  # fmt: skip
+"""What a model writes for the memory, by role."""
 
 
 class Thinks(TakesTurns):
@@ -61,6 +66,10 @@ class Thinks(TakesTurns):
         self._now: datetime | None = None
         self._calls = Counter[str]()
         self._misread = Counter[str]()
+        self._ending = "", ""
+        """How the last words of a reply ended, and what was thought for it."""
+        self._observed: dict[str, tuple[int, int]] = {}
+        """What went wrong since the last reply, and how often it could have."""
         self._lines: list[str] = []
         """What was kept, one line of JSON each, made once: saving only joins them."""
         self.reset()
@@ -118,12 +127,29 @@ class Thinks(TakesTurns):
             raise
         self._used += thought.usage
         self._misread[task.role] += not thought.understood
+        reason, thoughts = self._ending
+        reason = thought.finish_reason if task.role in {"reply", "step"} else reason
+        self._ending = reason, f"{thoughts}\n\n{thought.thoughts}".strip()
+        if task.role in _WRITTEN:
+            self._observe(f"{_WRITTEN[task.role]} unreadable, rules took over", failed=not thought.understood)
         return thought.result
 
     def _since(self, before: Usage, text: str = "") -> Reply:
         """Return a text with what was used since then."""
         free = self._thinker.free and not isinstance(self._embeds, ReportsUsage)
-        return Reply(text, self.usage() - before, hypothetical=free)
+        ending, self._ending = self._ending, ("", "")
+        return Reply(text, self.usage() - before, None, free, *ending, self._mishaps())
+
+    def _observe(self, what: str, *, failed: bool) -> None:
+        """Count something that a model may do wrong without a fault."""
+        if not self._thinker.free:
+            times, of = self._observed.get(what, (0, 0))
+            self._observed[what] = times + failed, of + 1
+
+    def _mishaps(self) -> tuple[Mishap, ...]:
+        """Return what was counted since this was last asked."""
+        observed, self._observed = self._observed, {}
+        return tuple(Mishap(what, *numbers) for what, numbers in observed.items())
 
     def _head(self) -> dict[str, Any]:
         return {

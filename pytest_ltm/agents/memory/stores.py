@@ -177,7 +177,8 @@ class Stored(TakesTurns):
             raise
         self._used += thought.usage
         yield from self._adding(message, thought.result)
-        return Reply(thought.result, thought.usage, hypothetical=self._thinker.free)
+        free = self._thinker.free
+        return Reply(thought.result, thought.usage, None, free, thought.finish_reason, thought.thoughts)
 
     def _adding(self, message: str, reply: str) -> Steps:
         for role, text in (("user", message), ("assistant", reply)):

@@ -7,13 +7,16 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from pytest_ltm._calls import PARAMETERS, Completions, model, sendable
+from pytest_ltm._calls import FORMS, PARAMETERS, Completions, names_model, open_model, read_model, suggest_provider
 from pytest_ltm._model.agent import Usage, usage_of
+from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.errors import AgentError, AgentFault, did_you_mean
 from pytest_ltm._storage.schema import packaged
-from pytest_ltm.agents.memory.reading import Reading, Utterance, age
+from pytest_ltm.agents._adapt import current_reading
+from pytest_ltm.agents.memory.reading import Reading as NoteReading
+from pytest_ltm.agents.memory.reading import Utterance, age
 from pytest_ltm.agents.reader.memory import count
 from pytest_ltm.agents.reader.reader import VERSION, make_reader
 
@@ -54,7 +57,7 @@ class Task(Protocol[R_co]):
         ...
 
 
-_READING = Reading()
+_READING = NoteReading()
 
 
 @runtime_checkable
@@ -78,7 +81,7 @@ class Replying(Struct, frozen=True, kw_only=True):
     """What was said last, oldest first, the message itself not among it."""
     about: str = ""
     """What is known beside: of the user, in a notebook; "" if nothing."""
-    reading: Reading = _READING
+    reading: NoteReading = _READING
     dated: bool = True
     """Whether the message is shown with its date."""
     role: str = "reply"
@@ -158,6 +161,10 @@ class TaskResult(Generic[R]):
     """What it took; of rules, what a model would have been sent and would have said."""
     understood: bool = True
     """False where a model's words could not be read, and rules took their place."""
+    finish_reason: str = ""
+    """How the model's words ended, as its provider says it."""
+    thoughts: str = ""
+    """What the model thought before, which no later prompt shows."""
 
 
 class Thinker(Protocol):
@@ -211,13 +218,14 @@ class Chats:
 
     free = False
 
-    def __init__(self, chosen: ModelSpec) -> None:
-        self._model = chosen
+    def __init__(self, chosen: ModelSpec, reading: Reading = RAW) -> None:
+        """`reading`: what is read of what it says; the rest are thoughts."""
+        self._model, self._reading = chosen, reading
         self._completions: Completions | None = None
 
     def think(self, task: Task[R]) -> TaskResult[R]:
         """Return what the model says; a fault of the model's carries what it took."""
-        messages = [{**one, "content": sendable(one["content"])} for one in task.prompt()]
+        messages = task.prompt()
         asks = self._asks()
         try:
             answer = asks.complete(messages, **({"tools": list(task.tools)} if isinstance(task, OffersTools) else {}))
@@ -226,10 +234,14 @@ class Chats:
                 fault.usage = usage_of(asks.lost, prompt=size(messages), reply=0)
             raise
         used = usage_of(answer.used, prompt=size(messages), reply=count(answer.text))
+        speech = self._reading(answer.text)
+        if speech != answer.text:
+            answer = structs.replace(answer, text=speech, thoughts=answer.thoughts or answer.text)
+        ending = answer.finish_reason, answer.thoughts
         try:
-            return TaskResult(task.result(answer), used)
+            return TaskResult(task.result(answer), used, True, *ending)
         except (ValueError, OverflowError):  # no JSON, or a day that no calendar has
-            return TaskResult(task.by_rules(), used, understood=False)
+            return TaskResult(task.by_rules(), used, False, *ending)
 
     def turn(self) -> AbstractContextManager[object]:
         """Wait for a turn at the endpoint."""
@@ -247,7 +259,7 @@ class Chats:
 
     def _asks(self) -> Completions:
         if self._completions is None:  # only now, because where limits are shared is known once the run has begun
-            self._completions = Completions(self._model)
+            self._completions = open_model(self._model)
         return self._completions
 
 
@@ -264,19 +276,22 @@ def _size_of_calls(message: Message) -> int:
     return count(json.dumps(message["tool_calls"])) if "tool_calls" in message else 0
 
 
-def make_thinker(spec: str, parameters: Field) -> tuple[Callable[[], Thinker], ModelSpec | None]:
-    """Return what makes thinkers, and the model that they ask: of `rules` (None), or of `openai:MODEL[@URL]`.
+def make_thinker(
+    spec: str, parameters: Field, *, role: str = "reader", ready: bool = False
+) -> tuple[Callable[[], Thinker], ModelSpec | None]:
+    """Return what makes thinkers, and the model that they ask: of `rules` (None), or of `openai:MODEL[@URL]` and such.
 
-    `parameters` may have those of a model. Raises AgentError for an unknown spec, or a model that cannot be meant;
-    DefinitionError with the place in the file. Whether the client and the key are there is not looked at.
+    `parameters` may have those of a model. `ready`: client and key must be there. Raises AgentError for an unknown
+    spec, or a model that cannot be meant; DefinitionError with the place in the file.
     """
-    kind, _, argument = spec.partition(":")
-    if kind == "openai":
-        chosen, _ = model(argument, parameters)
-        return lambda: Chats(chosen), chosen
+    if names_model(spec):
+        chosen, _ = read_model(spec, role=role, parameters=parameters, ready=ready)
+        reading = current_reading()
+        return lambda: Chats(chosen, reading), chosen
     if spec != "rules":
-        hint = did_you_mean(kind, ["rules", "openai:MODEL"])
-        raise AgentError(f"{spec!r} cannot read.{hint} Write 'rules' or 'openai:MODEL'")
+        known = ["rules", *FORMS]
+        hint = suggest_provider(spec) or did_you_mean(spec.partition(":")[0], known)
+        raise AgentError(f"{spec!r} cannot read.{hint} Write {' or '.join(map(repr, known))}")
     for name, field in parameters.mapping().items():
         if name in PARAMETERS:
             raise field.fault("is a parameter of a model, and rules read here.")

@@ -108,17 +108,19 @@ class LocomoAnswer:
             return "Not mentioned in the conversation"
         return self._first(str(self._gold))
 
-    def __call__(self, answers: Sequence[str]) -> Score:
-        """Return the score of the last answer: the official F1.
+    def __call__(self, answers: Sequence[str], raw: str | None = None) -> Score:
+        """Return the score of the last answer: the official F1, of the `raw` reply, as published.
 
         Of an adversarial question that is put freely: whether the answer declines, by our rule for free text.
         """
-        said, way = self._said(answers[-1]), self._facts["asking"]
+        way = self._facts["asking"]
+        free = way == "free" and self._category is Category.ADVERSARIAL
+        said = self._said(answers[-1] if free or raw is None else raw)
         if self._category is not Category.ADVERSARIAL:
             f1 = self._f1(said)
             reason = f"F1 {f1:.3f} of {self._gold!r}{self._dispute()}"
             return Score(f1, reason, rule=f"locomo-f1-{way}/1", evidence=said[:_SHOWN])
-        declines = self._abstains(said) if way == "free" else self._f1(said) > 0
+        declines = self._abstains(said) if free else self._f1(said) > 0
         reason = "declines, as nobody said it" if declines else "answers what nobody said"
         if not said and answers[-1].strip():
             reason = "takes both of the two choices"
@@ -126,20 +128,25 @@ class LocomoAnswer:
         return Score(float(declines), reason, rule=f"locomo-adversarial-{way}/1", evidence=shown)
 
     def metrics(
-        self, answer: str, retrieved: Sequence[str] | None = None, judge: Judge | None = None
+        self,
+        answer: str,
+        retrieved: Sequence[str] | None = None,
+        judge: Judge | None = None,
+        *,
+        raw: str | None = None,
     ) -> dict[str, float]:
         """Return the figures beside the score, by name.
 
-        `f1`: the official one; `abstains`: of adversarial questions, by the rule for free text; with corrections
-        `f1_corrected` and `ceiling` (the F1 of the corrected answer); `judge`; of what was `retrieved` the recalls and
-        their number. Missing ones are left out.
+        `f1`: the official one, of the `raw` reply; `abstains`: of adversarial questions, by the rule for free text;
+        with corrections `f1_corrected` and `ceiling` (the F1 of the corrected answer); `judge`; of what was `retrieved`
+        the recalls and their number. Missing ones are left out.
         """
-        said = self._said(answer)
-        found: dict[str, float | None] = {"f1": self._f1(said)}
+        said, published = self._said(answer), self._said(answer if raw is None else raw)
+        found: dict[str, float | None] = {"f1": self._f1(published)}
         if self._category is Category.ADVERSARIAL:
             found["abstains"] = float(self._abstains(said))
         if self._corrected is not None:
-            found |= self._corrected_figures(said, self._corrected)
+            found |= self._corrected_figures(published, self._corrected)
         if judge:
             gold, question = str(self._gold or ""), str(self._facts["question"])
             found["judge"] = judged(judge, self._category, question=question, gold=gold, answer=said or answer)

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from pytest_ltm._model.told_history import PastExchange
-from pytest_ltm._results.statistics import grouped
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm.datasets.locomo.options import NOTED
 

@@ -99,7 +99,7 @@ def load(path: Path) -> LocomoData:
         except OSError as error:
             raise DatasetError(
                 f"{file}: cannot be read: {error.strerror}. LoCoMo is not shipped: download locomo10.json, or make "
-                "conversations with ltm locomo-generate"
+                "conversations with ltm data locomo-generate"
             ) from error
         digest.update(raw)
         top = Field(json_in(raw, str(file)), str(file))

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from pytest_ltm._language import normalize, speech
+from pytest_ltm._language.values import canonical
 from pytest_ltm._text.dates import stretches
 from pytest_ltm._text.meanings import found_in, key, keys, telling
 from pytest_ltm._text.quantities import holds, quantities, same_amounts
@@ -16,7 +18,7 @@ from pytest_ltm.datasets.locomo.metric import abstains_officially, token_f1
 from pytest_ltm.datasets.locomo.samples import Category
 from pytest_ltm.datasets.rulings.amounts import amount_ruling
 from pytest_ltm.datasets.rulings.assertion import SHORT, conclusion, denies, doubt_of, guesses, refuses, turns
-from pytest_ltm.datasets.rulings.gold import CANNOT_TELL, Ruling, read_gold
+from pytest_ltm.datasets.rulings.gold import CANNOT_TELL, Ruling, proven_ruling, read_gold, rule_by_value
 from pytest_ltm.datasets.rulings.polarity import commits_to_neither, polarity
 from pytest_ltm.datasets.rulings.stance import DOUBTFUL, FINAL, SEVERAL, rejected
 from pytest_ltm.datasets.rulings.times import time_of, time_ruling
@@ -140,13 +142,21 @@ _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _PARTS = re.compile(r",\s+and\s+|;|,|\s+and\s+")
 
 
-def verdict(  # noqa: PLR0911 - one rule, one line
-    *, category: int, question: str, answer: object, prediction: str
-) -> Ruling:
+def verdict(*, category: int, question: str, answer: object, prediction: str) -> Ruling:
     """Return what the strict rules say of a prediction; `answer`: the gold answer, also a number."""
+    gold, prediction = str(answer).strip(), normalize(speech(prediction))
+    if Category(category) is not Category.ADVERSARIAL:
+        if ruling := rule_by_value(gold, prediction):
+            return ruling
+        gold, prediction = canonical(gold), canonical(prediction, like=gold)
+    return proven_ruling(_verdict(category, question, gold, prediction), prediction)
+
+
+def _verdict(  # noqa: PLR0911 - one rule, one line
+    category: int, question: str, gold: str, prediction: str
+) -> Ruling:
     if Category(category) is Category.ADVERSARIAL:
         return _adversarial(question, prediction)
-    gold = str(answer).strip()
     if not words(prediction):
         return Ruling("no", "says nothing")
     if words(gold) == words(prediction) and same_amounts(gold, prediction):

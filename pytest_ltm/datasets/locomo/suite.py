@@ -177,7 +177,7 @@ def open_suite(path: Path | None, values: Mapping[str, Any], seed: int) -> Locom
     """Return the suite of a file or folder; DatasetError or ConfigurationError for what cannot be used."""
     if path is None:
         raise DatasetError(
-            "LoCoMo is not shipped: download locomo10.json, or make conversations with ltm locomo-generate, "
+            "LoCoMo is not shipped: download locomo10.json, or make conversations with ltm data locomo-generate, "
             "and give --ltm-data=PATH"
         )
     return LocomoSuite(load(path), LocomoOptions(**values), seed)

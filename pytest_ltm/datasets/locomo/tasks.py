@@ -307,7 +307,7 @@ def embedding(path: str) -> Embeds:
     found = DottedPath(path, what=_OPTION, error=ConfigurationError).resolve()
     if not callable(found):
         raise ConfigurationError(f"{_OPTION}: {path!r} is not a function of a list of texts")
-    return cast(Embeds, found)
+    return cast("Embeds", found)
 
 
 def _vectors(embeds: Embeds, texts: list[str]) -> list[list[float]]:

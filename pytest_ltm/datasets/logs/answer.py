@@ -10,8 +10,9 @@ from pytest_ltm._model.ltm_judge import JudgeDecision, ask_judge
 from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm._text.words import words
 from pytest_ltm.datasets.locomo.metric import token_f1
-from pytest_ltm.datasets.longmemeval.evaluation import RULE, rule
+from pytest_ltm.datasets.longmemeval.evaluation import RULE, rule, verdict_of
 from pytest_ltm.datasets.longmemeval.retrieval import session_of
+from pytest_ltm.datasets.rulings.gold import proven_ruling
 from pytest_ltm.datasets.rulings.rules import abstention_ruling
 
 if TYPE_CHECKING:
@@ -27,10 +28,10 @@ _SHOWN = 300
 
 
 class LogsAnswer:
-    """Scores the answer to the question of a definition: 1, 0, or unscored.
+    """Scores the answer to the question of a definition: 1, 0, or undecided.
 
-    The rules are those of LongMemEval. They decide where they can and a judge, if there is one, the rest; or the judge
-    decides all, if the definition says so. Without a gold answer nobody decides.
+    The rules are those of LongMemEval. They decide where they can prove it, and a judge, if there is one, the rest; or
+    the judge decides all, if the definition says so. Without a gold answer nobody decides.
     """
 
     def __init__(self, definition: Definition, judge: Judge | None = None) -> None:
@@ -72,14 +73,12 @@ class LogsAnswer:
     def _ruled(self, answer: str) -> Score | Unscored:
         rulings = [self._ruling(gold, answer) for gold in self._gold or [""]]
         best = min(rulings, key=lambda one: ("yes", "unscored", "no").index(one.verdict))
-        if best.verdict == "unscored":
-            return Unscored(f"no rule can tell: {best.reason}", RULE)
-        return Score(float(best.verdict == "yes"), best.reason, rule=RULE)
+        return verdict_of(best)
 
     def _ruling(self, gold: str, answer: str) -> Ruling:
         question = self._facts["question"]
         if self._facts["never_told"]:
-            return abstention_ruling(answer, question, gold)
+            return proven_ruling(abstention_ruling(answer, question, gold), answer)
         return rule(question_id="", question_type="multi-session", question=question, answer=gold, hypothesis=answer)
 
     def _judged(self, judge: Judge, answer: str) -> Score | Unscored:

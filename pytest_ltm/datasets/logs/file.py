@@ -125,7 +125,7 @@ class LogsFile:
         """Raise DatasetError with what is wrong first, if anything is."""
         if self.faults:
             more = len(self.faults) - 1
-            rest = f" There are {more} more: ltm logs check {self.path}" if more else ""
+            rest = f" There are {more} more: ltm data logs-check {self.path}" if more else ""
             raise DatasetError(f"{self.faults[0]}{rest}")
 
     def _read(self) -> None:
@@ -211,7 +211,7 @@ def lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
                     yield number, start + len(raw) - len(content), content
                 start += len(raw)
     except IsADirectoryError as error:
-        raise DatasetError(f"{path}: is a folder. Name a file; exports are split by ltm logs split") from error
+        raise DatasetError(f"{path}: is a folder. Name a file; exports are split by ltm data logs-split") from error
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
 

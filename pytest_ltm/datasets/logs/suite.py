@@ -174,5 +174,5 @@ EXAMPLE = '{"question": "When does Ann fly?", "gold": "on Tuesday", "evidence": 
 def open_suite(path: Path | None, values: Mapping[str, Any]) -> LogsSuite:
     """Return the suite of a file; DatasetError or ConfigurationError for what cannot be used."""
     if path is None:
-        raise DatasetError("no logs: give --ltm-data=FILE.jsonl, or make one of a chat export with ltm logs split")
+        raise DatasetError("no logs: give --ltm-data=FILE.jsonl, or make one of a chat export with ltm data logs-split")
     return LogsSuite(LogsFile(path), LogsOptions(**values))

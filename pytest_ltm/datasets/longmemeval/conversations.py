@@ -356,7 +356,7 @@ def open_suite(path: Path | None, values: Mapping[str, Any], seed: int, cache: P
     if path is None:
         raise DatasetError(
             "LongMemEval is not shipped: download longmemeval_s_cleaned.json, or make questions with python -m "
-            "pytest_ltm longmemeval-generate, and give --ltm-data=PATH"
+            "pytest_ltm data longmemeval-generate, and give --ltm-data=PATH"
         )
     return LongMemEvalSuite(LongMemEvalFile(path, cache and cache / FOLDER), LongMemEvalOptions(**values), seed=seed)
 

@@ -6,9 +6,11 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._language import normalize, speech
+from pytest_ltm._language.values import canonical
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.ltm_judge import JudgeDecision, ask_judge
-from pytest_ltm._model.score import Score, Unscored
+from pytest_ltm._model.score import UNDECIDED, Score, Unscored, with_bounds
 from pytest_ltm._text.clauses import level, places
 from pytest_ltm._text.dates import stretches
 from pytest_ltm._text.quantities import quantities, same_amounts
@@ -18,7 +20,7 @@ from pytest_ltm.datasets.longmemeval.record import is_abstention
 from pytest_ltm.datasets.longmemeval.retrieval import SHOWN, figures
 from pytest_ltm.datasets.rulings.amounts import amount_ruling
 from pytest_ltm.datasets.rulings.assertion import SHORT, conclusion, doubt_of, refuses, spoken
-from pytest_ltm.datasets.rulings.gold import HEDGED, Ruling, read_gold
+from pytest_ltm.datasets.rulings.gold import HEDGED, Ruling, proven_ruling, read_gold, rule_by_value
 from pytest_ltm.datasets.rulings.polarity import yes_or_no_ruling
 from pytest_ltm.datasets.rulings.rules import (
     abstention_ruling,
@@ -56,6 +58,7 @@ def prompt_for(question_id: str, question_type: str) -> JudgePrompt:
 
 _DAYS_ASKED = re.compile(r"\bhow many days\b", re.IGNORECASE)
 _UNITS_ASKED = re.compile(r"\bhow (?:many (?:hours|weeks|months|years)|long)\b", re.IGNORECASE)
+PREFERENCE = Ruling("unscored", "a preference is judged by a rubric, which needs a judge")
 ONE_OFF = Ruling("unscored", "is one off, and not of days")
 _AROUND = 12
 """So many words may stand around an answer that repeats the expected one."""
@@ -63,13 +66,21 @@ _AROUND = 12
 
 def rule(*, question_id: str, question_type: str, question: str, answer: object, hypothesis: str) -> Ruling:
     """Return what the rules say of a hypothesis; the id's suffix decides on abstention before the type does."""
+    gold, said = str(answer), normalize(speech(hypothesis))
     if is_abstention(question_id):
-        return abstention_ruling(hypothesis, question, str(answer))
+        return proven_ruling(abstention_ruling(said, question, gold), gold, said)
     if question_type == "single-session-preference":
-        return Ruling("unscored", "a preference is judged by a rubric, which needs a judge")
+        return PREFERENCE
+    by_value = rule_by_value(gold, said)
+    return by_value or proven_ruling(
+        _rule(question_type, question, canonical(gold), canonical(said, like=gold)), gold, said
+    )
+
+
+def _rule(question_type: str, question: str, answer: str, hypothesis: str) -> Ruling:
     if not spoken(hypothesis):
         return Ruling("no", "says nothing")
-    gold = read_gold(str(answer), question)
+    gold = read_gold(answer, question)
     reason = (
         rejected((gold.whole, *gold.texts), question, spoken(hypothesis)) if len(spoken(hypothesis)) <= SHORT else ""
     )
@@ -128,11 +139,18 @@ RULE = "longmemeval-rules/1"
 _SHOWN = 300
 
 
-class LongMemEvalAnswer:
-    """Scores the answer to the question of a definition: 1, 0, or unscored.
+def verdict_of(ruling: Ruling) -> Score | Unscored:
+    """Return a ruling as the verdict of an example: what is not proven either way is undecided."""
+    if ruling.verdict == "unscored":
+        return Unscored(f"no rule can tell: {ruling.reason}", RULE, cause=UNDECIDED)
+    return Score(float(ruling.verdict == "yes"), ruling.reason, rule=RULE)
 
-    Rules decide where they can and a judge, if there is one, the rest; or the judge decides all, if the definition
-    says so. The verdict's rule names who did.
+
+class LongMemEvalAnswer:
+    """Scores the answer to the question of a definition: 1, 0, or undecided.
+
+    Rules decide where they can prove it, and a judge, if there is one, the rest; or the judge decides all, if the
+    definition says so. The verdict's rule names who did. A preference needs a judge.
     """
 
     def __init__(self, definition: Definition, judge: Judge | None = None) -> None:
@@ -158,11 +176,11 @@ class LongMemEvalAnswer:
         `abstention`: the same for questions that cannot be answered. Of what was `retrieved`, where there is something
         to find: recall_all and ndcg_any at 5 and 10 of sessions and of turns, as published.
         """
-        found = {}
-        if isinstance(verdict, Score):
-            found["right"] = verdict.value
+        found, score = {}, with_bounds(verdict)
+        if isinstance(score, Score):
+            found["right"] = score.value
             if is_abstention(self._facts["id"]):
-                found["abstention"] = verdict.value
+                found["abstention"] = score.value
         if retrieved is not None and self._facts.get("wanted_turns"):
             every = figures(retrieved, self._facts["wanted_turns"], self._facts.get("user_turns", {}))
             found |= {name: every[name] for name in SHOWN}
@@ -172,9 +190,9 @@ class LongMemEvalAnswer:
         facts = self._facts
         asked = {"question_id": facts["id"], "question_type": facts["type"], "question": facts["question"]}
         ruling = rule(**asked, answer=self._gold, hypothesis=answer)
-        if ruling.verdict == "unscored":
-            return Unscored(f"no rule can tell: {ruling.reason}", RULE)
-        return Score(float(ruling.verdict == "yes"), ruling.reason, rule=RULE)
+        if ruling == PREFERENCE:
+            return Unscored(ruling.reason, RULE)
+        return verdict_of(ruling)
 
     def _judged(self, judge: Judge, answer: str) -> Score | Unscored:
         """Return the judge's verdict; the score's rule names the prompt."""

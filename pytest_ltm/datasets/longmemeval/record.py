@@ -325,7 +325,7 @@ def _state(path: Path) -> os.stat_result:
     except OSError as error:
         raise DatasetError(
             f"{path}: cannot be read: {error.strerror}. LongMemEval is not shipped: download it, or make questions "
-            "with ltm longmemeval-generate"
+            "with ltm data longmemeval-generate"
         ) from error
 
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ltm._text.clauses import level, places, sentence, sentence_start
+from pytest_ltm._text.numbers import DAYS as DAY_ORDINALS
 from pytest_ltm._text.numbers import digits
 from pytest_ltm._text.quantities import Quantity, distinct, equal, holds, is_rough, is_sum, quantities
 from pytest_ltm._text.words import content_stems, words
@@ -85,6 +86,7 @@ def _no_amount(gold: Gold, end: str, every: Sequence[Quantity]) -> Ruling:
     if refuses(end) or (every and refuses(digits(end))):
         return CANNOT_TELL
     vague = not every and len(end) <= BRIEF and all(one.value != 1 for parts in gold.amounts for one in parts)
+    vague = vague and not any(word in DAY_ORDINALS for word in words(end))
     return Ruling("no", "names no amount") if vague else _OTHER_KIND
 
 

@@ -33,7 +33,7 @@ _MARKS = re.compile(
 )
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')*\]]{0,3}\s+|\n+")
 _THOUGHT = re.compile(r"<(think|thinking|thought|reasoning|scratchpad)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
-_ENGLISH = frozenset(STOP_WORDS) | {"yes"}
+_ENGLISH = frozenset(STOP_WORDS) | {"yes", "youve", "hes", "shes", "weve", "theyre", "whats", "youd", "theyve"}
 
 
 def spoken(answer: str) -> str:
@@ -59,7 +59,7 @@ def conclusion(answer: str) -> str:
 
 def is_english(text: str) -> bool:
     """Return whether rules that know English words can read a text: it has a common one, or hardly any words."""
-    said = words(text)
+    said = [word for word in words(text) if word.isalpha()]
     return len(said) <= _FEW or not _ENGLISH.isdisjoint(said)
 
 
@@ -93,6 +93,7 @@ _REFUSAL = phrases(
     r"(?:does not|doesn't) ring a bell",
     r"(?:new|unknown|unfamiliar) to me",
     r"n/a",
+    r"no (?:results?|match(?:es)?|entry)|not found",
     r"(?:not|isn't|nowhere) (?:\w+ )?(?:in|part of) (?:our|the|your|my|this|any) (?:\w+ )?"
     r"(?:conversations?|chats?|history|records?|notes|messages|memory)",
 )
@@ -122,7 +123,7 @@ _NOT_SO = phrases(r"(?:not|no|none|nothing|never|nor|\w+n't)")
 
 def refuses(text: str) -> bool:
     """Return whether a text says that the answer cannot be known."""
-    return _REFUSAL.search(_BARE_NOT.sub(r"\1n't", plain(text))) is not None
+    return _REFUSAL.search(_BARE_NOT.sub(r"\1n't", plain(text).replace("_", " "))) is not None
 
 
 def guesses(text: str) -> bool:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
+from pytest_ltm._language.proof import is_readable
+from pytest_ltm._language.values import differs_in_sign, is_same_value
 from pytest_ltm._text.clauses import CHANGED
 from pytest_ltm._text.dates import MONTHS
 from pytest_ltm._text.meanings import keys, telling
@@ -108,6 +110,26 @@ class Ruling:
 
 
 CANNOT_TELL = Ruling("no", "says that it cannot tell")
+_UNPROVEN = frozenset(("names only a part of it",))
+"""Reasons for a no that another wording may refute."""
+UNREADABLE = Ruling("unscored", "is in a script that the rules do not read")
+
+
+def proven_ruling(ruling: Ruling, *texts: str) -> Ruling:
+    """Return a ruling, but unscored for a no that is not proven; `texts`: what it was read from."""
+    if ruling.verdict != "no":
+        return ruling
+    if not all(map(is_readable, texts)):
+        return UNREADABLE
+    return Ruling("unscored", ruling.reason) if ruling.reason in _UNPROVEN else ruling
+
+
+def rule_by_value(gold: str, said: str) -> Ruling | None:
+    """Return the ruling on an answer that is the expected value in another form, or has another sign; else None."""
+    if is_same_value(said, gold):
+        return Ruling("yes", "is the expected value")
+    return Ruling("no", "has another sign") if differs_in_sign(said, gold) else None
+
 
 HEDGED = re.compile(
     r"\b(?:not (?:\w+ )?sure|unsure|possibly|maybe|perhaps|might|may (?:have|be)|could (?:be|have)|up to|more than|"

@@ -13,6 +13,7 @@ from pytest_ltm._journal import events
 from pytest_ltm._journal.result import to_json
 from pytest_ltm._journal.run_file import FILE as RUN_FILE
 from pytest_ltm._storage.disk import make_private
+from pytest_ltm._storage.schema import to_record
 from pytest_ltm.plugin.internals.item_context import worker_interactor
 from pytest_ltm.plugin.internals.setup import last_teardown
 from pytest_ltm.plugin.items import LTM_ITEM
@@ -76,7 +77,10 @@ class Worker:
         plan, agent = played.plan.fingerprint, played.agent_fingerprint
         tell(
             events.Header(
-                plan={"count": played.plan.count}, plan_fingerprint=plan, agent_fingerprint=agent, now=played.start
+                plan={"count": played.plan.count, "reading": to_record(played.plan.reading)},
+                plan_fingerprint=plan,
+                agent_fingerprint=agent,
+                now=played.start,
             )
         )
         return tell

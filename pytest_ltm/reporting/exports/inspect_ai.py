@@ -14,8 +14,7 @@ from pytest_ltm._model.transcript import gap
 from pytest_ltm._results.text import distance, text_of
 from pytest_ltm._storage.sanitize import for_library, printable
 from pytest_ltm._storage.schema import fields_of, to_record
-from pytest_ltm.reporting.exports.library import library
-from pytest_ltm.reporting.exports.output import ExportTarget
+from pytest_ltm.reporting.exports.output import ExportTarget, library
 from pytest_ltm.reporting.exports.rows import seconds_of
 from pytest_ltm.reporting.exports.run_slices import parts
 from pytest_ltm.reporting.html.details import definitions
@@ -59,9 +58,9 @@ def _log(part: RunSlice) -> dict[str, Any]:
     """Return the log as JSON values; the only NaN is Inspect's sign of a sample without a score."""
     facts, column = part.facts(), part.column
     used = Usage(
-        input_tokens=column.input_tokens or 0,
-        output_tokens=column.output_tokens or 0,
-        cached_tokens=column.cached_tokens or 0,
+        input_tokens=column.sum_of("input_tokens") or 0,
+        output_tokens=column.sum_of("output_tokens") or 0,
+        cached_tokens=column.sum_of("cached_tokens") or 0,
     )
     samples = list(_samples(part))
     names = list(dict.fromkeys(sample["id"] for sample in samples))
@@ -172,15 +171,13 @@ def _sample(result: ScenarioResult, record: ConversationRecord, own: Sequence[Ex
         },
         "model_usage": _usage(used, result.agent),
         "metadata": {**dict(user_properties(result)), **fields_of(result, *_FIELDS)},
-        "error": _error(result.reason) if result.outcome == "error" else None,
+        "error": dict.fromkeys(("message", "traceback", "traceback_ansi"), result.reason)
+        if result.outcome == "error"
+        else None,
     }
 
 
 _FIELDS = ("nodeid", "trial", "outcome", "cause", "threshold", "floor", "measured_span", "overrun")
-
-
-def _error(reason: str) -> dict[str, str]:
-    return {"message": reason, "traceback": reason, "traceback_ansi": reason}
 
 
 def _messages(own: Iterable[Exchange], record: ConversationRecord, agent: str) -> Iterator[dict[str, Any]]:
@@ -196,5 +193,5 @@ def _messages(own: Iterable[Exchange], record: ConversationRecord, agent: str) -
             "metadata": {name: one for name, one in facts.items() if one != ""},
         }
         if said.number in record.replies:
-            yield {"role": "assistant", "content": said.reply, "model": _model(agent)}
+            yield {"role": "assistant", "content": said.raw_reply, "model": _model(agent)}
         before = said

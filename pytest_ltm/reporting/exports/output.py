@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable  # noqa: TC003 - read by msgspec
 from pathlib import Path  # noqa: TC003 - read by msgspec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -51,3 +52,12 @@ def write_all(outputs: Sequence[ExportTarget], *, force: bool) -> None:
             if not each.entry:
                 raise
             raise LtmError(f"{each}: cannot be written ({type(error).__name__}: {error})") from error
+
+
+def library(name: str, *, extra: str, user: str) -> Any:
+    """Return a library; LtmError, with the command that installs it, if it is absent."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        package = name.partition(".")[0]
+        raise LtmError(f"{user} needs {package}: pip install 'pytest-ltm[{extra}]' ({error})") from error

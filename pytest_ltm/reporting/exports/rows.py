@@ -59,6 +59,8 @@ class ExampleRow(PlacedRow, frozen=True, kw_only=True):
     """`passed`, `failed`, `error` or `skipped`."""
     score: float | None
     """The share of full marks, 0 to 1; None if there is none, which is not a zero."""
+    upper: float | None
+    """The same if what is open passed; None where nothing is."""
     threshold: float
     """The lowest score that passes."""
     floor: float
@@ -200,6 +202,8 @@ class VerdictRow(PlacedRow, frozen=True, kw_only=True):
     """Whether it is the verdict that reports show; False for one that was amended."""
     score: float | None
     """The share of full marks, 0 to 1; None if there is none."""
+    upper: float | None
+    """The same if what is open passed; None where nothing is."""
     outcome: Outcome
     """`passed`, `failed`, `error` or `skipped`."""
     reason: str
@@ -213,7 +217,9 @@ class VerdictRow(PlacedRow, frozen=True, kw_only=True):
     checks_passed: int
     """Those that passed."""
     failed_checks: str
-    """The sentences of the others, joined by `; `."""
+    """The sentences of those that failed, joined by `; `."""
+    open_checks: str
+    """The sentences of those that are open."""
 
 
 TABLES: Mapping[str, type[PlacedRow]] = {
@@ -248,8 +254,8 @@ def _example(result: ScenarioResult, held: ConversationResult, place: Mapping[st
 
 
 _TAKEN = (
-    "nodeid", "outcome", "score", "threshold", "floor", "cause", "reason", "gap", "measured_span", "overrun", "tokens",
-    "cost_usd", "estimated", "judge_calls", "judge_tokens", "judge_cost_usd", "judge_estimated", "user_calls",
+    "nodeid", "outcome", "score", "upper", "threshold", "floor", "cause", "reason", "gap", "measured_span", "overrun",
+    "tokens", "cost_usd", "estimated", "judge_calls", "judge_tokens", "judge_cost_usd", "judge_estimated", "user_calls",
     "user_tokens", "user_cost_usd", "user_estimated",
 )  # fmt: skip
 
@@ -278,24 +284,28 @@ def _verdicts(result: ScenarioResult, place: Mapping[str, Any]) -> Iterator[Verd
     same, automatic = {**place, "nodeid": result.nodeid}, result.automatic
     if automatic is not None:
         nothing: dict[str, Any] = {"rule": "", "evidence": "", "checks": 0, "checks_passed": 0, "failed_checks": ""}
+        nothing |= {"open_checks": "", "upper": None}
         yield VerdictRow(
             **same, **nothing, by="person", counts=True, score=result.score, outcome=result.outcome,
             reason=result.reason,
         )  # fmt: skip
     said = automatic or result
-    failed = [check.label for check in result.checks if not check.ok]
+    failed = [check.label for check in result.checks if not check.ok and not check.open]
+    unproven = [check.label for check in result.checks if check.open]
     yield VerdictRow(
         **same,
         by="judge" if result.judge_calls else "rules",
         counts=automatic is None,
         score=said.score,
+        upper=result.upper if automatic is None else automatic.upper,
         outcome=said.outcome,
         reason=said.reason,
         rule=result.rule,
         evidence=result.evidence,
         checks=len(result.checks),
-        checks_passed=len(result.checks) - len(failed),
+        checks_passed=sum(check.ok for check in result.checks),
         failed_checks="; ".join(failed),
+        open_checks="; ".join(unproven),
     )
 
 
@@ -321,7 +331,7 @@ def of_journal(folder: Path, place: Mapping[str, Any]) -> tuple[list[ExchangeRow
 
 
 def seconds_of(folder: Path) -> dict[int, float]:
-    """Return the seconds that a conversation's agent took, by exchange; of one that was sent again, the last."""
+    """Return reply times in seconds by exchange; for a resent message, that of the last attempt."""
     found = load_timings(folder / TIMINGS)[0]
     return {timing.exchange: timing.seconds for timing in found if isinstance(timing, (ReplyTime, TellTime))}
 
@@ -344,7 +354,7 @@ def _exchange(
         kind=said.kind,
         told=said.told,
         message=said.message,
-        reply=said.reply,
+        reply=said.raw_reply,
         replied=paid is not None,
         fault=fault,
         start=said.start,

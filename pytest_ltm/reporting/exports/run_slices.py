@@ -12,7 +12,9 @@ from msgspec import Struct
 from pytest_ltm._engine.resume import TIMINGS
 from pytest_ltm._journal import timings
 from pytest_ltm._journal.result import at_span
-from pytest_ltm._results.columns import Column, columns, metrics_json
+from pytest_ltm._results.columns import Column, columns
+from pytest_ltm._results.figures import figure_numbers
+from pytest_ltm._results.metrics import metrics_json
 from pytest_ltm._results.run_loading import ConversationFolder, LoadedRun  # noqa: TC001 - read by msgspec
 from pytest_ltm._storage.sanitize import for_library
 
@@ -38,6 +40,7 @@ class RunSlice(Struct, frozen=True, kw_only=True):
     def id(self) -> str:
         """The same for the same run, agent and span, whenever they are exported: 22 letters and digits."""
         names = (self.run.result.run_id, self.column.agent, self.column.span_label)
+        # The tools find a run again by it, and export over it, on whichever machine.
         return hashlib.sha256("\n".join(names).encode(errors="backslashreplace")).hexdigest()[:22]
 
     @property
@@ -85,31 +88,15 @@ class RunSlice(Struct, frozen=True, kw_only=True):
         The means of scenarios are `scenario/NAME`, those of metrics beside the score `metric/NAME`.
         """
         column = self.column
-        found: dict[str, float | None] = {
-            "accuracy": column.accuracy,
-            "total": column.total if column.out_of else None,
-            "pass_rate": column.pass_rate.share,
-            **{name: getattr(column, field) for name, field in _FIGURES.items()},
-        }
-        found |= {f"scenario/{name}": cell.mean for name, cell in column.cells.items()}
+        scenarios = {f"scenario/{name}": cell.mean for name, cell in column.cells.items() if cell.mean is not None}
         means = metrics_json(self.run.result, column.agent, column.span_label)
-        found |= {f"metric/{name}": each["mean"] for name, each in means.items()}
-        return {name: float(value) for name, value in found.items() if value is not None}
+        return {
+            **figure_numbers(column), **scenarios, **{f"metric/{name}": each["mean"] for name, each in means.items()}
+        }  # fmt: skip
 
 
 _SAID = frozenset({"agents", "spans", "suite"})
 """Of a run's plan, what stands beside it."""
-_FIGURES = {
-    **{
-        name: name
-        for name in (
-            "out_of", "floor", "examples", "overruns", "amended", "tokens", "reply_tokens", "exchanges",
-            "cost_usd", "input_tokens", "output_tokens", "judge_calls", "judge_tokens", "judge_cost_usd",
-        )
-    },
-    "unscored": "missing",
-    "ltm_reach": "reach",
-}  # fmt: skip
 
 
 def examples_of(results: Results) -> Callable[[RunSlice], dict[str, list[Any]]]:

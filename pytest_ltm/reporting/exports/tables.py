@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.sanitize import cell
 from pytest_ltm._storage.schema import escaped
-from pytest_ltm.reporting.exports.library import library
-from pytest_ltm.reporting.exports.output import ExportTarget
+from pytest_ltm.reporting.exports.output import ExportTarget, library
 from pytest_ltm.reporting.exports.rows import TABLES
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ def outputs(results: Results, to: Path, kind: str, only: str = "") -> Sequence[E
 
     `kind`: csv, jsonl or parquet. LtmError where the library for it is absent.
     """
+    # Before anything is written: a missing library must not leave half an export.
     if kind == "parquet":
         library("pyarrow.parquet", extra="parquet", user="--to parquet")
     write = _WRITERS[kind]

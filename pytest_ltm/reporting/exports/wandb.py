@@ -8,8 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._storage.sanitize import for_library, printable
-from pytest_ltm.reporting.exports.library import library
-from pytest_ltm.reporting.exports.output import ExportTarget
+from pytest_ltm.reporting.exports.output import ExportTarget, library
 from pytest_ltm.reporting.exports.run_slices import examples_of, parts
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ltm._results.statistics import FULL_MARKS
+from pytest_ltm._results.statistics.totals import FULL_MARKS
 from pytest_ltm._results.text import dollars, score_text
 from pytest_ltm.reporting.agents import largest, rank, tested
 
@@ -98,7 +98,7 @@ def score_by_span(found: Material) -> AccuracyChart | None:
 
 
 def score_by_cost(found: Material) -> AccuracyChart | None:
-    """Return accuracy against cost, log scale; None unless two series tell their cost."""
+    """Return accuracy against cost, log scale; None unless two series report their cost."""
     series = [each for each in found.series if each.column.cost_usd and each.column.out_of]
     costs = {each.key: each.column.cost_usd or 0.0 for each in series}
     if len(series) < 2:
@@ -168,7 +168,7 @@ def _point(series: ResultSeries, x: float, where: str) -> ChartPoint:
     inside = column.interval
     low, high = (inside.low, inside.high) if inside else (score, column.high / column.full)
     level = f", 95% interval {score_text(low)} to {score_text(high)}" if inside else ""
-    level = level or (f", to {score_text(high)} with 1 for what has no score" if column.is_open else "")
+    level = level or (f", to {score_text(high)} with 1 for what has no score or is open" if column.is_open else "")
     return ChartPoint(x, _y(score), _y(low), _y(high), f"{series.agent} at {where}: {score_text(score)}{level}")
 
 
@@ -221,7 +221,7 @@ def shade(score: float | None) -> str:
 
 
 class Shaded(NamedTuple):
-    """A cell whose background tells the score."""
+    """A cell whose background shows the score."""
 
     text: str
     shade: str

@@ -12,7 +12,7 @@ from msgspec import structs
 from pytest_ltm._journal.fold import Example
 from pytest_ltm._model.transcript import gap
 from pytest_ltm._results.statistics.totals import grouped
-from pytest_ltm._results.text import counted, distance, score_text, text_of
+from pytest_ltm._results.text import counted, distance, text_of, verdict_text
 from pytest_ltm._storage.clock import describe
 from pytest_ltm._text.patterns import later
 from pytest_ltm.reporting.html.charts import shade
@@ -41,7 +41,7 @@ def details(
     lost = NO_EXCHANGES if result.scored and not talk else ""
     return {
         "facts": [[name, text] for name, text in _facts(result, expected).items() if text],
-        "checks": [[check.label, check.ok] for check in result.checks],
+        "checks": [[check.label, check.state] for check in result.checks],
         "curves": [[name, points] for name, points in curves(result.metrics)],
         "questions": [_question(each) for each in result.questions],
         "evidence": result.evidence,
@@ -67,13 +67,12 @@ def curves(metrics: Sequence[ExampleMetric]) -> Iterator[tuple[str, list[float]]
 def _facts(result: ScenarioResult, expected: object) -> dict[str, str]:
     automatic, span = "", ""
     if result.automatic is not None:
-        score = "no score" if result.automatic.score is None else score_text(result.automatic.score)
-        automatic = f"{score}: {result.automatic.reason}"
+        automatic = f"{verdict_text(result.automatic)}: {result.automatic.reason}"
     if result.measured_span is not None:
         over = ", longer than its memory span" if result.overrun else ""
         span = f"{counted(result.measured_span, 'token')} from its start to its last question{over}"
     return {
-        "score": "none" if result.score is None else f"{score_text(result.score)} (passes at {result.threshold:.2f})",
+        "score": verdict_text(result, "none") + f" (passes at {result.threshold:.2f})" * result.scored,
         "why": result.reason,
         "before it was amended": automatic,
         "rule": result.rule,
@@ -162,7 +161,7 @@ def definitions(plan: Mapping[str, Any]) -> dict[str, Any]:
 # --- A conversation as a time line: a lane for each example, marks at their tokens, needles joined to questions.
 
 FILLER_SHOWN = 600
-"""So many characters of a filler's message stand in the report; all of it stands in the journal."""
+"""Characters shown of a filler's message; the journal has all of it."""
 OTHERS = -1
 """The lane of opening message and filler."""
 

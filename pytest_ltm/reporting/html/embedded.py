@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._model.transcript import gap
 from pytest_ltm._results.run_loading import LoadedRun
-from pytest_ltm._results.text import distance
+from pytest_ltm._results.text import distance, verdict_text
 from pytest_ltm._storage.sanitize import for_screen
+from pytest_ltm.reporting.failure import shown_state
 from pytest_ltm.reporting.html.breaking_points import breaks
 from pytest_ltm.reporting.html.charts import score_by_span
 from pytest_ltm.reporting.html.headline import gates, leads, said, trust
@@ -99,11 +100,11 @@ def transcript(result: ScenarioResult, own: Sequence[Exchange], expected: str = 
 
 
 def _verdict(result: ScenarioResult, expected: str) -> str:
-    score = "none" if result.score is None else f"{result.score:.2f} (passes at {result.threshold:.2f})"
+    score = verdict_text(result, "none") + f" (passes at {result.threshold:.2f})" * result.scored
     facts = {
         "score": score,
         "why": result.reason,
-        "checks": "; ".join(f"{'passed' if check.ok else 'FAILED'}: {check.label}" for check in result.checks),
+        "checks": "; ".join(f"{shown_state(check)}: {check.label}" for check in result.checks),
         "decided by": result.evidence,
         "expected": expected,
         "rule": result.rule,

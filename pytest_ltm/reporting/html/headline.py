@@ -6,9 +6,13 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._journal.result import at_span, span_place
-from pytest_ltm._results.columns import leading, short_span, span_sentence
-from pytest_ltm._results.comparison_text import told
-from pytest_ltm._results.statistics import compare, effective_span, grouped, paired, placed
+from pytest_ltm._results.columns import LEFT_OPEN
+from pytest_ltm._results.metrics import leading
+from pytest_ltm._results.sentences import short_span, span_sentence, told
+from pytest_ltm._results.statistics.comparison import compare
+from pytest_ltm._results.statistics.pairs import paired, placed
+from pytest_ltm._results.statistics.spans_reached import effective_span
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.text import amount, counted, dollars
 from pytest_ltm._text.lists import listed, shortened
 from pytest_ltm.reporting.agents import AgentAtSpan, largest, rank, standings
@@ -17,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pytest_ltm._results.columns import Column
-    from pytest_ltm._results.comparison_text import ComparisonText
+    from pytest_ltm._results.sentences import ComparisonText
     from pytest_ltm.reporting.agents import AgentSentence
     from pytest_ltm.reporting.html.report_data import Material, ResultSeries
 
@@ -89,20 +93,22 @@ def trust(found: Material) -> list[str]:
     """Return what the figures rest on, a few words each."""
     results = [row.result for row in found.rows]
     columns = [each.column for each in found.series]
-    trials = max((each.conversations for each in columns if each.span is not None), default=0)
-    calls = sum(each.judge_calls for each in columns)
+    trials = max((len(each.conversations) for each in columns if each.span is not None), default=0)
+    calls = sum(row.judge_calls for row in results)
     missing = [each for each in results if not each.scored]
+    unproven = sum(each.upper is not None for each in results)
     lost, amended = sum(each.infrastructure for each in missing), sum(each.automatic is not None for each in results)
     here = [each.column for each in rank(found.at(largest(found.series)))[:1]]
     floor = here and here[0].floor
     said = [each.column for each in found.series if not found.runs[each.run].result.is_imported]
     tokens = sum(each.tokens for each in said)
-    share = sum(each.reply_tokens for each in said) / tokens if tokens else 0.0
+    share = sum(each.sum_of("reply_tokens") for each in said) / tokens if tokens else 0.0
     parts = {
         f"{counted(len(results), 'example')}": True,
         f"{counted(trials, 'trial')}": trials,
         f"judged by rules and a judge ({counted(calls, 'question')})" if calls else "judged by rules": True,
         f"{len(missing):,} without a score": missing,
+        f"{unproven:,} open": unproven,
         f"{lost:,} lost to faults": lost,
         f"{amended:,} amended by hand": amended,
         f"{share:.0%} of the tokens are the agents' own": round(100 * share),
@@ -157,10 +163,6 @@ def _yardsticks(series: Iterable[ResultSeries], ranked: Sequence[ResultSeries]) 
     return HeadlineAnswer(f"{question}?", short, f"{text}. They are yardsticks and take no part.")
 
 
-def _few(parts: Sequence[str]) -> list[str]:
-    return shortened(parts, _FEW, "{:,} more")
-
-
 def _real(material: Material, ranked: Sequence[ResultSeries]) -> HeadlineAnswer | None:
     if len(ranked) < 2:
         return None
@@ -207,21 +209,21 @@ def _cost(found: Material) -> HeadlineAnswer:
     would = sum(column.cost_usd or 0.0 for column in columns if column.hypothetical)
     if would:
         said += f" Control agents estimate another ${dollars(would)} for a model: it was not spent."
-    judged = sum(column.judge_cost_usd or 0.0 for column in columns)
+    judged = sum(row.result.judge_cost_usd or 0.0 for row in found.rows)
     if judged:
         said += f" The judge cost another ${dollars(judged)}."
-    voiced = sum(column.user_cost_usd or 0.0 for column in columns)
+    voiced = sum(row.result.user_cost_usd or 0.0 for row in found.rows)
     if voiced:
         said += f" Simulated users cost another ${dollars(voiced)}."
-    lost = sum(column.lost_tokens for column in columns)
+    lost = sum(column.sum_of("lost_tokens") for column in columns)
     if lost:
-        said += f" Attempts that came to nothing used another {amount(lost)} tokens, by estimate."
+        said += f" Failed attempts used about {amount(lost)} more tokens."
     told = [column for column in columns if column.cost_usd is not None and not column.hypothetical]
     if not told:
         return HeadlineAnswer(question, f"{amount(tokens)} tokens", f"{said} No agent reports its cost.")
     total = sum(column.cost_usd or 0.0 for column in told)
     dearest = max(told, key=lambda column: column.cost_usd or 0.0)
-    spent = sum(column.filler_cost_usd or 0.0 for column in told)
+    spent = sum(column.sum_of("filler_cost_usd") or 0.0 for column in told)
     about = "~" * any(column.estimated for column in told)
     text = f"Most of it for {dearest.label}: ${dollars(dearest.cost_usd or 0.0)}. "
     text += "Some of it was not reported, and is estimated. " * bool(about)
@@ -243,9 +245,12 @@ def _mind(found: Material) -> HeadlineAnswer | None:
         parts.append(
             f"{len(missing):,} of {counted(len(results), 'example')} have no score and are left out of the means{why}."
         )
-        open_ = sum(each.is_open for each in missing)
-        parts += [f"Totals and accuracy count {open_:,} of them as 0 and as 1."] * bool(open_)
+        lost = sum(each.is_lost for each in missing)
+        parts += [f"Totals and accuracy count {lost:,} of them as 0 and as 1."] * bool(lost)
         parts += [f"No score in {told}." for told in _each(found.series, lambda column: column.scoreless)]
+    unproven = sum(each.upper is not None for each in results)
+    if unproven:
+        parts.append(f"{unproven:,} of {counted(len(results), 'example')} {LEFT_OPEN}.")
     over = sum(each.overrun for each in results)
     if over:
         parts.append(f"{counted(over, 'example')} overran their memory span.")
@@ -257,6 +262,7 @@ def _mind(found: Material) -> HeadlineAnswer | None:
     parts += [f"No more than guessing earns in {told}." for told in _each(guessed, lambda column: column.guessed)]
     counts = {
         "without a score": len(missing),
+        "open": unproven,
         "overran": over,
         "amended": amended,
         "no better than guessing": len(guessed),
@@ -268,4 +274,7 @@ def _mind(found: Material) -> HeadlineAnswer | None:
 def _each(some: Iterable[ResultSeries], names: Callable[[Column], Iterable[str]]) -> list[str]:
     """Return a sentence for each group of columns that share these scenarios: the scenarios, then the columns."""
     same = grouped([each for each in some if [*names(each.column)]], lambda each: tuple(names(each.column)))
-    return [f"{listed(of)}: {listed(_few([each.label for each in those]))}" for of, those in same.items()]
+    return [
+        f"{listed(of)}: {listed(shortened([each.label for each in those], _FEW, '{:,} more'))}"
+        for of, those in same.items()
+    ]

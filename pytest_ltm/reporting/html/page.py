@@ -8,22 +8,21 @@ import hashlib
 import json
 from bisect import bisect
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from itertools import combinations, zip_longest
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._results.columns import measured
+from pytest_ltm._results.metrics import measured
 from pytest_ltm._results.run_loading import read_run
-from pytest_ltm._results.statistics import grouped
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.text import amount, percent, score_text
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.sanitize import for_screen, printable
 from pytest_ltm._storage.secrets import written
 from pytest_ltm.reporting.agents import largest, rank
-from pytest_ltm.reporting.html.breaking_points import breaks, columns
+from pytest_ltm.reporting.html.breaking_points import asked_at, breaks, columns, depths
 from pytest_ltm.reporting.html.charts import score_by_cost, score_by_span, shade
-from pytest_ltm.reporting.html.depth import asked_at, depths
 from pytest_ltm.reporting.html.details import definitions, details, timeline
 from pytest_ltm.reporting.html.figures import by_gap, figure_table, forgets, scoreboard
 from pytest_ltm.reporting.html.headline import answers, difference, gates, leads, said, trust
@@ -44,11 +43,13 @@ _ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 def script_json(value: object) -> str:
     r"""Return JSON that is safe inside a script element: ASCII without `<`, `>` and `&`; texts are harmless."""
+    # A `</script>` inside a text would end the element.
     return _dump(value).translate(_ESCAPES)
 
 
 def parcel(value: object) -> str:
     """Return the JSON value compressed, in base64; equal values give equal parcels."""
+    # mtime=0: equal runs give equal files.
     return base64.b64encode(gzip.compress(_dump(value).encode(), 9, mtime=0)).decode()
 
 
@@ -62,19 +63,15 @@ def harmless(value: Any) -> Any:
 
 
 def _dump(value: object) -> str:
-    return written(harmless(value), _compact)
-
-
-def _compact(value: object) -> str:
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return written(harmless(value), partial(json.dumps, ensure_ascii=True, separators=(",", ":"), allow_nan=False))
 
 
 # --- What of a large run stands in the file: all of it counts, but a page of a hundred thousand examples opens nowhere.
 
 MOST_EXAMPLES = 10_000
-"""So many examples are listed, if each scenario has one: chromium opens them in about a second."""
+"""The most examples listed, as long as each scenario has one: Chromium opens them in about a second."""
 LINES = 12_000_000
-"""So many bytes of time lines are in the file, and at least the first of them."""
+"""The most bytes of time lines in the file; the first is always there."""
 
 
 def worst(found: Material, most: int = MOST_EXAMPLES) -> frozenset[int]:
@@ -95,15 +92,16 @@ def _scenarios(found: Material) -> list[list[list[ExampleEntry]]]:
     """Return the examples of each scenario, worst first; an example is its rows in all columns."""
     by_name = grouped(found.rows, lambda row: row.result.scenario).values()
     examples = [grouped(rows, lambda row: (row.result.trial, row.result.example)).values() for rows in by_name]
-    return [sorted(of, key=_worst) for of in examples]
 
+    def lowest(rows: Sequence[ExampleEntry]) -> float:
+        return min((row.result.score for row in rows if row.result.score is not None), default=0.0)
 
-def _worst(rows: Sequence[ExampleEntry]) -> float:
-    return min((row.result.score for row in rows if row.result.score is not None), default=0.0)
+    return [sorted(of, key=lowest) for of in examples]
 
 
 def in_turn(found: Material) -> Iterator[ConversationEntry]:
     """Yield the conversations in the order in which they are packed: the first of each column, then the second."""
+    # Where time lines must be left out, each column should still show one.
     for row in zip_longest(*grouped(found.conversations, lambda held: held.series).values()):
         yield from filter(None, row)
 
@@ -111,7 +109,7 @@ def in_turn(found: Material) -> Iterator[ConversationEntry]:
 # --- Parcels: what stays compressed in the page until it is opened: examples, and the time lines of conversations.
 
 TOGETHER = 16
-"""So many examples are packed into one parcel: they have much in common."""
+"""Examples packed into one parcel: they have much in common, so they compress well."""
 
 
 @dataclass(slots=True)
@@ -168,7 +166,7 @@ SCRIPTS = (
     "search.js", "address.js", "start.js",
 )  # fmt: skip
 FIRST_ROWS = 300
-"""So many examples are shown at first: browsers lay longer tables out slowly."""
+"""Examples shown at first: browsers lay out longer tables slowly."""
 ALL_PAIRS = 12
 """With more series, only those against the best of their span are tested."""
 
@@ -176,7 +174,7 @@ ALL_PAIRS = 12
 def build_report(runs: Sequence[Path], out: Path, *, most: int = MOST_EXAMPLES, lines: int = LINES) -> None:
     """Write one self-contained HTML file about the runs in these folders.
 
-    `most`: so many examples are listed at most; `lines`: bytes of time lines.
+    `most`: the most examples listed; `lines`: the most bytes of time lines.
     Raises LtmError if a folder holds no results, or if the file cannot be written.
     """
     page = render(material([read_run(run) for run in runs]), most, lines)
@@ -289,6 +287,7 @@ def _index(found: Material) -> dict[str, Any]:
 
 def _tests(found: Material) -> dict[str, str]:
     """Return what is told of pairs of series, by `<one>|<other>`."""
+    # Tests of all pairs grow with the square of the series.
     if len(found.series) <= ALL_PAIRS:
         pairs = list(combinations(found.series, 2))
     else:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ltm._journal.result import at_span
-from pytest_ltm._results.columns import columns, precheck_sentences
-from pytest_ltm._results.statistics import grouped
+from pytest_ltm._results.columns import columns
+from pytest_ltm._results.sentences import precheck_sentences
+from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.text import text_of
 from pytest_ltm._text.lists import listed
 
@@ -205,6 +206,7 @@ def command(rows: Sequence[ScenarioResult], plan: Mapping[str, Any], seed: objec
         value = plan.get(name)
         if value not in (None, _DEFAULTS.get(name)):
             words.append(f"--ltm-{name}={value}")
+    # Files on the command line switch the default suite off, so a run that had both must name it.
     if own and plan.get("suite") == _DEFAULTS["suite"] and len(own) < len(files):
         words.append(f"--ltm-suite={plan['suite']}")
     if seed not in (None, 0):

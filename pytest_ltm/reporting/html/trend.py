@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 STYLES = ("page.css", "tables.css", "trend.css", "print.css")
 MOST = 60
-"""So many results of a series are drawn, the last ones; the table has all."""
+"""Results drawn of a series: the last ones; the table has all."""
 COLOURS = 8
 """Strokes in the style sheet; from then on they come again, dashed."""
 WIDTH, HEIGHT = 900, 260
 LEFT, RIGHT, TOP, BOTTOM = 44, 20, 14, 34
 _LABELS = 7
-"""So many dates stand below a chart at most."""
+"""The most dates below a chart."""
 
 
 class TrendMark(NamedTuple):

@@ -20,7 +20,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure, SubFigure
 from msgspec import Struct
 
-from pytest_ltm._results.statistics import FULL_MARKS
+from pytest_ltm._results.statistics.totals import FULL_MARKS
 from pytest_ltm._results.text import one_line, shorten, wrap
 from pytest_ltm._storage.errors import LtmError, did_you_mean
 from pytest_ltm._storage.sanitize import for_screen
@@ -208,7 +208,7 @@ def _size(content: Content, *, narrow: bool) -> tuple[float, float]:
 
 
 def _grid(panels: int, columns: int) -> tuple[int, int]:
-    """Return how many panels of so many columns stand beside and below each other."""
+    """Return how many panels with this many columns fit beside and below each other."""
     most = max(1, min(panels, _ACROSS // max(columns, 1), ceil(sqrt(panels * 1.5))))
     high = ceil(panels / most)
     return ceil(panels / high), high
@@ -221,7 +221,7 @@ _CURVE, _FOREST = 4, 8
 
 
 def _panels(part: SubFigure, count: int, columns: int, *, same_rows: bool = True) -> list[Any]:
-    """Return the axes of so many panels; what is written along them stands at the left and at the bottom only."""
+    """Return the axes of the panels; only those at the left and at the bottom have labels."""
     wide, high = _grid(count, columns)
     axes = part.subplots(high, wide, squeeze=False, sharex=True, sharey=same_rows)
     every = [axes[number // wide][number % wide] for number in range(wide * high)]
@@ -402,7 +402,10 @@ def _timeline(part: SubFigure, content: Timeline) -> None:
     colours = mpl.colormaps[_MAP]
     lanes = len(content.lanes)
     went = [(lane, extent) for lane, extent in enumerate(content.extent) if extent]
-    outlines = [[(x, lane + y) for x, y in _corners(*extent)] for lane, extent in went]
+    outlines = [
+        [(begin, lane - 0.38), (end, lane - 0.38), (end, lane + 0.38), (begin, lane + 0.38)]
+        for lane, (begin, end) in went
+    ]
     scores = [content.lanes[lane][1] for lane, _ in went]
     fills = ["white" if score is None else colours(score) for score in scores]
     axes.add_collection(
@@ -466,10 +469,6 @@ def _timeline(part: SubFigure, content: Timeline) -> None:
     axes.set_xlabel("tokens of the conversation")
     axes.set_title(_text(content.label, int((_inches(part)[0] - 2) / 0.11)), loc="left")
     _legend(part, entries)
-
-
-def _corners(begin: int, end: int) -> list[tuple[float, float]]:
-    return [(begin, -0.38), (end, -0.38), (end, 0.38), (begin, 0.38)]
 
 
 def _credit(score: float | None) -> str:

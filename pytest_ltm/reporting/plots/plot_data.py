@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct
 
 from pytest_ltm._results.columns import GUESSED, UNSCORED
-from pytest_ltm._results.statistics import grouped, mean
+from pytest_ltm._results.statistics.totals import grouped, mean
 from pytest_ltm._results.text import NOTHING, counted, one_line, score_text
 from pytest_ltm._storage.errors import LtmError, did_you_mean
 from pytest_ltm.reporting.agents import tested
-from pytest_ltm.reporting.html.depth import BANDS, asked_at, power, share, size, spots
+from pytest_ltm.reporting.html.breaking_points import BANDS, asked_at, power, share, size, spots
 from pytest_ltm.reporting.html.details import timeline as lanes_of
 from pytest_ltm.reporting.html.report_data import Material, material
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_ltm._journal.fold import ConversationRecord
     from pytest_ltm._results.gate.changes import Change, Changes
     from pytest_ltm._results.run_loading import LoadedRun
-    from pytest_ltm._results.statistics import Comparison
+    from pytest_ltm._results.statistics.comparison import Comparison
     from pytest_ltm.reporting.html.report_data import ConversationEntry, ResultSeries
 
 
@@ -177,7 +177,11 @@ def curve(found: Material) -> Curve:
         raise LtmError("nothing has a score, so there is no curve to draw")
     own = tested(scored)
     lines = [
-        AccuracyCurve(agent=agent, reference=agent not in own, spots=tuple(sorted(map(_spot, of), key=_length)))
+        AccuracyCurve(
+            agent=agent,
+            reference=agent not in own,
+            spots=tuple(sorted(map(_spot, of), key=lambda spot: spot.span or 0)),
+        )
         for agent, of in grouped(scored, lambda each: each.agent).items()
     ]
     cheats = {each.series for each in found.conversations if each.folder.result.is_cheat}
@@ -209,10 +213,6 @@ def _spot(series: ResultSeries) -> PlottedScore:
     )
 
 
-def _length(spot: PlottedScore) -> int:
-    return spot.span or 0
-
-
 def _highest(scores: Iterable[tuple[int | None, float]]) -> dict[int | None, float]:
     by_span = grouped(scores, lambda each: each[0])
     return {span: max(score for _, score in by_span[span]) for span in sorted(by_span, key=lambda span: span or 0)}
@@ -227,6 +227,9 @@ def _curve_notes(scored: Sequence[ResultSeries]) -> Iterable[str]:
     unknown = sum(each.column.missing for each in scored if each.column.is_open)
     if unknown:
         yield f"{counted(unknown, 'example')} without a score: counted as 0, bars also allow for 1."
+    unproven = sum(each.column.open for each in scored)
+    if unproven:
+        yield f"{counted(unproven, 'example')} left open, at least in part: counted as 0, bars also allow for 1."
 
 
 # --- Heat maps: scenario by span; depth of the needle by length.

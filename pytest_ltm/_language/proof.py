@@ -1,0 +1,352 @@
+"""What an answer proves: that it asserts one of several values, refuses, hedges or recites; or that this is unclear.
+
+A proof never knows which value is expected. What it cannot prove it leaves unclear, with the values that may be meant.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+
+from pytest_ltm._language.commitment import (
+    DENIES,
+    OTHERS,
+    UNKNOWN,
+    Mention,
+    alternative,
+    commitment,
+    doubt,
+    mentions,
+    misspelt,
+    pertinent,
+    spoken,
+)
+from pytest_ltm._language.recital import ends_in_a_list, enumerates, recites, short_items
+from pytest_ltm._language.refusal import tells_nothing
+from pytest_ltm._text.clauses import level, sentence_start
+from pytest_ltm._text.patterns import later
+from pytest_ltm._text.recollection import only_offers_example
+from pytest_ltm._text.words import STOP_WORDS, stem, words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    Finder = Callable[[str], Sequence[Mention]]
+
+_MOST = 60
+"""So many places, the last ones, are looked at."""
+State = Literal["asserts", "refuses", "hedges", "recites", "unclear"]
+
+
+class Proof(Struct, frozen=True):
+    """What an answer proves of some values."""
+
+    state: State
+    reason: str
+    value: str = ""
+    """What it asserts; "": something that is none of the values."""
+    possible: frozenset[str] = frozenset()
+    """The values that an unclear answer may mean; empty: any of them."""
+
+    def answers(self, expected: Collection[str] | str) -> bool | None:
+        """Return whether the answer asserts an expected value; None: neither is proven."""
+        wanted = {expected} if isinstance(expected, str) else set(expected)
+        if self.state == "unclear":
+            return None if not self.possible or self.possible & wanted else False
+        return self.state == "asserts" and self.value in wanted
+
+
+def prove(  # noqa: PLR0911 - one kind of answer, one line
+    answer: str, values: Sequence[str] | Finder, *, question: str = ""
+) -> Proof:
+    """Return what an answer, in normal form, proves.
+
+    Args:
+        answer: The answer.
+        values: The values that it may assert, or what finds them in a levelled text.
+        question: Its words make no doubt and are no answer.
+    """
+    if not words(answer):
+        return Proof("refuses", "says nothing")
+    find = values if callable(values) else _finder(answer, values)
+    text = pertinent(level(spoken(answer)), find)
+    named = list(find(text))[-_MOST:]
+    if idle := _idle(answer, {one.value for one in named}):
+        return idle
+    if not named:
+        return _without_mention(answer, text, values)
+    settled = commitment(answer, find)
+    if recites(answer):
+        return Proof("unclear", "repeats messages", possible=frozenset(settled))
+    if all(_OFFERS.search(text[sentence_start(text, one.start) : one.start]) for one in named):
+        return Proof("refuses", "only offers an example")
+    if usual := _usual(text, named):
+        sure = settled in ({usual}, set())
+        return Proof("asserts" if sure else "unclear", "says what is usual", usual, frozenset((usual, *settled)))
+    shape = _by_shape(text, named, question)
+    if len(settled) != 1:
+        return shape
+    (value,) = settled
+    if _is_choice(text, named, value):
+        return Proof("hedges", "leaves a choice")
+    if shape.state == "asserts" and shape.value != value:
+        return Proof("unclear", "says two things", possible=frozenset((value, shape.value)))
+    return Proof("asserts", f"settles on {value!r}", value)
+
+
+def _idle(answer: str, values: set[str]) -> Proof | None:
+    """Return the proof of what looks like an answer, and is none."""
+    if len(values) > 1 and recites(answer):
+        return Proof("recites", "repeats messages instead of answering")
+    if enumerates(answer) or ends_in_a_list(answer):
+        return Proof("recites", "lists everything instead of answering")
+    return Proof("refuses", "only offers an example") if only_offers_example(answer) else None
+
+
+# --- Nothing named.
+
+_UNREAD = later(
+    r"[\u0590-\u08ff\u0900-\u0dff\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7af]"
+)
+"""Scripts that the rules do not read."""
+_LONG = 2
+"""What has more telling words can be said in other words."""
+
+
+def is_readable(text: str) -> bool:
+    """Return whether a text is in a script that the rules read."""
+    return _UNREAD.search(text) is None
+
+
+def _without_mention(answer: str, text: str, values: Sequence[str] | Finder) -> Proof:
+    if tells_nothing(text):
+        return Proof("refuses", "tells nothing")
+    if not is_readable(answer):
+        return Proof("unclear", "is in a script that rules do not read")
+    long = [] if callable(values) else [value for value in values if len(telling_words(value)) > _LONG]
+    if long:
+        return Proof("unclear", "may say it in other words", possible=frozenset(long))
+    return Proof("asserts", "names none of what could be meant")
+
+
+# --- The shape of what is named.
+
+_OFFERS = later(r"\byou (?:can|could|may|might) (?:also |just )?(?:tell|say|write|answer|reply|respond|try)\b")
+_USUAL = "normally|usually|ordinarily|generally|as a rule|most(?:ly| of the time)|by default|on (?:an )?ordinary days?"
+_USUAL_BEFORE = later(rf"\b(?:{_USUAL})\b[^.,;:!?\n]{{0,40}}$")
+_USUAL_AFTER = later(rf"[^.,;:!?\n]{{0,20}}\b(?:otherwise|{_USUAL})\b")
+
+
+def _usual(text: str, named: Sequence[Mention]) -> str:
+    """Return which of several values a levelled text says to be usual, "" if none or several."""
+    if len({one.value for one in named}) == 1:
+        return ""
+    usual = {
+        one.value
+        for one in named
+        if _USUAL_BEFORE.search(text[max(0, one.start - 2 * _NEAR) : one.start])
+        or _USUAL_AFTER.match(text[one.end : one.end + _NEAR])
+    }
+    return usual.pop() if len(usual) == 1 else ""
+
+
+SEVERAL = "names several"
+_NEGATES = later(r"\b(?:not|no|never|nor|neither|cannot|whether|if|\w+nt)\b")
+_HEDGES = later(
+    r"\b(?:may|might|could) (?:also )?(?:be|have been)\b|\b(?:maybe|perhaps|possibly|hard to say|depends|"
+    r"options|either|"
+    r"one of|not sure|unsure)\b"
+)
+_CHOICE = later(r"\b(?:or|and/or|perhaps|maybe|possibly)\b|/")
+_ROW = later(
+    r"[\s,;&\"'*\u2022]*(?:\n\s*(?:[-*\u2022+]|\d{1,3}[.)])\s*)?(?:and |then )?(?:(?:the|an?|my|your) )?[\s\"'*]*"
+)
+_ASIDE = later(
+    r"\([^()]*\)|\[[^\[\]]*\]"
+    r"|(?:,|;|-|\u2013|\u2014)?\s{0,4}\b(?:although|though|even though|before (?:that|it|then)|prior to|previously|"
+    r"formerly|earlier|"
+    r"while|whereas|because|(?<!ve )(?<!have )(?<!has )since|right after|unlike|except|rather than|instead of|"
+    r"used to|it was|it had been|"
+    r"you were|you had|"
+    r"(?:your |the )?former|despite|whatever|when|in the (?:past|holidays)|on (?:holidays|occasion)|(?:and )?not|only|"
+    r"except(?: for)?|switch(?:ing)? to)\b[^.;:!?\n]*"
+)
+"""What is set aside: in brackets, or after words that take it back."""
+_CONCLUDES = later(
+    r"(?:^|[.;:!?\n\u2192]|->|=>)\W{0,8}(?:so|thus|hence|therefore|in short|overall|(?:the |my |final )*answer|"
+    r"which makes it|"
+    r"finally|now|the middle one|the latest|that leaves)\b[^.;!?\n]*|(?:\u2192|->|=>)[^\u2192.;!?\n]*$"
+)
+_FROM = later(r"\b(?:from|used to be|first(?: it was)?|instead of|over)\W*$")
+_FEW_WORDS, _FEW_ITEMS, _FEW_VALUES, _NEAR, _LONG_TALK = 3, 3, 4, 40, 120
+_PLAIN = frozenset(map(stem, (*STOP_WORDS, "town", "called", "named", "step", "name", "sure", "currently", "present")))
+
+
+def _by_shape(  # noqa: PLR0911 - as above
+    text: str, named: Sequence[Mention], question: str
+) -> Proof:
+    """Return what the places of the values in a levelled text prove."""
+    values = dict.fromkeys(one.value for one in named)
+    doubts = [doubt(text, one, known=question) for one in named]
+    if all(reason in (DENIES, UNKNOWN) for reason in doubts):
+        return Proof("refuses", "denies it, or does not know")
+    if len(values) == 1:
+        return _only(text, named, doubts, question)
+    if _is_choice(text, named):
+        return Proof("hedges", "leaves a choice")
+    spots = sorted((one.start, one.end) for one in named)
+    if all(not text[first[1] : second[0]].strip() for first, second in pairwise(spots)):
+        return Proof("unclear", "names two in one", possible=frozenset(values))
+    if len(short_items(text)) > _FEW_ITEMS or all(
+        second[0] - first[1] < _NEAR and _ROW.fullmatch(text[first[1] : second[0]]) for first, second in pairwise(spots)
+    ):
+        return Proof("hedges", SEVERAL)
+    if _HEDGES.search(text):
+        return Proof("hedges", "hedges between several")
+    if concluded := _concluded(text, named):
+        return concluded
+    if len(values) <= _FEW_VALUES and (kept := _kept(text, named)):
+        return Proof("asserts", "sets the others aside", kept)
+    if len(values) > _FEW_VALUES or len(words(text)) > _LONG_TALK:
+        return Proof("hedges", SEVERAL)
+    first, last = min(named, key=lambda one: one.start), max(named, key=lambda one: one.end)
+    return Proof("unclear", SEVERAL, possible=frozenset((first.value, last.value)))
+
+
+def _only(text: str, named: Sequence[Mention], doubts: Sequence[str], question: str) -> Proof:
+    """Return what a levelled text proves that names one value."""
+    value = named[0].value
+    if all(alternative(text, one) for one in named):
+        return Proof("hedges", "leaves a choice")
+    outside = text[: named[0].start] + " " + text[named[-1].end :]
+    asked = set(words(question))
+    rest = [word for word in words(outside) if stem(word) not in _PLAIN and word not in asked]
+    sure = not any(doubts) and not _NEGATES.search(text) and not _CHOICE.search(text) and not tells_nothing(text)
+    if len(rest) <= _FEW_WORDS and sure:
+        return Proof("asserts", "says it alone", value)
+    if all(doubts) and OTHERS not in doubts:
+        return (
+            Proof("refuses", doubts[0])
+            if doubts[0] == DENIES
+            else Proof("unclear", doubts[0], possible=frozenset((value,)))
+        )
+    return Proof("unclear", "names it", possible=frozenset((value,)))
+
+
+def _is_choice(text: str, named: Sequence[Mention], value: str = "") -> bool:
+    """Return whether a levelled text leaves a choice of two values, one of which is `value` if that is not ""."""
+    ordered = sorted(named, key=lambda one: one.start)
+    return any(
+        second.start - first.end < _NEAR
+        and first.value != second.value
+        and value in ("", first.value, second.value)
+        and _CHOICE.search(text[first.end : second.start])
+        for first, second in pairwise(ordered)
+    )
+
+
+def _concluded(text: str, named: Sequence[Mention]) -> Proof | None:
+    """Return what the last sentence of a levelled text that concludes something names alone."""
+    for match in reversed(list(_CONCLUDES.finditer(text))):
+        inside = {one.value for one in named if match.start() <= one.start and one.end <= match.end()}
+        if len(inside) == 1 and not _NEGATES.search(match[0]):
+            (value,) = inside
+            last = match.end() >= max(one.end for one in named)
+            possible = frozenset((value, max(named, key=lambda one: one.end).value))
+            return (
+                Proof("asserts", "concludes with it", value) if last else Proof("unclear", SEVERAL, possible=possible)
+            )
+    return None
+
+
+def _kept(text: str, named: Sequence[Mention]) -> str:
+    """Return the only value that a levelled text does not set aside, "" if none, or several."""
+    spans = [match.span() for match in _ASIDE.finditer(text)]
+    ordered = sorted(named, key=lambda one: one.start)
+    left = {
+        one.value
+        for one in ordered
+        if not any(start <= one.start and one.end <= end for start, end in spans)
+        and not (_FROM.search(text[max(0, one.start - _NEAR) : one.start]) and one is not ordered[-1])
+    }
+    return left.pop() if len(left) == 1 else ""
+
+
+# --- Values in other forms: in one word or several, in another number, without articles, with a slip.
+
+_TOKEN = later(r"[^\W_]+")
+_LONGEST = 3_000
+
+
+def telling_words(value: str) -> list[str]:
+    """Return the words of a value that carry it."""
+    every = words(value)
+    return [word for word in every if stem(word) not in _PLAIN] or every
+
+
+def _finder(answer: str, values: Sequence[str]) -> Finder:
+    """Return what finds values as they are written, or in other forms in a text that has none as it is written."""
+    literal = len(answer) > _LONGEST or bool(mentions(level(answer), values))
+    found_by = mentions if literal else loose_mentions
+    return lambda text: [one for one in found_by(text, values) if _keeps_sign(text, one)]
+
+
+_LONGEST_GRADE = 2
+_SIGN = later(r"[+#]{1,2}|-(?!\w)")
+
+
+def _keeps_sign(text: str, one: Mention) -> bool:
+    """Return whether a value is followed by the sign with which it ends, and by no other: C++, A-."""
+    wanted = _SIGN.findall(one.value[-2:])[-1:]
+    sign = _SIGN.match(text, one.end)
+    if not wanted and (sign is None or (sign[0] == "-" and len(one.value) > _LONGEST_GRADE)):
+        return True
+    return sign is not None and [sign[0]] == wanted
+
+
+def loose_mentions(text: str, values: Sequence[str]) -> list[Mention]:
+    """Return where a levelled text has values in other forms."""
+    tokens = [(match.start(), match.end(), match[0]) for match in _TOKEN.finditer(text)]
+    known = {"".join(words(value)) for value in values}
+    found = [one for value in values for one in _loose(tokens, value, known)]
+    return sorted(found, key=lambda one: one.start)
+
+
+def _loose(tokens: Sequence[tuple[int, int, str]], value: str, known: Collection[str]) -> list[Mention]:
+    every, bare = words(value), telling_words(value)
+    glued = "".join(every)
+    sizes = {len(bare), len(every), 1, 2, 3} if glued else set()
+    found = []
+    for size in sizes:
+        for place in range(len(tokens) - size + 1):
+            part = tokens[place : place + size]
+            spelled = [word for _, _, word in part]
+            joined = "".join(spelled) == glued and (
+                size in (len(every), 1) or any(map(str.isdigit, glued)) or size == 2
+            )
+            alike = size == len(bare) and all(map(_is_alike, spelled, bare)) and "".join(spelled) not in known
+            if joined or alike:
+                found.append(Mention(part[0][0], part[-1][1], value))
+    return found
+
+
+def _is_alike(word: str, meant: str) -> bool:
+    return stem(word) == stem(meant) or misspelt(word, meant)
+
+
+# --- Where nothing is to be told.
+
+_LIMITS = later(
+    r"\b(?:not?|none|nothing|never|cannot|nor|without|only|just|n a|lack\w*|unable|insufficient|\w+nt|who|secret\w*|"
+    r"sorry)\b|\?"
+)
+
+
+def withholds(answer: str) -> bool | None:
+    """Return whether an answer tells nothing; None where it may refuse in words that no rule knows."""
+    text = level(answer)
+    if tells_nothing(text):
+        return True
+    return None if words(text) and (_LIMITS.search(text) or not is_readable(answer)) else False

@@ -1,0 +1,103 @@
+"""What only looks like an answer: messages repeated word for word, or everything named that might be asked for."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_ltm._language.commitment import spoken
+from pytest_ltm._text.clauses import level
+from pytest_ltm._text.patterns import later
+from pytest_ltm._text.words import phrases, words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+REPEATS = "repeats messages instead of answering"
+LISTS = "lists everything instead of answering"
+_QUOTED = later(r"\"[^\"\n]{1,400}\"|\u201c[^\u201d\n]{1,400}\u201d|^[ \t]*>[^\n]*", re.MULTILINE)
+_LINES = later(r"(?<=[^\d\s][.!?])[\s\"]+|\n+")
+_OF_ITSELF = later(r"\b(?:i|im|my|mine|(?:calls|pleases) me)\b")
+_OF_THE_USER = later(r"\b(?:you|your|youre|youve|youd|youll|yours)\b")
+_REMEMBERS = phrases(
+    r"i (?:\w+ )?(?:think|believe|guess|recall|remember|suppose|assume|reckon|know|see|say|said|count|counted|read|"
+    r"hear|heard|note|noted|kept|need|find|found|get|got|mean|meant|made|misspoke|forgot|missed|mixed|took|apologi[sz]e|"
+    r"answer|stand|understand|understood|must|would|should|could|can|cannot|cant|dont know|do not|didnt|did not|might|"
+    r"was|hope|will|go with|went with|conclude|gather|infer|trust|pick|chose|received)",
+    r"i (?:\w+ )?(?:have|had) (?:\w+ )?(?:no|noted|recorded|stored|written|counted|heard|received|been|got|enough|it|"
+    r"them|these|this|that|the|a|only|down|here|\d+)",
+    r"(?:im|i am) (?:\w+ )?(?:not|sorry|afraid|sure|certain|confident|unable|an|just|fairly|pretty|happy|glad|going|"
+    r"here|designed)",
+    r"i (?:wont|will not|dont|do not) (?:ignore|obey|follow|break|take orders|share|reveal|tell)", "i keep secrets",
+    "id", "ill", "ive", "let me", "as far as i",
+    r"my (?:\w+ )?(?:memory|records?|notes?|answer|guess|understanding|recollection|apologies|mistake|bad|knowledge|"
+    r"pleasure|reasoning|best|conversation|context|error|count|reading|conclusion|ability|abilities)",
+)  # fmt: skip
+"""How an assistant speaks of itself."""
+_ORDER = (
+    "(?:write|put|add|take|remove|strike|cross|drop|call|forget|answer|reply|return|repeat|keep|choose|apply|list|give|"
+    "remember)"
+)
+_ORDERS = later(rf"^please {_ORDER}\b|^{_ORDER}\b.*\b(?:my|me|please|with|them)\b|\bcall me\b|\bplease$")
+_ASKS = later(
+    r"^(?:(?:a |one )?question|q|what|which|who|whose|where|when|how|is|are|does|do|"
+    r"(?:by|on|in|with|to) (?:what|which|whom))\b"
+)
+_OFFERS = phrases("you", "your", "youre", "i", "we", "that right", "correct", "anything", "something")
+_SEVERAL, _SHARE, _MANY = 2, 0.25, 5
+
+
+def recites(reply: str) -> bool:
+    """Tell whether a reply repeats messages: several of its sentences are a user's.
+
+    They tell of the speaker as only the user would ("I have changed my name to Ada"), order something, or ask. What
+    is quoted does not count.
+    """
+    parts = [part for part in _LINES.split(level(_QUOTED.sub(" ", spoken(reply)))) if words(part)]
+    repeated = sum(map(_of_a_user, parts))
+    return repeated >= _MANY or (repeated >= _SEVERAL and repeated >= _SHARE * len(parts))
+
+
+def copies(reply: str, values: Sequence[str]) -> bool:
+    """Tell whether a reply names one of the values in a sentence that only the user would say: "my pet is a gecko"."""
+    said = (f" {' '.join(words(part))} " for part in _LINES.split(level(_QUOTED.sub(" ", spoken(reply)))))
+    named = [f" {' '.join(words(value))} " for value in values]
+    return any(
+        _FIRST_PERSON.search(part) and not _OF_THE_USER.search(part) and not _REMEMBERS.search(part)
+        for part in said
+        if any(value in part for value in named)
+    )
+
+
+_FIRST_PERSON = later(r"\b(?:i|im|ive|me|my|mine)\b")
+
+
+def _of_a_user(part: str) -> bool:
+    said = " ".join(words(part))
+    if part.rstrip(' "').endswith("?"):
+        return _ASKS.search(said) is not None and not _OFFERS.search(said)
+    if _ORDERS.search(said):
+        return True
+    return bool(_OF_ITSELF.search(said)) and not _OF_THE_USER.search(said) and not _REMEMBERS.search(said)
+
+
+_ITEM_END = later(r"[,;\n|]|\b(?:and|or)\b")
+_LONG_LIST = 40
+_SHORT_ITEM, _MOSTLY = 3, 0.75
+
+
+def short_items(reply: str) -> list[str]:
+    """Return the items of a reply that is hardly more than a list of short ones, as words; [] for any other."""
+    items = [" ".join(item) for part in _ITEM_END.split(reply) if (item := words(part))]
+    short = [item for item in items if len(item.split()) <= _SHORT_ITEM]
+    return short if len(short) > _MOSTLY * len(items) else []
+
+
+def enumerates(reply: str) -> bool:
+    """Tell whether a reply is hardly more than a long list: to name everything is to choose nothing."""
+    return len(short_items(reply)) > _LONG_LIST
+
+
+def ends_in_a_list(reply: str) -> bool:
+    """Tell whether the last line of a reply is a long list, whatever stands before it."""
+    return enumerates(reply.rstrip().rpartition("\n")[2])

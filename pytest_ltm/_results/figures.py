@@ -1,0 +1,537 @@
+"""Figures: every number or text about a column, defined once.
+
+Terminal, Markdown, HTML, `summary.json`, its schema and exports iterate this registry: a new figure is one more entry
+here, and `python tests/golden/refresh.py schema` writes the schema anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from pytest_ltm._results.statistics.totals import grouped, pass_k, weighted_reach
+from pytest_ltm._results.text import NOTHING, amount, dollars, percent, span_of_time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pytest_ltm._results.columns import Column
+
+Report: TypeAlias = Literal["terminal", "trials", "verbose", "markdown", "html"]
+"""Where tables have a figure; `trials`: in the terminal if there are several, `verbose`: with `-v`."""
+Missing: TypeAlias = Literal["never", "null", "absent"]
+
+
+class Unit(NamedTuple):
+    """What kind of value a figure has."""
+
+    schema: Mapping[str, Any]
+    """The JSON Schema of the value."""
+    text: Callable[[Any], str] = str
+    """Writes it in a table."""
+
+
+NUMBER: dict[str, Any] = {"type": "number"}
+UNITS = {
+    "count": Unit({"type": "integer"}, amount),
+    "points": Unit(NUMBER, "{:.2f}".format),
+    "share": Unit(NUMBER | {"minimum": 0, "maximum": 1}, percent),
+    "tokens": Unit(NUMBER, lambda tokens: amount(round(tokens))),
+    "usd": Unit(NUMBER, dollars),
+    "simulated": Unit(NUMBER, span_of_time),
+    "seconds": Unit(NUMBER, "{:.2f}".format),
+    "ratio": Unit(NUMBER | {"minimum": 0}, "{:.2f}".format),
+    "boolean": Unit({"type": "boolean"}),
+    "flag": Unit({"const": True}),
+    "interval": Unit({"$ref": "#/$defs/interval"}, lambda ends: f"{ends[0]:.0%} … {ends[1]:.0%}"),
+}
+
+
+def never(_: Column) -> bool:
+    """Return False for any column."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure of a column."""
+
+    name: str
+    """Its path in `summary.json`: `judge.cost_usd`."""
+    unit: str
+    value: Callable[[Column], Any]
+    """Computes it: None where it is unknown, or makes no sense."""
+    label: str | Callable[[Sequence[Column]], str] = ""
+    """Heads its row or column in tables; "": they do not have it."""
+    definition: str = ""
+    """What it is; the first of a group has that of the whole group."""
+    missing: Missing = "never"
+    """How `summary.json` shows that there is no value. Of the first member of a group: that there is no group."""
+    reports: str = "terminal markdown html"
+    """Words of `Report`: the tables that have it."""
+    text: Callable[[Column], str] | None = None
+    """Writes what stands in a cell, where that is more than the value."""
+    without: str = NOTHING
+    """What stands in a cell where there is no value."""
+    shown: Callable[[Column], bool] = lambda _: True
+    """Tables have it if this is true of any column, and any has a value, or something to say without."""
+    estimated: Callable[[Column], bool] = never
+    """Whether the value is in part an estimate: shown as `~`."""
+    spent_by_agent: bool = False
+    """It may be hypothetical: shown in parentheses, where other columns' dollars were really spent."""
+    order: Callable[[Column], float | None] | None = None
+    """What tables are sorted by, if not the value."""
+
+    @property
+    def group(self) -> str:
+        """The name of the object in `summary.json` that has it, else its own."""
+        return self.name.partition(".")[0]
+
+    @property
+    def meaning(self) -> str:
+        """Its definition, or that of its group; "" where its name says all."""
+        return DEFINITIONS.get(self.group, "")
+
+    def heading(self, columns: Sequence[Column]) -> str:
+        """Return what heads it in a table of these columns."""
+        return self.label if isinstance(self.label, str) else self.label(columns)
+
+    def cells(self, columns: Sequence[Column]) -> tuple[str, ...]:
+        """Return how it is written for each of the columns."""
+        return tuple(self._cell(column, aside=self.spent_by_agent and _is_mixed(columns)) for column in columns)
+
+    def _cell(self, column: Column, *, aside: bool) -> str:
+        value = self.value(column)
+        if value is None:
+            return self.without
+        text = "~" * self.estimated(column) + (self.text(column) if self.text else UNITS[self.unit].text(value))
+        return f"({text})" if aside and column.hypothetical else text
+
+
+def _is_mixed(columns: Sequence[Column]) -> bool:
+    """Return whether only some of the dollars are hypothetical."""
+    # Only beside real costs does a hypothetical one need a mark: alone, the heading says that it would cost as much.
+    return len({column.hypothetical for column in columns if column.cost_usd is not None}) > 1
+
+
+def shown_figures(columns: Sequence[Column], *reports: Report) -> list[Figure]:
+    """Return the figures that tables of these reports have: those with a value, for any of the columns."""
+    return [
+        figure
+        for figure in FIGURES
+        if figure.label
+        and not set(reports).isdisjoint(figure.reports.split())
+        and any(map(figure.shown, columns))
+        and set(figure.cells(columns)) != {NOTHING}
+    ]
+
+
+def figure_notes(columns: Sequence[Column]) -> list[str]:
+    """Return sentences on the signs in tables of figures."""
+    labelled = [figure for figure in FIGURES if figure.label]
+    # Also of rows that this table leaves out: a note too many is better than a sign that nobody explains.
+    estimated = any(
+        figure.estimated(column) and figure.value(column) is not None for figure in labelled for column in columns
+    )
+    return [
+        *["USD in parentheses: an estimate; nothing was spent."] * _is_mixed(columns),
+        *["~: not all of it was reported; that part is estimated from what was sent and said."] * estimated,
+    ]
+
+
+def figures_json(column: Column) -> dict[str, Any]:
+    """Return the figures of a column as `summary.json` has them."""
+    record: dict[str, Any] = {}
+    for group, figures in grouped(FIGURES, lambda figure: figure.group).items():
+        first = figures[0]
+        value = first.value(column)
+        if value is not None and group != first.name:
+            value = _members_json(column, figures)
+        if value is not None or first.missing == "null":
+            record[group] = value
+    return record
+
+
+def _members_json(column: Column, figures: Sequence[Figure]) -> dict[str, Any]:
+    values = {figure: figure.value(column) for figure in figures}
+    return {
+        figure.name.partition(".")[2]: value
+        for figure, value in values.items()
+        if value is not None or figure.missing != "absent"
+    }
+
+
+def figures_schema() -> tuple[dict[str, Any], list[str]]:
+    """Return the JSON Schema of what `figures_json` returns: its properties, and which of them are always there."""
+    groups = grouped(FIGURES, lambda figure: figure.group)
+    properties = {
+        name: _property(figures[0]) if figures[0].name == name else _group_property(figures)
+        for name, figures in groups.items()
+    }
+    return properties, [name for name, figures in groups.items() if figures[0].missing != "absent"]
+
+
+def _property(figure: Figure) -> dict[str, Any]:
+    described = {"description": figure.definition} if figure.definition else {}
+    return {**described, **_nullable(UNITS[figure.unit].schema, figure.missing)}
+
+
+def _group_property(figures: Sequence[Figure]) -> dict[str, Any]:
+    # The first member decides whether there is a group: inside one it is never missing.
+    first = figures[0]
+    names = {figure.name.partition(".")[2]: figure for figure in figures}
+    members = {
+        "type": "object",
+        "required": [name for name, figure in names.items() if figure is first or figure.missing != "absent"],
+        "properties": {
+            name: _nullable(UNITS[figure.unit].schema, "never" if figure is first else figure.missing)
+            for name, figure in names.items()
+        },
+        "additionalProperties": False,
+    }
+    return {"description": first.meaning, **_nullable(members, first.missing)}
+
+
+def _nullable(schema: Mapping[str, Any], missing: Missing) -> dict[str, Any]:
+    if missing != "null":
+        return dict(schema)
+    return {**schema, "type": [schema["type"], "null"]} if "type" in schema else {"oneOf": [{"type": "null"}, schema]}
+
+
+def figure_numbers(column: Column) -> dict[str, float]:
+    """Return the numbers among the figures, flat, for tools that plot them: `judge_cost_usd`, `pass_rate`."""
+    values = {figure.name: figure.value(column) for figure in FIGURES if figure.unit not in ("flag", "interval")}
+    return {
+        # Tools that plot have flat names, and users have dashboards with those that an earlier export gave them.
+        name.removeprefix("usage.").removesuffix(".share").replace(".", "_"): float(value)
+        for name, value in values.items()
+        if value is not None
+    }
+
+
+# --- What figures are made of.
+
+
+def _get(path: str) -> Callable[[Column], Any]:
+    """Return what reads an attribute of a column, or one of that as in `spread.sd`; None if there is none."""
+
+    def read(column: Column) -> Any:
+        value: Any = column
+        for name in path.split("."):
+            value = getattr(value, name, None)
+        return value
+
+    return read
+
+
+def _ratio(number: float | None, of: float | None) -> float | None:
+    return number / of if number is not None and of else None
+
+
+def _sum_of(name: str) -> Callable[[Column], Any]:
+    return lambda column: column.sum_of(name)
+
+
+def _asked(side: str, group: str, label: str, missing: Missing, definition: str) -> tuple[Figure, ...]:
+    """Return what a judge or simulated users took; `side`: as the results of examples name them."""
+
+    def of_examples(name: str) -> Callable[[Column], Any]:
+        return lambda column: column.sum_of_examples(f"{side}_{name}")
+
+    def is_estimated(column: Column) -> bool:
+        return any(getattr(row, f"{side}_estimated") for row in column.rows)
+
+    calls, usd = of_examples("calls"), of_examples("cost_usd")
+    return (
+        Figure(f"{group}.calls", "count", lambda column: calls(column) or None, "", definition, missing),
+        Figure(f"{group}.tokens", "count", of_examples("tokens")),
+        Figure(f"{group}.cost_usd", "usd", usd, label, missing="null", estimated=is_estimated),
+        _flag(f"{group}.estimated", is_estimated),
+    )
+
+
+def _flag(name: str, is_set: Callable[[Column], bool]) -> Figure:
+    return Figure(name, "flag", lambda column: is_set(column) or None, missing="absent")
+
+
+def _agent_usage(name: str, label: str, value: Callable[[Column], float | None], form: str) -> Figure:
+    """Return a figure of what an agent took for each message, as its provider counts it."""
+    return Figure(
+        f"usage.{name}", "ratio", value, label, missing="absent",
+        text=lambda column: form.format(value(column)), estimated=_is_estimated,
+    )  # fmt: skip
+
+
+_is_estimated = _get("estimated")
+
+
+def _tokens_a_reply(column: Column) -> float | None:
+    read = column.sum_of("input_tokens")
+    return None if read is None else _ratio(read - column.sum_of("told_input_tokens"), column.sum_of("metered"))
+
+
+def _amplification(column: Column) -> float | None:
+    read = column.sum_of("input_tokens")
+    return None if read is None else _ratio(read + (column.sum_of("output_tokens") or 0), column.tokens)
+
+
+def _calls_to_store(column: Column) -> float | None:
+    calls = column.sum_of("told_calls")
+    return _ratio(calls, column.sum_of("told")) if calls or column.sum_of("calls") else None
+
+
+def _agent_cost(
+    name: str, label: str | Callable[[Sequence[Column]], str], value: Callable[[Column], Any], definition: str = ""
+) -> Figure:
+    return Figure(name, "usd", value, label, definition, missing="null", estimated=_is_estimated, spent_by_agent=True)
+
+
+def _cost_label(columns: Sequence[Column]) -> str:
+    real = any(not column.hypothetical for column in columns if column.cost_usd is not None)
+    return "cost in USD" if real else "would cost in USD"
+
+
+def _scenario_cost(column: Column) -> float | None:
+    if column.cost_usd is None:
+        return None
+    filler, harness = column.sum_of("filler_cost_usd") or 0.0, column.sum_of("harness_cost_usd") or 0.0
+    # What is left of three rounded sums may fall below nothing.
+    return max(column.cost_usd - filler - harness, 0.0)
+
+
+def _durations(group: str, label: str, path: str, definition: str) -> tuple[Figure, Figure]:
+    """Return the median and the 95th percentile of seconds: one cell in tables, where agents report their usage."""
+    middle, slow = _get(f"{path}.median"), _get(f"{path}.p95")
+    return (
+        Figure(
+            f"{group}.median", "seconds", middle, label, definition, missing="absent",
+            text=lambda column: f"{_brief(middle(column))}/{_brief(slow(column))}",
+# Times of agents that reply by rules say nothing and change with every run, so tables leave them out.
+            shown=lambda column: column.sum_of("input_tokens") is not None,
+        ),
+        Figure(f"{group}.p95", "seconds", slow),
+    )  # fmt: skip
+
+
+_LONG = 10
+"""Seconds from which on no fraction is shown."""
+
+
+def _brief(seconds: float) -> str:
+    return f"{seconds:.0f}" if seconds >= _LONG else f"{seconds:.1f}" if seconds >= 1 else f"{seconds:.2f}"
+
+
+def _measured_spans(column: Column) -> list[int]:
+    return sorted(row.measured_span for row in column.rows if row.measured_span is not None)
+
+
+_agent_seconds = _get("pace.asking.total")
+
+
+def _pass_k(*, every: bool) -> Callable[[Column], float | None]:
+    return lambda column: pass_k(column.rows, column.tries, every=every) if column.tries else None
+
+
+def _tries_label(text: str) -> Callable[[Sequence[Column]], str]:
+    return lambda columns: text.format(max(column.tries for column in columns))
+
+
+SCORES = (
+    Figure(
+        "total", "points", lambda column: column.total if column.out_of else None, "total",
+        "sum over scenarios of the mean over examples and trials, out of `out_of`", missing="null",
+        reports="markdown html", text=lambda column: f"{column.points} of {column.full}",
+        order=_get("low"),
+    ),
+    Figure(
+        "out_of", "count", _get("out_of"),
+        definition="number of scenarios with at least one score: the highest total possible",
+    ),
+    Figure(
+        "floor", "points", lambda column: column.floor or None, "without memory",
+        "what an agent without memory may earn, as the scenarios declare it: of a scenario 0 to 1, of an agent the sum "
+        "over the scenarios of its total; absent where it is nothing", missing="absent",
+    ),
+    Figure(
+        "bounds.low", "points", lambda column: column.low if column.out_of else None, missing="null",
+        definition="the total with 0 (`low`) and with 1 (`high`) for each example that was played, or was to be, and "
+        "whose score is not known, and with what is open missed and passed; `full`: the scenarios in it. What a report "
+        "shows, and what a gate goes by (`low`)",
+    ),
+    Figure("bounds.high", "points", _get("high")),
+    Figure("bounds.full", "count", _get("full")),
+    Figure(
+        "spread.sd", "points", _get("spread.sd"), "spread of total",
+        "of the total over 1,000 draws of one example for each scenario: standard deviation (`sd`) and the range of "
+        "95 % of the draws, not a confidence interval; null if no scenario has two scores", missing="null",
+        reports="terminal html",
+    ),
+    Figure("spread.low", "points", _get("spread.low")),
+    Figure("spread.high", "points", _get("spread.high")),
+    Figure(
+        "accuracy", "share", _get("accuracy"), "accuracy", "total / out_of, 0 to 1", missing="null",
+        text=lambda column: column.share, order=lambda column: column.least,
+    ),
+    Figure(
+        "pass_rate.share", "share", _get("pass_rate.share"), "passed",
+        "share of scored examples that pass, with its interval (95 %), null where there is one conversation only: that "
+        "needs trials; null if nothing has a score", missing="null", reports="trials markdown",
+    ),
+    Figure("pass_rate.passed", "count", _get("pass_rate.passed")),
+    Figure("pass_rate.of", "count", _get("pass_rate.of")),
+    Figure(
+        "pass_rate.interval", "interval",
+        lambda column: (ends := column.pass_rate.interval) and [ends.low, ends.high], "95 % interval", missing="null",
+        reports="markdown", without="needs trials",
+    ),
+    Figure(
+        "pass_k.k", "count", lambda column: column.tries or None, missing="null",
+        definition="over k trials, mean over examples: `all` (pass^k) the chance that all of k pass, `any` (pass@k) "
+        "that at least one does; null where there is one trial",
+    ),
+    Figure("pass_k.all", "share", _pass_k(every=True), _tries_label("pass^{}: all trials"), missing="null",
+           reports="terminal markdown"),
+    Figure("pass_k.any", "share", _pass_k(every=False), _tries_label("pass@{}: any trial"), missing="null",
+           reports="terminal markdown"),
+)  # fmt: skip
+"""What it earned."""
+EFFORTS = (
+    Figure("examples", "count", lambda column: len(column.rows)),
+    Figure(
+        "unscored", "count", _get("missing"), "no score",
+        "examples without a score: left out of means and totals", reports="markdown html",
+    ),
+    Figure(
+        "open", "count", lambda column: column.open or None, "open",
+        "examples of which some or all is open; absent where none is", missing="absent", reports="markdown html",
+    ),
+    Figure(
+        "tokens", "count", _get("tokens"), "tokens",
+        "tokens of all messages and replies, by the plan's tokenizer; of an example: its own",
+    ),
+    Figure(
+        "filler_share", "share", _get("filler_share"), "of which filler",
+        "share of tokens that belong to no scenario, 0 to 1", missing="null", reports="terminal html",
+    ),
+    Figure(
+        "agent_share", "share", lambda column: _ratio(column.sum_of("reply_tokens"), column.tokens), "of which replies",
+        "share of tokens that the agent generated, 0 to 1; beyond what --ltm-count lets them count, they move no "
+        "question further from what it asks about", missing="null",
+    ),
+    Figure(
+        "reply_tokens", "count", _sum_of("reply_tokens"), "reply tokens",
+        "verbosity: tokens that the agent generated, counted by the plan's tokenizer", reports="html",
+    ),
+    Figure(
+        "simulated_seconds", "simulated", _sum_of("simulated_seconds"), "simulated time",
+        "total time that passed in the conversations", reports="terminal html",
+    ),
+    Figure(
+        "overruns", "count", lambda column: sum(row.overrun for row in column.rows), "overran the span",
+        "examples whose measured span is longer than their memory span", reports="terminal html",
+    ),
+    Figure(
+        "measured_spans.count", "count", lambda column: len(_measured_spans(column)),
+        definition="measured spans of the examples: median, longest, and how many there are",
+    ),
+    Figure(
+        "measured_spans.median", "tokens", lambda column: median(spans) if (spans := _measured_spans(column)) else None,
+        missing="null",
+    ),
+    Figure(
+        "measured_spans.longest", "count", lambda column: max(_measured_spans(column), default=None), missing="null",
+    ),
+    Figure(
+        "amended", "count", _get("amended"), "amended by hand",
+        "verdicts corrected by hand, and counted so; each example keeps its automatic verdict",
+        reports="terminal", shown=lambda column: column.amended > 0,
+    ),
+    Figure(
+        "usage.input_tokens", "count", _sum_of("input_tokens"), missing="null",
+        definition="tokens as the agent's provider counts them, including all that is sent again; null if not "
+        "reported. Of these, `tokens_a_reply`: tokens in for each reply; `amplification`: tokens in and out, for "
+        "replies and storing, for each token of the conversation; `cached_share`: share of tokens in that were read "
+        "from a cache; `calls_a_message`, `calls_to_store`: requests to models for each reply, and for each exchange "
+        "that was only told; each absent where it is not reported. "
+        "`estimated` stands, here and beside dollars, where some was not reported and is an estimate from what was "
+        "sent and said. `lost`, where it stands: tokens and dollars of attempts that came to nothing (no usable reply, "
+        "cut off, too late), and of telling a restored agent again; they are in no other figure",
+    ),
+    Figure("usage.output_tokens", "count", _sum_of("output_tokens")),
+    Figure("usage.cached_tokens", "count", _sum_of("cached_tokens")),
+    _agent_usage("tokens_a_reply", "tokens read a reply", _tokens_a_reply, "{:,.0f}"),
+    _agent_usage("amplification", "amplification", _amplification, "{:,.1f}x"),
+    _agent_usage(
+        "cached_share", "of that from a cache",
+        lambda column: _ratio(column.sum_of("cached_tokens") or None, column.sum_of("input_tokens")), "{:.0%}",
+    ),
+    _agent_usage(
+        "calls_a_message", "calls a message",
+        lambda column: _ratio(column.sum_of("calls") or None, column.sum_of("metered")), "{:.2f}",
+    ),
+    _agent_usage("calls_to_store", "calls to store", _calls_to_store, "{:.2f}"),
+    _flag("usage.estimated", _is_estimated),
+    Figure(
+        "agent_seconds", "seconds", _agent_seconds, missing="null",
+        definition="total time the agent took to reply; null without timings",
+    ),
+    *_durations(
+        "reply_seconds", "reply in s, median/p95", "pace.asking",
+        "how long a reply took: the median, and what 95 % of them took at most (`p95`), with attempts that were made "
+        "again; absent without timings",
+    ),
+    *_durations(
+        "storing_seconds", "storing in s, median/p95", "pace.storing",
+        "the same of exchanges that the agent was told and did not answer; absent where it was told none",
+    ),
+    Figure(
+        "tokens_a_second", "ratio", lambda column: _ratio(column.sum_of("reply_tokens"), _agent_seconds(column)),
+        definition="reply_tokens / agent_seconds", missing="null",
+    ),
+    Figure(
+        "tests_an_hour", "ratio", lambda column: _ratio(len(column.rows) * 3600, _agent_seconds(column)),
+        definition="examples per hour of agent_seconds", missing="null",
+    ),
+    _agent_cost(
+        "cost_usd", _cost_label, _sum_of("cost_usd"),
+        "cost of all replies, if the agent reports it or its price is known; else null",
+    ),
+    _agent_cost(
+        "cost.scenarios", "", _scenario_cost,
+        "parts of cost_usd: the scenarios' own messages, filler (with the history of a data set), and harness (opening "
+        "and reset messages); `hypothetical`: an estimate, nothing is spent",
+    ),
+    _agent_cost("cost.filler", "for filler", _sum_of("filler_cost_usd")),
+    _agent_cost("cost.harness", "for harness", _sum_of("harness_cost_usd")),
+    Figure("cost.hypothetical", "boolean", _get("hypothetical")),
+    _flag("cost.estimated", _is_estimated),
+    *_asked(
+        "judge", "judge", "judge in USD", "null",
+        "use of the judge, apart from the agent's tokens and cost: calls, tokens and dollars as its provider reported "
+        "them when the calls were made, perhaps in an earlier run; null if it was not asked",
+    ),
+    *_asked(
+        "user", "simulated_users", "simulated user in USD", "absent",
+        "use of the models of simulated users, in the same way; absent if none was asked",
+    ),
+    Figure("lost.tokens", "count", lambda column: column.sum_of("lost_tokens") or None, missing="absent"),
+    Figure("lost.cost_usd", "usd", _sum_of("lost_cost_usd"), "lost in USD", missing="null", estimated=lambda _: True),
+    Figure(
+        "ltm_reach", "tokens", _get("reach"), "LTM score (paper)",
+        "the LTM score of the paper, in tokens: mean measured span of the examples with full marks", missing="null",
+        reports="verbose html",
+    ),
+    Figure(
+        "ltm_reach_weighted", "tokens", lambda column: weighted_reach(column.rows), "LTM score (blog)",
+        "the LTM score of the blog, in tokens: mean over examples of score times measured span", missing="null",
+        reports="html",
+    ),
+    Figure("exchanges", "count", _sum_of("exchanges"), "exchanges", reports="verbose"),
+    Figure("conversations", "count", lambda column: len(column.conversations), "conversations",
+           reports="verbose"),
+)  # fmt: skip
+"""What it took."""
+FIGURES = (*SCORES, *EFFORTS)
+DEFINITIONS = {figure.group: figure.definition for figure in FIGURES if figure.definition}
+"""By name in `summary.json`."""

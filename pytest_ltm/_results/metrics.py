@@ -1,0 +1,220 @@
+"""Metrics beside the score, averaged by scenario and over all examples of an agent at a memory span."""
+
+from __future__ import annotations
+
+from collections import Counter
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from pytest_ltm._journal.result import at_span
+from pytest_ltm._results.statistics.comparison import compare
+from pytest_ltm._results.statistics.pairs import against_control
+from pytest_ltm._results.statistics.totals import grouped
+from pytest_ltm._results.table import paint
+from pytest_ltm._results.text import NOTHING, columns_of, counted, left, one_line, right, shorten, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pytest_ltm._journal.result import RunResult, ScenarioResult
+    from pytest_ltm._results.statistics.comparison import Comparison
+    from pytest_ltm._results.statistics.counts import Interval
+
+
+ALL = "all examples"
+"""Heads the row of the means over all examples that have a measure (micro means)."""
+_GAP = "  "
+_LONGEST = 24
+
+
+class Averaged(Struct, frozen=True):
+    """The mean of one measure."""
+
+    mean: float
+    count: int
+    """Examples that have it."""
+
+
+class AgentMetrics(Struct, frozen=True, kw_only=True):
+    """The measures of one agent at one memory span."""
+
+    agent: str
+    span_label: str
+    names: tuple[str, ...]
+    """In the order in which they were first noted."""
+    examples: Mapping[str, int]
+    """By scenario, in the order of the run."""
+    cells: Mapping[tuple[str, str], Averaged]
+    """By scenario and measure; the scenario "" is all of them."""
+    contrasts: Mapping[str, Comparison]
+    """What a measure has over the one that is its control, in the same examples."""
+
+    @property
+    def label(self) -> str:
+        """`full at 32k`, as texts and headings have it."""
+        return one_line(at_span(self.agent, self.span_label))
+
+    @property
+    def sentences(self) -> list[str]:
+        """What each measure has over its control."""
+        return [_contrast(name, found) for name, found in self.contrasts.items()]
+
+    def text(self, scenario: str, name: str) -> str:
+        """Return the mean as it is shown: three digits up to one, one above; a star where some examples have none."""
+        found = self.cells.get((scenario, name))
+        # A blank keeps the digits of complete scenarios below each other.
+        star = "" if name not in self.partial else "*" if scenario in self._lacking(name) else " "
+        if found is None:
+            return NOTHING + star
+        return (f"{found.mean:.3f}" if abs(found.mean) <= 1 else f"{found.mean:,.1f}") + star
+
+    @property
+    def partial(self) -> frozenset[str]:
+        """The measures that some examples of a scenario have and others have not."""
+        return frozenset(name for name in self.names if self._lacking(name))
+
+    def rows(self) -> list[list[str]]:
+        """Return name, number of examples and all means of each scenario, and last of all examples."""
+        of_each = {**self.examples, "": sum(self.examples.values())}
+        return [
+            [name or ALL, f"{count:,}", *(self.text(name, of) for of in self.names)] for name, count in of_each.items()
+        ]
+
+    def _lacking(self, name: str) -> frozenset[str]:
+        found = {scenario: self.cells.get((scenario, name)) for scenario in self.examples}
+        some = [one for one, cell in found.items() if cell is not None and cell.count < self.examples[one]]
+        return frozenset([*some, ""] if some else some)
+
+
+def measured(run: RunResult) -> tuple[AgentMetrics, ...]:
+    """Return the metrics of each agent and span that has any, in the order of the run."""
+    held = grouped(run.scenarios, lambda row: (row.agent, row.span_label))
+    return tuple(_averaged(*key, rows) for key, rows in held.items() if any(row.metrics for row in rows))
+
+
+def _averaged(agent: str, span_label: str, rows: Sequence[ScenarioResult]) -> AgentMetrics:
+    values = [(row.scenario, metric) for row in rows for metric in row.metrics]
+    # Each value counts twice: for its scenario, and for the row of all examples.
+    both = [(place, metric) for scenario, metric in values for place in (scenario, "")]
+    cells = grouped(both, lambda each: (each[0], each[1].name))
+    return AgentMetrics(
+        agent=agent,
+        span_label=span_label,
+        names=tuple(dict.fromkeys(metric.name for _, metric in values)),
+        examples=Counter(row.scenario for row in rows),
+        cells={key: Averaged(fmean(one.value for _, one in found), len(found)) for key, found in cells.items()},
+        contrasts={name: compare(pairs) for name, pairs in against_control(rows).items()},
+    )
+
+
+def _contrast(name: str, found: Comparison) -> str:
+    """Return the sentence about a measure and its control."""
+    sure = "interval needs trials"
+    if interval := _wide(found):
+        sure = f"95 % interval {interval.low:+.2f} … {interval.high:+.2f}"
+    elif found.interval or found.identical:
+        sure = "the same in all"
+    return f"{name} against its control: {found.difference or 0.0:+.2f} ({sure}; {counted(found.pairs, 'example')})"
+
+
+def _wide(found: Comparison) -> Interval | None:
+    """Return the interval of a difference, None if all units agree: a zero-width one would claim false certainty."""
+    return found.interval if found.interval and found.interval.low < found.interval.high else None
+
+
+def metric_lines(run: RunResult, width: int, *, color: bool) -> list[str]:
+    """Return a table of means for each agent, no line wider than `width`; nothing where nothing was measured."""
+    found = measured(run)
+    if not found:
+        return []
+    said = "Metrics beside the score: the mean over the examples that have one; they earn no points."
+    starred = " *: some examples have none." if any(one.partial for one in found) else ""
+    lines = wrap(said + starred, width)
+    for one in found:
+        lines += _measure_table(one, width, color=color)
+        lines += [line for sentence in one.sentences for line in wrap(sentence, width)]
+    return [*lines, ""]
+
+
+def quiet_line(one: AgentMetrics) -> str:
+    """Return the means over all examples in one line."""
+    figures = ", ".join(f"{name} {one.text('', name).strip()}" for name in one.names)
+    return f"{one.label}: {figures}"
+
+
+def metrics_json(run: RunResult, agent: str, span_label: str) -> dict[str, Any]:
+    """Return the means of one agent at one span as JSON values, by measure."""
+    for one in measured(run):
+        if (one.agent, one.span_label) == (agent, span_label):
+            return {name: _json(one, name) for name in one.names}
+    return {}
+
+
+def _json(one: AgentMetrics, name: str) -> dict[str, Any]:
+    whole = one.cells["", name]
+    parts = {scenario: one.cells[scenario, name] for scenario in one.examples if (scenario, name) in one.cells}
+    return {
+        "mean": whole.mean,
+        "count": whole.count,
+        "scenarios": {scenario: {"mean": part.mean, "count": part.count} for scenario, part in parts.items()},
+        **({"against_control": _contrast_json(one.contrasts[name])} if name in one.contrasts else {}),
+    }
+
+
+def _contrast_json(found: Comparison) -> dict[str, Any]:
+    ends = (interval := _wide(found)) and [interval.low, interval.high]
+    return {"difference": found.difference, "interval": ends, "examples": found.pairs}
+
+
+def _measure_table(one: AgentMetrics, width: int, *, color: bool) -> list[str]:
+    """Return the table of one agent, broken into several where the terminal is too narrow, each below a blank line."""
+    rows = [[one_line(name), *figures] for name, *figures in one.rows()]
+    heads = [("", ""), ("", "examples"), *(_halves(name, room=name in one.partial) for name in one.names)]
+    slots = [max(map(columns_of, [*head, *(row[i] for row in rows)])) for i, head in enumerate(heads)]
+    # A long scenario name must not push the figures out of the terminal.
+    slots[0] = min(slots[0], max(width // 3, len(ALL)), _LONGEST)
+    room = width - slots[0] - slots[1] - len(_GAP)
+    pages: list[list[int]] = [[]]
+    for i in range(2, len(heads)):
+        if pages[-1] and sum(len(_GAP) + slots[at] for at in [*pages[-1], i]) > room:
+            pages.append([])
+        pages[-1].append(i)
+
+    def line(cells: Sequence[str], page: Sequence[int]) -> str:
+        label = left(shorten(cells[0], slots[0], mark="…"), slots[0])
+        return _GAP.join([label, *(right(cells[i], slots[i]) for i in [1, *page])]).rstrip()
+
+    lines = []
+    title = shorten(one.label, width, mark="…")
+    for page in pages:
+        tops = [line([half[at] for half in heads], page) for at in (0, 1)]
+        rule = paint("─" * max(map(columns_of, tops)), "dim", color=color)
+        lines += ["", paint(title, "strong", color=color), *filter(None, tops), rule]
+        *each, whole = (line(row, page) for row in rows)
+        lines += [*each, *[rule, whole] * (len(each) > 1)]
+    return lines
+
+
+def _halves(name: str, *, room: bool = False) -> tuple[str, str]:
+    """Return the head in two lines: `recall` over `repaired`; `room`: for the stars below it."""
+    first, _, rest = name.partition("_")
+    blank = " " * room
+    return (first + blank, rest + blank) if rest else ("", name + blank)
+
+
+LEADING = {"f1": "F1 over all questions"}
+"""Metrics that data sets publish in place of our score, and what they are called: they lead a report."""
+
+
+def leading(run: RunResult) -> list[tuple[str, dict[str, str]]]:
+    """Return what each such metric is called, and its mean for each agent at each span that has it."""
+    found = [(head, {one.label: one.text("", name).strip() for one in measured(run) if name in one.names})
+             for name, head in LEADING.items()]  # fmt: skip
+    return [(head, means) for head, means in found if means]
+
+
+def leading_sentences(run: RunResult) -> list[str]:
+    """Return a sentence for each such metric."""
+    return [f"{head}: {', '.join(f'{place} {mean}' for place, mean in of.items())}" for head, of in leading(run)]

@@ -1,0 +1,211 @@
+"""Sentences on a run: how far each agent remembers, and what was checked before the first conversation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_ltm._journal.result import at_span, span_place
+from pytest_ltm._model.agent import Mishap
+from pytest_ltm._results.gate.verdict import p_text
+from pytest_ltm._results.statistics.comparison import ALPHA, chance_here, trials_to_tell
+from pytest_ltm._results.statistics.spans_reached import effective_span
+from pytest_ltm._results.statistics.totals import grouped
+from pytest_ltm._results.text import amount, counted, exact, one_line
+from pytest_ltm._storage.schema import fields_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pytest_ltm._journal.result import ConversationResult, Precheck, RunResult
+    from pytest_ltm._results.statistics.comparison import Comparison
+    from pytest_ltm._results.statistics.pairs import Pair
+    from pytest_ltm._results.statistics.spans_reached import EffectiveSpan, SpanPoint
+
+
+def spans_of(run: RunResult) -> dict[str, EffectiveSpan]:
+    """Return the effective span of each agent that was tested isolated and at a memory span; by label."""
+    agents = grouped(run.conversations, lambda held: held.agent)
+    both = {agent: held for agent, held in agents.items() if len({each.span is None for each in held}) > 1}
+    rows = {agent: [row for each in held for row in each.scenarios] for agent, held in both.items()}
+    return {agent: effective_span(of) for agent, of in rows.items()}
+
+
+def span_sentences(run: RunResult) -> list[str]:
+    """Return a sentence for each agent that was tested isolated and at a memory span."""
+    return [f"{one_line(agent)}: {span_sentence(found)}" for agent, found in spans_of(run).items()]
+
+
+def mishap_sentences(conversations: Iterable[ConversationResult]) -> list[str]:
+    """Return a sentence for all that went wrong within an agent at a span, but what never did."""
+    sums: dict[tuple[str, str, str], Mishap] = {}
+    for held in conversations:
+        for each in held.mishaps:
+            key = held.agent, held.span_label, each.what
+            known = sums.get(key, Mishap(each.what, 0))
+            sums[key] = Mishap(each.what, known.times + each.times, known.of + each.of)
+    return [
+        f"{at_span(one_line(agent), one_line(span))}: {one_line(what)}: {_times_text(mishap)}"
+        for (agent, span, what), mishap in sums.items()
+        if mishap.times
+    ]
+
+
+def _times_text(mishap: Mishap) -> str:
+    return f"{mishap.times:,} of {mishap.of:,}" if mishap.of else counted(mishap.times, "time")
+
+
+def span_sentence(found: EffectiveSpan) -> str:
+    """Return between which spans an agent's effective one lies, and what the run kept at each."""
+    if found.span is None:
+        return f"effective memory span unknown: {found.reason}"
+    curve = ", ".join(f"{_kept(point)} {one_line(span_place(point.label))}" for point in found.curve)
+    known = (
+        f"{short_span(found)} tokens" if found.low or not _beyond(found) else "not known: more trials would narrow it"
+    )
+    what = f"{found.level:.0%} interval of the span up to which it keeps {found.share:.0%} of its isolated score"
+    return f"effective memory span {known} ({what}); this run kept {curve}"
+
+
+def short_span(found: EffectiveSpan) -> str:
+    """Return `2k to 8k`, `at most 8k`, `32k or more`, `unknown`: no point, which would often be wrong."""
+    if found.low is None or found.high is None or (_beyond(found) and not found.low):
+        return "unknown"
+    # The interval ends where the measurements end; what lies beyond was not played.
+    if _beyond(found):
+        return f"{_tokens(found.low)} or more"
+    if not found.high:
+        return f"less than {_tokens(found.curve[0].span)}"
+    if found.low == found.high:
+        return _tokens(found.low)
+    return f"{_tokens(found.low)} to {_tokens(found.high)}" if found.low else f"at most {_tokens(found.high)}"
+
+
+def _beyond(found: EffectiveSpan) -> bool:
+    return bool(found.curve) and found.high == found.curve[-1].span
+
+
+def _kept(point: SpanPoint) -> str:
+    return "-" if point.kept is None else f"{point.kept:.0%}"
+
+
+def _tokens(number: int) -> str:
+    return f"{number // 1000}k" if number and number % 1000 == 0 else amount(number)
+
+
+def spans_json(run: RunResult) -> list[dict[str, Any]]:
+    """Return the effective spans as JSON values."""
+    names, point_names = ("low", "high", "at_least", "share", "level", "reason"), ("isolated", "score", "kept")
+    return [
+        {
+            "agent": agent,
+            "kept_in_run": found.span,
+            **fields_of(found, *names),
+            "curve": [
+                {"span_label": point.label, **fields_of(point, "span", *point_names, "pairs")} for point in found.curve
+            ],
+        }
+        for agent, found in spans_of(run).items()
+    ]
+
+
+_FINDINGS = {
+    "clean": "nothing leaks between conversations", "right": "all were graded right",
+    "unfinished": "it was cut off",
+}  # fmt: skip
+
+
+def precheck_sentences(run: RunResult) -> list[str]:
+    """Return a sentence for each agent that was probed, and one on the judge's canaries, with what they cost."""
+    return [_precheck_sentence(one) for one in run.prechecks]
+
+
+def _precheck_sentence(one: Precheck) -> str:
+    who = f"isolation probe of {one.of!r}" if one.kind == "probe" else "judge's canaries"
+    found = f"skipped: {one.why}" if one.verdict == "skipped" else _FINDINGS.get(one.verdict, one.why)
+    # Agents get messages, a judge gets calls: the words of the rest of the report.
+    parts = [counted(one.calls, "message" if one.kind == "probe" else "call")]
+    about = "~" * one.estimated
+    parts += [f"{about}{counted(one.tokens, 'token')}"] * bool(one.tokens)
+    parts += [] if one.cost_usd is None else [f"{about}${exact(one.cost_usd)}"]
+    return f"{who}: {found}" + f" ({', '.join(parts)})" * bool(one.calls)
+
+
+# --- A comparison: what held on these texts, and what holds elsewhere.
+
+
+HERE, ELSEWHERE = "On these texts", "On other texts and in other conversations"
+
+
+class ComparisonText(NamedTuple):
+    """What a comparison says."""
+
+    short: str
+    """A few words: `Yes`, `On these texts`, `Not shown`."""
+    here: str
+    """A sentence about the texts and conversations that both had."""
+    elsewhere: str
+    """A sentence about others, and what would settle it."""
+    brief: str
+    """Both probabilities, for a table."""
+
+    @property
+    def text(self) -> str:
+        """Both sentences."""
+        return f"{self.here} {self.elsewhere}".strip()
+
+
+def told(one: str, other: str, pairs: Sequence[Pair], found: Comparison, *, looks: int = 1) -> ComparisonText:
+    """Return what `one`, the later side of the pairs, is against `other`; `looks`: the number of comparisons shown.
+
+    A claim takes a probability of at most 0.05, either way, shared among those shown.
+    """
+    if not pairs:
+        return ComparisonText(
+            "Unknown", f"{one} and {other} share no example that both have a score for.", "", "unknown"
+        )
+    if found.identical:
+        same = f"{HERE} {one} and {other} have equal scores in all {counted(found.pairs, 'example')}."
+        return ComparisonText("No difference", same, "", "equal")
+    alpha = ALPHA / max(1, looks)
+    many = f", one of {looks} comparisons" if looks > 1 else ""
+    difference = found.difference or 0.0
+    p = chance_here(pairs, alpha=ALPHA)
+    shown = p is not None and p <= alpha
+    real = found.can_tell and found.p is not None and found.p <= alpha
+    short = "Yes" if real else "On these texts" if shown else "Too little to tell" if p is None else "Not shown"
+    level = found.pairs - found.better - found.worse
+    of = counted(found.pairs, "example")
+    counts = f"better in {found.better:,}, worse in {found.worse:,}, equal in {level:,} of {of}"
+    how = "too few scenarios to tell that from chance" if p is None else f"p {p_text(p)}{many}"
+    explained = "" if shown or p is None else ", which chance explains"
+    word = "better" if difference > 0 else "worse"
+    where = f"{word} than {other} by {_share(abs(difference))}" if difference else f"level with {other}"
+    here = f"{HERE} {one} is {where}{explained}: {counts} ({how})."
+    if found.can_tell and found.p is not None:
+        rests = f"{_interval(found)}p {p_text(found.p)}{many}; {counted(found.conversations, 'conversation')} each"
+        claim = f"{word}, too" if real and shown else word if real else "not shown"
+        elsewhere = f"{ELSEWHERE}: {claim} ({rests})."
+    else:
+        elsewhere = f"{ELSEWHERE}: unknown, as {found.reason.partition(';')[0]}."
+    more = "" if real else f" {_settles(pairs, held=found.conversations)}"
+    beyond = f"elsewhere p {p_text(found.p)}" if found.can_tell and found.p is not None else "elsewhere unknown"
+    brief = f"here {'unknown' if p is None else f'p {p_text(p)}'}, {beyond}"
+    return ComparisonText(short, here, elsewhere + more, brief)
+
+
+def _settles(pairs: Sequence[Pair], *, held: int) -> str:
+    """Return what would settle it."""
+    needed = trials_to_tell(pairs)
+    if needed is None:
+        return "Only many more trials would tell so small a difference."
+    more = "" if held == 1 else f" in place of {held}"
+    return f"{needed} trials of each{more} (--ltm-trials={needed}) would mostly tell a difference as large."
+
+
+def _share(value: float) -> str:
+    """Return `0.75 of full marks`, with more digits where two would show nothing."""
+    return f"{value:.2f} of full marks" if value >= 0.005 else f"{value:.4f} of full marks"
+
+
+def _interval(found: Comparison) -> str:
+    return f"95 % interval {found.interval.low:+.2f} … {found.interval.high:+.2f}; " if found.interval else ""

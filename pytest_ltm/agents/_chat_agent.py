@@ -1,0 +1,394 @@
+"""Chat models as agents, and which part of the conversation they are shown."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._calls import KINDS, ContextOverflow, ModelSpec, Spec, open_model, read_model, sendable
+from pytest_ltm._model.agent import CUT_OFF, Mishap, Reply, TakesTurns, Usage, usage_of
+from pytest_ltm._model.tokens import counter
+from pytest_ltm._storage.errors import AgentError, AgentFault
+from pytest_ltm._storage.schema import escaped
+from pytest_ltm.agents._adapt import AgentSource, current_reading, is_keyless, source
+from pytest_ltm.agents._timestamped import Timing, stamped
+from pytest_ltm.agents._unbuilt import ENCODING, FixedContext, Offer, room
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+    from datetime import datetime
+
+    from pytest_ltm._calls import ModelResponse
+    from pytest_ltm._storage.schema import Field
+
+
+FRAME = 4
+"""Tokens that a message takes beside its text: the role and the marks around it, in most chat formats."""
+SILENCE = "(no reply)"
+"""Shown in the place of an empty reply, because many endpoints refuse a conversation that holds one."""
+_LEAST_RATIO, _MOST_RATIO = 0.5, 3.0
+_ENOUGH = 200
+"""Estimated tokens of a prompt above which its real size says something of the tokenizer."""
+
+
+class History:
+    """The exchanges that are still shown, oldest first, with their sizes as an estimate in tokens of ours.
+
+    `ratio` is how many tokens of the model one of ours is, learned from what the endpoint says it counted. Adding,
+    cutting and measuring take the same time however long the conversation is.
+    """
+
+    def __init__(self, system: str | None, count: Callable[[str], int]) -> None:
+        self.count = count
+        self.ratio = 1.0
+        self._system = [{"role": "system", "content": system}] if system else []
+        self._fixed = self.size_of(system) if system else 0
+        self._exchanges: deque[tuple[str, str, int]] = deque()
+        self._size = 0
+
+    def __len__(self) -> int:
+        return len(self._exchanges)
+
+    def size_of(self, text: str) -> int:
+        """Return the estimated tokens of one message."""
+        return self.count(text) + FRAME
+
+    def prompt(self, message: str) -> list[dict[str, str]]:
+        """Return the messages to send: the system prompt, what is left of the history, the newest one."""
+        messages = list(self._system)
+        for said, replied, _ in self._exchanges:
+            messages.append({"role": "user", "content": said})
+            messages.append({"role": "assistant", "content": replied})
+        messages.append({"role": "user", "content": message})
+        return messages
+
+    def estimate(self, newest: int) -> int:
+        """Return the estimated tokens of the prompt whose newest message has `newest`."""
+        return self._fixed + self._size + newest
+
+    def add(self, message: str, size: int, reply: str) -> None:
+        """Append an exchange; `size` is that of the message."""
+        shown = reply if reply.strip() else SILENCE
+        size += self.size_of(shown)
+        self._exchanges.append((message, shown, size))
+        self._size += size
+
+    def cut(self, newest: int, tokens: float) -> None:
+        """If the prompt has more than that many of the model's tokens, drop the oldest exchanges, a block at once.
+
+        The prompts that follow then begin alike, so that what was worked out for one of them (the prompt cache of a
+        provider, or of llama.cpp) serves the next. An exchange that fits stays where what is left without it would be
+        less than half of the room beside the newest message: a long reply, or a large message, does not cost all.
+        """
+        if self.estimate(newest) * self.ratio <= tokens:
+            return
+        beside = (self._fixed + newest) * self.ratio
+        fair = beside + (tokens - beside) / 2
+        while self._exchanges:
+            size, oldest = self.estimate(newest) * self.ratio, self._exchanges[0][2] * self.ratio
+            if size <= tokens and (size <= kept_share(tokens) * tokens or size - oldest < fair):
+                return
+            self._size -= self._exchanges.popleft()[2]
+
+    def learn(self, newest: int, counted: int) -> bool:
+        """Note how long the endpoint says that the prompt was; false for a count so small that the prompt was cut."""
+        estimated = self.estimate(newest)
+        if estimated >= _ENOUGH and counted < _LEAST_RATIO * estimated * min(1.0, self.ratio):
+            return counted < _ENOUGH  # whoever counts next to nothing counts something else than the prompt
+        if estimated >= _ENOUGH:
+            self.ratio = min(_MOST_RATIO, max(_LEAST_RATIO, counted / estimated))
+        return True
+
+    def clear(self) -> None:
+        """Forget all exchanges; what is known of the tokenizer stays."""
+        self._exchanges.clear()
+        self._size = 0
+
+    def state(self) -> dict[str, Any]:
+        """Return all state as JSON values."""
+        return {"ratio": self.ratio, "exchanges": [list(exchange) for exchange in self._exchanges]}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go back to what `state` returned."""
+        self.ratio = state["ratio"]
+        self._exchanges = deque((said, replied, size) for said, replied, size in state["exchanges"])
+        self._size = sum(size for *_, size in self._exchanges)
+
+
+__tracebackhide__ = True
+"""For pytest: what the server said is in the message."""
+
+
+def kept_share(tokens: float) -> float:
+    """Return the share of what fits that is kept when some has to go: more of a window that is refilled slowly."""
+    return 0.75 if tokens <= _SMALL_WINDOW else 0.9
+
+
+_SMALL_WINDOW = 32_000
+"""Tokens of a prompt; see docs/openai.md for the figures behind both shares."""
+
+VERSION = 3
+"""Goes up when the way of showing the conversation to a model changes: part of the fingerprint."""
+SHRINKS = 8
+"""How often one message is sent again, each time with less before it, because the prompt was too long."""
+SHARE = 0.75
+"""What is left of a prompt that was too long where the endpoint does not say how much fits."""
+MAX_MESSAGE_TOKENS = 4096
+_LESS = 0.95
+CUT_SILENTLY = (
+    "the server counted less than half of the prompt: it seems to cut prompts silently. Give its own setting "
+    "(Ollama: OLLAMA_CONTEXT_LENGTH) as context=NUMBER, or raise that"
+)
+LOADED = "the server had to load its model first"
+_SOON = 1.0
+"""Seconds of waiting that nobody needs to know of."""
+
+
+def longest_message(limit: float | None) -> int:
+    """Return how long a filler message may be: a quarter of the limit, and never more than usual."""
+    return MAX_MESSAGE_TOKENS if limit is None else max(1, min(MAX_MESSAGE_TOKENS, int(limit) // 4))
+
+
+class ChatAgent(TakesTurns):
+    """One conversation with a chat model; close it at the end.
+
+    Resettable, Checkpointable, AcceptsHistory, Configured, CountsTokens, LimitsMessages, ReportsUsage.
+    """
+
+    def __init__(self, model: ModelSpec, shown: FixedContext) -> None:
+        self._model, self._shown = model, shown
+        self._completions = open_model(model)
+        self._history = History(shown.system, counter(shown.tokenizer).count)
+        self._learned: float | None = None
+        self._used = Usage()
+
+    @property
+    def max_message_tokens(self) -> int:
+        """How long a filler message may be: a quarter of the context, and never more than usual."""
+        return longest_message(self._limit())
+
+    def reply(self, message: str) -> Reply:
+        """Return the model's reply, having shown it as much of the conversation as fits."""
+        message = self._noted(message)
+        size = self._history.size_of(message)
+        try:
+            answer = self._fitting(message, size)
+        except BaseException:  # also a time limit from outside: what was sent is paid for
+            lost = self._completions.lost
+            if lost is not None:
+                self._used += usage_of(lost, prompt=self._prompt(size), reply=self._model.max_tokens or 0)
+            raise
+        usage = usage_of(answer.used, prompt=self._prompt(size), reply=self.count_tokens(answer.text))
+        mishaps = self._mishaps(size, answer)
+        self._history.add(message, size, self._shown.reading(answer.text))
+        self._used += usage
+        return Reply(answer.text, usage, finish_reason=answer.finish_reason, thoughts=answer.thoughts, mishaps=mishaps)
+
+    def accept(self, message: str, reply: str) -> None:
+        """Remember an exchange that happened without the model."""
+        message = self._noted(message)
+        self._history.add(message, self._history.size_of(message), sendable(self._shown.reading(reply)))
+        self._fit(0)
+
+    def reset(self) -> None:
+        """Forget the conversation; what is known of the model stays."""
+        self._history.clear()
+
+    def save(self) -> bytes:
+        """Return all state as JSON: what is still shown, and what was learned of the model."""
+        return escaped(json.dumps(self._state(), ensure_ascii=False)).encode()
+
+    def load(self, state: bytes) -> None:
+        """Go back to what `save` returned; AgentError if another version saved it."""
+        kept = json.loads(state)
+        if kept.get("version") != VERSION:
+            raise AgentError(
+                f"this state was saved by version {kept.get('version')!r} of the chat agent, not {VERSION}"
+            )
+        self._restore(kept)
+
+    def usage(self) -> Usage:
+        """Return what the endpoint has counted since this agent was made, or what that is estimated to have been."""
+        return self._used
+
+    def count_tokens(self, text: str) -> int:
+        """Return about how many tokens of the model a text has."""
+        return round(self._history.count(text) * self._history.ratio)
+
+    def configuration(self) -> Mapping[str, Any]:
+        """Return what the answers depend on; no secrets."""
+        given = {name: value for name in _OWN if (value := getattr(self._shown, name)) is not None}
+        return {"chat": VERSION, **self._model.configuration(), **given}
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Wait for a turn at the endpoint, before the time for the reply begins to run."""
+        return self._completions.turn()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._completions.close()
+
+    def _noted(self, message: str) -> str:
+        return sendable(message)
+
+    def _mishaps(self, size: int, answer: ModelResponse) -> tuple[Mishap, ...]:
+        """Learn what the endpoint counted, and return what should not go unnoticed of this reply."""
+        counted, limit = answer.used.input, self._model.max_tokens
+        happened = {
+            CUT_SILENTLY: counted is not None and not self._history.learn(size, counted),
+            LOADED: self._completions.loading > _SOON,
+            f"{CUT_OFF}{'its limit' if limit is None else f'max_tokens={limit}'}": answer.was_cut,
+        }
+        return tuple(Mishap(what) for what, holds in happened.items() if holds)
+
+    def _prompt(self, size: int) -> int:
+        """Return the estimated tokens of the model in the prompt whose newest message has this size."""
+        return round(self._history.estimate(size) * self._history.ratio)
+
+    def _fitting(self, message: str, size: int) -> Any:
+        """Return the answer to the newest message, after as much of the history as the model takes."""
+        self._fit(size)
+        for _ in range(SHRINKS):
+            try:
+                return self._completions.complete(self._history.prompt(message))
+            except ContextOverflow as overflow:
+                self._shrink(size, overflow)
+        return self._completions.complete(self._history.prompt(message))
+
+    def _shrink(self, size: int, overflow: ContextOverflow) -> None:
+        """Show less, by what the endpoint says of its limit; AgentFault if there is nothing left to cut."""
+        if not len(self._history):
+            raise AgentFault(
+                f"{overflow}. Nothing is left to cut: it is the system prompt and this message alone"
+            ) from None
+        self._learned = self._taught(size, overflow)
+        if self._learned < 1:
+            raise AgentFault(f"{overflow}. max_tokens={self._model.max_tokens} leaves no room for it") from None
+        refused = self._history.estimate(size) * self._history.ratio
+        self._history.cut(size, min(self._learned, _LESS * refused))
+
+    def _taught(self, size: int, overflow: ContextOverflow) -> float:
+        """Return how many tokens a prompt may have, after what was said of the one that was too long."""
+        refused = self._history.estimate(size) * self._history.ratio
+        short = overflow.limit is not None and refused < overflow.limit
+        counted = overflow.asked or (overflow.limit if short else None)
+        if counted is not None:
+            self._history.learn(size, counted)
+        return (
+            SHARE * refused if overflow.limit is None else overflow.limit - room(overflow.limit, self._model.max_tokens)
+        )
+
+    def _fit(self, size: int) -> None:
+        limit = self._limit()
+        if limit is not None:
+            self._history.cut(size, limit)
+
+    def _limit(self) -> float | None:
+        """Return how many tokens of the model a prompt may have, as far as anybody knows."""
+        known = [self._learned, self._shown.limit(self._model.max_tokens)]
+        return min((limit for limit in known if limit is not None), default=None)
+
+    def _state(self) -> dict[str, Any]:
+        used = [getattr(self._used, name) for name in Usage.__struct_fields__]
+        return {"version": VERSION, "learned": self._learned, "used": used, **self._history.state()}
+
+    def _restore(self, kept: dict[str, Any]) -> None:
+        self._learned = kept["learned"]
+        self._used = Usage(**dict(zip(Usage.__struct_fields__, kept["used"], strict=True)))
+        self._history.restore(kept)
+
+
+class TimedChatAgent(ChatAgent):
+    """The same, TimeAware: each message begins with the time that has passed since the one before.
+
+    `[2024-03-04 09:00:00+00:00] Hello.`, later `[3:20:00 later] I am back.`
+    """
+
+    def __init__(self, model: ModelSpec, shown: FixedContext) -> None:
+        super().__init__(model, shown)
+        self._now: datetime | None = None
+        self._before: datetime | None = None
+
+    def tell_time(self, now: datetime) -> None:
+        """Know the time of the next message."""
+        self._now = now
+
+    def reply(self, message: str) -> Reply:
+        """Return the reply to the message with its time."""
+        reply = super().reply(message)
+        self._before = self._now
+        return reply
+
+    def accept(self, message: str, reply: str) -> None:
+        """Remember the exchange with its time."""
+        super().accept(message, reply)
+        self._before = self._now
+
+    def reset(self) -> None:
+        """Forget the conversation and its time."""
+        super().reset()
+        self._now = self._before = None
+
+    def configuration(self) -> Mapping[str, Any]:
+        """Return what the answers depend on."""
+        return {**super().configuration(), "time": "passed"}
+
+    def _noted(self, message: str) -> str:
+        return stamped(sendable(message), self._now, self._before)
+
+    def _state(self) -> dict[str, Any]:
+        return {**super()._state(), "before": None if self._before is None else self._before.isoformat()}
+
+    def _restore(self, kept: dict[str, Any]) -> None:
+        super()._restore(kept)
+        from datetime import datetime
+
+        before = kept["before"]
+        self._now = self._before = None if before is None else datetime.fromisoformat(before)
+
+
+# --- What specs of chat models and their parameters mean; everything wrong is reported before a run begins.
+
+_OWN = ("system", "context", "tokenizer")
+
+
+def make_chat(kind: str, argument: str, parameters: Field) -> AgentSource:
+    """Return the source of `KIND:MODEL[@URL|@NAME][?parameter=value&...]`; AgentError with a cure."""
+    return _source(ChatAgent, f"{kind}:{argument}", parameters)
+
+
+def make_timed(argument: str, parameters: Field, find: Callable[[str], AgentSource]) -> AgentSource:
+    """Return the source of `ts:SPEC`, whose agents `find` knows; AgentError with a cure."""
+    if argument.partition(":")[0] in KINDS:
+        return _source(TimedChatAgent, argument, parameters, before="ts:")
+    if not argument:
+        raise AgentError("agent 'ts:' names no agent. Write it as in 'ts:mypkg.bot:Bot'.")
+    if parameters.mapping():
+        raise parameters.fault(f"'ts:' takes none. Write those of {argument!r} into a file: ts:bot.yml")
+    return source(Timing(find(argument)), spec=f"ts:{argument}")
+
+
+def _source(agent: type[ChatAgent], spec: str, parameters: Field, *, before: str = "") -> AgentSource:
+    chosen, own = read_model(spec, role="agent", parameters=parameters, also=_OWN, ready=not is_keyless())
+    try:
+        shown = _shown(own)
+    except AgentError as error:
+        raise AgentError(f"agent '{before}{Spec.parse(spec, role='agent').head}': {error}") from error
+    made = source(lambda: agent(chosen, shown), spec=f"{before}{spec}")
+    made.given = Offer(agent, chosen, shown)
+    return made
+
+
+def _shown(fields: Mapping[str, Field]) -> FixedContext:
+    present = {name: field for name, field in fields.items() if field.value is not None}
+    context = present["context"].tokens() if "context" in present else None
+    tokenizer = present["tokenizer"].text() if "tokenizer" in present else ENCODING
+    counter(tokenizer)  # an unknown one is reported now
+    return FixedContext(
+        system=present["system"].text() if "system" in present else None,
+        context=context,
+        tokenizer=tokenizer,
+        reading=current_reading(),
+    )

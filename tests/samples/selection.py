@@ -1,0 +1,145 @@
+"""`pytest --merge`: what must be run before a merge. Tests marked `nightly` are, if the change touches what they test.
+
+The change is everything since the branch left main, with what is not committed; on main itself, since the commit before
+(of a merge: since main as it was). If that cannot be told, as in a clone without history, everything is run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+from fnmatch import fnmatchcase
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    Rules = Mapping[str, Collection[str]]
+    """By pattern of a path, of which the first counts: patterns of the nightly tests that a change there touches.
+
+    PATH stands for the path, FOLDER for the second part of it.
+    """
+
+
+class Change(NamedTuple):
+    """What is to be merged."""
+
+    commit: str
+    """The hash of the last commit, "" if there is none."""
+    paths: tuple[str, ...] | None
+    """What differs from main, sorted; None: unknown."""
+
+
+def read_change(root: Path) -> Change:
+    """Return what a checkout would bring to main."""
+    try:
+        head = git(root, "rev-parse", "HEAD")
+        base = choose_base(root, head)
+        changed = git(root, "diff", "--name-only", "--no-renames", "-z", base)
+        added = git(root, "ls-files", "--others", "--exclude-standard", "-z")
+    except (OSError, subprocess.CalledProcessError):
+        return Change("", None)
+    return Change(head, tuple(sorted({*changed.split("\0"), *added.split("\0")} - {""})))
+
+
+def choose_base(root: Path, head: str) -> str:
+    """Return the commit that the change begins after; CalledProcessError if there is none, as for a first commit."""
+    target = os.environ.get("GITHUB_BASE_REF") or "main"  # a pull request into another branch
+    for branch in (f"origin/{target}", target):
+        try:
+            base = git(root, "merge-base", "HEAD", branch)
+        except subprocess.CalledProcessError:
+            continue
+        if base != head:
+            return base
+    return git(root, "rev-parse", "--verify", "--quiet", "HEAD^1")
+
+
+def git(root: Path, *words: str) -> str:
+    """Return what git says in a checkout."""
+    done = subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def find_touched(paths: Iterable[str] | None, rules: Rules) -> Iterator[str]:
+    """Yield patterns of the tests that a change touches; all of them, where it is unknown or no rule knows a path."""
+    if paths is None:
+        yield "*"
+        return
+    for path in paths:
+        tests = next((tests for pattern, tests in rules.items() if fnmatchcase(path, pattern)), ("*",))
+        folder = "".join(path.split("/")[1:2])
+        yield from (each.replace("PATH", path).replace("FOLDER", folder) for each in tests)
+
+
+def matches(name: str, patterns: Iterable[str]) -> bool:
+    """Return whether a name is like one of the patterns, in which brackets are just brackets."""
+    return any(fnmatchcase(name, pattern.replace("[", "[[]")) for pattern in patterns)
+
+
+def read_watched(path: Path) -> list[str]:
+    """Return patterns of the nightly tests that have failed, and are run before each merge until they are mended."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [f"{line.strip()}*" for line in lines if line.strip() and not line.startswith("#")]
+
+
+def choose_left_out(items: Iterable[pytest.Item], commit: str, patterns: Collection[str]) -> list[pytest.Item]:
+    """Return the nightly tests like none of the patterns, but for one of every `every` cases of a test, at least one.
+
+    The commit decides which, so that each has its turn within days.
+    """
+    nightly = [item for item in items if item.get_closest_marker("nightly") and not matches(item.nodeid, patterns)]
+    left_out: list[pytest.Item] = []
+    for _, cases in groupby(sorted(nightly, key=_test_of), _test_of):
+        shuffled = sorted(cases, key=lambda item: hashlib.sha256(f"{commit}{item.nodeid}".encode()).digest())
+        marker = shuffled[0].get_closest_marker("nightly")
+        every = marker.kwargs.get("every") if marker else None
+        left_out += shuffled[-(-len(shuffled) // every) if every else 0 :]
+    return left_out
+
+
+def _test_of(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]
+
+
+class Selection:
+    """The plugin that leaves tests to the nightly run."""
+
+    def __init__(self, config: pytest.Config, rules: Rules, watched: Path) -> None:
+        """Find out what has changed, unless xdist's controller has told this worker: all must collect the same."""
+        self._is_for_merge = config.getoption("merge")
+        told = getattr(config, "workerinput", {}).get("ltm_change")
+        self._change = Change(*told) if told else read_change(config.rootpath) if self._is_for_merge else Change("", ())
+        touched = find_touched(self._change.paths, rules)
+        self._patterns = [*touched, *read_watched(watched)] if self._is_for_merge else []
+        self.collected: list[pytest.Item] = []
+        self.nightly: list[pytest.Item] = []
+        """Those of them that are left out where nothing is touched."""
+
+    def leaves_out(self, folder: str) -> bool:
+        """Return whether tests of a folder are left out, so that the others may do with less than at night."""
+        return self._is_for_merge and not any(each == "*" or each.startswith(folder) for each in self._patterns)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        node.workerinput["ltm_change"] = tuple(self._change)
+
+    def pytest_report_header(self) -> str | None:
+        if not self._is_for_merge:
+            return None
+        if self._change.paths is None:
+            return "merge: what has changed is not known, so all tests are run"
+        return f"merge: {len(self._change.paths)} changed files, commit {self._change.commit[:12]}"
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        self.collected, self.nightly = [*items], choose_left_out(items, self._change.commit, ())
+        if self._is_for_merge:
+            left_out = {*choose_left_out(items, self._change.commit, self._patterns)}
+            config.hook.pytest_deselected(items=[*left_out])
+            items[:] = [item for item in items if item not in left_out]

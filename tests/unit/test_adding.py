@@ -1,0 +1,96 @@
+"""docs/adding.md names every place that a new scenario, provider, figure or data set touches: the places are there.
+
+And what else a new scenario must have is told here, in the fast loop, although it takes a second.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import random
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from pytest_ltm.scenarios import _parameters
+
+from pytest_ltm import Wait, evaluators
+from pytest_ltm._lab.verdict_mutants import _MAKERS
+from pytest_ltm._model.suite import built_in, built_in_names, scenario_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_ltm import Definition
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "adding.md").read_text(encoding="utf-8")
+SECTIONS = dict(re.findall(r"^## (.+?)$(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+AT_ONCE = {"chapter_break"}
+"""A book is read out in one go."""
+
+
+def places(section: str) -> list[str]:
+    """Return the paths of a section's first column, or of any column where there is no better one."""
+    cells = "".join(line.split(" | ")[0] for line in SECTIONS[section].splitlines() if line.startswith("| `"))
+    return re.findall(r"`([\w*.-]+(?:/[\w*.-]*)*)`", cells)
+
+
+@pytest.mark.parametrize("section", [name for name in SECTIONS if name != "Anything else"])
+def test_each_place_is_there(section: str) -> None:
+    named = places(section)
+    assert len(named) >= 3
+    assert [name for name in named if not any(ROOT.glob(name.rstrip("/").replace("NAME", "*")))] == []
+
+
+def test_each_place_of_anything_else_is_there() -> None:
+    named = re.findall(r"`([\w.-]+/[\w./-]*|\w+\.(?:py|yml|toml))`", SECTIONS["Anything else"])
+    assert len(named) > 20
+    lost = [
+        name
+        for name in named
+        for pattern in [name.rstrip("/").replace("NAME", "*")]
+        if not (any((ROOT / "pytest_ltm").rglob(pattern)) or any(ROOT.glob(pattern)))
+    ]
+    assert lost == []
+
+
+def test_the_page_of_scenarios_has_each_scenario_or_there_is_a_page_of_it() -> None:
+    folder = ROOT / "docs" / "scenarios"
+    text = (folder / "index.md").read_text(encoding="utf-8")
+    without = [name for name in scenario_names() if f"`{name}`" not in text and not (folder / f"{name}.md").exists()]
+    assert without == [], "give each a row in docs/scenarios/index.md"
+
+
+def test_each_scenario_is_in_a_suite() -> None:
+    assert {entry.scenario for name in built_in_names() for entry in built_in(name).entries} == set(scenario_names())
+
+
+def test_each_evaluator_has_mutants() -> None:
+    rules = {name for name in evaluators.__all__ if inspect.isclass(getattr(evaluators, name))}
+    without = rules - {"Menu", "Order", "Stage"} - set(_MAKERS)  # parts of an evaluator
+    assert without == set(), "say in pytest_ltm/_lab/verdict_mutants.py how it is answered wrongly"
+
+
+@pytest.fixture(scope="module")
+def definitions() -> dict[str, Definition]:
+    """An example of each scenario."""
+    found = {}
+    for name in scenario_names():
+        generate: Callable[..., Definition] = getattr(importlib.import_module(f"pytest_ltm.scenarios.{name}"), name)
+        found[name] = generate(random.Random(1), {})
+    return found
+
+
+def test_each_scenario_asks_its_last_question_between_80_and_90_percent_of_the_span(
+    definitions: dict[str, Definition],
+) -> None:
+    low, high = _parameters.LAST_WAITS
+    waits = {
+        name: [step.span for step in definition.steps if isinstance(step, Wait)]
+        for name, definition in definitions.items()
+        if name not in AT_ONCE
+    }
+    waits["restaurant"] = [definitions["restaurant"].parameters["last_wait"]]  # the test waits by it
+    assert {name: shares[-1] for name, shares in waits.items() if not low <= shares[-1] <= high} == {}

@@ -1,0 +1,129 @@
+"""What of a reply is speech, and its normal form."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_ltm._language import normalize, speech
+from pytest_ltm._language.dresses import dress_templates, dress_up
+
+RECALLED = "My boat was called Petrel. It is Dunlin now! Tell me: what was it in May? [Ida] asked, too."
+ANSWERS = (
+    "Your boat is called Dunlin.",
+    "Dunlin",
+    "16 (Tavephy), 27",
+    "- eggs: 3\n- milk: 2",
+    "1. Gareth\n2. Ida",
+    '{"drink": "cola", "amount": 2}',
+    "I don't know.",
+    "Yes, it's Dunlin; you told me so on 4 March.",
+)
+
+
+@pytest.mark.parametrize("name", dress_templates())
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_an_answer_reads_the_same_in_any_dress(name: str, answer: str) -> None:
+    dressed = dress_up(dress_templates()[name], answer, recalled=RECALLED, question="What is my boat called?")
+
+    assert normalize(speech(dressed)) == normalize(answer)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "  Dunlin \u2013 that\u2019s it.\r\n\r\n",
+        "Wrap it in `<think>` tags, as in `[THINK]`.",
+        "<b>Dunlin</b>",
+        '{"name": "Dunlin", "colour": "grey"}',
+        "Reasoning: it was May.",
+        "Q: Which boat?\nA: Dunlin",
+        "Question: Which boat?\nAnswer: Dunlin\nQuestion: Whose?\nAnswer: mine",
+        "<name>Dunlin</name><colour>the grey of a gull in May</colour>",
+        "2 < 3 and 5 > 4",
+        "[Dunlin], as ever",
+        "**Dunlin** [1]",
+    ],
+)
+def test_what_no_format_marks_stays_as_it_came(reply: str) -> None:
+    assert speech(reply) == reply
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("<think>Petrel? No, Dunlin.", ""),
+        ("<think>Petrel?</think>", ""),
+        ("Dunlin.\n<think>Or Petrel?", "Dunlin."),
+        ('{"name": "recall", "arguments": {"q": "boat"}}', ""),
+        ("<|channel|>analysis<|message|>Petrel?<|end|>", ""),
+        ("Dunlin.<|im_end|>\n<|im_start|>user\nAnd Petrel?", "Dunlin."),
+        ("Dunlin<|box_end|> it is", "Dunlin"),
+    ],
+)
+def test_marks_may_leave_a_part_or_nothing(reply: str, expected: str) -> None:
+    assert speech(reply) == expected
+
+
+def test_tags_of_ones_own_enclose_thoughts() -> None:
+    assert speech("<zz>Petrel</zz>Dunlin <zz>no</zz>", tags=["zz"]) == "Dunlin"
+
+
+@pytest.mark.parametrize(
+    ("said", "normal"),
+    [
+        ("Sure!", "Sure!"),
+        ("Let me know if you need anything else!", "Let me know if you need anything else!"),
+        ("Thank you!", "Thank you!"),
+        ("The correct one is [2]", "The correct one is [2]"),
+        ("Option [2]", "Option [2]"),
+        ("80 g/m\u00b2", "80 g/m\u00b2"),
+        ('["Ida", "Gareth"]', '["Ida", "Gareth"]'),
+        ("AB\u2212", "AB-"),
+        ("C++", "C++"),
+        ("~~Petrel~~ Dunlin", "~~Petrel~~ Dunlin"),
+        ("$\\$1{,}200$", "$1,200"),
+        ("It cost $5 then and $6 now.", "It cost $5 then and $6 now."),
+        ("Would you like some tea? Let me know if you need anything else.", "Would you like some tea?"),
+    ],
+)
+def test_what_says_something_stays_in_the_normal_form(said: str, normal: str) -> None:
+    assert normalize(said) == normal
+
+
+PIECES = (
+    "<", "<think>", "</think>", "[THINK]", "[/THINK]", "<mull>one two three four five</mull>", "</mull>",
+    "<|im_end|>", "<|channel|>final<|message|>", "<|channel|>analysis<|message|>", "<|end|>", "<details>",
+    "</details>", "{", "[", "(", "`", "```", "```tool\n", "**", "*", "> ", "\n", "\n\n", " ", "a ", "Answer: ",
+    "Thought:\nAnswer: x\n", "Reasoning: a\n", '{"name": ', '{"name": "a", "arguments": {}}\n', "[1]", "[^1]",
+    "\u3010", "\ue200", "\\boxed{", "$", "\\(", "&amp;", "Sure! ", "Let me know if you need anything else. ", "---\n",
+    "<b>", "<answer>", "</answer>", "[memory ", "\nSources: 1", "\xa0", "e\u0301", "\u2728 ", "(thinking ",
+    "*thinking* a\n", "...done thinking.\n", "[Searching x]\n", "<!--", "' ", "a:", "- ", "&lt;think&gt;",
+    "analysisA", "assistantfinal", "[a](http://b)", "<sup>1</sup>", "{{cite:a", "~~~\n", "# a\n",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+def test_reading_a_reading_changes_nothing(reply: str) -> None:
+    spoken = speech(reply)
+
+    assert speech(spoken) == spoken
+    assert normalize(normalize(spoken)) == normalize(spoken)
+
+
+def _work(text: str) -> float:
+    """Return the processor's time for a reading."""
+    start = time.process_time()
+    normalize(speech(text))
+    return time.process_time() - start
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("piece", PIECES)
+def test_ten_times_the_text_is_no_more_than_some_ten_times_the_work(piece: str) -> None:
+    short, long = ((piece * size)[:size] for size in (20_000, 200_000))
+
+    assert _work(long) <= 40 * max(_work(short), 0.005)  # in quadratic time it would be 100 times as much
