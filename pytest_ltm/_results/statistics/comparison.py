@@ -181,8 +181,8 @@ def unseen(cells: Sequence[SignUnit], conversations: Sequence[SignUnit], alpha: 
 
 
 UNSEEN, AT_MOST = 0.04, 0.4
-"""For each conversation that was held so much of another is imagined, and less than half of one altogether: one in so
-many may break down without being seen in a few, and hardly so in many."""
+"""Conversations imagined for each one that was held, and the most of them: a breakdown that is this rare is easily
+missed in a few conversations, and hardly in many."""
 
 
 def imagined_share(conversations: int) -> float:
