@@ -25,6 +25,7 @@ from pytest_ltm._journal.run_file import LATEST, find_run, newest_first
 from pytest_ltm._results.gate.baseline import check_name, dump, load
 from pytest_ltm._results.gate.changes import GateSide, one_agent
 from pytest_ltm._results.gate.plan_facts import facts_of
+from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
 from pytest_ltm._storage.schema import from_record
 
@@ -151,7 +152,7 @@ def _in_order(found: Sequence[ConversationFolder], summary: Mapping[str, Any]) -
 
 def _object(path: Path) -> dict[str, Any]:
     try:
-        value = json.loads(path.read_bytes())
+        value = json.loads(read_regular(path))
     except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

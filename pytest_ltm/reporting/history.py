@@ -17,6 +17,7 @@ from pytest_ltm._results.statistics.pairs import ScoredRow
 from pytest_ltm._results.statistics.spans_reached import score_interval
 from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.text import NOTHING, counted, one_line
+from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.locks import holder
 from pytest_ltm.reporting.summary import FORMAT, summary_json
@@ -260,7 +261,7 @@ _INFRASTRUCTURE = frozenset({"agent", "judge", "user", "not reached"})
 def _summary(path: Path) -> _Summary | None:
     """Return the summary of a run, None where it has none; LtmError if it cannot be read."""
     try:
-        text = (path / SUMMARY).read_bytes()
+        text = read_regular(path / SUMMARY)
     except FileNotFoundError:
         return None
     try:

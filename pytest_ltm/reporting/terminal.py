@@ -176,7 +176,7 @@ def summary_lines(run: RunResult, *, width: int, verbosity: int, color: bool) ->
 
 def _ordered(found: Sequence[Column]) -> tuple[list[Column], list[Column]]:
     """Return the columns of agents under test, best at the largest memory span first, and those of all others."""
-    sides = [AgentAtSpan(column.agent, column, ()) for column in found]
+    sides = [AgentAtSpan(column.agent, column) for column in found]
     names, last = tested(sides), largest(sides)
     ranked = [side.agent for side in rank([side for side in sides if side.column.span_label == last])]
     order = {name: place for place, name in enumerate(ranked)}

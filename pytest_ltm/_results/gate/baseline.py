@@ -11,6 +11,7 @@ from pytest_ltm._model.plan import natural
 from pytest_ltm._results.gate.changes import GateSide
 from pytest_ltm._results.gate.plan_facts import PlanFacts
 from pytest_ltm._results.statistics.totals import FULL_MARKS
+from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
 from pytest_ltm._storage.schema import Field, fields_of
 from pytest_ltm._storage.secrets import redacted
@@ -125,7 +126,7 @@ def _json(value: object) -> str:
 def load(path: Path, name: str = "") -> GateSide:
     """Return the baseline in a file; LtmError names the file, the field and what was expected."""
     try:
-        content = path.read_bytes()
+        content = read_regular(path)
     except OSError as error:
         raise LtmError(f"{path}: cannot be read ({error.strerror})") from error
     return parsed(content, str(path), name or f"baseline {path.stem!r}")
