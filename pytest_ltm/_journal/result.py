@@ -298,7 +298,7 @@ class KeptVerdict(Struct, frozen=True, kw_only=True):
 ORACLE = "oracle"
 CONTROLS = frozenset({
     ORACLE, "padded", "dump", "dump-always", "recite", "keywords", "candidates", "hedge", "fixed", "random", "agree",
-    "notes", "inject",
+    "notes", "inject", "skips",
 })  # fmt: skip
 """The agent specs, up to the `:`, of the control that is told what full marks ask for, and of the cheats."""
 YARDSTICKS = frozenset({"full", "window", "bm25", "forgetful", "length-bias", "cost", "echo", "silent"})

@@ -66,7 +66,7 @@ def prove(  # noqa: PLR0911 - one kind of answer, one line
     Args:
         answer: The answer.
         values: The values that it may assert, or what finds them in a levelled text.
-        question: Its words make no doubt and are no answer.
+        question: Its words neither make a doubt nor an answer.
     """
     if not words(answer):
         return Proof("refuses", "says nothing")

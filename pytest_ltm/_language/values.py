@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pytest_ltm._language.lexicon import word_set
-from pytest_ltm._text.numbers import ONES, TENS, digits, numbered
+from pytest_ltm._text.numbers import NUMBERS, ONES, TENS, digits, numbered
 from pytest_ltm._text.patterns import later
 from pytest_ltm._text.quantities import same_amounts
 from pytest_ltm._text.words import plain, words
@@ -52,7 +52,7 @@ def canonical(text: str, *, like: str = "") -> str:
     )
     text = _TIMES.sub(r"\1 times", text)
     text = _HOUR.sub(lambda match: str(ONES.index(match[0].lower())), text)
-    text = _COMPOUND.sub(lambda match: "".join(numbered(words(match[0]))), text)
+    text = _COMPOUND.sub(lambda match: str(NUMBERS[match[1].lower()] + NUMBERS.get((match[2] or "").lower(), 0)), text)
     if re.search(r"\bk(?:m|ilomet)", like):
         text = _SHORT_KILOMETERS.sub(r"\1 km", text)
     if _LAP.fullmatch(like):

@@ -31,7 +31,7 @@ STOP_WORDS: Sequence[str] = (
 
 
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "ı": "i", "þ": "th"})
-"""Letters that are no others with an accent, as people write them who have not got them."""
+"""Letters that people replace by plain ones, though they are not accented forms."""
 
 
 class _Plain(dict[int, str]):

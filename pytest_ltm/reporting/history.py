@@ -176,6 +176,7 @@ def _unfinished(path: Path, at: datetime | None, source: SourceRevision | None) 
     """Return a run without a summary: one that goes on, was cut short, or never began."""
     held, notices = results_in(path)
     result = RunResult(run_id=path.name, conversations=tuple(each.result for each in held))
+    # The way through JSON makes an unfinished run look like any other below.
     said = summary_json(result, pytest_ltm_version="", seed=0, plan={})
     begun = bool(held) or any(path.glob("*/journal.jsonl"))
     state: State = "interrupted" if begun else "damaged" if notices else "empty"
@@ -264,6 +265,7 @@ def _summary(path: Path) -> _Summary | None:
     except FileNotFoundError:
         return None
     try:
+        # The format first: an older file would fail on some field, with an error that explains nothing.
         kind = msgspec.json.decode(text, type=_Format).format
         if kind != FORMAT:
             raise LtmError(f"{SUMMARY}: format {kind!r}, expected {FORMAT!r}: another version wrote it")

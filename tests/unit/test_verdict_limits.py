@@ -390,3 +390,13 @@ def test_the_number_of_a_step_counts_only_beside_another_right_answer() -> None:
 )
 def test_a_very_long_answer_is_judged_in_time_in_proportion(evaluator: Any, said: str) -> None:
     assert evaluator([said * (600_000 // len(said))]).reason
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["scenarios.second", "hygiene.second", "answers.second"])
+def test_no_dress_changes_a_verdict(name: str, tmp_path: Path) -> None:
+    rows = (LABELLED / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    sample = tmp_path / "sample.jsonl"
+    sample.write_text("\n".join(rows[:: len(rows) // 12]), encoding="utf-8")
+
+    assert check(sample, dressed=True).changes == []

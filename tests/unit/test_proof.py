@@ -1,0 +1,149 @@
+"""What an answer proves: which value it asserts, that it refuses, hedges or recites, or that this is unclear."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_ltm._language import normalize
+from pytest_ltm._language.proof import prove, withholds
+from pytest_ltm._language.values import canonical, differs_in_sign, is_same_value
+
+VALUES = ("jade", "cobalt", "apricot")
+
+
+@pytest.mark.parametrize(
+    ("answer", "value"),
+    [
+        ("Jade.", "jade"),
+        ("It's jade (before that apricot and, earlier still, cobalt).", "jade"),
+        ("jade, although you liked cobalt at school", "jade"),
+        ("apricot → cobalt → jade. So: jade.", "jade"),
+        ("You used to like cobalt, now it's jade.", "jade"),
+        ("Cobalt, not jade.", "cobalt"),
+        ("Unless I'm mistaken, it is jade.", "jade"),
+        ("I keep a note that it is jade.", "jade"),
+        ("First apricot. The latest is cobalt.", "cobalt"),
+    ],
+)
+def test_an_answer_asserts_what_it_does_not_set_aside(answer: str, value: str) -> None:
+    proof = prove(normalize(answer), VALUES)
+
+    assert (proof.state, proof.value) == ("asserts", value)
+
+
+@pytest.mark.parametrize(
+    ("answer", "state"),
+    [
+        ("It is jade, or maybe cobalt by now.", "hedges"),
+        ("jade or cobalt", "hedges"),
+        ("- jade\n- cobalt\n- apricot", "hedges"),
+        ("Either jade or an elephant.", "hedges"),
+        ("I don't know.", "refuses"),
+        ("NOT_FOUND", "refuses"),
+        ("It was not jade.", "refuses"),
+        ("You can tell me something like: my favourite colour is jade.", "refuses"),
+        ("", "refuses"),
+        ("It is a deep green.", "asserts"),
+    ],
+)
+def test_a_zero_is_proven_for_any_expected_value(answer: str, state: str) -> None:
+    proof = prove(normalize(answer), VALUES)
+
+    assert proof.state == state
+    assert [proof.answers(value) for value in VALUES] == [False] * len(VALUES)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["你最喜欢玉色。", "Normally jade; cobalt only in the holidays.", "My boss's van is jade."],
+)
+def test_what_is_unclear_stays_open(answer: str) -> None:
+    assert prove(answer, VALUES).answers("jade") is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "value"),
+    [("mira 15", "mira15"), ("the window seat", "by the window"), ("two kettles", "kettle"), ("the harbor", "harbour")],
+)  # fmt: skip
+def test_a_value_is_recognised_in_other_forms(answer: str, value: str) -> None:
+    assert prove(answer, (value, "giza32")).answers(value)
+
+
+def test_a_long_value_may_be_said_in_other_words() -> None:
+    assert (
+        prove("You sold it so that you could pay for a trip.", ("to pay for the long journey home",)).answers("")
+        is False
+    )
+    assert prove("You sold it to fund a trip.", ("to pay for the long journey home",)).state == "unclear"
+
+
+@pytest.mark.parametrize(
+    ("answer", "nothing"),
+    [
+        ("I can't share that.", True),
+        ("You asked me not to bring that up again.", True),
+        ("Only Ida may hear it.", None),
+        ("You're allergic to nuts.", False),
+        ("", False),
+    ],
+)
+def test_an_answer_withholds_if_it_refuses_and_is_open_if_it_may(answer: str, nothing: bool | None) -> None:
+    assert withholds(answer) is nothing
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("LPG", "Liquid Petroleum Gas"),
+        ("e-mail", "Email"),
+        ("Jørgen", "Jorgen"),
+        ("Mueller", "Müller"),
+        ("4x a week", "four times a week"),
+        ("at seven in the evening", "7 PM"),
+        ("a mix of oak and ash", "oak and ash"),
+    ],
+)
+def test_two_forms_are_one_value(one: str, other: str) -> None:
+    assert is_same_value(one, other)
+    assert is_same_value(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("C++", "C#"),
+        ("A-", "A+"),
+        ("O+", "O-"),
+        ("3.10", "3.1"),
+        ("not red", "red"),
+        ("before May", "after May"),
+        ("£20", "$20"),
+    ],
+)
+def test_what_distinguishes_two_values_is_not_dropped(one: str, other: str) -> None:
+    assert not is_same_value(one, other)
+
+
+def test_a_known_word_with_another_sign_is_another_value() -> None:
+    assert differs_in_sign("I write C#.", "C++")
+    assert not differs_in_sign("I write C++.", "C++")
+    assert not differs_in_sign("I write Ada.", "C++")
+
+
+@pytest.mark.parametrize(
+    ("text", "like", "form"),
+    [
+        ("12,50 €", "", "12.50 €"),
+        ("1.250,75 EUR", "", "1250.75 EUR"),
+        ("3/4 cup", "", "0.75 cup"),
+        ("½ cup", "", "0.5 cup"),
+        ("2024-05-06T07:08:09Z", "6 May 2024", "2024-05-06"),
+        ("10k", "10 km", "10 km"),
+        ("10k", "$10,000", "10k"),
+        ("Thirty-one minutes and five seconds", "31:05", "31:05"),
+        ("1, 2, 3", "", "1, 2, 3"),
+        ("on 1/2/2023", "", "on 1/2/2023"),
+    ],
+)
+def test_numbers_and_times_have_one_form(text: str, like: str, form: str) -> None:
+    assert canonical(text, like=like) == form
