@@ -338,7 +338,7 @@ def _indented(value: object) -> str:
 
 
 LARGEST = 10**18
-"""No figure of a run is larger: more is a mistake of whoever reported it, and would spoil every sum and mean."""
+"""No figure of a run is larger: more is a mistake in what was reported, and would spoil every sum and mean."""
 ReportedCount = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 ReportedDollars = Annotated[float, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 
