@@ -255,8 +255,7 @@ def _opening(text: str, named: Sequence[Mention]) -> str:
     """Return the value that is all of the first sentence of a levelled text, if others say more; else ""."""
     first, _, rest = text.partition(".")
     inside = {one.value for one in named if one.end <= len(first)}
-    bare = [word for word in words(first) if stem(word) not in _PLAIN]
-    if len(inside) != 1 or len(bare) != len(telling_words(next(iter(inside)))):
+    if len(inside) != 1 or {*words(first)} - {*words(next(iter(inside)))} - {"the", "a", "an", "it", "its", "is"}:
         return ""
     return inside.pop() if all(len(words(part)) > _FEW_WORDS for part in rest.split(".") if part.strip()) else ""
 
