@@ -47,7 +47,7 @@ KILLS = (
 AGENTS = ("tests/plugin/test_agent_process.py*",)
 VERDICTS = (
     "tests/unit/test_recorded_verdicts.py*", "tests/unit/test_scenario_*", "tests/plugin/test_cheats_run.py*",
-    "tests/properties/*",
+    "tests/plugin/test_languages_run.py*", "tests/properties/*",
 )  # fmt: skip
 GENERATORS = ("tests/unit/test_generated_files.py*", "tests/unit/test_longmemeval_generate.py*")
 NEIGHBOURS = ("tests/plugin/test_neighbours_*",)

@@ -1,5 +1,7 @@
 import asyncio
 
+limit = asyncio.Semaphore(2)  # shared by all conversations
+
 
 class Bot:
     """Looks its notes up in the background, as an agent with a database would."""
@@ -11,9 +13,10 @@ class Bot:
         if not message.endswith("?"):
             await self.notes.put(message)
             return "Noted."
-        known = [await self.notes.get() for _ in range(self.notes.qsize())]
-        for note in known:
-            await self.notes.put(note)
+        async with limit:
+            known = [await self.notes.get() for _ in range(self.notes.qsize())]
+            for note in known:
+                await self.notes.put(note)
         return " ".join(note for note in known if "Lisbon" in note)
 
     async def aclose(self):

@@ -51,6 +51,8 @@ _PASSING = frozenset({408, 409, 425, 429, 499, 500, 502, 503, 504, 520, 521, 522
 """Codes in a body that say that the provider behind a gateway may answer later."""
 _UNREACHED = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout"})
 """Names of errors of the client's that came before anything was sent."""
+_HUNG_UP = 499
+"""Of gateways: somebody between here and the model gave up."""
 _LONGEST = 300
 _WITHOUT = {"temperature": "Write temperature=default"}
 _OPENING = "(The conversation goes on.)"
@@ -272,7 +274,7 @@ class Completions:
 
     def _refuse(self, answer: HttpAnswer, status: int) -> None:
         where, words = self.model.base_url, received(answer.words)
-        if answer.status < HTTPStatus.BAD_REQUEST:
+        if answer.status < HTTPStatus.BAD_REQUEST or answer.status == _HUNG_UP:
             text = f"{where} answered with an error: {words}"
             raise TransientFault(text) if status in _PASSING else AgentFault(text)
         raise RequestRefused(f"{where} answered {answer.status}: {words}{self._hint(answer)}", answer)

@@ -207,8 +207,9 @@ class LoopShare:
     def _threaded(self) -> ThreadedLoop | None:
         if self._stays or not _threaded:
             return None
-        if _threaded[-1].lost:
-            _threaded.append(ThreadedLoop(_threaded[-1].blocked))
+        with _REPLACING:
+            if _threaded[-1].lost:
+                _threaded.append(ThreadedLoop(_threaded[-1].blocked))
         return None if threading.current_thread() is _threaded[-1].thread else _threaded[-1]
 
     def _loop_here(self) -> asyncio.AbstractEventLoop:
@@ -232,6 +233,7 @@ async def _begin(function: Callable[[], Any], context: Context) -> Any:
     return value if isinstance(value, str) or not inspect.isawaitable(value) else await value
 
 
+_REPLACING = threading.Lock()
 _HERE = threading.local()
 """`loops` that turn in a thread while somebody waits there; the first is the one that all share. `context`: that of the
 thread's conversation where it calls in the loop's thread."""
@@ -309,7 +311,7 @@ class ThreadedLoop:
         self.thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._calls: dict[Future[Any], LoopShare] = {}
-        self._turned, self._over = True, threading.Event()
+        self._turned, self._over, self._starting = True, threading.Event(), threading.Lock()
 
     def run(
         self, share: LoopShare, begin: Callable[[], Awaitable[Any]], timeout: float | None, context: Context
@@ -317,7 +319,8 @@ class ThreadedLoop:
         """Return what the awaitable that `begin` makes comes to; waits in the thread that calls."""
         import asyncio
 
-        loop = self._loop or self._start()
+        with self._starting:  # several conversations may be the first
+            loop = self._loop or self._start()
         began, blocked = stopwatch(), share.blocked
         share.over_at = math.inf if timeout is None else began + timeout + 2 * GRACE
         # In a copy, because the loop's thread may enter the context before this one has left it.

@@ -20,7 +20,7 @@ from pytest_ltm._calls.hub import OutOfTime, own_thread, watched
 from pytest_ltm._calls.retry import broken_off
 from pytest_ltm._calls.time_limits import COPY, copied, end_copy
 from pytest_ltm._model.agent import Mishap, Reply, Usage
-from pytest_ltm._storage.errors import AgentFault, LtmError, told
+from pytest_ltm._storage.errors import AgentFault, LtmError, text_of, told
 from pytest_ltm._storage.secrets import redacted
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class ForeignCaller(Generic[E]):
         except self._fatal:
             raise
         except AgentFault as fault:  # an adapter's own word
-            own = self._made(f"{self.who}: {fault}", fatal=fault.fatal, interrupted=fault.interrupted)
+            own = self._made(f"{self.who}: {text_of(fault)}", fatal=fault.fatal, interrupted=fault.interrupted)
             own.usage, own.refused = fault.usage, fault.refused
             raise own from fault
         except BaseException as error:
@@ -229,7 +229,7 @@ def _place(error: BaseException) -> str:
 
 def _cure(error: BaseException) -> str:
     """Return the way out of an error that comes of where code is called; else ""."""
-    text = str(error) if isinstance(error, (RuntimeError, ValueError)) else ""
+    text = text_of(error) if isinstance(error, (RuntimeError, ValueError)) else ""
     # Code that only the main thread can run, such as signal handlers.
     if "main thread" in text and (watched() or own_thread() is not None):
         return ". Say main_thread = True on the agent: its conversations are then played alone, there"

@@ -302,7 +302,7 @@ def _rows(found: AgentCheckReport) -> Iterator[tuple[str, str]]:
         yield "the last one", repr(clip(one_line(found.replies[-1]), _SHOWN))
         yield (
             "tokens",
-            "not reported: messages and replies are counted instead, and marked ~"
+            "not reported: messages and replies are counted, marked ~"
             if found.tokens is None
             else (f"{found.tokens:,}" + ("" if found.cost_usd is None else f", {dollars(found.cost_usd)}")),
         )

@@ -14,7 +14,7 @@ from pytest_ltm._journal.checksum_chain import damages, mended
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.result import read_results
 from pytest_ltm._results.text import counted
-from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.disk import read_regular, write_whole
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.locks import FolderLock
 from pytest_ltm._storage.secrets import redacted
@@ -66,14 +66,14 @@ def repair(run: Path) -> int:
     """
     cut = False
     for path in _journals(run):
-        if next(damages(path.read_bytes()), None) is None:
+        if next(damages(read_regular(path)), None) is None:
             continue
         # whoever writes the journal would go on at an end that is no longer there
         lock = FolderLock(path.parent)
         lock.acquire()
         try:
             # it may have grown until the lock was ours
-            data = path.read_bytes()
+            data = read_regular(path)
             lines, repaired = _repaired(data)
             kept = _free(path)
             # the copy must be safe before the original changes
@@ -112,7 +112,7 @@ def _journals(run: Path) -> list[Path]:
 
 
 def _checked(path: Path) -> Checked:
-    data = path.read_bytes()
+    data = read_regular(path)
     found = list(islice(damages(data), _MOST + 1))
     problems = [f"{path}, line {damage.line}: {damage.what}" for damage in found[:_MOST]]
     problems += [f"{path}: and more"] * (len(found) > _MOST)

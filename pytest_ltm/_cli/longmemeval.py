@@ -16,7 +16,7 @@ from pytest_ltm._cli.arguments import RUN, add_json, add_output, add_run
 from pytest_ltm._journal.run_file import find_run
 from pytest_ltm._model.ltm_judge import JudgeDecision, decide
 from pytest_ltm._results.run_loading import read_run
-from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.disk import read_regular, write_whole
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
 from pytest_ltm._storage.rows import json_of, rows
 from pytest_ltm._storage.sanitize import for_file
@@ -323,7 +323,7 @@ def _asked(held: Iterable[ConversationFolder]) -> Iterator[tuple[ConversationFol
         for row in each.result.scenarios:
             path = each.path / "definitions" / row.scenario / f"{row.example}.def.json"
             try:
-                facts = json.loads(path.read_bytes())["parameters"]
+                facts = json.loads(read_regular(path))["parameters"]
             except (OSError, ValueError, KeyError, TypeError):
                 continue
             if isinstance(facts, dict) and {"id", "type", "ability"} <= facts.keys():

@@ -17,7 +17,7 @@ from pytest_ltm._model.plan import Plan, differences
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._results.statistics.totals import paces
 from pytest_ltm._results.text import counted
-from pytest_ltm._storage.disk import make_private
+from pytest_ltm._storage.disk import build_folder, read_regular
 from pytest_ltm._storage.errors import ConfigurationError, DefinitionError
 from pytest_ltm._storage.schema import json_text, to_record
 from pytest_ltm.reporting.summary import rewritten, write_summary, write_verdicts
@@ -59,8 +59,9 @@ def merge_runs(given: Namespace) -> int:
     target = new_run_folder(given.output, given.ltm_dir)
     chosen, repeated, missing = parts(runs)
     amendments = _joined(runs)
-    _write(target, chosen, amendments)
-    merged = _summed_up(target, runs, missing)
+    with build_folder(target) as beside:
+        _write(beside, chosen, amendments)
+        merged = _summed_up(target, beside, runs, missing)
     joined = f"{counted(len(chosen), 'conversation')}, {counted(len(merged.result.scenarios), 'example')}"
     lines = [f"merged {counted(len(runs), 'run')}: {joined} -> {target}"]
     lines += [f"  repeated: {sentence}" for sentence in repeated]
@@ -97,7 +98,7 @@ def parts(runs: Sequence[LoadedRun]) -> tuple[list[ConversationFolder], list[str
 def _content(part: ConversationFolder) -> tuple[object, bytes | None]:
     """Return what two equal conversations have in common: their results and, where there is one, their journal."""
     journal = part.path / "journal.jsonl"
-    return part.result, journal.read_bytes() if journal.is_file() else None
+    return part.result, read_regular(journal) if journal.is_file() else None
 
 
 def _one_of(first: ConversationFolder, second: ConversationFolder) -> tuple[ConversationFolder, str]:
@@ -219,7 +220,6 @@ def _joined(runs: Iterable[LoadedRun]) -> dict[str, Amendment]:
 
 
 def _write(target: Path, chosen: Iterable[ConversationFolder], amendments: Mapping[str, Amendment]) -> None:
-    make_private(target, exist_ok=True)
     for part in chosen:
         # a lock belongs to whoever writes the original
         shutil.copytree(part.path, target / part.path.name, ignore=shutil.ignore_patterns(".lock"))
@@ -228,18 +228,22 @@ def _write(target: Path, chosen: Iterable[ConversationFolder], amendments: Mappi
         (target / _amendments.FILE).write_bytes(text.encode())
 
 
-def _summed_up(target: Path, runs: Sequence[LoadedRun], missing: Sequence[str]) -> LoadedRun:
-    """Write summary and verdicts of the merged run, and return it."""
+def _summed_up(target: Path, beside: Path, runs: Sequence[LoadedRun], missing: Sequence[str]) -> LoadedRun:
+    """Write summary and verdicts of the merged run, which is still `beside` its place, and return it."""
     plan = _plan(runs)
-    write_summary(target / "summary.json", {"plan": plan})  # the order of the agents
-    merged = read_run(target)
+    write_summary(beside / "summary.json", {"plan": plan})  # the order of the agents
+    merged = read_run(beside)
     notices = dict.fromkeys(
         [*(notice for run in runs for notice in run.result.notices), *(f"merged: {sentence}" for sentence in missing)]
     )
     prechecks = tuple(one for run in runs for one in run.result.prechecks)
-    found, untimed = _paces(target, merged)
-    notices |= dict.fromkeys(f"{why}: seconds are the sums of the rest" for why in untimed)
-    result = structs.replace(merged.result, notices=tuple(notices), prechecks=prechecks, paces=found)
+    found, untimed = _paces(beside, merged)
+    paths = [why.replace(str(beside), str(target)) for why in untimed]
+    notices |= dict.fromkeys(f"{why}: seconds are the sums of the rest" for why in paths)
+    result = structs.replace(
+        merged.result, run_id=target.resolve().name, folder=str(target), notices=tuple(notices), prechecks=prechecks,
+        paces=found,
+    )  # fmt: skip
     # shards are played at the same time, so the longest counts
     walls = [run.summary.get("wall_seconds") for run in runs]
     known = [seconds for seconds in walls if isinstance(seconds, int | float)]
@@ -247,8 +251,8 @@ def _summed_up(target: Path, runs: Sequence[LoadedRun], missing: Sequence[str]) 
         "plan": plan,
         "wall_seconds": max(known) if len(known) == len(runs) else None,
     }
-    write_summary(target / "summary.json", rewritten(result, said))
-    write_verdicts(target, result)
+    write_summary(beside / "summary.json", rewritten(result, said))
+    write_verdicts(beside, result)
     return structs.replace(merged, result=result)
 
 

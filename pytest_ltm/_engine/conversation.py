@@ -25,6 +25,7 @@ from pytest_ltm._storage.errors import (
     ScenarioError,
     Unmeasured,
     text_of,
+    told,
 )
 
 if TYPE_CHECKING:
@@ -221,7 +222,7 @@ class FillerSender:
         try:
             filler: object = self._filler.make(tokens, self._channel.max_message_tokens)
         except Exception as error:  # a filler may come from the user
-            raise ConversationOver(f"the filler failed with {type(error).__name__}: {error}") from error
+            raise ConversationOver(f"the filler failed with {told(error)}") from error
         if isinstance(filler, FillerExchange):
             return filler
         raise ConversationOver(f"the filler failed with FillerError: make() returns a FillerExchange, not {filler!r}")

@@ -18,7 +18,7 @@ from pytest_ltm._journal.timings import ReplyTime, Retry, TellTime
 from pytest_ltm._model.agent import NOT_RESTORABLE
 from pytest_ltm._model.transcript import Transcript
 from pytest_ltm._storage.clock import stopwatch
-from pytest_ltm._storage.disk import refused, write_whole
+from pytest_ltm._storage.disk import read_regular, refused, write_whole
 from pytest_ltm._storage.errors import AgentError, AgentFault, ConversationOver
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ class Checkpoints:
         if self._folder is None:
             return self._held[number]
         try:
-            return (self._folder / f"{number}.bin").read_bytes()
+            return read_regular(self._folder / f"{number}.bin")
         except OSError as error:
             raise refused(self._folder / f"{number}.bin", error) from error
 

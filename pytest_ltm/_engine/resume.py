@@ -17,7 +17,7 @@ from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.timings import Resumed, Timings
 from pytest_ltm._model.agent import NOT_RESTORABLE, Capabilities
 from pytest_ltm._model.plan import Plan, differences
-from pytest_ltm._storage.disk import refused
+from pytest_ltm._storage.disk import open_regular, refused
 from pytest_ltm._storage.errors import DefinitionError, LtmError
 from pytest_ltm._storage.schema import shown
 
@@ -95,7 +95,7 @@ def cut_back(folder: Path, recording: Recording | None) -> None:
     path, kept = folder / JOURNAL, recording.kept if recording else 0
     if not path.exists() or path.stat().st_size == kept:
         return
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         file.seek(kept)
         cut = file.read().decode("utf-8", "backslashreplace")
     timings = Timings.resuming(folder / TIMINGS)

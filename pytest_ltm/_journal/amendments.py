@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from pytest_ltm._journal.result import RunResult, ScenarioResult
-from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.disk import read_regular, write_whole
 from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
 from pytest_ltm._storage.schema import SPARSE, from_record, json_text, to_record
 
@@ -51,7 +51,7 @@ def read(run_folder: Path) -> dict[str, Amendment]:
     if not path.exists():
         return {}
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = json.loads(read_regular(path))
     except (OSError, ValueError, RecursionError) as error:
         raise LtmError(f"{path}: cannot be read: {error}") from error
     if not isinstance(record, dict):

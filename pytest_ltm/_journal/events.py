@@ -20,6 +20,7 @@ from pytest_ltm._journal.checksum_chain import Chain, bare, damages
 from pytest_ltm._journal.codec import JournalRecord, NonNegativeInt, RecordCodec, whole_lines
 from pytest_ltm._model.agent import Mishap, Usage
 from pytest_ltm._model.transcript import Kind
+from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import LtmError
 
 FORMAT = 3
@@ -334,7 +335,7 @@ def readable(path: Path) -> Iterator[Event]:
 
 def broken(path: Path) -> str:
     """Return where a journal is damaged first, and what can be done; "" if it is not."""
-    damage = next(damages(path.read_bytes()), None)
+    damage = next(damages(read_regular(path)), None)
     if damage is None:
         return ""
     cure = "Put it back" if damage.flipped else "Restore a copy of the file, or cut it there"

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, TypeVar
 
 from pytest_ltm._journal import events
 from pytest_ltm._journal.checksum_chain import Chain
-from pytest_ltm._storage.disk import Appender, append_line
+from pytest_ltm._storage.disk import Appender, append_line, open_regular
 from pytest_ltm._storage.errors import ConversationOver, Divergence, LtmError
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class Journal:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         yield from file
 
 

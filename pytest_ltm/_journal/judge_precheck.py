@@ -9,7 +9,7 @@ from pytest_ltm._journal.cost import Tariff
 from pytest_ltm._journal.result import Precheck
 from pytest_ltm._journal.timings import JudgeTime
 from pytest_ltm._journal.timings import read as read_timings
-from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.disk import read_regular, write_whole
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.schema import from_record, json_text, to_record
 
@@ -23,7 +23,7 @@ FILE, JOURNAL, TIMINGS = "canaries.json", "canaries.jsonl", "canaries.timings.js
 def read(run: Path) -> Precheck | None:
     """Return what the canaries of a run came to; None where that is not decided, or the file cannot be read."""
     try:
-        return from_record(Precheck, json.loads((run / FILE).read_bytes()), FILE)
+        return from_record(Precheck, json.loads(read_regular(run / FILE)), FILE)
     except (OSError, ValueError, LtmError):
         return None
 

@@ -10,7 +10,7 @@ from pytest_ltm._journal.codec import JournalRecord, NonNegativeInt, RecordCodec
 from pytest_ltm._journal.cost import Tariff
 from pytest_ltm._journal.result import Precheck
 from pytest_ltm._model.agent import Usage
-from pytest_ltm._storage.disk import Appender, write_whole
+from pytest_ltm._storage.disk import Appender, read_regular, refused, write_whole
 
 FILE = "probe.jsonl"
 Verdict: TypeAlias = Literal["clean", "leaks", "skipped"]
@@ -53,7 +53,10 @@ _LINES: RecordCodec[Row] = RecordCodec(get_args(Row), "a probe")
 
 def write(path: Path, row: Row) -> None:
     """Append a row; a torn last line, of a process that was killed, is taken away. DiskFault if it cannot be kept."""
-    there = path.read_bytes() if path.exists() else b""
+    try:
+        there = read_regular(path) if path.exists() else b""
+    except OSError as error:
+        raise refused(path, error) from error
     if not there.endswith(b"\n"):
         write_whole(path, there[: there.rfind(b"\n") + 1])
     file = Appender(path, new=False)

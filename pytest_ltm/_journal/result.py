@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -11,7 +12,7 @@ from msgspec import Struct, structs
 from pytest_ltm._model.agent import Mishap  # noqa: TC001 - read from records
 from pytest_ltm._model.score import NO_ORACLE, UNDECIDED, Check
 from pytest_ltm._model.transcript import Count  # noqa: TC001 - read from records
-from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.disk import read_regular, write_whole
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.schema import SPARSE, from_record, json_text, to_record
 
@@ -50,6 +51,11 @@ def outcome_of(score: float, threshold: float) -> Literal["passed", "failed"]:
 
 
 Ended: TypeAlias = Literal["complete", "agent gone", "budget spent", "interrupted"]
+
+
+def node_label(name: str) -> str:
+    """Return a name with the characters only that may stand in a node id's label."""
+    return re.sub(r"[^A-Za-z0-9_.]", "_", name)
 
 
 class ConversationName(Struct, frozen=True):
@@ -293,7 +299,7 @@ class KeptVerdict(Struct, frozen=True, kw_only=True):
 ORACLE = "oracle"
 CONTROLS = frozenset({
     ORACLE, "padded", "dump", "dump-always", "recite", "keywords", "candidates", "hedge", "fixed", "random", "agree",
-    "notes", "inject",
+    "notes", "inject", "skips",
 })  # fmt: skip
 """The agent specs, up to the `:`, of the control that is told what full marks ask for, and of the cheats."""
 YARDSTICKS = frozenset({"full", "window", "bm25", "forgetful", "length-bias", "cost", "echo", "silent"})
@@ -543,7 +549,7 @@ def write_results(path: Path, conversation: ConversationResult) -> None:
 def read_results(path: Path) -> ConversationResult:
     """Return what `write_results` wrote; LtmError says what is wrong with the file and where."""
     try:
-        record = json.loads(path.read_bytes().decode())
+        record = json.loads(read_regular(path).decode())
     except OSError as error:
         raise LtmError(f"{path}: cannot be read ({error.strerror})") from error
     except (ValueError, RecursionError) as error:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from pytest_ltm._journal.result import ConversationName
-from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.disk import read_regular, write_whole
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._storage.locks import holder
 from pytest_ltm._storage.revision import SourceRevision  # noqa: TC001 - read by msgspec
@@ -62,7 +62,7 @@ def read_run_file(folder: Path) -> RunFile:
     """Return what `write_run_file` wrote; ConfigurationError says what is wrong with it, and where."""
     path = folder / FILE
     try:
-        record = json.loads(path.read_bytes())
+        record = json.loads(read_regular(path))
     except FileNotFoundError as error:
         raise ConfigurationError(
             f"{folder}: no {FILE} says how it was started. Merged and imported runs have none: name one of the "
@@ -91,7 +91,7 @@ class _Tested(Struct):
 def source_of(folder: Path) -> SourceRevision | None:
     """Return the commit that a run tested; None where its run file says none, or cannot be read."""
     try:
-        return msgspec.json.decode((folder / FILE).read_bytes(), type=_Tested).source
+        return msgspec.json.decode(read_regular(folder / FILE), type=_Tested).source
     except (OSError, ValueError, RecursionError):  # msgspec's errors are ValueErrors
         return None
 
@@ -126,9 +126,10 @@ def newest_first(ltm_dir: Path) -> list[Path]:
 
 
 def folders_by_age(folder: Path) -> list[Path]:
-    """Return the folders within a folder in the same order."""
+    """Return the folders within a folder in the same order; not those that are being built, which begin with a dot."""
     try:
-        return sorted((path for path in folder.iterdir() if path.is_dir()), key=_begun, reverse=True)
+        found = (path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+        return sorted(found, key=_begun, reverse=True)
     except OSError:
         return []
 
@@ -174,7 +175,7 @@ _KINDS = {"run": str, "options": dict, "paths": list, "folder": str, "settings":
 
 def _latest(ltm_dir: Path) -> str:
     try:
-        return (ltm_dir / LATEST).read_text(encoding="utf-8").strip()
+        return read_regular(ltm_dir / LATEST).decode().strip()
     except (OSError, ValueError):
         raise ConfigurationError(f"there is no latest run in {ltm_dir}") from None
 

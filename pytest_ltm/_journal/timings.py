@@ -18,7 +18,7 @@ from pytest_ltm._journal.checksum_chain import Chain
 from pytest_ltm._journal.codec import JournalRecord, NonNegativeInt, RecordCodec, encode, readable, whole_lines
 from pytest_ltm._model.agent import Usage
 from pytest_ltm._storage.clock import wall_time
-from pytest_ltm._storage.disk import Appender, append_line
+from pytest_ltm._storage.disk import Appender, append_line, read_regular
 from pytest_ltm._storage.errors import LtmError
 
 
@@ -135,7 +135,7 @@ class Timings:
     @classmethod
     def resuming(cls, path: Path) -> "Timings":
         """Resume timings; a torn last line is a damaged one from now on."""
-        torn = path.is_file() and path.read_bytes()[-1:] not in (b"", b"\n")
+        torn = path.is_file() and read_regular(path)[-1:] not in (b"", b"\n")
         file = Appender(path, new=False)
         if torn:
             file.append(b"\n")

@@ -362,7 +362,7 @@ class ExpectedReply:
 class Prompted(ABC):
     """A control, which is handed what full marks ask for before it replies.
 
-    Known by inheritance, not by its members: no agent under test is ever prompted.
+    Being one is not enough: only those that a spec of this package made are prompted, never an agent under test.
     """
 
     @abstractmethod

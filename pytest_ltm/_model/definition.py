@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._model.scenario import Ask, Definition, Say, Step, Wait
+from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import DefinitionError
 from pytest_ltm._storage.schema import Field, shown
 from pytest_ltm._storage.secrets import written
@@ -102,7 +103,7 @@ def read_json(path: str | Path) -> Field:
     """Return the content of a strict JSON file: no NaN, no infinity, no name twice in one mapping."""
     where = str(path)
     try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
+        text = read_regular(Path(path)).decode("utf-8-sig")
     except OSError as error:
         raise DefinitionError(f"{where}: cannot be read: {error.strerror or error}.") from None
     except UnicodeDecodeError as error:

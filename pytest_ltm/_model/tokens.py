@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pytest_ltm._storage.dotted import DottedPath
-from pytest_ltm._storage.errors import TokenizerError, did_you_mean
+from pytest_ltm._storage.errors import TokenizerError, did_you_mean, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -238,7 +238,7 @@ def _unavailable(name: str, reason: str) -> str:
 
 def _reason(exc: Exception) -> str:
     """Return an exception in one line of at most 200 characters; a download's cause stands at its end."""
-    text = " ".join(f"{type(exc).__name__}: {exc}".split())
+    text = " ".join(f"{type(exc).__name__}: {text_of(exc)}".split())
     return text if len(text) <= 200 else f"{text[:60]} … {text[-137:]}"
 
 

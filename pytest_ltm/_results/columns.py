@@ -123,6 +123,7 @@ class Column:
         """`window_8k at 32k`, `oracle (control) at 32k`."""
         return at_span(self.name, self.span_label)
 
+    # Cached, not stored: a column is made for every report, and most of them show only a few of its numbers.
     @cached_property
     def rows(self) -> tuple[ScenarioResult, ...]:
         """The examples of all its conversations."""
@@ -240,12 +241,14 @@ class Column:
     @property
     def standing(self) -> str:
         """The total with its spread and its maximum: `2.79 of 11 (spread 0.47)`, `2.00 to 4.00 of 11`."""
+        # With open scores two totals stand there already, and the spread is about neither of them.
         spread = f" (spread {self.spread.sd:.2f})" if self.spread and not self.is_open else ""
         return f"{self.points} of {self.full}{spread}" if self.out_of else NOTHING
 
     @cached_property
     def spread(self) -> Spread | None:
         """How far the total moves with the examples that happened to be drawn."""
+        # The same draws for equal scores: a report made again must not differ.
         return spread_by_draws(self.scores, random.Random(0))
 
     @cached_property
@@ -277,6 +280,7 @@ class Column:
     def scoreless(self) -> tuple[str, ...]:
         """The scenarios without a score, where others have one; those that an oracle cannot play are not among them."""
         none = [name for name, cell in self.cells.items() if cell.mean is None and cell.without == NOTHING]
+        # Where nothing has a score, the total says so already.
         return tuple(none) if self.out_of else ()
 
     def cell_text(self, scenario: str) -> str:
@@ -337,6 +341,7 @@ _ENDS: tuple[Literal[0, 1], ...] = (0, 1)
 
 def columns(run: RunResult) -> tuple[Column, ...]:
     """Return a column for each agent and span, the spans of an agent together, in the order of the run."""
+    # Grouped, not sorted: the order of --ltm-agent is the one that the user wants to read.
     agents = grouped(run.conversations, lambda held: held.agent).values()
     paces = {(pace.agent, pace.span_label): pace for pace in run.paces}
     return tuple(

@@ -111,6 +111,7 @@ class Figure:
 
 def _is_mixed(columns: Sequence[Column]) -> bool:
     """Return whether only some of the dollars are hypothetical."""
+    # Only beside real costs does a hypothetical one need a mark: alone, the heading says that it would cost as much.
     return len({column.hypothetical for column in columns if column.cost_usd is not None}) > 1
 
 
@@ -129,6 +130,7 @@ def shown_figures(columns: Sequence[Column], *reports: Report) -> list[Figure]:
 def figure_notes(columns: Sequence[Column]) -> list[str]:
     """Return sentences on the signs in tables of figures."""
     labelled = [figure for figure in FIGURES if figure.label]
+    # Also of rows that this table leaves out: a note too many is better than a sign that nobody explains.
     estimated = any(
         figure.estimated(column) and figure.value(column) is not None for figure in labelled for column in columns
     )
@@ -176,6 +178,7 @@ def _property(figure: Figure) -> dict[str, Any]:
 
 
 def _group_property(figures: Sequence[Figure]) -> dict[str, Any]:
+    # The first member decides whether there is a group: inside one it is never missing.
     first = figures[0]
     names = {figure.name.partition(".")[2]: figure for figure in figures}
     members = {
@@ -200,6 +203,7 @@ def figure_numbers(column: Column) -> dict[str, float]:
     """Return the numbers among the figures, flat, for tools that plot them: `judge_cost_usd`, `pass_rate`."""
     values = {figure.name: figure.value(column) for figure in FIGURES if figure.unit not in ("flag", "interval")}
     return {
+        # Tools that plot have flat names, and users have dashboards with those that an earlier export gave them.
         name.removeprefix("usage.").removesuffix(".share").replace(".", "_"): float(value)
         for name, value in values.items()
         if value is not None
@@ -292,6 +296,7 @@ def _scenario_cost(column: Column) -> float | None:
     if column.cost_usd is None:
         return None
     filler, harness = column.sum_of("filler_cost_usd") or 0.0, column.sum_of("harness_cost_usd") or 0.0
+    # What is left of three rounded sums may fall below nothing.
     return max(column.cost_usd - filler - harness, 0.0)
 
 
@@ -302,6 +307,7 @@ def _durations(group: str, label: str, path: str, definition: str) -> tuple[Figu
         Figure(
             f"{group}.median", "seconds", middle, label, definition, missing="absent",
             text=lambda column: f"{_brief(middle(column))}/{_brief(slow(column))}",
+# Times of agents that reply by rules say nothing and change with every run, so tables leave them out.
             shown=lambda column: column.sum_of("input_tokens") is not None,
         ),
         Figure(f"{group}.p95", "seconds", slow),
@@ -446,7 +452,8 @@ EFFORTS = (
         definition="tokens as the agent's provider counts them, including all that is sent again; null if not "
         "reported. Of these, `tokens_a_reply`: tokens in for each reply; `amplification`: tokens in and out, for "
         "replies and storing, for each token of the conversation; `cached_share`: share of tokens in that were read "
-        "from a cache; `calls_a_message`, `calls_to_store`: requests to models for each reply, and for each exchange that was only told; each absent where it is not reported. "
+        "from a cache; `calls_a_message`, `calls_to_store`: requests to models for each reply, and for each exchange "
+        "that was only told; each absent where it is not reported. "
         "`estimated` stands, here and beside dollars, where some was not reported and is an estimate from what was "
         "sent and said. `lost`, where it stands: tokens and dollars of attempts that came to nothing (no usable reply, "
         "cut off, too late), and of telling a restored agent again; they are in no other figure",

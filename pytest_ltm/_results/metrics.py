@@ -64,6 +64,7 @@ class AgentMetrics(Struct, frozen=True, kw_only=True):
     def text(self, scenario: str, name: str) -> str:
         """Return the mean as it is shown: three digits up to one, one above; a star where some examples have none."""
         found = self.cells.get((scenario, name))
+        # A blank keeps the digits of complete scenarios below each other.
         star = "" if name not in self.partial else "*" if scenario in self._lacking(name) else " "
         if found is None:
             return NOTHING + star
@@ -95,6 +96,7 @@ def measured(run: RunResult) -> tuple[AgentMetrics, ...]:
 
 def _averaged(agent: str, span_label: str, rows: Sequence[ScenarioResult]) -> AgentMetrics:
     values = [(row.scenario, metric) for row in rows for metric in row.metrics]
+    # Each value counts twice: for its scenario, and for the row of all examples.
     both = [(place, metric) for scenario, metric in values for place in (scenario, "")]
     cells = grouped(both, lambda each: (each[0], each[1].name))
     return AgentMetrics(
@@ -171,6 +173,7 @@ def _measure_table(one: AgentMetrics, width: int, *, color: bool) -> list[str]:
     rows = [[one_line(name), *figures] for name, *figures in one.rows()]
     heads = [("", ""), ("", "examples"), *(_halves(name, room=name in one.partial) for name in one.names)]
     slots = [max(map(columns_of, [*head, *(row[i] for row in rows)])) for i, head in enumerate(heads)]
+    # A long scenario name must not push the figures out of the terminal.
     slots[0] = min(slots[0], max(width // 3, len(ALL)), _LONGEST)
     room = width - slots[0] - slots[1] - len(_GAP)
     pages: list[list[int]] = [[]]

@@ -25,6 +25,7 @@ from pytest_ltm._journal.run_file import LATEST, find_run, newest_first
 from pytest_ltm._results.gate.baseline import check_name, dump, load
 from pytest_ltm._results.gate.changes import GateSide, one_agent
 from pytest_ltm._results.gate.plan_facts import facts_of
+from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
 from pytest_ltm._storage.schema import from_record
 
@@ -113,6 +114,7 @@ def results_in(path: Path) -> tuple[list[ConversationFolder], list[str]]:
     """Return the conversations of a run folder, without amendments, and why others of them cannot be read."""
     found: list[ConversationFolder] = []
     notices: list[str] = []
+    # One damaged conversation must not hide the others: it becomes a notice.
     for file in sorted(path.glob(_RESULTS)):
         try:
             found.append(ConversationFolder(result=read_results(file), path=file.parent))
@@ -150,7 +152,7 @@ def _in_order(found: Sequence[ConversationFolder], summary: Mapping[str, Any]) -
 
 def _object(path: Path) -> dict[str, Any]:
     try:
-        value = json.loads(path.read_bytes())
+        value = json.loads(read_regular(path))
     except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
@@ -190,6 +192,7 @@ def find(
     that could be measured. Raises ConfigurationError if there is none, LtmError if it cannot be read.
     """
     rest, _, agent = text.rpartition(AGENT)
+    # A name may hold an @ of its own, so the whole text is tried before its part in front of the @.
     if path := _located(text, baselines, ltm_dir, base, measured=measured):
         return _side(path, text), str(path.resolve())
     if path := _located(rest, baselines, ltm_dir, base, measured=measured):
@@ -208,6 +211,7 @@ def _located(text: str, baselines: Path, ltm_dir: Path, base: Path, *, measured:
     if not text:
         return None
     kept, path = baselines / f"{text}.json", base / text
+    # A baseline's name wins over a file of that name in the working directory.
     if "/" not in text and "\\" not in text and kept.is_file():
         return kept
     if path.is_file():
@@ -280,6 +284,7 @@ def save(side: GateSide, name: str, baselines: Path, version: str) -> str:
         path.write_bytes(text)
     except OSError as error:
         raise LtmError(f"{path}: cannot be written ({error.strerror or error})") from error
+    # Whether anything changed is what decides about a commit.
     if before is None:
         return f"baseline saved: {path}"
     return f"baseline {'unchanged' if before == text else 'overwritten'}: {path}"

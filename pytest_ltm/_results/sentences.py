@@ -70,6 +70,7 @@ def short_span(found: EffectiveSpan) -> str:
     """Return `2k to 8k`, `at most 8k`, `32k or more`, `unknown`: no point, which would often be wrong."""
     if found.low is None or found.high is None or (_beyond(found) and not found.low):
         return "unknown"
+    # The interval ends where the measurements end; what lies beyond was not played.
     if _beyond(found):
         return f"{_tokens(found.low)} or more"
     if not found.high:
@@ -121,6 +122,7 @@ def precheck_sentences(run: RunResult) -> list[str]:
 def _precheck_sentence(one: Precheck) -> str:
     who = f"isolation probe of {one.of!r}" if one.kind == "probe" else "judge's canaries"
     found = f"skipped: {one.why}" if one.verdict == "skipped" else _FINDINGS.get(one.verdict, one.why)
+    # Agents get messages, a judge gets calls: the words of the rest of the report.
     parts = [counted(one.calls, "message" if one.kind == "probe" else "call")]
     about = "~" * one.estimated
     parts += [f"{about}{counted(one.tokens, 'token')}"] * bool(one.tokens)

@@ -81,6 +81,7 @@ def paint(text: str, style: Style, *, color: bool) -> str:
     inner = text.strip(" ")
     if not (color and style and inner):
         return text
+    # Blanks stay plain: a coloured background or underline would show them.
     return text.replace(inner, f"\x1b[{_CODES[style]}m{inner}\x1b[0m", 1)
 
 
@@ -105,6 +106,7 @@ def _pages(table: TextTable, layout: _Layout) -> list[list[_Part]]:
 
 
 def _parts(table: TextTable, layout: _Layout) -> list[_Part]:
+    # At least one column, even where it is wider than the terminal: nothing is dropped.
     most = max((layout.room + _GAP) // (layout.slot + _GAP), 1)
     parts: list[_Part] = []
     for agent, group in groupby(range(len(table.heads)), key=lambda at: table.heads[at][0]):

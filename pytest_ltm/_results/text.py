@@ -107,6 +107,7 @@ def score_text(score: float, upper: float | None = None) -> str:
     if upper is not None:
         return f"{score_text(score)} to {score_text(upper)}"
     rounded = f"{score:.2f}"
+    # A reader takes 1.00 for full marks, so what only rounds to it must not look like it.
     if rounded == "1.00" and score < FULL_MARKS:
         return "0.99"
     return "0.01" if rounded == "0.00" and score > 0 else rounded

@@ -10,13 +10,15 @@ import contextlib
 import errno
 import math
 import os
+import shutil
 import stat
 from typing import IO, TYPE_CHECKING, BinaryIO
 
 from pytest_ltm._storage.clock import stopwatch
-from pytest_ltm._storage.errors import DiskFault
+from pytest_ltm._storage.errors import DiskFault, LtmError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -89,6 +91,12 @@ def open_regular(path: Path) -> BinaryIO:
     raise OSError(errno.EINVAL, "it is not a regular file")
 
 
+def read_regular(path: Path) -> bytes:
+    """Return the content of a file; OSError, too, for what `open_regular` refuses."""
+    with open_regular(path) as file:
+        return file.read()
+
+
 def make_private(folder: Path, *, exist_ok: bool = False) -> None:
     """Make a folder, and those above it that are missing, for its owner alone; what is there stays as it is.
 
@@ -98,6 +106,26 @@ def make_private(folder: Path, *, exist_ok: bool = False) -> None:
     for each in reversed(missing):
         each.mkdir(mode=_PRIVATE, exist_ok=True)
     folder.mkdir(mode=_PRIVATE, exist_ok=exist_ok)
+
+
+@contextlib.contextmanager
+def build_folder(path: Path) -> Iterator[Path]:
+    """Build a folder so that everybody, at any time, finds all of it or nothing; yields where to build it.
+
+    A folder that is there must be empty. Raises LtmError if it cannot be written.
+    """
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        shutil.rmtree(beside, ignore_errors=True)  # of a process that was killed
+        make_private(beside)
+        yield beside
+        if path.exists():
+            path.rmdir()
+        beside.rename(path)
+    except OSError as error:
+        raise LtmError(f"{path}: cannot be written ({error.strerror or error})") from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
 
 
 def append_line(file: IO[str] | Appender | None, line: str, *, lasting: bool = False) -> None:

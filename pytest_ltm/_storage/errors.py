@@ -182,8 +182,8 @@ def did_you_mean(wrong: str, known: object) -> str:
 def text_of(error: BaseException) -> str:
     """Return the text of an exception, whatever its `__str__` does."""
     try:
-        return str(error)
-    except Exception:  # noqa: BLE001 - an error message must not fail on what it reports
+        return str.__str__(str(error))  # what `__str__` returns may be a `str` with methods of its own
+    except (Exception, SystemExit, GeneratorExit):  # noqa: BLE001 - an error message must not fail on what it reports
         return "(its text cannot be read)"
 
 
@@ -192,7 +192,7 @@ def told(error: BaseException) -> str:
     from pytest_ltm._storage.secrets import redacted
 
     text = redacted(text_of(error)).strip().partition("\n")[0].rstrip()  # before it is cut: a half is not recognised
-    if isinstance(error, SyntaxError) and error.text:
+    if isinstance(error, SyntaxError) and isinstance(error.text, str):
         text = f"{text}: {redacted(error.text.strip())}"
     name = type(error).__name__
     short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -9,7 +9,7 @@ import socket
 from typing import TYPE_CHECKING
 
 from pytest_ltm._storage.clock import wall_time
-from pytest_ltm._storage.disk import refused, write_whole
+from pytest_ltm._storage.disk import read_regular, refused, write_whole
 from pytest_ltm._storage.errors import LtmError
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def holder(folder: Path) -> str:
 def owner(folder: Path) -> str:
     """Return who holds a folder's lock, or held it when it died."""
     try:
-        known = json.loads((folder / OWNER).read_bytes())
+        known = json.loads(read_regular(folder / OWNER))
         return f"process {int(known['pid'])} on {str(known['host'])[:80]!r}, since {str(known['since'])[:40]}"
     except (OSError, ValueError, RecursionError, KeyError, TypeError):
         return "another process"

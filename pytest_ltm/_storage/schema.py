@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct, field
 
 from pytest_ltm._storage.clock import duration
+from pytest_ltm._storage.disk import open_regular
 from pytest_ltm._storage.errors import DefinitionError, LtmError, ScenarioError, did_you_mean
 from pytest_ltm._storage.secrets import written
 
@@ -194,7 +195,7 @@ def load(path: str | Path) -> Field:
     """Return the content of a YAML file; DefinitionError names the line of what is wrong with it."""
     where = str(path)
     try:
-        with Path(path).open("rb") as file:
+        with open_regular(Path(path)) as file:
             content = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise DefinitionError(f"{where}: cannot be read: {error.strerror or error}.") from None

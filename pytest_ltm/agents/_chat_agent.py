@@ -96,7 +96,7 @@ class History:
         """Note how long the endpoint says that the prompt was; false for a count so small that the prompt was cut."""
         estimated = self.estimate(newest)
         if estimated >= _ENOUGH and counted < _LEAST_RATIO * estimated * min(1.0, self.ratio):
-            return False
+            return counted < _ENOUGH  # whoever counts next to nothing counts something else than the prompt
         if estimated >= _ENOUGH:
             self.ratio = min(_MOST_RATIO, max(_LEAST_RATIO, counted / estimated))
         return True

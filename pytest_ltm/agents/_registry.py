@@ -178,6 +178,7 @@ _chat = _later("_chat_agent", "make_chat")
 
 CHEATS = (
     "dump", "dump-always", "keywords", "candidates", "random", "agree", "notes", "inject", "recite", "hedge", "fixed",
+    "skips",
 )  # fmt: skip
 EMBEDDED: dict[str, Callable[[str], AgentSource]] = {
     **{policy: _reader(policy) for policy in ("full", "window", "bm25", "forgetful")},

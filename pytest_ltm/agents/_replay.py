@@ -18,6 +18,7 @@ from pytest_ltm._journal.result import ConversationName
 from pytest_ltm._journal.run_file import LATEST, conversations_in, find_run
 from pytest_ltm._model.agent import Announced, ExpectedReply, Prompted, Reply
 from pytest_ltm._model.told_history import is_cut
+from pytest_ltm._storage.disk import open_regular, read_regular
 from pytest_ltm._storage.errors import AgentError, AgentFault, ConfigurationError, LtmError, UserError, did_you_mean
 from pytest_ltm.agents._adapt import AgentSource, grant
 from pytest_ltm.datasets._published import scenario_of
@@ -108,7 +109,7 @@ class RecordedReplies:
 def read_replies(path: Path) -> tuple[RecordedReplies, str]:
     """Return a journal's replies, and the hash of the file; AgentError if it cannot be read."""
     try:
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest = hashlib.sha256(read_regular(path)).hexdigest()
         return RecordedReplies(ConversationRecord.of(path)), f"sha256:{digest}"
     except OSError as error:
         raise AgentError(f"{path}: cannot be read: {error.strerror}") from error
@@ -200,7 +201,7 @@ class Recordings:
         """Raise AgentError for a file that cannot be opened."""
         for path in self.by_place.values():
             try:
-                with path.open("rb"):
+                with open_regular(path):
                     pass
             except OSError as error:
                 raise AgentError(f"agent 'replay:{self.argument}': {path}: cannot be read: {error.strerror}") from error
@@ -488,7 +489,7 @@ def recorded_count(argument: str, ltm_dir: Path | None = None) -> Count:
 
 def _first_event(path: Path) -> dict[str, Any]:
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             line = file.readline()
         found = json.loads(line) if line.strip() else None
     except OSError as error:
@@ -504,7 +505,7 @@ def _first_event(path: Path) -> dict[str, Any]:
 
 def _master_events(path: Path) -> list[dict[str, Any]]:
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")  # not splitlines: a text may hold U+2028
+        lines = read_regular(path).decode().replace("\r\n", "\n").split("\n")  # not splitlines: a text may hold U+2028
         return [event for event in map(json.loads, filter(None, lines)) if isinstance(event, dict)]
     except OSError as error:
         raise AgentError(f"{path}: cannot be read: {error.strerror}") from error

@@ -13,6 +13,7 @@ from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.schema import Field, to_record
 from pytest_ltm.agents._adapt import AgentSource, is_keyless, source
+from pytest_ltm.agents._capabilities import takes_user
 from pytest_ltm.agents.memory.reading import PARAMETERS as READING
 from pytest_ltm.agents.memory.reading import reading
 from pytest_ltm.agents.memory.stores import CrossTalkDetector, Stored
@@ -76,8 +77,9 @@ def stored(
 
 def _check(store: object, who: str) -> None:
     """Raise AgentError if a store, or a class of stores, lacks a method or one cannot be called as it will be."""
-    for method, (first, *names) in _CALLS.items():
+    for method, (first, *others) in _CALLS.items():
         function = getattr(store, method, None)
+        names = [*others, *["user"] * (method == "search" and takes_user(function))]
         form = f"{method}({first}, *, {', '.join(names)})"
         if not callable(function):
             raise AgentError(f"{who} has no {form}")

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._journal.result import node_label
 from pytest_ltm._model.definition import read_definition, read_json
 from pytest_ltm._model.plan import natural
 from pytest_ltm._model.scenario import Ask, Definition, Say, Step, Wait
@@ -227,7 +228,7 @@ class DefinitionsFolder:
         self.span: int | None = _memory_span(self.path / "config.yml")
         """The default memory span in tokens, where `config.yml` names one."""
         self.examples: dict[str, tuple[str, ...]] = {name: tuple(files) for name, files in self._files.items()}
-        """The names of the examples (the files' stems) by scenario, in natural order."""
+        """The names of the examples (the files' stems, as node ids have them) by scenario, in natural order."""
         self.is_published = any((self.path / name).is_dir() for name in FOLDERS)
         """Whether its folders have the names of the published benchmark's."""
         names = {*FOLDERS.values(), *known}
@@ -255,12 +256,23 @@ def _definition_files(folder: Path) -> dict[str, dict[str, Path]]:
             if files and name in found:
                 raise DefinitionError(f"{folder}: more than one folder holds the scenario {name!r}; keep one of them.")
             if files:
-                found[name] = {file.name.removesuffix(ENDING): file for file in files}
+                found[name] = _by_label(files)
     except OSError as error:
         raise DefinitionError(f"{folder}: cannot be read: {error.strerror or error}.") from None
     if not found:
         raise DefinitionError(f"{folder}: no definitions here.{_way_out(folder)}")
     return dict(sorted(found.items()))
+
+
+def _by_label(files: Iterable[Path]) -> dict[str, Path]:
+    """Return the files by the names of their examples, as node ids have them; DefinitionError if two have the same."""
+    found: dict[str, Path] = {}
+    for file in files:
+        name = node_label(file.name.removesuffix(ENDING))
+        other = found.setdefault(name, file)
+        if other is not file:
+            raise DefinitionError(f"{file}: {other.name} is example {name!r}, too. Give one of them another name.")
+    return found
 
 
 def _way_out(folder: Path) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from pytest_ltm._storage.dotted import DottedPath
-from pytest_ltm._storage.errors import FillerError, did_you_mean
+from pytest_ltm._storage.errors import FillerError, did_you_mean, told
 from pytest_ltm.fillers._languages import QuizFiller
+from pytest_ltm.fillers._talk import TalkFiller
 from pytest_ltm.fillers._trivia import MixedFiller, TriviaFiller, pool_of_file
-from pytest_ltm.fillers._varied import VariedFiller
 from pytest_ltm.locales import ENGLISH
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_ltm.locales import Language
 
 
-_OWN: dict[str, Callable[[Random, TokenCounter], Filler]] = {"varied": VariedFiller, "mixed": MixedFiller}
+_OWN: dict[str, Callable[[Random, TokenCounter], Filler]] = {"varied": TalkFiller, "mixed": MixedFiller}
 
 
 def filler_from_spec(spec: str, rng: Random, counter: TokenCounter, language: Language = ENGLISH) -> Filler:
@@ -54,7 +54,7 @@ def _made(spec: str, factory: object, rng: Random, counter: TokenCounter) -> Fil
     try:
         made = factory(rng, counter)
     except Exception as exc:
-        raise FillerError(f"filler {spec!r} could not be made: {type(exc).__name__}: {exc}") from exc
+        raise FillerError(f"filler {spec!r} could not be made: {told(exc)}") from exc
     missing = [name for name in ("make", "configuration") if not callable(getattr(made, name, None))]
     if missing:
         raise FillerError(f"filler {spec!r} returned {made!r}, which has no method {' and no '.join(missing)!r}")

@@ -13,7 +13,7 @@ from pytest_ltm._calls import open_model, read_model
 from pytest_ltm._model.agent import Reply, usage_of
 from pytest_ltm._model.judge_request import CUT
 from pytest_ltm._model.tokens import counter
-from pytest_ltm._storage.errors import AgentFault, ConfigurationError
+from pytest_ltm._storage.errors import AgentFault, ConfigurationError, text_of
 from pytest_ltm.agents._chat_agent import FRAME
 from pytest_ltm.agents._unbuilt import ENCODING
 
@@ -93,11 +93,11 @@ class JudgeModelClient:
 
     def _leave_out(self, error: Exception) -> bool:
         """Leave out what the server has refused from now on; false if there is nothing that could be."""
-        status, words = getattr(error, "status_code", None), str(error).lower()
+        status, words = getattr(error, "status_code", None), text_of(error).lower()
         failed = status == HTTPStatus.INTERNAL_SERVER_ERROR and any(word in words for word in _GRAMMAR)
         if not self._extras or not (status in _REFUSED or failed):
             return False
-        named = [extra for extra in self._extras if extra in str(error)]
+        named = [extra for extra in self._extras if extra in text_of(error)]
         with suppress(ValueError):  # another of the same model was first
             self._extras.remove((named or self._extras)[0])
         return True

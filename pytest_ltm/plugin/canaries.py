@@ -12,6 +12,7 @@ from pytest_ltm._journal.journal import Journal
 from pytest_ltm._journal.judge_precheck import FILE, JOURNAL, TIMINGS
 from pytest_ltm._journal.result import Precheck
 from pytest_ltm._journal.timings import Timings
+from pytest_ltm._storage.disk import read_regular, refused
 from pytest_ltm._storage.errors import BudgetSpent
 from pytest_ltm.agents.reader.memory import count
 from pytest_ltm.plugin import options as _options
@@ -79,7 +80,10 @@ class Canaries:
 
     def _graded(self, judge: NamedJudge) -> Precheck:
         path, tariff = self._folder / JOURNAL, self._run.costs.judge.tariff
-        whole = path.read_bytes() if path.exists() else b""
+        try:
+            whole = read_regular(path) if path.exists() else b""
+        except OSError as error:
+            raise refused(path, error) from error
         if next(damages(whole), None) is not None:  # three questions are soon asked again
             path.replace(path.with_name(f"{path.name}.damaged"))
             whole = b""

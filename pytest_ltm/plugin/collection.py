@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_ltm._journal.result import node_label
 from pytest_ltm._model import yaml_scenario as _yaml_scenario
 from pytest_ltm._model.plan import definition_rng, source_version
 from pytest_ltm._storage.errors import ConfigurationError, DefinitionError, LtmError, did_you_mean
@@ -27,7 +28,6 @@ from pytest_ltm.plugin.items import (
     Marks,
     is_built_in,
     is_ltm_item,
-    label,
     marks_of,
 )
 from pytest_ltm.plugin.options import ISOLATED
@@ -45,7 +45,7 @@ def places(settings: RunSettings, name: str, marks: Marks) -> list[ItemPlace]:
     if settings.dataset is not None:
         return _dataset.places(settings, settings.dataset, name)
     return [
-        ItemPlace(agent.label, span, trial, f"{label(name)}_{example}" if span == ISOLATED else "", example)
+        ItemPlace(agent.label, span, trial, f"{node_label(name)}_{example}" if span == ISOLATED else "", example)
         for agent in settings.agents
         for span in settings.spans
         for trial in range(settings.trials)
@@ -57,7 +57,7 @@ def _examples(settings: RunSettings, name: str, marks: Marks) -> Sequence[str]:
     if settings.definitions is not None:
         found = settings.definitions.examples.get(name)
         if found:
-            return [label(example) for example in found]
+            return found
     count = settings.examples or marks.examples or 1
     return [str(number) for number in range(count)]
 
@@ -95,9 +95,9 @@ def _ltm_item(item: pytest.Item, said: dict[tuple[int, ...], Marks], *, shared: 
     place = place_of(item)
     if place is None:
         raise pytest.UsageError(f"{item.nodeid}: has no place in the run")
-    name = label(scenario_name(item) + _variant(item, place))
+    name = node_label(scenario_name(item) + _variant(item, place))
     if shared and not is_built_in(item):
-        name = f"{label(_module_name(item))}.{name}"
+        name = f"{node_label(_module_name(item))}.{name}"
     markers = tuple(map(id, item.iter_markers(HANDLE)))
     if markers not in said:
         try:

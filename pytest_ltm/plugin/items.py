@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import re
 import types
 import unittest
 from contextlib import suppress
@@ -194,11 +193,6 @@ PARAMETERS = pytest.StashKey[dict[str, Any]]()
 """Of a suite's entry: stashed on its module's node."""
 SCENARIO_NAME = pytest.StashKey[str]()
 """Of a built-in scenario: stashed on its module's node."""
-
-
-def label(name: str) -> str:
-    """Return a name with the characters only that may stand in a node id's label."""
-    return re.sub(r"[^A-Za-z0-9_.]", "_", name)
 
 
 def is_built_in(item: pytest.Item) -> bool:

@@ -136,7 +136,7 @@ def _definition(known: LtmItem, settings: RunSettings) -> Definition | None:
     folder, scenario, place = settings.definitions, known.scenario, known.place
     if settings.dataset is not None:
         return settings.dataset.definition(scenario, place.thread, place.example)
-    if folder is not None and place.example in folder.examples.get(scenario, ()):
+    if folder is not None and scenario in folder.examples:  # a file that is given is played, or refused
         return folder.definition(scenario, place.example)
     if known.marks.generate is None:
         return None

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ltm._journal.result import node_label
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm._storage.secrets import redacted
 from pytest_ltm._text.lists import listed
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.collection import ROOT
 from pytest_ltm.plugin.dataset import only
-from pytest_ltm.plugin.items import LTM_ITEM, UNWRITTEN, is_built_in, label
+from pytest_ltm.plugin.items import LTM_ITEM, UNWRITTEN, is_built_in
 from pytest_ltm.plugin.options import span_of
 from pytest_ltm.plugin.settings import Shard
 
@@ -99,7 +100,7 @@ def again(config: pytest.Config, settings: RunSettings, place: ItemPlace) -> str
     """Return the command that has this conversation again."""
     agent = next(agent for agent in settings.agents if agent.label == place.agent)
     own = agent.own_label
-    spec = agent.spec if label(redacted(agent.spec)) == own else f"{own}={agent.spec}"
+    spec = agent.spec if node_label(redacted(agent.spec)) == own else f"{own}={agent.spec}"
     words = ["pytest", f"--ltm-agent={spec}"]
     words += [] if settings.dataset else [f"--ltm-span={place.span}"]
     alone = {} if settings.dataset is None else only(settings.dataset, place.thread)

@@ -16,7 +16,6 @@ from pytest_ltm._text.lists import listed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pytest_ltm._journal.result import ScenarioResult
     from pytest_ltm._results.columns import Column
 
 
@@ -36,11 +35,10 @@ P = TypeVar("P", bound=Placed)
 
 
 class AgentAtSpan(NamedTuple):
-    """One agent at one memory span, with the examples that it was given there."""
+    """One agent at one memory span."""
 
     agent: str
     column: Column
-    rows: Sequence[ScenarioResult]
 
 
 class AgentSentence(NamedTuple):
@@ -58,7 +56,7 @@ class AgentSentence(NamedTuple):
         return f"{self.agent}: {'; '.join(filter(None, (self.short, self.text)))}"
 
 
-def standings(sides: Iterable[AgentAtSpan], before: Mapping[str, str] | None = None) -> list[AgentSentence]:
+def standings(sides: Iterable[Placed], before: Mapping[str, str] | None = None) -> list[AgentSentence]:
     """Return what is said of each agent under test, best at the largest memory span first.
 
     Agents of this package are under test only where there are no others, and controls never.
@@ -98,6 +96,7 @@ def rank(sides: Sequence[P]) -> list[P]:
     Those with a score in less than half of the scenarios that another has one in come last, as do those whose examples
     are mostly lost: they were hardly measured.
     """
+    # An agent without any score is in no ranking, so it must not keep bundled agents out of it either.
     names = tested(side for side in sides if side.column.out_of)
     scored = [side for side in sides if side.agent in names and side.column.out_of]
     most = max((side.column.out_of for side in scored), default=0)
@@ -114,10 +113,10 @@ def largest(sides: Iterable[Placed]) -> str:
     return max(columns, key=lambda column: column.span or 0).span_label if columns else ""
 
 
-def _keeps(sides: Sequence[AgentAtSpan]) -> str:
+def _keeps(sides: Sequence[Placed]) -> str:
     """Return how far it remembers: beside its isolated score where that is known, else beside its own best span."""
     if len({side.column.span is None for side in sides}) > 1:
-        found = effective_span([row for side in sides for row in side.rows])
+        found = effective_span([row for side in sides for row in side.column.rows])
         if found.span is not None and (span := short_span(found)) != "unknown":
             return _reach(span, f"{found.share:.0%} of its isolated score", found.curve[0].label)
     scored = [side.column for side in sides if side.column.out_of]
@@ -155,7 +154,7 @@ def _at(column: Column) -> str:
 _FIRST = 2
 
 
-def _loses(sides: Sequence[AgentAtSpan]) -> str:
+def _loses(sides: Sequence[Placed]) -> str:
     """Return the scenarios that fall below full marks at the shortest span, most of it first."""
     columns = sorted((side.column for side in sides if side.column.out_of), key=lambda column: column.span or 0)
     for column in columns:
@@ -174,8 +173,8 @@ def forgotten(column: Column) -> list[tuple[str, float]]:
     return sorted(lost, key=lambda each: (each[1], each[0]))
 
 
-def _beside(one: AgentAtSpan, other: AgentAtSpan) -> str:
-    pairs = paired(*([placed(row, span_label="") for row in side.rows] for side in (other, one))).pairs
+def _beside(one: Placed, other: Placed) -> str:
+    pairs = paired(*([placed(row, span_label="") for row in side.column.rows] for side in (other, one))).pairs
     if not pairs:
         return ""
     found = compare(pairs)

@@ -69,6 +69,7 @@ def _said(past: Past, standing: HistoricalScore | None) -> tuple[str, str, str]:
     if standing.unmeasured or past.gate == "unmeasurable":
         return UNMEASURABLE, GREY, standing.unmeasured or "the gate could not be measured"
     said, interval = f"{standing.points} of {standing.full}", standing.interval
+    # A badge stands without context: how sure the number is belongs on it.
     if not interval:
         said += ", one conversation"
     elif standing.low == standing.high:

@@ -17,6 +17,7 @@ from pytest_ltm._results.statistics.pairs import ScoredRow
 from pytest_ltm._results.statistics.spans_reached import score_interval
 from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.text import NOTHING, counted, one_line
+from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.locks import holder
 from pytest_ltm.reporting.summary import FORMAT, summary_json
@@ -175,6 +176,7 @@ def _unfinished(path: Path, at: datetime | None, source: SourceRevision | None) 
     """Return a run without a summary: one that goes on, was cut short, or never began."""
     held, notices = results_in(path)
     result = RunResult(run_id=path.name, conversations=tuple(each.result for each in held))
+    # The way through JSON makes an unfinished run look like any other below.
     said = summary_json(result, pytest_ltm_version="", seed=0, plan={})
     begun = bool(held) or any(path.glob("*/journal.jsonl"))
     state: State = "interrupted" if begun else "damaged" if notices else "empty"
@@ -259,10 +261,11 @@ _INFRASTRUCTURE = frozenset({"agent", "judge", "user", "not reached"})
 def _summary(path: Path) -> _Summary | None:
     """Return the summary of a run, None where it has none; LtmError if it cannot be read."""
     try:
-        text = (path / SUMMARY).read_bytes()
+        text = read_regular(path / SUMMARY)
     except FileNotFoundError:
         return None
     try:
+        # The format first: an older file would fail on some field, with an error that explains nothing.
         kind = msgspec.json.decode(text, type=_Format).format
         if kind != FORMAT:
             raise LtmError(f"{SUMMARY}: format {kind!r}, expected {FORMAT!r}: another version wrote it")

@@ -81,6 +81,7 @@ def add_to_step_summary(page: str) -> str:
     path = os.environ.get(STEP_SUMMARY)
     try:
         if path:
+            # Appended: other steps of the job may have written there before.
             with Path(path).open("ab") as file:
                 file.write(for_file(page))
     except OSError as error:
@@ -90,6 +91,7 @@ def add_to_step_summary(page: str) -> str:
 
 def text(words: str) -> str:
     """Return words as Markdown that shows exactly them, on one line, whatever they hold."""
+    # Agents write these texts: nothing in them may become a mention, a link or HTML.
     plain = one_line(words).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "&#64;")
     return _SPECIAL.sub(r"\\\1", plain)
 

@@ -67,6 +67,7 @@ def user_properties(result: ScenarioResult) -> list[tuple[str, object]]:
         "ltm_skills": ",".join(result.skills) or None,
         **{f"ltm_metric_{metric.name}": metric.value for metric in result.metrics},
     }
+    # JUnit readers take any text for a value, so a missing one is no property at all.
     return [(name, value) for name, value in values.items() if value is not None]
 
 
@@ -118,6 +119,7 @@ def rewritten(run: RunResult, summary: Mapping[str, Any]) -> dict[str, Any]:
 
     What the results do not say (versions, seed, plan, wall times) is kept.
     """
+    # The results do not know how they came about; what the file says of that must survive an amendment.
     kept: dict[str, Any] = {"pytest_ltm_version": "", "seed": 0, "plan": {}} | {
         name: summary[name]
         for name in ("pytest_ltm_version", "seed", "plan", "wall_seconds", "gate", "comparison", "rescored")

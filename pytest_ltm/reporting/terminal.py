@@ -151,6 +151,7 @@ def summary_lines(run: RunResult, *, width: int, verbosity: int, color: bool) ->
     lines = [line for text in leading_sentences(run) for line in [*wrap(text, width, "  "), ""]]
     table = _table(found, verbosity, run.suite)
     folded: list[Column] = []
+    # Several tables below each other are hard to compare; the agents under test are what the reader looks for.
     if verbosity == 0 and not fits(table, width):
         shown, folded = _ordered(found)
         table = _table(shown, verbosity, run.suite)
@@ -175,7 +176,7 @@ def summary_lines(run: RunResult, *, width: int, verbosity: int, color: bool) ->
 
 def _ordered(found: Sequence[Column]) -> tuple[list[Column], list[Column]]:
     """Return the columns of agents under test, best at the largest memory span first, and those of all others."""
-    sides = [AgentAtSpan(column.agent, column, ()) for column in found]
+    sides = [AgentAtSpan(column.agent, column) for column in found]
     names, last = tested(sides), largest(sides)
     ranked = [side.agent for side in rank([side for side in sides if side.column.span_label == last])]
     order = {name: place for place, name in enumerate(ranked)}
@@ -247,6 +248,7 @@ def _table(found: Sequence[Column], verbosity: int, suite: str) -> TextTable:
     names = sorted({name for column in found for name in column.cells})
     rows = [TableRow(label=name, cells=tuple(_score_cell(column, name) for column in found)) for name in names]
     rows += _total_rows(found, verbosity)
+    # Marks hang out to the right: digits stay below each other.
     room = max(len(_marks(text)) for row in rows for text, _ in row.cells)  # for marks, behind every number
     rows = [
         structs.replace(row, cells=tuple((text + " " * (room - len(_marks(text))), style) for text, style in row.cells))
@@ -274,6 +276,7 @@ def _score_cell(column: Column, name: str) -> tuple[str, Style]:
 
 def _total_rows(found: Sequence[Column], verbosity: int) -> list[TableRow]:
     """Return the rows below the scenarios: the total, and the figures that any column has."""
+    # One maximum for all stands in the label, so that the cells stay narrow.
     same = len({column.full for column in found}) == 1
     totals = [column.points if same or not column.out_of else f"{column.points}/{column.full}" for column in found]
     label = f"total of {found[0].full}" if same else "total"

@@ -69,10 +69,12 @@ class Guard:
     def _foreign(self, scope: Scope) -> ASGIApp | None:
         """Return the answer to what does not come from a page of this server."""
         headers = Headers(scope=scope)
+        # A foreign name that resolves to this address (DNS rebinding) is another site to a browser.
         if headers.get("host", "").lower() not in self._hosts:
             return PlainTextResponse("This server has another address.", 421)
         origin = headers.get("origin")
         own = {f"http://{host}" for host in self._hosts}
+        # Browsers name the origin of whatever another site makes them send.
         if (origin is not None and origin.lower() not in own) or (origin is None and scope["method"] not in _READING):
             return PlainTextResponse("Only the page itself may ask for this.", 403)
         if not headers.get("content-length", "0").isdecimal() or int(headers.get("content-length", "0")) > MOST_BYTES:

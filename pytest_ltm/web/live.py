@@ -77,6 +77,7 @@ def _followed(request: Request, name: str) -> FollowedRun:
     kept: dict[str, FollowedRun] = request.app.state.followed
     path = page_parts.run_folder(request, name)
     if name not in kept:
+        # The oldest go: a server that runs for weeks must not keep every journal in memory.
         while len(kept) >= MOST_RUNS:
             kept.pop(next(iter(kept)))
         kept[name] = FollowedRun(path)
@@ -211,6 +212,7 @@ class FollowedConversation:
         """Read on; return whether there is more to read at once."""
         try:
             found = self.path.stat()
+            # Read from the start: offsets of the old file mean nothing in the new one.
             if found.st_ino != self._inode or found.st_size < self._read:
                 self._begin(found.st_ino)  # another file, or cut: a resumed run takes back what was torn
             more = not self.trouble and found.st_size > self._read and self._grow()

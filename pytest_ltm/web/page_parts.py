@@ -87,6 +87,7 @@ def run_folder(request: Request, name: str) -> Path:
     """Return the folder of a run below the server's own; Refused if there is none."""
     if name == request.app.state.awaited:
         return ltm_dir(request) / "runs" / name  # it may not have begun
+    # Compared with what is there, not joined to a path: a name cannot climb out of the folder.
     if name not in {path.name for path in (ltm_dir(request) / "runs").glob("*")}:
         raise PageError(404, f"There is no run {name!r} here.")
     return find_run(name, ltm_dir(request))

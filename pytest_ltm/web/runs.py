@@ -73,6 +73,7 @@ async def report(request: Request) -> Response:
 
 
 def _report(run: Path) -> Response:
+    # Looking at a run must not write into its folder.
     with TemporaryDirectory() as folder:
         file = Path(folder) / "report.html"
         build_report([run], file)

@@ -127,7 +127,7 @@ def test_generated_histories_give_no_more_away_than_real_ones(
     data_set: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = str(tmp_path / "made.json")
-    main([f"{data_set}-generate", *GENERATE[data_set], "-o", made])
+    main(["data", f"{data_set}-generate", *GENERATE[data_set], "-o", made])
     capsys.readouterr()
     main(["leak-check", made, "--reference", *map(str, REAL[data_set]), "--json"])
     (table,) = json.loads(capsys.readouterr().out)["tables"]

@@ -165,6 +165,7 @@ HABITS = [
     Habit("503 while the model is loaded (llama.cpp)", (fails(503, "Loading model"), fails(503, "Loading model")), requests=3),
     Habit("status 520 or 524 (Cloudflare)", (fails(524, "A timeout occurred"),), fault="524", passing=True),
     Habit("status 529 (overloaded)", (Says(status=529, body=error("Overloaded", code="overloaded_error")),), fault="529", passing=True),
+    Habit("status 499 (a gateway hung up)", (fails(499, "client closed"),), fault="client closed", passing=True),
     Habit("429 for good: the quota is used up", (Says(status=429, body=error("You exceeded your current quota.", code="insufficient_quota")),), fault="quota"),
     Habit("a page of HTML with 200", (Says(body="<html>Welcome</html>"),), fault="Is it the address"),
     Habit("half an emoji", (says("Teal \ud83d"),), comes_to="Teal \\ud83d"),

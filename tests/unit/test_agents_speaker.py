@@ -94,15 +94,17 @@ def test_a_long_text_of_an_exception_is_cut() -> None:
     assert len(str(fault(broken))) < 400
 
 
-def test_an_exception_that_cannot_be_printed_is_still_a_fault() -> None:
-    class Unspeakable(Exception):
-        def __str__(self) -> str:
-            raise RuntimeError
+@pytest.mark.parametrize("kind", [Exception, RuntimeError, ValueError, SyntaxError, AgentFault])
+def test_an_exception_that_cannot_be_printed_is_still_a_fault(kind: type[Exception]) -> None:
+    def cannot(_: object) -> str:
+        raise RuntimeError
+
+    unspeakable = type("Unspeakable", (kind,), {"__str__": cannot})
 
     def broken(message: str) -> None:
-        raise Unspeakable
+        raise unspeakable("x")
 
-    assert "Unspeakable" in str(fault(broken))
+    assert "its text cannot be read" in str(fault(broken))
 
 
 def test_sys_exit_is_a_fault() -> None:

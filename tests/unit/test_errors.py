@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from pytest_ltm._storage.errors import did_you_mean, told
+import pytest
+
+from pytest_ltm._storage.errors import did_you_mean, text_of, told
 
 
 def test_an_exception_is_told_on_one_line() -> None:
@@ -15,12 +17,34 @@ def test_control_characters_cannot_drive_the_terminal() -> None:
     assert told(ValueError("\x1b[31mred\u202e")) == r"ValueError: \x1b[31mred\u202e"
 
 
-def test_an_exception_that_cannot_be_shown_is_told_all_the_same() -> None:
+@pytest.mark.parametrize("raised", [RuntimeError(), SystemExit(0), GeneratorExit()])
+def test_an_exception_that_cannot_be_shown_is_told_all_the_same(raised: BaseException) -> None:
     class Rude(Exception):
         def __str__(self) -> str:
-            raise RuntimeError
+            raise raised
 
     assert told(Rude()) == "Rude: (its text cannot be read)"
+
+
+def test_an_exception_whose_text_is_no_plain_text_is_told() -> None:
+    class Sly(str):
+        __slots__ = ()
+
+        def strip(self, _: str | None = None) -> str:
+            raise RuntimeError
+
+    class Rude(Exception):
+        def __str__(self) -> str:
+            return Sly("the words")
+
+    assert told(Rude()) == "Rude: the words"
+    assert type(text_of(Rude())) is str
+
+
+def test_a_syntax_error_whose_line_is_no_text_is_told() -> None:
+    error = SyntaxError("bad")
+    error.text = 3  # type: ignore[assignment]
+    assert told(error) == "SyntaxError: bad"
 
 
 def test_only_a_near_name_is_suggested() -> None:

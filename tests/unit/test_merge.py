@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from pytest_ltm._journal import amendments as _amendments
 from pytest_ltm._journal import probe_rows
 from pytest_ltm._journal.amendments import Amendment
 from pytest_ltm._journal.result import write_results
+from pytest_ltm._journal.run_file import folders_by_age
 from pytest_ltm._journal.timings import ReplyTime, Timings
 from pytest_ltm._model.plan import Plan, PlannedExample
 from pytest_ltm._results.run_loading import read_run
@@ -215,6 +217,42 @@ def test_a_run_is_never_overwritten(tmp_path: Path, merge: Merge) -> None:
     status, _, said = merge(one)
 
     assert (status, "already exists. Runs are never overwritten" in said) == (2, True)
+
+
+@pytest.mark.parametrize("at", ["write_summary", "write_verdicts"])
+def test_a_merge_that_is_cut_off_leaves_nothing_that_looks_like_a_run(
+    tmp_path: Path, merge: Merge, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    one = write(tmp_path / "one", "a~2k~0")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(f"pytest_ltm._cli.merge.{at}", full)
+        assert merge(one)[::2] == (2, f"ltm merge: {tmp_path / 'all'}: cannot be written (no space left)\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["one"]
+
+
+def test_what_a_killed_merge_left_is_no_run_and_in_nobodys_way(tmp_path: Path, merge: Merge) -> None:
+    one = write(tmp_path / "one", "a~2k~0")
+    write(tmp_path / ".all.new", "a~2k~0", "a~2k~1")
+
+    assert [path.name for path in folders_by_age(tmp_path)] == ["one"]
+    assert merge(one)[0] == 0
+    assert [held.trial for held in read_run(tmp_path / "all").result.conversations] == ["0"]
+    assert not (tmp_path / ".all.new").exists()
+
+
+def test_a_merged_run_says_where_it_stands_not_where_it_was_built(tmp_path: Path, merge: Merge) -> None:
+    one = write(tmp_path / "one", "a~2k~0")
+    (one / "a~2k~0" / "timings.jsonl").write_text("damaged\n", encoding="utf-8")
+
+    merge(one)
+
+    summary = (tmp_path / "all" / "summary.json").read_text(encoding="utf-8")
+    assert ".all.new" not in summary
+    assert str(tmp_path / "all" / "a~2k~0" / "timings.jsonl") in json.loads(summary)["notices"][0]
 
 
 def test_the_new_run_may_be_named_by_a_run_id(tmp_path: Path) -> None:

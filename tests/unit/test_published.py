@@ -257,6 +257,17 @@ def test_two_folders_of_one_scenario_are_an_error(tmp_path: Path) -> None:
         DefinitionsFolder(tmp_path)
 
 
+def test_a_file_whose_name_node_ids_cannot_have_is_played_under_the_name_that_they_have(tmp_path: Path) -> None:
+    folder = DefinitionsFolder(a_folder(tmp_path, "Colours/a-b.def.json", "Colours/c d.def.json"))
+    assert folder.examples == {"colours": ("a_b", "c_d")}
+    assert folder.definition("colours", "a_b").expected == "Ochre"
+
+
+def test_two_files_that_would_be_one_example_are_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DefinitionError, match=r"a_b\.def\.json: a-b\.def\.json is example 'a_b', too"):
+        DefinitionsFolder(a_folder(tmp_path, "Colours/a-b.def.json", "Colours/a_b.def.json"))
+
+
 def test_an_example_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DefinitionError, match="no definition of colours/7"):
         DefinitionsFolder(a_folder(tmp_path, "Colours/0.def.json")).definition("colours", "7")

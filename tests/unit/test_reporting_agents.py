@@ -17,13 +17,7 @@ if TYPE_CHECKING:
 
 
 def sides(*conversations: ConversationResult) -> list[AgentAtSpan]:
-    run = RunResult(run_id="run", conversations=conversations)
-    return [
-        AgentAtSpan(
-            one.agent, one, [row for row in run.scenarios if (row.agent, row.span_label) == (one.agent, one.span_label)]
-        )
-        for one in columns(run)
-    ]
+    return [AgentAtSpan(one.agent, one) for one in columns(RunResult(run_id="run", conversations=conversations))]
 
 
 def talk(agent: str, spec: str, **scores: float | None) -> ConversationResult:

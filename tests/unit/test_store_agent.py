@@ -45,6 +45,12 @@ class Plain:
         return self.notes[::-1][:k]
 
 
+class PerUser(Plain):
+    def search(self, query, *, k, user):
+        self.calls.append(("search", user))
+        return self.notes[::-1][:k]
+
+
 class Whole(Plain):
     def search(self, query, *, k):
         return [(n, "altered: " + text, 0.5, None) for n, text in list(enumerate(self.notes))[:k]]
@@ -171,6 +177,19 @@ def test_both_sides_of_what_is_told_are_added_with_who_and_when() -> None:
     (user, at, session, who), (assistant, *_) = agent._store.calls
     assert (user, assistant, at, session) == ("user", "assistant", NOON, "1")
     assert who != made("Plain")._user
+
+
+def test_a_search_that_asks_whose_conversation_it_is_is_told() -> None:
+    agent = made("PerUser")
+    agent.accept(TRAIN, "Noted.")
+    asked(agent, "From which platform does my train leave?")
+    told = {call[3] for call in agent._store.calls if call[0] == "user"}
+    assert {call[1] for call in agent._store.calls if call[0] == "search"} == told
+
+
+def test_a_model_that_reads_has_its_parameters_in_the_spec() -> None:
+    agent: Any = find("store:some_stores:Plain?reader=openai:m@http://localhost:1/v1&max_tokens=40").make()
+    assert agent.configuration()["max_tokens"] == 40
 
 
 def test_it_has_the_powers_of_its_store() -> None:

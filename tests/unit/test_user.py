@@ -184,8 +184,8 @@ def test_an_end_without_the_facts_leaves_the_example_unscored(turns: int) -> Non
 @pytest.mark.parametrize(
     ("model", "why"),
     [
-        (lambda _: "x" * 1_000_000, "replied with 1,000,000 characters; at most 200,000 are accepted"),
-        (lambda _: None, "replied with a NoneType"),
+        (lambda _: "x" * 1_000_001, "replied with 1,000,001 characters; a reply has at most 1,000,000"),
+        (lambda _: None, "replied with None"),
         (lambda _: 1 / 0, "failed: ZeroDivisionError: division by zero"),
     ],
 )

@@ -27,7 +27,7 @@ from pytest_ltm._lab.published_results import (
 from pytest_ltm._model.tokens import counter
 from pytest_ltm._results.columns import columns
 from pytest_ltm._results.text import counted
-from pytest_ltm._storage.disk import make_private
+from pytest_ltm._storage.disk import build_folder
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError
 from pytest_ltm._storage.rows import json_of
 from pytest_ltm._storage.schema import json_text
@@ -214,22 +214,19 @@ def _cell(found: tuple[float, int] | None) -> str:
 
 
 def write(path: Path, conversations: Sequence[PublishedConversation], notices: Sequence[str]) -> RunResult:
-    """Write a run folder; ConfigurationError if it cannot be written."""
+    """Write a run folder; LtmError if it cannot be written."""
     run = RunResult(
         run_id=path.name,
         conversations=tuple(each.result for each in conversations),
         folder=str(path),
         notices=tuple(notices),
     )
-    try:
-        make_private(path, exist_ok=True)
+    with build_folder(path) as beside:
         for each in conversations:
-            _write_conversation(path, each)
+            _write_conversation(beside, each)
         summary = summary_json(run, pytest_ltm_version=version("pytest-ltm"), seed=0, plan={})
-        write_summary(path / "summary.json", summary)
-        write_verdicts(path, run)
-    except OSError as error:
-        raise ConfigurationError(f"cannot write {str(path)!r}: {error.strerror}. Name a folder that can be") from error
+        write_summary(beside / "summary.json", summary)
+        write_verdicts(beside, run)
     return run
 
 

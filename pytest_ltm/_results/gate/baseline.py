@@ -11,6 +11,7 @@ from pytest_ltm._model.plan import natural
 from pytest_ltm._results.gate.changes import GateSide
 from pytest_ltm._results.gate.plan_facts import PlanFacts
 from pytest_ltm._results.statistics.totals import FULL_MARKS
+from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
 from pytest_ltm._storage.schema import Field, fields_of
 from pytest_ltm._storage.secrets import redacted
@@ -49,11 +50,13 @@ def dump(side: GateSide, version: str) -> str:
     common, own = _by_scenario(facts)
     rows = sorted((row for one in held for row in one.scenarios), key=_order)
     settings = dict(side.plans[0].settings) if side.plans else {}
+    # The span stands with each conversation: one baseline holds several.
     settings.pop("span", None)
     top: dict[str, Any] = {
         "format": FORMAT,
         "pytest_ltm_version": version,
         "agent": held[0].agent,
+        # The file is meant to be committed.
         "agent_spec": redacted(held[0].agent_spec),
         "agent_fingerprint": held[0].agent_fingerprint,
         "plan": settings,
@@ -77,6 +80,7 @@ def _by_scenario(
     for place in sorted(facts):
         scenario = place[2].rpartition("/")[0]
         mine = {name: value for name, value in facts[place].items() if name != "definition"}
+        # What all examples of a scenario share is written once, so that a change is one line of a diff.
         known = common.setdefault(scenario, mine)
         differing = {name: value for name, value in mine.items() if known.get(name, mine) != value}
         own[place] = {"definition": facts[place].get("definition"), **differing}
@@ -122,7 +126,7 @@ def _json(value: object) -> str:
 def load(path: Path, name: str = "") -> GateSide:
     """Return the baseline in a file; LtmError names the file, the field and what was expected."""
     try:
-        content = path.read_bytes()
+        content = read_regular(path)
     except OSError as error:
         raise LtmError(f"{path}: cannot be read ({error.strerror})") from error
     return parsed(content, str(path), name or f"baseline {path.stem!r}")

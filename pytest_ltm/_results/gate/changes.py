@@ -205,6 +205,7 @@ def changes(before: GateSide, after: GateSide, ways: CompareHints, *, common: bo
     part = _Part.of(before, after)
     spans = [span for span in after.spans if span in before.spans]
     found = [_change(earlier, after.of(agent), span, part) for agent in after.agents for span in spans]
+    # A span may be in both sides without any common trial: there is nothing to pair.
     moved = tuple(change for change in found if change is not None)
     return Changes(
         before=before.name,
@@ -263,6 +264,7 @@ def _change(before: GateSide, held: Sequence[ConversationResult], span: str, par
     all_before, all_after = (sum(len(each.scenarios) for each in held_) for held_ in (then, now))
     now, then = _at(now, shared), _at(then, shared)
     ours, theirs = _rows(now, part), _rows(then, part)
+    # Sorted, so that neither the order of a run nor xdist moves a resampled interval.
     keys = sorted(ours.keys() & theirs.keys())
     earlier, later = tuple(theirs[key] for key in keys), tuple(ours[key] for key in keys)
     pairs, passed = paired(earlier, later), passes(earlier, later).pairs

@@ -48,6 +48,7 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
 
 def facts_of(plan: object, *, span_label: str, trial: str, fingerprint: str) -> PlanFacts:
     """Return the facts of a plan's JSON form; without its parts where it has another form than expected."""
+    # Plans come from run folders that anybody may have edited: an odd one is unequal, never a crash.
     if not isinstance(plan, Mapping):
         return PlanFacts(span_label=span_label, trial=trial, fingerprint=fingerprint)
     listed = plan.get("examples")
@@ -124,6 +125,7 @@ def equal_examples(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> set
     """Return span, trial and name of the examples that are the same in both although their plans are not."""
     found = set()
     for place, theirs, ours in _shared(before, now, equal=False):
+        # With another tokenizer or filler even equal examples were played at other distances.
         if not _settings(theirs, ours):
             mine, other = _examples(ours), _examples(theirs)
             found |= {(*place, key) for key in mine.keys() & other.keys() if mine[key] == other[key]}

@@ -124,6 +124,7 @@ def _lost_before(rules: Sequence[Rule], changes: Changes | None) -> str:
     if changes is None or not any(rule.against for rule in rules):
         return ""
     rows = {(row.span_label, row.trial, row.id): row for change in changes.changes for row in change.before}
+    # Rows are counted once, however many agents of the later run are compared with them.
     gone = sum(row.infrastructure for row in rows.values())
     why = "because of agent, judge, user or budget"
     return f"{changes.before} lost {gone} of {len(rows)} examples {why}" if gone else ""
@@ -141,6 +142,7 @@ def _found(rule: Rule, run: RunResult, places: Places, changes: Changes | None) 
             rows = [row for row in run.scenarios if row.agent == agent]
             yield agent, "", moved_span(rule, mine) if rule.against else _span(rule, rows)
         return
+    # Every place that is shown is one more chance of a false alarm.
     looks = max(changes.looks if changes else 0, len(places))
     for (agent, span), held in places.items():
         change = changes.of(agent, span) if changes else None
@@ -163,6 +165,7 @@ def _lies(rule: Rule, held: Sequence[ConversationResult]) -> Found:
             return "unmeasurable", f"{rule.subject} is unknown: there is no example{rule.scope.words}"
         return _unknown(rule, "the agent does not report the cost of all its replies (see --ltm-price)")
     least = rule.metric.higher_is_better
+    # Sums of thirds must not break a limit that they meet on paper.
     broken = value < rule.limit - _SLACK if least else value > rule.limit + _SLACK
     amount, limit = rule.amounts(value, rule.limit)
     said = f"{rule.subject} is {amount}{_as_nothing(found, rows)}"
@@ -197,6 +200,7 @@ def _span(rule: Rule, rows: Sequence[ScenarioResult]) -> Found:
     said = f"{rule.subject} is {rule.amount(found.span)}"
     if found.span >= rule.limit:
         return "passed", said
+    # The span may well be long enough; nobody has measured that far.
     if found.at_least:
         return "unmeasurable", f"{said} or more: it is kept at every measured span, so larger ones must be measured"
     return "failed", f"{said}, not at least {rule.amount(rule.limit)}"
@@ -207,6 +211,7 @@ def _pass_k(rows: Sequence[ScenarioResult]) -> Finding:
     first = rows[0]
     needed = first.pass_k or 1
     passed = sum(row.outcome == "passed" for row in rows)
+    # They may still pass, so a scenario fails only where even that would be too little.
     open_ = sum(not row.scored for row in rows)
     state: State = "passed" if passed >= needed else "failed" if passed + open_ < needed else "unmeasurable"
     rest = {"passed": "", "failed": f", not in {needed}"}.get(state, f", {open_} have no score, {needed} must pass")

@@ -96,6 +96,7 @@ def spread_by_draws(scores: Mapping[str, Sequence[float]], rng: random.Random, d
     al., 2024); sd = sqrt(mean of (total - mean total)^2). None if no scenario has two scores: one example
     says nothing about its neighbours, and a spread of 0 would.
     """
+    # Scenarios with one score add the same to every draw; drawing them would only take time.
     repeated = [values for values in scores.values() if len(values) > 1]
     if not repeated:
         return None
@@ -160,5 +161,6 @@ def paces(timed: Mapping[tuple[str, str], Iterable[Timing]]) -> tuple[Pace, ...]
 def _seconds(took: Sequence[float]) -> CallDurations | None:
     if not took:
         return None
+    # Rounded to microseconds: below that, clocks differ more than agents do.
     ordered = sorted(took)
     return CallDurations(total=sum(took), median=round(median(ordered), 6), p95=round(percentile(ordered, 0.95), 6))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from pytest_ltm._model.agent import Reply, TakesTurns, Usage
 from pytest_ltm._storage.errors import AgentError, AgentFault, told
+from pytest_ltm.agents._capabilities import takes_user
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance
 from pytest_ltm.agents.memory.thinker import Replying
 
@@ -163,7 +164,8 @@ class Stored(TakesTurns):
             )
 
     def _replying(self, message: str) -> Steps:
-        found = yield self._called("search", message, k=self._reading.k)
+        asks = takes_user(getattr(self._store, "search", None))
+        found = yield self._called("search", message, k=self._reading.k, **({"user": self._user} if asks else {}))
         self._searches += bool(self._said)
         notes = [self._note(one, number) for number, one in enumerate(self._listed(found))]
         self._empty += bool(self._said) and not notes

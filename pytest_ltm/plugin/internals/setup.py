@@ -21,7 +21,7 @@ from _pytest.runner import SetupState, call_and_report, check_interactive_except
 from _pytest.scope import Scope
 from greenlet import getcurrent, greenlet
 
-from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._storage.errors import LtmError, text_of
 from pytest_ltm.agents._subprocess_agent import Traceback
 from pytest_ltm.plugin.internals.item_context import remember_warnings
 
@@ -182,7 +182,7 @@ def as_users_see_it(error: BaseException) -> BaseException:
     for link in _chain(error):
         link.__traceback__ = _users_frames(link.__traceback__)
     if isinstance(error, Exception) and error.__traceback__ is None and not _tells_more(error.__cause__):
-        return pytest.fail.Exception(f"{type(error).__name__}: {error}", pytrace=False)
+        return pytest.fail.Exception(f"{type(error).__name__}: {text_of(error)}", pytrace=False)
     return error
 
 

@@ -15,10 +15,9 @@ from collections import Counter
 from queue import Empty
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_ltm._journal.result import ConversationName
+from pytest_ltm._journal.result import ConversationName, node_label
 from pytest_ltm._storage.clock import stopwatch
 from pytest_ltm._storage.errors import LtmInternalError
-from pytest_ltm.plugin.items import label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -192,9 +191,9 @@ class ReportLedger:
 def _made_up(unit: str, nodeid: str) -> Brief:
     """Return what the node id alone says of an item: `file::test_name[agent-span-trial-example...]`."""
     path, _, rest = nodeid.partition("::")
-    name = label(rest.partition("[")[0].rpartition("::")[2].removeprefix("test_"))
+    name = node_label(rest.partition("[")[0].rpartition("::")[2].removeprefix("test_"))
     example, _, variant = _labels(nodeid).removeprefix(f"{unit}-").partition("-")
-    scenario = f"{name}.{label(variant)}" if variant else name
+    scenario = f"{name}.{node_label(variant)}" if variant else name
     return Brief(nodeid, conversation_of(nodeid).folder, scenario, example, 1.0, None, (), path, 0, rest)
 
 

@@ -24,6 +24,7 @@ from pytest_ltm._journal.run_file import LATEST, find_run
 from pytest_ltm._model.plan import Plan
 from pytest_ltm._model.score import Check
 from pytest_ltm._results.run_loading import ConversationFolder, LoadedRun, read_run
+from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import DefinitionError, LtmError
 from pytest_ltm._storage.sanitize import for_library
 from pytest_ltm.reporting.exports.output import library
@@ -290,7 +291,7 @@ def results_so_far(folder: Path) -> ConversationResult:
 
 def _plan(path: Path) -> Plan:
     try:
-        return Plan.from_json(json.loads(path.read_bytes()), where=str(path))
+        return Plan.from_json(json.loads(read_regular(path)), where=str(path))
     except OSError as error:
         raise LtmError(f"{path}: cannot be read ({error.strerror})") from error
     except (DefinitionError, ValueError, RecursionError) as error:

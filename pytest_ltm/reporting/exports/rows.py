@@ -7,6 +7,7 @@ declared. Units are in the names or in the descriptions.
 # Annotations are evaluated here, because they say what the columns of frames and files hold.
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -240,7 +241,9 @@ def of_results(held: ConversationResult, run: str, folder: str) -> Iterator[Plac
 
 
 def _example(result: ScenarioResult, held: ConversationResult, place: Mapping[str, Any]) -> ExampleRow:
-    taken = {name: getattr(result, name) for name in _TAKEN}
+    # Where both have a field of one name, it means the same; what differs follows.
+    shared = {*ExampleRow.__struct_fields__} & {field.name for field in fields(result)} - {*place}
+    taken = {name: getattr(result, name) for name in shared}
     taken |= {
         "agent_spec": held.agent_spec,
         "role": "control" if held.is_control else "yardstick" if held.is_yardstick else "agent",
@@ -251,13 +254,6 @@ def _example(result: ScenarioResult, held: ConversationResult, place: Mapping[st
         "metrics": {metric.name: metric.value for metric in result.metrics},
     }
     return ExampleRow(**taken, **place)
-
-
-_TAKEN = (
-    "nodeid", "outcome", "score", "upper", "threshold", "floor", "cause", "reason", "gap", "measured_span", "overrun",
-    "tokens", "cost_usd", "estimated", "judge_calls", "judge_tokens", "judge_cost_usd", "judge_estimated", "user_calls",
-    "user_tokens", "user_cost_usd", "user_estimated",
-)  # fmt: skip
 
 
 def _question(asked: QuestionResult, place: Mapping[str, Any]) -> QuestionRow:

@@ -40,6 +40,7 @@ class RunSlice(Struct, frozen=True, kw_only=True):
     def id(self) -> str:
         """The same for the same run, agent and span, whenever they are exported: 22 letters and digits."""
         names = (self.run.result.run_id, self.column.agent, self.column.span_label)
+        # The tools find a run again by it, and export over it, on whichever machine.
         return hashlib.sha256("\n".join(names).encode(errors="backslashreplace")).hexdigest()[:22]
 
     @property

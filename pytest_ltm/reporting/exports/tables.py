@@ -28,6 +28,7 @@ def outputs(results: Results, to: Path, kind: str, only: str = "") -> Sequence[E
 
     `kind`: csv, jsonl or parquet. LtmError where the library for it is absent.
     """
+    # Before anything is written: a missing library must not leave half an export.
     if kind == "parquet":
         library("pyarrow.parquet", extra="parquet", user="--to parquet")
     write = _WRITERS[kind]

@@ -15,7 +15,7 @@ from pytest_ltm._results.statistics.spans_reached import effective_span
 from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.text import amount, counted, dollars
 from pytest_ltm._text.lists import listed, shortened
-from pytest_ltm.reporting.agents import AgentAtSpan, largest, rank, standings
+from pytest_ltm.reporting.agents import largest, rank, standings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -70,8 +70,7 @@ def answers(found: Material) -> list[HeadlineAnswer]:
 
 def said(found: Material) -> list[AgentSentence]:
     """Return a sentence on each agent under test, beside the baseline where a gate has compared it with one."""
-    sides = [AgentAtSpan(each.agent, each.column, [row.result for row in each.rows]) for each in found.series]
-    return standings(sides, _beside_baselines(found))
+    return standings(found.series, _beside_baselines(found))
 
 
 def _beside_baselines(found: Material) -> dict[str, str]:

@@ -43,11 +43,13 @@ _ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 def script_json(value: object) -> str:
     r"""Return JSON that is safe inside a script element: ASCII without `<`, `>` and `&`; texts are harmless."""
+    # A `</script>` inside a text would end the element.
     return _dump(value).translate(_ESCAPES)
 
 
 def parcel(value: object) -> str:
     """Return the JSON value compressed, in base64; equal values give equal parcels."""
+    # mtime=0: equal runs give equal files.
     return base64.b64encode(gzip.compress(_dump(value).encode(), 9, mtime=0)).decode()
 
 
@@ -99,6 +101,7 @@ def _scenarios(found: Material) -> list[list[list[ExampleEntry]]]:
 
 def in_turn(found: Material) -> Iterator[ConversationEntry]:
     """Yield the conversations in the order in which they are packed: the first of each column, then the second."""
+    # Where time lines must be left out, each column should still show one.
     for row in zip_longest(*grouped(found.conversations, lambda held: held.series).values()):
         yield from filter(None, row)
 
@@ -284,6 +287,7 @@ def _index(found: Material) -> dict[str, Any]:
 
 def _tests(found: Material) -> dict[str, str]:
     """Return what is told of pairs of series, by `<one>|<other>`."""
+    # Tests of all pairs grow with the square of the series.
     if len(found.series) <= ALL_PAIRS:
         pairs = list(combinations(found.series, 2))
     else:

@@ -206,6 +206,7 @@ def command(rows: Sequence[ScenarioResult], plan: Mapping[str, Any], seed: objec
         value = plan.get(name)
         if value not in (None, _DEFAULTS.get(name)):
             words.append(f"--ltm-{name}={value}")
+    # Files on the command line switch the default suite off, so a run that had both must name it.
     if own and plan.get("suite") == _DEFAULTS["suite"] and len(own) < len(files):
         words.append(f"--ltm-suite={plan['suite']}")
     if seed not in (None, 0):

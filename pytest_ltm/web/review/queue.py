@@ -19,6 +19,7 @@ from pytest_ltm._model.score import Unscored
 from pytest_ltm._results.gate.changes import one_agent
 from pytest_ltm._results.run_loading import results_in
 from pytest_ltm._results.text import score_text, text_of
+from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.judges._by_rules import RulesJudge
 from pytest_ltm.web.review.decisions import SAME
@@ -225,7 +226,7 @@ class _Plan(Struct):
 
 def _definitions(plan: Path) -> dict[str, dict[str, Any]]:
     try:
-        planned = msgspec.json.decode(plan.read_bytes(), type=_Plan).examples
+        planned = msgspec.json.decode(read_regular(plan), type=_Plan).examples
     except (OSError, ValueError, RecursionError):
         return {}
     return {f"{one.scenario}/{one.example}": one.definition for one in planned}

@@ -1,0 +1,68 @@
+"""What stands in the place of a file of a run, and never ends: no reader waits for it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from run_folders import held, played, write_run
+
+from pytest_ltm._cli import main
+from pytest_ltm._journal.run_file import find_run
+from pytest_ltm._model.definition import read
+from pytest_ltm._storage.disk import read_regular
+from pytest_ltm._storage.errors import ConfigurationError, DefinitionError
+from pytest_ltm._storage.schema import load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no FIFOs in folders here")
+OF_A_RUN = ("run.json", "summary.json", "amended.json", "canaries.json")
+OF_A_CONVERSATION = ("results.json", "plan.json", "journal.jsonl", "timings.jsonl")
+READERS = ("show", "report -o page.html", "export -o out.csv", "doctor", "compare", "runs", "merge -o other")
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run of one conversation, in the folder of a project."""
+    monkeypatch.chdir(tmp_path)
+    return write_run(tmp_path / ".ltm/runs/run", held([played()]))
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("name", [*OF_A_RUN, *OF_A_CONVERSATION])
+def test_no_command_waits_for_a_pipe_in_a_run_folder(run: Path, reader: str, name: str) -> None:
+    folder = run if name in OF_A_RUN else next(path for path in run.iterdir() if path.is_dir())
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    command, *words = reader.split()
+
+    try:
+        status = main([command, *([] if command == "runs" else [str(run)] * (1 + (command == "compare"))), *words])
+    except SystemExit as ended:
+        status = int(str(ended.code))
+
+    assert status in {0, 1, 2}
+
+
+def test_a_pipe_that_should_name_the_latest_run_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "latest")
+    with pytest.raises(ConfigurationError, match="no latest run"):
+        find_run("latest", tmp_path)
+
+
+def test_a_pipe_is_no_definition_and_no_settings(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "0.def.json")
+    with pytest.raises(DefinitionError, match="not a regular file"):
+        read(tmp_path / "0.def.json")
+    with pytest.raises(DefinitionError, match="not a regular file"):
+        load(tmp_path / "0.def.json")
+
+
+def test_a_pipe_is_no_file_to_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="not a regular file"):
+        read_regular(tmp_path / "pipe")
