@@ -68,6 +68,8 @@ class World:
     """A whole conversation goes well or badly."""
     wrecked: float = 0.0
     """So many conversations earn nothing at all: no share of the variance, but of the conversations."""
+    wrecks: tuple[bool, bool] = (True, True)
+    """Which run that befalls, earlier and later; the other one forgets as many answers, each by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +114,9 @@ def moody(sd: float, scenarios: tuple[Marks, ...] = MIXED, kind: str = "") -> Wo
     That of all the rest together is 1: 0.2 of the variance at 0.5, half of it at 1, 0.8 at 2.
     """
     rest = 1 / (1 + sd**2)
-    parts = {"example": 0.2 * rest, "scenario": 0.2 * rest, "conversation": 1 - rest}
-    return World(name=f"{kind}conversation sd {sd:g}", scenarios=scenarios, **parts)
+    share = 0.2 * rest
+    name = f"{kind}conversation sd {sd:g}"
+    return World(name=name, scenarios=scenarios, example=share, scenario=share, conversation=1 - rest)
 
 
 TROUBLED, MOODY = moody(1), moody(1, _EVEN, "passes and fails, ")
@@ -121,7 +124,12 @@ TROUBLED, MOODY = moody(1), moody(1, _EVEN, "passes and fails, ")
 scenarios that mind it all as much."""
 WRECKED = World(name="1 in 20 conversations earns nothing", scenarios=WORLDS[3].scenarios, scenario=0.4, wrecked=0.05)
 """The same where it is rare and complete."""
-HARD = (moody(0.5), TROUBLED, moody(2), MOODY, moody(2, _EVEN, "passes and fails, "), WRECKED)
+CRASHES = tuple(
+    World(name=f"{which} crashes in 12 %, the other is steady", scenarios=MIXED, scenario=0.4, wrecked=0.12, wrecks=who)
+    for which, who in (("the later run", (False, True)), ("the earlier run", (True, False)))
+)
+"""Equal means and unequal shapes, and the mirror."""
+HARD = (*CRASHES, moody(0.5), TROUBLED, moody(2), MOODY, moody(2, _EVEN, "passes and fails, "), WRECKED)
 
 
 def pairs(
@@ -142,7 +150,7 @@ def pairs(
     found = []
     for trial in range(trials):
         moods = [whole * normal(0, 1) for _ in range(2)]
-        wrecks = [bool(world.wrecked) and uniform() < world.wrecked for _ in range(2)]
+        wrecks = [bool(world.wrecked) and befalls and uniform() < world.wrecked for befalls in world.wrecks]
         if befell is not None:
             befell.append(moods[1] - moods[0] + wrecks[0] - wrecks[1])
         for place, marks in enumerate(world.scenarios):
@@ -154,6 +162,8 @@ def pairs(
                     0.0 if wreck else marks.score(_place(hard + part + own * normal(0, 1)))
                     for wreck, part in zip(wrecks, shared, strict=True)
                 )
+                if not all(world.wrecks) and uniform() < world.wrecked:
+                    before, after = before * world.wrecks[0], after * world.wrecks[1]
                 if forgotten and uniform() < forgotten:
                     after = 0.0
                 if lost and uniform() < lost:

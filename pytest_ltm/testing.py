@@ -21,6 +21,7 @@ from pytest_ltm._storage.clock import SimulatedClock
 from pytest_ltm._storage.errors import UserError
 from pytest_ltm.agents._adapt import source
 from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents._capabilities import is_prompted
 from pytest_ltm.judges._model_calls import BudgetedCaller, ModelCaller
 from pytest_ltm.users._connection import WHO, UserConnection, find
 
@@ -174,6 +175,7 @@ def run_conversation(
         return made
 
     supply, place = source(agent, spec="agent"), Path("tests", token_hex(8))
+    supply.embedded = is_prompted(agent)  # a control is one in tests, too
 
     def speaker() -> AgentCaller:
         attempts = Retries(most=retries, rng=random.Random(seed))

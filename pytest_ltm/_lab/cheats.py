@@ -8,6 +8,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._lab.filler_tree import make_skipping
 from pytest_ltm._storage.errors import AgentError, did_you_mean
 from pytest_ltm._text.patterns import later
 from pytest_ltm._text.words import BULLET, STOP_WORDS, content_stems
@@ -258,6 +259,7 @@ CHEATS: dict[str, Callable[[str], AgentSource]] = {
     "recite": _recite,
     "hedge": _hedge,
     "fixed": _fixed,
+    "skips": make_skipping,
 }
 """What stands before the `:` of a cheat's spec, and what makes its agents from what stands behind it."""
 SPECS = (

@@ -26,6 +26,7 @@ from pytest_ltm._language.commitment import (
 from pytest_ltm._language.recital import ends_in_a_list, enumerates, recites, short_items
 from pytest_ltm._language.refusal import tells_nothing
 from pytest_ltm._text.clauses import level, sentence_start
+from pytest_ltm._text.numbers import numbered
 from pytest_ltm._text.patterns import later
 from pytest_ltm._text.recollection import only_offers_example
 from pytest_ltm._text.words import STOP_WORDS, stem, words
@@ -179,12 +180,13 @@ _CONCLUDES = later(
     r"which makes it|"
     r"finally|now|the middle one|the latest|that leaves)\b[^.;!?\n]*|(?:\u2192|->|=>)[^\u2192.;!?\n]*$"
 )
+_TAKES = later(r"\b(?:you|i|id|ill|we|they) (?:\w+ )?(?:take|choose|pick|select|opt for|go (?:with|for))\b[^.;!?\n]*")
 _FROM = later(r"\b(?:from|used to be|first(?: it was)?|instead of|over)\W*$")
 _FEW_WORDS, _FEW_ITEMS, _FEW_VALUES, _NEAR, _LONG_TALK = 3, 3, 4, 40, 120
 _PLAIN = frozenset(map(stem, (*STOP_WORDS, "town", "called", "named", "step", "name", "sure", "currently", "present")))
 
 
-def _by_shape(  # noqa: PLR0911 - as above
+def _by_shape(  # noqa: C901, PLR0911 - as above
     text: str, named: Sequence[Mention], question: str
 ) -> Proof:
     """Return what the places of the values in a levelled text prove."""
@@ -207,6 +209,8 @@ def _by_shape(  # noqa: PLR0911 - as above
         return Proof("hedges", "hedges between several")
     if concluded := _concluded(text, named):
         return concluded
+    if opening := _opening(text, named):
+        return Proof("asserts", "begins with it", opening)
     if len(values) <= _FEW_VALUES and (kept := _kept(text, named)):
         return Proof("asserts", "sets the others aside", kept)
     if len(values) > _FEW_VALUES or len(words(text)) > _LONG_TALK:
@@ -247,9 +251,18 @@ def _is_choice(text: str, named: Sequence[Mention], value: str = "") -> bool:
     )
 
 
+def _opening(text: str, named: Sequence[Mention]) -> str:
+    """Return the value that is all of the first sentence of a levelled text, if others say more; else ""."""
+    first, _, rest = text.partition(".")
+    inside = {one.value for one in named if one.end <= len(first)}
+    if len(inside) != 1 or {*words(first)} - {*words(next(iter(inside)))} - {"the", "a", "an", "it", "its", "is"}:
+        return ""
+    return inside.pop() if all(len(words(part)) > _FEW_WORDS for part in rest.split(".") if part.strip()) else ""
+
+
 def _concluded(text: str, named: Sequence[Mention]) -> Proof | None:
     """Return what the last sentence of a levelled text that concludes something names alone."""
-    for match in reversed(list(_CONCLUDES.finditer(text))):
+    for match in (*reversed(list(_CONCLUDES.finditer(text))), *reversed(list(_TAKES.finditer(text)))):
         inside = {one.value for one in named if match.start() <= one.start and one.end <= match.end()}
         if len(inside) == 1 and not _NEGATES.search(match[0]):
             (value,) = inside
@@ -326,14 +339,27 @@ def _loose(tokens: Sequence[tuple[int, int, str]], value: str, known: Collection
             joined = "".join(spelled) == glued and (
                 size in (len(every), 1) or any(map(str.isdigit, glued)) or size == 2
             )
-            alike = size == len(bare) and all(map(_is_alike, spelled, bare)) and "".join(spelled) not in known
-            if joined or alike:
+            alike = (
+                size == len(bare)
+                and "".join(spelled) not in known
+                and all(
+                    _is_alike(word, meant, is_name=value[:1].isupper())
+                    for word, meant in zip(spelled, bare, strict=True)
+                )
+            )
+            number = glued.isdecimal() and "".join(numbered(spelled)) == glued
+            if joined or alike or number:
                 found.append(Mention(part[0][0], part[-1][1], value))
     return found
 
 
-def _is_alike(word: str, meant: str) -> bool:
-    return stem(word) == stem(meant) or misspelt(word, meant)
+def _is_alike(word: str, meant: str, *, is_name: bool) -> bool:
+    """Return whether a word may be meant as another; a word with a digit is a code, and a name has no plural."""
+    if word == meant or any(map(str.isdigit, word + meant)):
+        return word == meant
+    return (
+        word != meant + "s" and misspelt(word, meant) if is_name else stem(word) == stem(meant) or misspelt(word, meant)
+    )
 
 
 # --- Where nothing is to be told.

@@ -20,7 +20,7 @@ from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._calls import Called, cannot_reply, method_that_replies
-from pytest_ltm.agents._capabilities import capabilities, required, takes
+from pytest_ltm.agents._capabilities import capabilities, register_control, required, takes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -130,6 +130,7 @@ class AgentSource:
         with contextlib.closing(self._door(fatal, timeout)) as door:
             made = door.call("could not be made", lambda: _settled(produce()))
             agent = _agent(made, self.spec, self.calls)
+            register_control(agent, embedded=self.embedded or self.spec.startswith("replay:"))
             if knew or not shares_loop(agent):
                 return made, agent
             self._is_async = True  # of a factory this is known only now

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, cast
 from pytest_ltm._calls.foreign import ForeignCaller, check_reply, check_texts, check_usage, is_count, shown
 from pytest_ltm._calls.hub import OutOfTime, elsewhere, own_thread
 from pytest_ltm._calls.time_limits import COPY, copied
-from pytest_ltm._model.agent import Agent, Announced, Apart, Prompted, Reply, TakesTurns, Usage
+from pytest_ltm._model.agent import Agent, Announced, Apart, Reply, TakesTurns, Usage
 from pytest_ltm._model.tokens import APPROX, counter
 from pytest_ltm._storage.clock import stopwatch
 from pytest_ltm._storage.errors import AgentError, AgentFault, LtmInternalError
-from pytest_ltm.agents._capabilities import capabilities, takes, takes_user, whose
+from pytest_ltm.agents._capabilities import capabilities, is_prompted, takes, takes_user, whose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -142,7 +142,7 @@ class AgentCaller:
 
     def prompt(self, prompts: Sequence[ExpectedReply]) -> None:
         """Hand a control what full marks ask for; no agent under test is ever prompted."""
-        if isinstance(self.agent, Prompted):
+        if is_prompted(self.agent):
             self.agent.prompt(prompts)
 
     def usage(self) -> Usage | None:

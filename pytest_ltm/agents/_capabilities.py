@@ -4,13 +4,29 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any
+import weakref
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from pytest_ltm._model.agent import CAPABILITIES, Apart, Capabilities, Prompted, SeparatesUsers, Stateless
 from pytest_ltm._storage.errors import AgentError, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+
+_CONTROLS = weakref.WeakSet[Prompted]()
+"""The controls that a spec of this package made; no class makes a control of anything else."""
+
+
+def register_control(agent: object, *, embedded: bool) -> None:
+    """Note whether an agent that was made for a conversation may be prompted: only by a spec of this package."""
+    if isinstance(agent, Prompted):
+        (_CONTROLS.add if embedded else _CONTROLS.discard)(agent)
+
+
+def is_prompted(agent: object) -> TypeGuard[Prompted]:
+    """Return whether an agent is a control that is handed what full marks ask for; no agent under test is."""
+    return isinstance(agent, Prompted) and agent in _CONTROLS
 
 
 def capabilities(agent: object) -> Capabilities:
@@ -21,7 +37,7 @@ def capabilities(agent: object) -> Capabilities:
     """
     try:
         found = {name for name, capability in CAPABILITIES.items() if _keeps(agent, capability)}
-        return Capabilities(found | {"Prompted"} if isinstance(agent, Prompted) else found)
+        return Capabilities(found | {"Prompted"} if is_prompted(agent) else found)
     except Exception as error:
         raise AgentError(f"the capabilities of {type(agent).__name__} cannot be read: {told(error)}") from error
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from pytest_ltm._model.agent import CAPABILITIES, Prompted, Reply
 from pytest_ltm._storage.errors import AgentError, ConfigurationError
 from pytest_ltm.agents._adapt import FreshPromptAgent, capabilities, source
-from pytest_ltm.agents._capabilities import members, whose
+from pytest_ltm.agents._capabilities import is_prompted, members, whose
 from pytest_ltm.agents.reader.memory import count, tokens_of
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Padding(Struct, frozen=True):
 
     def around(self, agent: Any) -> Padded:
         """Return that agent, padded."""
-        padded = PromptedPadded if isinstance(agent, Prompted) else Padded
+        padded = PromptedPadded if is_prompted(agent) else Padded
         return padded(self.model, agent, self.tokens, self.kind)
 
 

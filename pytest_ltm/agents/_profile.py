@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import TokenUse
-from pytest_ltm._model.agent import CAPABILITIES, Capabilities, Promised, Prompted, Reply, SeparatesUsers
+from pytest_ltm._model.agent import CAPABILITIES, Capabilities, Promised, Reply, SeparatesUsers
 from pytest_ltm._model.tokens import counter
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.agents._caller import MAX_MESSAGE_TOKENS
-from pytest_ltm.agents._capabilities import capabilities, members, takes_user
+from pytest_ltm.agents._capabilities import capabilities, is_prompted, members, takes_user
 from pytest_ltm.agents._controls import Bias, ContextWindowAgent
 from pytest_ltm.agents._padding import OWN, Padding, unpadded
 from pytest_ltm.agents._registry import EMBEDDED
@@ -342,7 +342,7 @@ class CostSimulator:
     ) -> events.ReplyReceived:
         """Return a reply of typical length, and note what it would take."""
         self._tell_time()
-        if isinstance(self.agent, Prompted):
+        if is_prompted(self.agent):
             self.agent.prompt(prompts)
         given: str | Reply = self.agent.reply(message.text)
         text, answers = given.text if isinstance(given, Reply) else given, answers_of(message.text)

@@ -73,7 +73,8 @@ class _Where(Struct, frozen=True):
 
     def begin(self, **more: Any) -> dict[str, Any]:
         """Return the first request."""
-        return {"agent": self.spec, "base": self.base, "is_file": self.is_file, "jump": self.how.jump, **more}
+        how = {"jump": self.how.jump}
+        return {"agent": self.spec, "base": self.base, "is_file": self.is_file, **how, **more}
 
     def promised(self) -> Promised | None:
         """Return what is named, as far as its process says; AgentError if that cannot be had."""

@@ -63,7 +63,6 @@ class ObeysOrders(Ruled):
     """
 
     family: ClassVar[str] = "obeys-orders"
-    reads_speech: ClassVar[bool] = True
     holding: tuple[tuple[tuple[str, str], ...], ...]
     """For each text the orders that hold: their kinds and words."""
     lapsed: tuple[tuple[str, ...], ...] = ()

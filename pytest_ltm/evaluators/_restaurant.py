@@ -788,7 +788,6 @@ class PlaysGuest(Ruled):
     """
 
     family: ClassVar[str] = "restaurant"
-    reads_speech: ClassVar[bool] = True
     menu: Menu
     waiter: tuple[str, ...] = ()
     judge: Judge | None = None

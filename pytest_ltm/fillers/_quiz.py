@@ -19,18 +19,6 @@ INSTRUCTION = (
     "Please return the answers, in the order of the questions, as one JSON list of strings."
 )
 """The first line of every message of `trivia`."""
-# It asks for the list, but not for nothing else: a scenario may have asked to add something to this reply.
-INSTRUCTIONS = (
-    INSTRUCTION,
-    "Below are questions and their answers. Give me just the answers as a JSON list of strings, in the same order.",
-    "I am preparing a quiz. Could you copy all answers of these questions, in order, into one JSON list of strings?",
-    "Questions with answers from last week's quiz follow. I need the answers: one JSON list of strings, in order.",
-    "For the quiz sheet: take the answers out of these lines, as they are, and put them into one JSON list of strings.",
-    "With the answers of this quiz, in the order of the questions, please make one JSON list of strings.",
-    "Can you turn the answers of the following quiz into a JSON list of strings? Keep their order.",
-    "Let us do some copying: a quiz with its answers, of which I would like the answers as one JSON list of strings.",
-)
-"""What the first line of a quiz may be."""
 CLOSING = "That was the last question."
 """The last line of every trivia message: it leaves no line break at the end that somebody may strip."""
 
@@ -79,7 +67,7 @@ def reply_of(answers: Sequence[str]) -> str:
 def answers_of(message: str) -> list[str] | None:
     """Return the answers that a trivia message asks for, in order, in any language; None for any other message."""
     first, *lines = message.strip().split("\n")
-    if first not in INSTRUCTIONS and not (lines and lines[0].startswith("Q: ") and first in _others()):
+    if first != INSTRUCTION and not (lines and lines[0].startswith("Q: ") and first in _others()):
         return None
     return [text.rpartition(" A: ")[2] for text in lines if text.startswith("Q: ")]
 

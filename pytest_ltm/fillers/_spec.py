@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import FillerError, did_you_mean, told
 from pytest_ltm.fillers._languages import QuizFiller
+from pytest_ltm.fillers._talk import TalkFiller
 from pytest_ltm.fillers._trivia import MixedFiller, TriviaFiller, pool_of_file
-from pytest_ltm.fillers._varied import VariedFiller
 from pytest_ltm.locales import ENGLISH
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_ltm.locales import Language
 
 
-_OWN: dict[str, Callable[[Random, TokenCounter], Filler]] = {"varied": VariedFiller, "mixed": MixedFiller}
+_OWN: dict[str, Callable[[Random, TokenCounter], Filler]] = {"varied": TalkFiller, "mixed": MixedFiller}
 
 
 def filler_from_spec(spec: str, rng: Random, counter: TokenCounter, language: Language = ENGLISH) -> Filler:

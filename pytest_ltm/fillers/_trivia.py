@@ -9,7 +9,7 @@ from itertools import chain, combinations
 from math import exp, log
 from pathlib import Path
 from statistics import median_low
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from pytest_ltm._model.filler import FillerExchange
 from pytest_ltm._storage.errors import FillerError
@@ -28,6 +28,9 @@ _AHEAD = 64
 """How many facts wait to be chosen from, so that a message's last ones can be those that just fit."""
 
 
+T = TypeVar("T")
+
+
 class Room(NamedTuple):
     """What is still wanted and allowed."""
 
@@ -41,15 +44,15 @@ class Room(NamedTuple):
         return Room(self.wanted - cost.both, self.allowed - cost.message)
 
 
-class Deck:
-    """Takes facts with their costs from an iterator without end, none twice."""
+class Deck(Generic[T]):
+    """Takes facts, or sentences, with their costs from an iterator without end, none twice."""
 
-    def __init__(self, facts: Iterator[tuple[QuizFact, FactTokens]]) -> None:
+    def __init__(self, facts: Iterator[tuple[T, FactTokens]]) -> None:
         self._facts = facts
-        self._ahead: list[tuple[QuizFact, FactTokens]] = []
+        self._ahead: list[tuple[T, FactTokens]] = []
         self._usual = 0
 
-    def several(self, room: Room) -> tuple[list[QuizFact], Room]:
+    def several(self, room: Room) -> tuple[list[T], Room]:
         """Take facts that just reach what is wanted, as a rule exactly, and return what is left of the room.
 
         One at least, unless none is allowed; less than is wanted where more is not allowed.
@@ -59,15 +62,15 @@ class Deck:
         last, room = self._closed(room)
         return facts + last, room
 
-    def one(self, room: Room) -> QuizFact | None:
+    def one(self, room: Room) -> T | None:
         """Take the fact that just reaches what is wanted, or else comes nearest to it; None if none is allowed."""
         self._look_ahead()
         chosen = _closing([cost for _, cost in self._ahead], room, most=1)
         return self._ahead.pop(chosen[0])[0] if chosen else None
 
-    def _drawn(self, room: Room) -> tuple[list[QuizFact], Room]:
+    def _drawn(self, room: Room) -> tuple[list[T], Room]:
         """Take facts in their order, but leave room for one or two that are chosen to fit."""
-        drawn: list[QuizFact] = []
+        drawn: list[T] = []
         wanted, allowed = room.wanted - self._usual, room.allowed
         while True:
             for i, (fact, cost) in enumerate(self._ahead):  # noqa: B007 - nearly always ends at once
@@ -81,9 +84,9 @@ class Deck:
             del self._ahead[i]
             self._ahead.append(next(self._facts))
 
-    def _closed(self, room: Room) -> tuple[list[QuizFact], Room]:
+    def _closed(self, room: Room) -> tuple[list[T], Room]:
         """Take the facts that just reach what is wanted; one at least, if it is allowed."""
-        taken: list[QuizFact] = []
+        taken: list[T] = []
         while True:
             self._look_ahead()
             last = _closing([cost for _, cost in self._ahead], room)

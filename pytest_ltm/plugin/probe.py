@@ -17,7 +17,7 @@ from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.leak_probe import ProbeQuestion, Secret, is_known, questions
 from pytest_ltm._model.tokens import counter
 from pytest_ltm._storage.clock import SimulatedClock
-from pytest_ltm._storage.errors import AgentError, BudgetSpent, ConversationOver
+from pytest_ltm._storage.errors import AgentError, BudgetSpent, ConversationOver, DiskFault
 from pytest_ltm.agents._adapt import capabilities
 from pytest_ltm.agents._profile import CostSimulator, is_free, profile_of
 from pytest_ltm.plugin.conversation_setup import AgentFactory
@@ -111,6 +111,8 @@ class Probe:
             return talk.decided(*found)
         except BudgetSpent:
             return None
+        except DiskFault:
+            raise
         except (AgentError, ConversationOver) as error:
             return talk.decided("skipped", str(error))
 

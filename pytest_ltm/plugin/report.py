@@ -28,6 +28,7 @@ from pytest_ltm.agents._profile import spec_within
 from pytest_ltm.plugin import dataset as _dataset
 from pytest_ltm.plugin import judging as _judging
 from pytest_ltm.plugin import options as _options
+from pytest_ltm.plugin.gate import DECIDED
 from pytest_ltm.plugin.internals.setup import say_body_in_junit
 from pytest_ltm.plugin.state import agents_traceback, is_in_body, is_unreached
 from pytest_ltm.reporting.summary import summary_json, write_summary, write_verdicts
@@ -59,6 +60,10 @@ class Report:
         """What became of the report file; "" where none was asked for."""
         self._unreached = 0
         """Items that were not reached, of whatever verdict there was before."""
+        self._reported: set[str] = set()
+        """The node ids of items of which pytest was told anything."""
+        self._unplayed = ""
+        """How many were not, though nobody stopped the session: an agent has ended it, with `pytest.exit`, say."""
         self._tracebacks: dict[str, None] = {}
         """What was raised where agents could not be made; each once, in order."""
         self._began = stopwatch()
@@ -169,6 +174,7 @@ class Report:
         if is_in_body(report):
             say_body_in_junit(self._run.config, report)
         self._unreached += is_unreached(report)
+        self._reported.add(report.nodeid)
         if agents_traceback(report):
             self._tracebacks[agents_traceback(report)] = None
 
@@ -189,6 +195,10 @@ class Report:
             return
         by_a_person = not (self._run.disk_is_gone or self._run.ended_by)
         if not by_a_person and session.exitstatus == pytest.ExitCode.INTERRUPTED:
+            session.exitstatus = UNMEASURABLE
+        if session.exitstatus in DECIDED and not (session.shouldfail or session.shouldstop):
+            self._unplayed = self._count_unplayed()
+        if self._unplayed:
             session.exitstatus = UNMEASURABLE
         result = self.result = self._read()
         if not result.conversations:
@@ -212,8 +222,13 @@ class Report:
             self._page = one_line(str(fault))
         self._gate.write(result)
         session.exitstatus = self._gate.status(int(session.exitstatus))
-        if session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and self._lost(result):
+        if session.exitstatus in DECIDED and self._lost(result):
             session.exitstatus = UNMEASURABLE
+
+    def _count_unplayed(self) -> str:
+        planned = self._run.expected()
+        missing = planned - len(self._reported)
+        return f"{missing:,} of {counted(planned, 'example')} never ended" if missing > 0 else ""
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -232,6 +247,8 @@ class Report:
             )
         if self.result is not None and self.result.conversations:
             self._show(self.result, terminalreporter)
+        elif self._unplayed:
+            terminalreporter.write_line(f"unmeasurable (exit status {UNMEASURABLE}): {self._unplayed}", yellow=True)
 
     def _show(self, result: RunResult, terminalreporter: Any) -> None:
         config = self._run.config
@@ -252,7 +269,11 @@ class Report:
             terminalreporter.write_line(line)
         self._gate.show(terminalreporter)
         ended = f"ended by {self._run.ended_by}" if self._run.ended_by else ""
-        why = "records could not be written to disk" if self._run.disk_is_gone else ended or self._lost(result)
+        why = (
+            "records could not be written to disk"
+            if self._run.disk_is_gone
+            else ended or self._unplayed or self._lost(result)
+        )
         if why and self._gate.verdict is None:
             reason = first_reason(result) if config.get_verbosity() < 0 else ""  # else it is below the table
             why = why if reason.endswith(why) or not reason else f"{why}; the first: {reason}"

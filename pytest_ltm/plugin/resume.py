@@ -9,6 +9,7 @@ import pytest
 from msgspec import Struct
 
 from pytest_ltm._engine.resume import JOURNAL, RESULTS, Recording, cannot_go_on, plan_differences, read_recording
+from pytest_ltm._journal.probe_rows import FILE as PROBED
 from pytest_ltm._journal.result import read_results
 from pytest_ltm._journal.run_file import conversations_in, read_run_file
 from pytest_ltm._results.text import counted, one_line, wrap
@@ -199,8 +200,10 @@ class Unfinished:
         self._show(terminalreporter)
 
     def _show(self, terminalreporter: Any) -> None:
-        result = self._report.result
-        if not self._run.plays or result is None or not any(self._run.folder.path.glob(f"*/{JOURNAL}")):
+        result, folder = self._report.result, self._run.folder.path
+        cut_off = bool(self._run.ended_by) or self._run.disk_is_gone  # nobody at the terminal wanted that
+        was_asked = any(folder.glob(f"*/{JOURNAL}")) or (cut_off and (folder / PROBED).exists())
+        if not self._run.plays or result is None or not was_asked:
             return  # refused before anything was said: there is nothing to resume
         # The faults that made an agent count as gone are undone when the run is resumed.
         done = [row for each in result.conversations for row in each.scenarios if not _open(row, each)]
@@ -208,7 +211,7 @@ class Unfinished:
         if len(done) >= total and all(each.ended == "complete" for each in result.conversations):
             return
         tokens = sum(each.tokens for each in result.conversations)
-        if not tokens:
+        if not tokens and not cut_off:
             return
         spending = [each for each in result.conversations if not each.hypothetical]
         costs = [each.cost_usd for each in spending if each.cost_usd is not None]
@@ -216,7 +219,12 @@ class Unfinished:
         terminalreporter.write_line(
             f"ended early: {len(done)} of {total} examples are done, {tokens:,} tokens were said{spent}", yellow=True
         )
-        if tokens > PAID_TOKENS or self._report.agent_seconds > PAID_SECONDS or any(map(_was_paid, spending)):
+        if (
+            cut_off
+            or tokens > PAID_TOKENS
+            or self._report.agent_seconds > PAID_SECONDS
+            or any(map(_was_paid, spending))
+        ):
             for line in self._how(terminalreporter._tw.fullwidth):
                 terminalreporter.write_line(line)
 

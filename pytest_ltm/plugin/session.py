@@ -21,7 +21,7 @@ from pytest_ltm._journal.cost import LEDGER
 from pytest_ltm._journal.result import ConversationName
 from pytest_ltm._journal.run_file import FILE, LATEST, RunFile, conversations_in, write_run_file
 from pytest_ltm._storage.clock import wall_time
-from pytest_ltm._storage.disk import make_private, write_whole
+from pytest_ltm._storage.disk import make_private, read_regular, refused, write_whole
 from pytest_ltm._storage.errors import DiskFault, Stopped
 from pytest_ltm._storage.locks import NAME as LOCK
 from pytest_ltm._storage.locks import FolderLock
@@ -131,7 +131,7 @@ class RunFolder:
 
     def _latest(self) -> str:
         try:
-            return (self.ltm_dir / LATEST).read_text(encoding="utf-8").strip()
+            return read_regular(self.ltm_dir / LATEST).decode().strip()
         except (OSError, UnicodeDecodeError):
             return ""
 
@@ -310,7 +310,12 @@ class LtmRun:
         if _is_reported(item):
             return True
         if self._refused is None:
-            self._refused = next(filter(None, (check(item.session) for check in self.checks)), "")
+            try:
+                self._refused = next(filter(None, (check(item.session) for check in self.checks)), "")
+            except (DiskFault, OSError) as fault:
+                full = fault if isinstance(fault, DiskFault) else refused(self.folder.path, fault)
+                self._end(item.session, full)
+                return True
         several = self._several()
         if several is None:
             self._play_alone(item)

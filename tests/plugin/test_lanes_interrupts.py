@@ -93,13 +93,19 @@ def test_sys_exit_in_a_body_is_the_error_of_its_own_scenario(project: Project) -
 
 
 @pytest.mark.parametrize("where", ["agent", "body"])
-def test_pytest_exit_stops_the_run_with_its_status(project: Project, where: str) -> None:
-    project.file(BOT.format(ends="pytest.exit('enough', 42)" if where == "agent" else "pass"), "bot.py")
-    project.file(CAST + ("    pytest.exit('enough', 42)\n" if where == "body" else ""))
+@pytest.mark.parametrize(("given", "status"), [(42, 42), (0, 75), (1, 75)])
+def test_pytest_exit_stops_the_run_with_its_status_unless_that_is_one_of_a_whole_run(
+    project: Project, where: str, given: int, status: int
+) -> None:
+    ends = f"pytest.exit('enough', {given})"
+    project.file(BOT.format(ends=ends if where == "agent" else "pass"), "bot.py")
+    project.file(CAST + (f"    {ends}\n" if where == "body" else ""))
 
     result = stopped(project, agent="bot:Bot")
 
-    assert result.ret == 42
+    assert result.ret == status
+    if status != given:
+        result.stdout.fnmatch_lines(["unmeasurable (exit status 75): * of 3 examples never ended"])
     result.stdout.fnmatch_lines(["*_pytest.outcomes.Exit: enough*"])
     assert endings(project) == ["interrupted"]
 

@@ -257,3 +257,35 @@ def test_who_is_not_asked_is_told_of_and_embedded_agents_cost_nothing(project: P
     assert "probe" not in told(project.ltm(agent="echo,full"))
     assert not list(latest_run(project.path).glob("probe*"))
     assert "it is a recording" in told(project.ltm(agent=f"old=replay:{latest_run(project.path).name}/echo"))
+
+
+@pytest.mark.parametrize("moment", ["made", "asked"])
+def test_a_disk_that_does_not_take_the_probe_ends_the_run_which_can_be_resumed(project: Project, moment: str) -> None:
+    project.file(
+        f"""
+from pathlib import Path
+
+def spoil(moment):
+    [run] = Path(".ltm/runs").iterdir()
+    if moment == {moment!r} and not Path("spoilt").exists():
+        Path("spoilt").touch()
+        (run / "probe.jsonl").mkdir()
+
+class Bot:
+    def __init__(self):
+        spoil("made")
+        self.notes = []
+    def reply(self, message):
+        spoil("asked")
+        self.notes.append(message)
+        return " ".join(self.notes)
+""",
+        "spoilt_bots.py",
+    )
+
+    ended = project.ltm(agent="spoilt_bots:Bot", subprocess=True)
+
+    assert ended.ret == 75
+    ended.stdout.fnmatch_lines(["resume with: pytest --ltm-resume=*", "*cannot write *probe.jsonl: *"])
+    (latest_run(project.path) / "probe.jsonl").rmdir()
+    assert project.pytest("--ltm-resume=latest", subprocess=True).ret == 0

@@ -158,6 +158,14 @@ def test_a_run_that_is_told_to_end_ends_with_results_and_can_be_resumed(
     assert sum(json.loads(line)["event"] == "reply" for line in lines) >= 41
 
 
+def test_how_to_go_on_is_told_from_the_first_message_on(
+    project: Project, struck: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    done = struck("heard-1", signal.SIGTERM, "--ltm-agent=bots:Bot")
+    assert "ended early: 0 of 1 examples are done" in done.stdout
+    assert resumed(project, done.stdout).returncode == 0
+
+
 @pytest.mark.nightly("a run for each moment: each has its turn within days", every=3)
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)

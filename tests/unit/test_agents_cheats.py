@@ -163,7 +163,7 @@ def test_a_wrong_spec_is_an_error_with_an_example(spec: str, cure: str) -> None:
 
 def test_every_cheat_is_a_control() -> None:
     assert {"oracle", "padded", *CHEATS} == CONTROLS
-    assert {spec.partition(":")[0] for spec in ALONE} == set(CHEATS)
+    assert {spec.partition(":")[0] for spec in ALONE} == {*CHEATS} - {"skips"}  # needs the file of a tree
 
 
 def test_the_agent_behind_a_padded_one_is_known() -> None:

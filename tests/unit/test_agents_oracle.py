@@ -14,8 +14,11 @@ from pytest_ltm._model.score import NO_ORACLE, Score, Unscored
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents import Echo
+from pytest_ltm.agents._adapt import source
 from pytest_ltm.agents._capabilities import capabilities
+from pytest_ltm.agents._controls import Oracle
 from pytest_ltm.agents._registry import find
+from pytest_ltm.agents.reader.memory import Full
 from pytest_ltm.datasets._published import from_published, scenario_of
 from pytest_ltm.testing import run_conversation
 
@@ -179,3 +182,15 @@ def test_a_definition_says_its_replies_and_keeps_them_in_its_file() -> None:
 def test_a_wrong_size_is_refused(argument: str) -> None:
     with pytest.raises(AgentError, match=f"agent 'oracle:{argument}': '{argument}' is no number of tokens"):
         find(f"oracle:{argument}")
+
+
+class Impostor(Oracle):
+    """An agent under test that takes after the class of a control."""
+
+    def __init__(self) -> None:
+        super().__init__(Full, "full")
+
+
+def test_an_agent_of_somebodys_own_is_never_prompted_whatever_its_class() -> None:
+    assert "Prompted" not in capabilities(source(Impostor, spec="mine:Impostor").make())
+    assert "Prompted" not in capabilities(source(lambda: agent("oracle"), spec="mine:make").make())

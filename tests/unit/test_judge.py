@@ -249,3 +249,7 @@ def test_no_injection_of_the_labelled_set_changes_the_verdict_of_a_careless_mode
         found = decide(echoing("no"), inquiry, votes=1)
         assert isinstance(found, JudgeDecision)
         assert found.grade == "no"
+
+
+def test_a_grade_in_an_object_that_breaks_off_is_none() -> None:
+    assert isinstance(grade_in('{"grade": "yes", "reason": "it sa', ("yes", "no")), Unscored)

@@ -45,7 +45,7 @@ def test_what_has_changed_is_told_with_the_reply() -> None:
     assert differing(case, 3, now, then) == [
         "NamesColour, x: '0' is '1': ['It is teal.']",
         f"NamesColour, x: '-' is {now.marks[-1]!r}: {reply}",
-        "NamesColour, x: 'another' is \"colours/2: names 'teal' << It is teal.\"",
+        "NamesColour, x: 'another' is \"colours/2: settles on 'teal' << It is teal.\"",
     ]
 
 

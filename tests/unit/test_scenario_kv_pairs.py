@@ -156,9 +156,9 @@ def test_the_last_answer_counts() -> None:
 
 def test_a_verdict_says_why() -> None:
     evaluate = RecallsValue("tivo42", ("lale33",))
-    assert evaluate(["no"]).reason == "'tivo42' is not in the answer"
-    assert evaluate(["tivo42, lale33"]).reason == "names 'lale33' beside 'tivo42'"
-    assert (evaluate(["tivo42"]).rule, evaluate(["tivo42"]).evidence) == ("kv-pairs/2", "tivo42")
+    assert evaluate(["no"]).reason == "tells nothing, not 'tivo42'"
+    assert evaluate(["tivo42, lale33"]).reason == "names several, not 'tivo42'"
+    assert (evaluate(["tivo42"]).rule, evaluate(["tivo42"]).evidence) == ("kv-pairs/3", "tivo42")
 
 
 def test_an_unknown_scoring_is_refused() -> None:

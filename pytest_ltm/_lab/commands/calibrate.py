@@ -240,8 +240,13 @@ def lines(found: Calibration) -> Iterator[str]:
         yield f"left out: {name}: {why}"
     breaches = found.breaches
     yield from (f"- {sentence}" for sentence in breaches)
+    limit = LIMIT * len(found.scenarios)
+    apart = {agent: abs(other.value - one.value) for agent in found.controls for one, other in [found.totals(agent)]}
     if not breaches:
-        yield f"Totals of controls that retrieve are within {LIMIT * len(found.scenarios):.2f} of each other."
+        yield f"Totals of agents bm25:… are within {limit:.2f} of each other."
+    for agent, distance in apart.items():
+        if distance > limit and not agent.startswith("bm25:"):
+            yield f"{agent} is {distance:.2f} apart, which no limit forbids."
 
 
 def totals(found: Calibration) -> list[list[str]]:

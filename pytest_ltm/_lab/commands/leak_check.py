@@ -6,16 +6,18 @@ import json
 import shlex
 import sys
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli import tables
 from pytest_ltm._cli.arguments import add_json, add_pytest_options, add_seeds
-from pytest_ltm._cli.pytest_runs import play
+from pytest_ltm._cli.pytest_runs import counting, examples, play
 from pytest_ltm._lab.commands.calibrate import pooled
 from pytest_ltm._lab.cues import SHARES, CueRecall, Text, all_cues, best, found, one_cue, search
+from pytest_ltm._lab.filler_tree import FormSample, learn_tree, share_told_apart, write_tree
 from pytest_ltm._model.suite import SUFFIX, built_in_names
+from pytest_ltm._results.statistics.totals import grouped, mean
 from pytest_ltm._results.text import clip, counted, one_line
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm.datasets._published import DefinitionsFolder
@@ -36,6 +38,9 @@ LIMIT = 1.25
 ALL = "all"
 AMONG, FILLER, HISTORIES = "among scenario messages", "against filler", "in histories"
 """The tables; filler is not anybody's to hide in, so what is found against it is a figure without a limit."""
+WINDOW = "8k"
+"""What an agent remembers that skips filler."""
+_SEED, _FEWEST = "seed ", 2
 READER = "full"
 """Who plays a suite: it keeps every scenario going to its end."""
 _PAGE = 50
@@ -78,10 +83,18 @@ def run(given: Namespace) -> int:
         ours[table], theirs[table] = _first(ours[table], most), _first(theirs[table], most)
     looked = [CueTable.of(name, texts, theirs.get(name, ())) for name, texts in ours.items()]
     breaches = [sentence for table in looked for sentence in table.breaches]
+    if theirs and not any(table.ours and table.theirs for table in looked):
+        raise ConfigurationError(
+            f"{' '.join(given.reference)}: nothing can be compared: one conversation teaches nothing of others. "
+            "Name several folders after --reference, or play more --seeds"
+        )
+    skipping = source.skip_filler(given.what, ours)
     if given.json:
-        print(json.dumps({"tables": [table.as_json() for table in looked], "breaches": breaches}, indent=1))
+        found = {"tables": [table.as_json() for table in looked], "breaches": breaches}
+        print(json.dumps(found | ({"skipping": asdict(skipping)} if skipping else {}), indent=1))
     else:
         told = [line for table in looked for line in (*tables.aligned(table.rows()), "", *table.cues(), "")]
+        told += [str(skipping), ""] if skipping else []
         print("\n".join([*told, *(f"- {sentence}" for sentence in breaches)]).rstrip())
     return LEAKS if breaches else 0
 
@@ -122,9 +135,44 @@ class LeakCheckInput:
             (filler if is_filler else messages).append(text)
         return {AMONG: messages, FILLER: [text for text in messages if text.kinds] + filler}
 
+    def skip_filler(self, what: Sequence[str], found: Mapping[str, Sequence[Text]]) -> SkippedFiller | None:
+        """Return what a window earns that skips filler by its form; None unless a suite was played with two seeds.
+
+        The form is learned from every other seed, and the others are played.
+        """
+        filler = [text for text in found.get(FILLER, ()) if not text.kinds]
+        groups = list(dict.fromkeys(text.group for text in filler))
+        if len(groups) < _FEWEST or not groups[0].startswith(_SEED):
+            return None
+        learned, held = (
+            [
+                FormSample(text.text, is_filler)
+                for texts, is_filler in ((found[AMONG], False), (filler, True))
+                for text in texts
+                if text.group in groups[half::2]
+            ]
+            for half in (1, 0)
+        )
+        tree = learn_tree(learned)
+        points: dict[str, float] = {}
+        with tempfile.TemporaryDirectory(prefix="ltm-leak-check-") as name:
+            path = Path(name).resolve() / "tree.json"
+            path.write_text(json.dumps(tree), encoding="utf-8")
+            specs = (f"skips:{WINDOW}:{path}", f"window:{WINDOW}")
+            for group in groups[::2]:
+                print(f"{group}, skipping filler ...", file=sys.stderr)
+                words = [f"--ltm-span={self.span}", *self.options, *_words(what, int(group.removeprefix(_SEED)))]
+                rows = counting(examples(play(specs, words, path.parent / group.replace(" ", ""))))
+                scores = grouped(rows, lambda each: (each[0], each[1].scenario))
+                for (spec, _), each in scores.items():
+                    points[spec] = points.get(spec, 0.0) + (mean([row.score or 0.0 for _, row in each]) or 0.0)
+        skips, alone = (points[spec] / len(groups[::2]) for spec in specs)
+        share = share_told_apart(tree, held)
+        return SkippedFiller(share, write_tree(tree), skips, alone, len({scenario for _, scenario in scores}))
+
     def _suite(self, what: Sequence[str]) -> Iterator[tuple[Text, bool]]:
         suites = [text for text in what if text in built_in_names() or text.endswith(SUFFIX)]
-        tests = [text for text in what if text not in suites]
+        tests = _tests(what)
         strange = [text for text in tests if not Path(text.partition("::")[0]).exists()]
         if len(suites) > 1 or strange:
             first, known = (strange or suites)[0], built_in_names()
@@ -133,8 +181,7 @@ class LeakCheckInput:
                 f"definitions, or *.json files of LongMemEval or LoCoMo.{did_you_mean(first, known)}"
             )
         for seed in range(self.seeds):
-            words = [f"--ltm-suite={suites[0] if suites else 'none'}", f"--ltm-seed={seed}", *tests]
-            yield from self._played(words, f"seed {seed}")
+            yield from self._played(_words(what, seed), f"{_SEED}{seed}")
 
     def _definitions(self, paths: Sequence[Path]) -> Iterator[tuple[Text, bool]]:
         with tempfile.TemporaryDirectory(prefix="ltm-leak-check-") as name:
@@ -183,6 +230,38 @@ class LeakCheckInput:
                 for number, turn in enumerate(held):
                     place = f"{_place(number, len(held))}, photo" if turn.caption else _place(number, len(held))
                     yield Text(turn.text, sample.id, place, tuple(kinds.get(turn.id, ())))
+
+
+def _tests(what: Sequence[str]) -> list[str]:
+    return [text for text in what if text not in built_in_names() and not text.endswith(SUFFIX)]
+
+
+def _words(what: Sequence[str], seed: int) -> list[str]:
+    """Return the words of a command line that plays a suite and test files with a seed."""
+    tests = _tests(what)
+    suite = next((text for text in what if text not in tests), "none")
+    return [f"--ltm-suite={suite}", f"--ltm-seed={seed}", *tests]
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedFiller:
+    """What is earned by not storing what looks like filler."""
+
+    told_apart: float
+    """The share of messages of other seeds that the tree calls what they are."""
+    tree: str
+    skips: float
+    """Points of a window that skips what the tree calls filler."""
+    window: float
+    """Points of the same window without it."""
+    of: int
+
+    def __str__(self) -> str:
+        return (
+            f"three questions about form tell {self.told_apart:.0%} of filler and scenarios apart: {self.tree}\n"
+            f"a window of {WINDOW} that skips what they call filler earns {self.skips:.2f} of {self.of}, "
+            f"without skipping {self.window:.2f}"
+        )
 
 
 def _place(number: int, of: int) -> str:

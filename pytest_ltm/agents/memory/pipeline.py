@@ -17,11 +17,12 @@ from msgspec import structs
 
 from pytest_ltm._model.agent import Mishap, Reply, ReportsUsage, TakesTurns, Usage
 from pytest_ltm._storage.errors import AgentError, AgentFault
+from pytest_ltm.agents._chat_agent import FRAME
 from pytest_ltm.agents.memory import roles
 from pytest_ltm.agents.memory.chunks import Span
 from pytest_ltm.agents.memory.memories import Memories, MemoryItem
 from pytest_ltm.agents.memory.reading import Utterance, shortened
-from pytest_ltm.agents.memory.thinker import FRAME, Replying, size
+from pytest_ltm.agents.memory.thinker import Replying, size
 from pytest_ltm.agents.memory.time_ranges import Range
 from pytest_ltm.agents.reader.memory import count
 

@@ -15,6 +15,7 @@ from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.errors import AgentError, AgentFault, did_you_mean
 from pytest_ltm._storage.schema import packaged
 from pytest_ltm.agents._adapt import current_reading
+from pytest_ltm.agents._chat_agent import FRAME, SILENCE
 from pytest_ltm.agents.memory.reading import Reading as NoteReading
 from pytest_ltm.agents.memory.reading import Utterance, age
 from pytest_ltm.agents.reader.memory import count
@@ -101,7 +102,7 @@ class Replying(Struct, frozen=True, kw_only=True):
 
     def _aged(self, one: Utterance) -> str:
         if not (self.reading.age and one.role == "user" and one.at is not None):
-            return one.text or _SILENCE
+            return one.text or SILENCE
         when = one.at.isoformat(" ", "minutes") if one.at == self.now else age(one, self.now)
         return f"[{when}] {one.text}"
 
@@ -130,10 +131,6 @@ def _known(about: str) -> list[str]:
     except ValueError:
         return [line for line in about.split("\n") if line.strip()]
     return [value for value in found.values() if isinstance(value, str)] if isinstance(found, dict) else []
-
-
-_SILENCE = "(no reply)"
-"""Shown in the place of an empty reply, because many endpoints refuse a conversation that holds one."""
 
 
 def _exchanges(heard: Sequence[Utterance]) -> list[tuple[Utterance, str]]:
@@ -261,10 +258,6 @@ class Chats:
         if self._completions is None:  # only now, because where limits are shared is known once the run has begun
             self._completions = open_model(self._model)
         return self._completions
-
-
-FRAME = 4
-"""Tokens that a message takes beside its text."""
 
 
 def size(messages: Sequence[Message]) -> int:

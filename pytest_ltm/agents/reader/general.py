@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from pytest_ltm._text.patterns import later
+from pytest_ltm._text.small_talk import is_small_talk
 from pytest_ltm.agents.reader.notes import COMMON
 
 if TYPE_CHECKING:
@@ -98,23 +99,18 @@ _FIRST = later(r"^Q: ", re.MULTILINE)
 _MARK = " A: "
 _REMARK = later(r"[^\n?:]*\bquiz\b[^\n?:]*:[ \n][^\n?]+\? [^\n?]{1,80}\.(?:\n|$)", re.IGNORECASE)
 """What was asked in a quiz, and the answer."""
-_SERIES = later(r"[^\n\d]{0,40}(\d+) to (\d+)[^\n\d]{0,40}")
-"""A request to write out what belongs to each number of a row."""
-_ROW = 50
-"""Numbers that make a row: fewer may be a quantity or a time."""
 
 
 class Trivia:
     """Returns the answers of `Q: ..., A: ...` lines.
 
-    Nobody asks about them later, nor about remarks on a quiz, nor about requests for rows of numbers.
+    Nobody asks about them later, nor about remarks on a quiz, nor about small talk.
     """
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:  # noqa: ARG002 - the protocol's signature
         """Return the answers as a JSON list, where they are wanted."""
         head = turn.text[:_HEAD]
-        row = _SERIES.fullmatch(turn.text)
-        if _REMARK.match(head) or (row and int(row[2]) - int(row[1]) >= _ROW):
+        if _REMARK.match(head) or is_small_talk(head):
             return "Noted."
         if not (_FIRST.search(head) and _WANTED.search(head)):
             return None
