@@ -198,6 +198,8 @@ def _by_shape(  # noqa: C901, PLR0911 - as above
         return _only(text, named, doubts, question)
     if _is_choice(text, named):
         return Proof("hedges", "leaves a choice")
+    if opening := _opening(text, named):
+        return Proof("asserts", "begins with it", opening)
     spots = sorted((one.start, one.end) for one in named)
     if all(not text[first[1] : second[0]].strip() for first, second in pairwise(spots)):
         return Proof("unclear", "names two in one", possible=frozenset(values))
@@ -209,8 +211,6 @@ def _by_shape(  # noqa: C901, PLR0911 - as above
         return Proof("hedges", "hedges between several")
     if concluded := _concluded(text, named):
         return concluded
-    if opening := _opening(text, named):
-        return Proof("asserts", "begins with it", opening)
     if len(values) <= _FEW_VALUES and (kept := _kept(text, named)):
         return Proof("asserts", "sets the others aside", kept)
     if len(values) > _FEW_VALUES or len(words(text)) > _LONG_TALK:
@@ -251,13 +251,17 @@ def _is_choice(text: str, named: Sequence[Mention], value: str = "") -> bool:
     )
 
 
+_STOP = later(r"\.(?!\w)|\n")
+_FRAME = frozenset(("the", "a", "an", "it", "its", "is", "option", "number"))
+
+
 def _opening(text: str, named: Sequence[Mention]) -> str:
     """Return the value that is all of the first sentence of a levelled text, if others say more; else ""."""
-    first, _, rest = text.partition(".")
+    first, rest = (*_STOP.split(text, maxsplit=1), "")[:2]
     inside = {one.value for one in named if one.end <= len(first)}
-    if len(inside) != 1 or {*words(first)} - {*words(next(iter(inside)))} - {"the", "a", "an", "it", "its", "is"}:
+    if len(inside) != 1 or {*words(first)} - {*words(next(iter(inside)))} - _FRAME:
         return ""
-    return inside.pop() if all(len(words(part)) > _FEW_WORDS for part in rest.split(".") if part.strip()) else ""
+    return inside.pop() if all(len(words(part)) > _FEW_WORDS for part in _STOP.split(rest) if words(part)) else ""
 
 
 def _concluded(text: str, named: Sequence[Mention]) -> Proof | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import structs
@@ -325,8 +325,7 @@ class RecallsJoke(Ruled):
             return self.score(1, "the joke's text is in the answer", answer)
         verdict, sure = self._by_rule(answer)
         if self.judge is None:
-            left_open = 1.0 if self.current and verdict.reason == _HINTED else None
-            return self.standing_in(replace(verdict, left_open=left_open))
+            return self.standing_in(verdict)
         jokes = "\n".join(f"- {joke}" for joke in (*self.others, self.joke))
         return verdict if sure else judged(self.judge, "jokes", answer, rule=_JOKES, joke=self.joke, jokes=jokes)
 
