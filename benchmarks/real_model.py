@@ -19,6 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_ltm._journal import events
 from pytest_ltm._storage.clock import sleep, stopwatch
 from pytest_ltm._storage.errors import LtmError
 
@@ -130,7 +131,7 @@ def _resumed(port: int, size: int) -> str:
         _need(broken.status not in {0, 1}, "the run was not ended", broken)
         run = _run("resumed", ["--ltm-resume=latest"], fresh=False)
     _need(run.status in {0, 1} and all(row["score"] is not None for row in run.rows), "it was not resumed", run)
-    sent = [event["exchange"] for event in _events(run.folder) if event["event"] == "message"]
+    sent = [event.exchange for event in _events(run.folder) if isinstance(event, events.MessageSent)]
     _need(len(sent) == len(set(sent)), "a message was sent twice", run)
     return f"ended after {_replies(broken.folder) and 4} replies, resumed: {len(run.rows)} examples scored"
 
@@ -250,14 +251,12 @@ def _end_at(process: subprocess.Popen[bytes], folder: Path, replies: int) -> Non
 
 
 def _replies(folder: Path) -> int:
-    return sum(event["event"] == "reply" for event in _events(folder))
+    return sum(isinstance(event, events.ReplyReceived) for event in _events(folder))
 
 
-def _events(folder: Path) -> Iterator[dict[str, Any]]:
+def _events(folder: Path) -> Iterator[events.Event]:
     for path in folder.glob(".ltm/runs/*/*/journal.jsonl"):
-        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-            if line.endswith("}"):
-                yield json.loads(line)
+        yield from events.readable(path)
 
 
 def _wait_until(holds: Callable[[], bool], seconds: float, otherwise: str) -> None:

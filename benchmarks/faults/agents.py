@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.faults import hostile_agents, runs
 from benchmarks.faults.cases import Case, Outcome, Setting, one
+from pytest_ltm._results.gate.verdict import UNMEASURABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +23,7 @@ ENDS_PROCESS = frozenset(
     {
         "exits", "aborts", "segfaults", "kills_itself", "hangs", "eats_memory", "closes_stdout", "closes_descriptors",
         "terminates_itself", "awaits", "returns_nothing_known", "forgets_modules", "made_hangs", "made_exits",
-        "made_segfaults", "closed_hangs", "closed_exits",
+        "made_segfaults", "closed_hangs", "closed_exits", "ends_session",
     }
 )  # fmt: skip
 """Agents in our own process that may end it, or leave nothing of it that works: it is resumed with the agent tamed."""
@@ -73,10 +74,12 @@ def _beside(folder: Path, kind: Kind, name: str, calm: Run) -> Outcome:
     if kind is HERE and name in ENDS_PROCESS:
         if ended.status is None:
             return one(ended.trouble)
+        if name == "ends_session" and ended.status != UNMEASURABLE:
+            return one(f"it is not told that examples are missing: the exit status is {ended.status}")
         if harm := runs.changed(runs.left(folder), calm, only="before"):
             return one(f"the conversation before it was harmed: {harm}")
         ended = runs.resumed(folder, TAME)
-    if ended.trouble or ended.status not in {*runs.FINE, 75}:
+    if ended.trouble or ended.status not in {*runs.FINE, UNMEASURABLE}:
         return one(ended.trouble or f"the exit status is {ended.status}: {ended.screen[-500:]}")
     now = runs.left(folder)
     return one(runs.changed(now, calm, only="before") or runs.changed(now, calm, only="after"))

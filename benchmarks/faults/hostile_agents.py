@@ -52,6 +52,10 @@ class Unspeakable(Exception):
     __repr__ = __str__
 
 
+class UnspeakableValue(Unspeakable, ValueError):
+    """Nor can that of this one, which is of a kind whose texts are looked into."""
+
+
 class Foreign(BaseException):
     """As pytest's own outcomes are."""
 
@@ -175,9 +179,18 @@ def blind() -> str:
     return "late"
 
 
+def end_session() -> NoReturn:
+    """End pytest as if all had been played."""
+    import pytest
+
+    pytest.exit("enough", returncode=0)
+
+
 REPLIES: dict[str, Any] = {
     "raises": lambda: raising(ValueError(f"no: {SECRET} {ESCAPES}")),
     "raises_unspeakable": lambda: raising(Unspeakable()),
+    "raises_unspeakable_value": lambda: raising(UnspeakableValue()),
+    "ends_session": end_session,
     "raises_foreign": lambda: raising(Foreign(ESCAPES)),
     "raises_generator_exit": lambda: raising(GeneratorExit("end")),
     "raises_system_exit": lambda: sys.exit(0),

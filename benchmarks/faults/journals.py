@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
@@ -194,6 +195,46 @@ def _reported(folder: Path) -> str | None:
     )  # fmt: skip
     (folder / "screen-report.txt").write_bytes(done.stdout + done.stderr)
     return None if done.returncode == 0 else f"status {done.returncode}: {done.stderr.decode()[-500:]}"
+
+
+# --- readers
+
+READ = ("run.json", "summary.json", "*/results.json", "*/plan.json", "*/journal.jsonl")
+READERS = ("show", "report -o again.html", "doctor", "runs")
+
+
+def _absurd(path: Path) -> None:
+    data = json.loads(path.read_bytes())
+    path.write_text(json.dumps(data | {name: 10**400 for name in data if name.endswith("_tokens")}), encoding="utf-8")
+
+
+def readers(setting: Setting) -> Iterator[Case]:
+    """Yield commands that read runs in which a pipe stands in the place of a file, or absurd figures in the results."""
+    base = calm(setting.folder / "calm")
+    kinds = [(file, reader) for file in (*READ, "absurd") for reader in READERS]
+
+    def play(folder: Path, file: str, reader: str) -> Outcome:
+        where = folder / "project"
+        shutil.copytree(base.folder, where, symlinks=True)
+        path = _only(where, f".ltm/runs/*/{'*/results.json' if file == 'absurd' else file}")
+        if file == "absurd":
+            _absurd(path)
+        else:
+            path.unlink()
+            os.mkfifo(path)
+        command, *words = reader.split()
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest_ltm", command, *["latest"] * (command != "runs"), *words], cwd=where,
+            env=runs.environment(where), capture_output=True, check=False, timeout=runs.LIMIT,
+        )  # fmt: skip
+        (where / "screen-reader.txt").write_bytes(done.stdout + done.stderr)
+        if file != "absurd":
+            path.unlink()
+        crashed = done.returncode not in {0, 1, 2} or b"Traceback" in done.stderr
+        return one(f"status {done.returncode}: {done.stderr.decode()[-500:]}" if crashed else None)
+
+    for file, reader in setting.some(kinds):
+        yield Case(f"{Path(file).stem}-{reader.split()[0]}", play, (file, reader))
 
 
 # --- places

@@ -53,6 +53,7 @@ ROWS = {
     "flips": Row("a bit of the journal is flipped", journals.flips, 500, 16),
     "timings": Row("timings.jsonl is damaged", journals.timings, 40, 4),
     "places": Row("something else stands in the place of a file", journals.places, 15, 3),
+    "readers": Row("a pipe in the place of what a command reads, or absurd figures in it", journals.readers, 24, 3),
     "disks": Row("the disk is full", disks.full, 30, 3),
     "agents": Row("hostile agents, beside well-behaved ones", agents.hostile, 1_000, 3),
     "servers": Row("hostile servers, on a budget", servers.hostile, 1_000, 3),

@@ -79,7 +79,7 @@ def _swap_task(loop: object, task: object) -> Any:
 
 
 def is_async(agent: object) -> bool:
-    """Return whether an agent, a judge, or the class or function of one says that its replies are to be awaited."""
+    """Return whether an agent, a judge, or the class or function of one says that its replies must be awaited."""
     return any(map(inspect.iscoroutinefunction, (agent, *(getattr(agent, name, None) for name in _REPLYING))))
 
 
@@ -299,7 +299,7 @@ class ThreadedLoop:
     """The shared loop in a thread of its own, which never holds up the end of the process.
 
     Another thread looks whether it turns. While one conversation keeps it from turning the time of the others stands
-    still; whoever does so beyond its own limit is interrupted, and if that does not help the loop is given up.
+    still; one that does so beyond its own limit is interrupted, and if that does not help the loop is given up.
     """
 
     def __init__(self, blocked: dict[str, float]) -> None:
@@ -388,7 +388,7 @@ class ThreadedLoop:
         self._turned = True
 
     def _blame(self, loop: asyncio.AbstractEventLoop, now: float, seconds: float) -> None:
-        """The loop does not turn: charge whoever keeps it, and interrupt it beyond its limit."""
+        """The loop does not turn: charge the one that keeps it, and interrupt it beyond its limit."""
         import asyncio
 
         task, calls = asyncio.current_task(loop), list(self._calls.values())

@@ -324,7 +324,7 @@ def check_texts(given: object, method: str, refuse: Callable[[str], LtmError]) -
 
 
 MOST_TOKENS, MOST_USD = 10**12, 10**9
-"""Of one reply: more is a mistake of whoever reports it, and one such figure would spoil every sum."""
+"""Of one reply: a higher one is a mistake of the reporter, and one such figure would spoil every sum."""
 
 
 def is_count(value: object) -> bool:

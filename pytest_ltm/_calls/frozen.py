@@ -1,6 +1,6 @@
 """FrozenGuard: ends this process when no Python code has run in it for too long, because code in C does not give way.
 
-A regular expression that backtracks for ever, in a thread, holds the interpreter's lock: no limit is kept any more, and
+A regular expression that backtracks forever, in a thread, holds the interpreter's lock: no limit is kept any more, and
 Ctrl-C and SIGTERM are only noted. A small process looks from outside. It gets a byte each second from a thread here,
 and the number of each signal that arrives, which Python writes from C (`signal.set_wakeup_fd`).
 """

@@ -1,4 +1,4 @@
-"""ConversationFactory: composes a conversation, whoever answers and whatever comes next in it."""
+"""ConversationFactory: composes a conversation of a port that answers and a script that says what comes next."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import msgspec
 
 from pytest_ltm._storage.disk import open_regular
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm._storage.schema import escaped, shown
+from pytest_ltm._storage.schema import bounded, escaped, parse_record, shown
 from pytest_ltm._storage.secrets import may_have_secrets, written
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class RecordCodec(Generic[L]):
     def _examined(self, line: bytes | str, where: str) -> L:
         """Do the same slowly: for a line with half a surrogate pair, and to say what is wrong with any other."""
         try:
-            found = json.loads(line)
+            found = parse_record(line)
         except (ValueError, RecursionError) as error:
             raise LtmError(f"{where}: not a JSON event: {error}") from error
         name = found.get("event") if isinstance(found, dict) else None
@@ -83,8 +83,10 @@ class RecordCodec(Generic[L]):
         unknown = found.keys() - {"event", *kind.__struct_fields__}
         if unknown:
             raise self._later(where, f"a field {shown(min(unknown))} in {name!r}")
-        try:
+        with suppress(ValueError, RecursionError):
             return msgspec.convert(found, kind)
+        try:
+            return msgspec.convert(bounded(found), kind)  # what agents reported before there were limits
         except (ValueError, RecursionError) as error:
             raise LtmError(f"{where}: a damaged {name!r} event: {error}") from error
 

@@ -22,6 +22,7 @@ from pytest_ltm._model.agent import Mishap, Usage
 from pytest_ltm._model.transcript import Kind
 from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._storage.schema import ReportedDollars
 
 FORMAT = 3
 
@@ -89,7 +90,7 @@ class ReplyReceived(JournalRecord, tag="reply", frozen=True, kw_only=True):
     text: str
     tokens: NonNegativeInt
     usage: Usage | None = None
-    cost_usd: float | None = None
+    cost_usd: ReportedDollars | None = None
     hypothetical: bool = False
     """Nothing is spent: usage and cost are what they would be."""
     retrieved: tuple[str, ...] | None = None
@@ -123,7 +124,7 @@ class FillerSent(JournalRecord, tag="filler", frozen=True, kw_only=True):
     """When it had been told, where the clock is the one on the wall."""
     usage: Usage | None = None
     """What taking it in used, where the agent reports that."""
-    cost_usd: float | None = None
+    cost_usd: ReportedDollars | None = None
     hypothetical: bool = False
     """Nothing is spent: usage and cost are what they would be."""
     lost: Usage | None = None
@@ -177,7 +178,7 @@ class ModelAsked(JournalRecord, tag="asked", frozen=True, kw_only=True):
     vote: NonNegativeInt
     reply: str | None = None
     usage: Usage | None = None
-    cost_usd: float | None = None
+    cost_usd: ReportedDollars | None = None
     fault: str | None = None
     """Why there is no reply."""
 

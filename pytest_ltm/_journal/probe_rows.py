@@ -11,6 +11,7 @@ from pytest_ltm._journal.cost import Tariff
 from pytest_ltm._journal.result import Precheck
 from pytest_ltm._model.agent import Usage
 from pytest_ltm._storage.disk import Appender, read_regular, refused, write_whole
+from pytest_ltm._storage.schema import ReportedDollars
 
 FILE = "probe.jsonl"
 Verdict: TypeAlias = Literal["clean", "leaks", "skipped"]
@@ -27,7 +28,7 @@ class ProbeExchange(JournalRecord, tag="asked", frozen=True, kw_only=True):
     reply: str
     reply_tokens: NonNegativeInt
     usage: Usage | None = None
-    cost_usd: float | None = None
+    cost_usd: ReportedDollars | None = None
     """As the agent's provider reports it."""
     estimated: bool = False
     """Some of its tokens or dollars were not reported."""
@@ -42,7 +43,7 @@ class Decided(JournalRecord, frozen=True, kw_only=True):
     """A sentence on a leak, or why it was not probed to the end."""
     messages: NonNegativeInt = 0
     tokens: NonNegativeInt = 0
-    cost_usd: float | None = None
+    cost_usd: ReportedDollars | None = None
     estimated: bool = False
     """Some of the tokens or dollars were not reported."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -14,7 +13,7 @@ from pytest_ltm._model.score import NO_ORACLE, UNDECIDED, Check
 from pytest_ltm._model.transcript import Count  # noqa: TC001 - read from records
 from pytest_ltm._storage.disk import read_regular, write_whole
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm._storage.schema import SPARSE, from_record, json_text, to_record
+from pytest_ltm._storage.schema import SPARSE, bounded, from_record, json_text, parse_record, to_record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -549,7 +548,7 @@ def write_results(path: Path, conversation: ConversationResult) -> None:
 def read_results(path: Path) -> ConversationResult:
     """Return what `write_results` wrote; LtmError says what is wrong with the file and where."""
     try:
-        record = json.loads(read_regular(path).decode())
+        record = bounded(parse_record(read_regular(path).decode()))
     except OSError as error:
         raise LtmError(f"{path}: cannot be read ({error.strerror})") from error
     except (ValueError, RecursionError) as error:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct, field
 
+from pytest_ltm._storage.schema import ReportedCount  # noqa: TC001 - read from records
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
@@ -19,13 +21,13 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Tokens as the provider bills them, by its own tokenizer, and the requests that took them."""
 
     # The counts have factories: unlike defaults they are always written.
-    input_tokens: int = field(default_factory=int)
+    input_tokens: ReportedCount = field(default_factory=int)
     """Tokens sent, the cached ones included."""
-    output_tokens: int = field(default_factory=int)
+    output_tokens: ReportedCount = field(default_factory=int)
     """Tokens generated."""
-    cached_tokens: int = field(default_factory=int)
+    cached_tokens: ReportedCount = field(default_factory=int)
     """Those of the input tokens that came from the provider's cache."""
-    calls: int = 0
+    calls: ReportedCount = 0
     """Requests to models that this took; 0: nobody says."""
     estimated: bool = False
     """Some of it was not reported, and is an estimate from what was sent and said."""

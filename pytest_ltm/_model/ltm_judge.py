@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _GRADE = later(
     r"\bGRADE[ \t*_`\"']{0,4}[:\uff1a][ \t*_`\"']{0,8}(?!grade\b)([A-Za-z0-9]{1,20})\b", re.IGNORECASE | re.ASCII
 )
+_LAST_LINE = later(r"\sGRADE:\s*\w+\W*\Z", re.IGNORECASE | re.ASCII)
 _LONGEST = 200
 _FENCE = later(r"\A\s*```[a-z]*\s*")
 _WRAPPED = later(r"\A\s*```[a-z]*\s*(.*?)\s*```\s*\Z", re.DOTALL)
@@ -84,7 +85,8 @@ def _is_torn(reply: str) -> bool:
     try:
         json.JSONDecoder().raw_decode(text.lstrip())
     except (ValueError, RecursionError):
-        return not text.rstrip("` \n").endswith("}")
+        # a last line of its own with a grade was not cut, whatever the braces before it are
+        return not text.rstrip("` \n").endswith("}") and _LAST_LINE.search(text) is None
     return False
 
 

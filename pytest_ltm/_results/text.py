@@ -127,7 +127,7 @@ def amount(number: int) -> str:
 
 def span_of_time(seconds: float) -> str:
     """Return a duration in its two largest units: `45s`, `20m`, `5h 20m`, `2d 3h`."""
-    whole = timedelta(seconds=round(seconds))
+    whole = timedelta(seconds=min(round(seconds), timedelta.max // timedelta(seconds=1)))
     if whole < timedelta(minutes=1):
         return f"{whole.seconds}s"
     hours, rest = divmod(whole.seconds, 3600)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Struct, field
@@ -335,6 +335,32 @@ def _indented(value: object) -> str:
     if compact.isascii() or not _HALVES.search(compact):
         return msgspec.json.format(compact, indent=1)
     return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
+
+
+LARGEST = 10**18
+"""No figure of a run is larger: more is a mistake in what was reported, and would spoil every sum and mean."""
+ReportedCount = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
+ReportedDollars = Annotated[float, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
+
+
+def parse_record(raw: bytes | str) -> Any:
+    """Return the value of a JSON text, in which a number may have any length."""
+    return json.loads(raw, parse_int=lambda digits: int(digits[:_DIGITS]))
+
+
+_DIGITS = 1_000
+"""Of a longer number the first ones are read: Python refuses to read all."""
+
+
+def bounded(value: Any) -> Any:
+    """Return a JSON value with `LARGEST` in place of every number that is larger."""
+    if isinstance(value, dict):
+        return {name: bounded(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [bounded(part) for part in value]
+    if isinstance(value, int | float) and abs(value) > LARGEST:
+        return math.copysign(LARGEST, value) if isinstance(value, float) else LARGEST if value > 0 else -LARGEST
+    return value
 
 
 SPARSE = "sparse"

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from pytest_ltm._calls import KINDS, suggest_provider
+from pytest_ltm._calls.specs import Spec
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
-from pytest_ltm._storage.errors import AgentError, ConfigurationError, DefinitionError, did_you_mean
-from pytest_ltm._storage.schema import Field, load, packaged
+from pytest_ltm._storage.errors import AgentError, ConfigurationError, DefinitionError, did_you_mean, told
+from pytest_ltm._storage.schema import Field, load, packaged, shown
 from pytest_ltm._storage.secrets import is_secret_name, redacted, remember
 from pytest_ltm.agents._adapt import ID, AgentSource, dotted_source, is_keyless, source
 from pytest_ltm.agents._controls import Echo, Silent, make_cost, make_length_bias, make_oracle
@@ -48,6 +49,14 @@ def find(
     are names that the caller has tried already, for the message. `apart`: how those of dotted paths are had in
     processes of their own; None: they are not, whatever a file says. Raises AgentError with a cure.
     """
+    try:
+        return _look_up(spec, base, known, apart)
+    except (OSError, ValueError, OverflowError, RecursionError) as error:  # of paths, addresses, numbers beyond limits
+        reason = getattr(error, "strerror", None) or told(error)
+        raise AgentError(f"agent {shown(Spec.parse(spec, role='agent').head)} cannot be used: {reason}") from error
+
+
+def _look_up(spec: str, base: Path | None, known: Iterable[str], apart: Processes | None) -> AgentSource:
     name, _, argument = spec.partition(":")
     if name in EMBEDDED:
         try:

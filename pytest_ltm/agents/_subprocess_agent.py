@@ -42,8 +42,6 @@ class Processes(Struct, frozen=True, kw_only=True):
     """Seconds for each answer, where nobody can interrupt the wait for it."""
     look: bool = True
     """Whether a process is asked first what the path names."""
-    hidden: str = ""
-    """The folder that the agents cannot read, where the kernel knows Landlock; "": they can read all."""
 
     def source(self, spec: str, *, base: Path | None, settings: Mapping[str, Any] | None = None) -> AgentSource:
         """Return the source of the agents that a dotted path names, or a file with one.
@@ -75,7 +73,7 @@ class _Where(Struct, frozen=True):
 
     def begin(self, **more: Any) -> dict[str, Any]:
         """Return the first request."""
-        how = {"jump": self.how.jump, "hidden": self.how.hidden}
+        how = {"jump": self.how.jump}
         return {"agent": self.spec, "base": self.base, "is_file": self.is_file, **how, **more}
 
     def promised(self) -> Promised | None:

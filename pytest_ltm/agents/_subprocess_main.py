@@ -37,7 +37,6 @@ from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.errors import AgentError, AgentFault, text_of
 from pytest_ltm.agents._adapt import capabilities, dotted_source, keyless
 from pytest_ltm.agents._capabilities import near_misses, takes, whose
-from pytest_ltm.agents._landlock import hide_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -83,8 +82,6 @@ class _Child:
 
     def _begin(self, request: dict[str, Any]) -> dict[str, Any]:
         self._jump = request["jump"]
-        if request["hidden"]:
-            hide_folder(Path(request["hidden"]))
         with keyless() if request.get("keyless") else contextlib.nullcontext():
             found = _found(request)
         _check(found)

@@ -71,7 +71,7 @@ def _source(config: pytest.Config, settings: RunSettings, spec: str) -> AgentSou
         return replay_source(spec.removeprefix(REPLAY), ltm_dir=settings.ltm_dir)
     apart = Processes(
         every=settings.agent_process, jump=settings.time == "jump", limit=settings.reply_timeout,
-        look=not hasattr(config, "workerinput"), hidden=str(settings.ltm_dir / "runs"),
+        look=not hasattr(config, "workerinput"),
     )  # fmt: skip
     return find(spec, base=config.rootpath, known=_named_agents(config), apart=apart)
 

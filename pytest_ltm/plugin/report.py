@@ -24,7 +24,6 @@ from pytest_ltm._storage.clock import stopwatch
 from pytest_ltm._storage.errors import DiskFault, LtmError
 from pytest_ltm._storage.sanitize import printable
 from pytest_ltm._text.lists import shortened
-from pytest_ltm.agents._landlock import has_landlock
 from pytest_ltm.agents._profile import spec_within
 from pytest_ltm.plugin import dataset as _dataset
 from pytest_ltm.plugin import judging as _judging
@@ -93,12 +92,6 @@ class Report:
                 f"ltm: {label} is a person: `ltm serve` in another terminal shows the link to answer at"
                 for label, source in self._run.sources.items()
                 if spec_within(source).startswith("human:web")
-            ),
-            *(
-                f"ltm: {label} has a process of its own, which "
-                f"{'cannot read the files of runs' if has_landlock() else 'can read the files of runs (no Landlock)'}"
-                for label, source in self._run.sources.items()
-                if source.apart
             ),
             f"ltm: memory spans (tokens): {', '.join(settings.spans)}; suite: {suite}",
             f"ltm: seed: {settings.seed}; trials: {settings.trials}; time: {settings.time}; filler: {settings.filler}",

@@ -8,6 +8,7 @@ import pytest
 
 from pytest_ltm._storage.errors import AgentError, ConfigurationError
 from pytest_ltm.agents import Echo, Reply, Silent
+from pytest_ltm.agents._adapt import AgentSource
 from pytest_ltm.agents._registry import EMBEDDED, describe_embedded, find, label_for, split_specs
 from pytest_ltm.plugin.agents import _sees_clock
 
@@ -283,3 +284,17 @@ def test_a_bot_from_a_file_is_in_this_process_as_the_one_of_its_path_is(tmp_path
     config: Any = None
     for spec in ("bot.yml", "file_bots:Bot"):
         assert _sees_clock(config, "jump", find(spec, base=tmp_path))
+
+
+@pytest.mark.parametrize("kind", ["", "replay:", "cmd:", "http:", "ts:", "padded:", "window:", "fixed:", "openai:"])
+@pytest.mark.parametrize(
+    "argument", ["x" * 3_000, "." * 3_000, "9" * 5_000, "//[::1", "m@http://[::1/v1", "a\0b", "a:" * 2_000, "\ud83d"]
+)
+def test_any_spec_names_an_agent_or_is_refused(kind: str, argument: str, tmp_path: Path) -> None:
+    def look_up() -> object:
+        try:
+            return find(f"{kind}{argument}", base=tmp_path)
+        except AgentError as error:
+            return error
+
+    assert isinstance(look_up(), (AgentSource, AgentError))

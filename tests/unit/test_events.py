@@ -21,7 +21,7 @@ from pytest_ltm._journal.journal import Journal
 from pytest_ltm._model.score import Score
 from pytest_ltm._model.transcript import Kind
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm._storage.schema import json_text
+from pytest_ltm._storage.schema import LARGEST, json_text
 from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.testing import run_conversation
 
@@ -142,8 +142,9 @@ def test_every_kind_of_event_has_a_line_above() -> None:
 TEXTS, COUNTS = st.text(), st.integers(min_value=0)
 ZONES = st.builds(lambda minutes: timezone(timedelta(minutes=minutes)), st.integers(-600, 600))
 TIMES = st.datetimes(timezones=ZONES)
-AMOUNTS = st.none() | st.floats(min_value=0, allow_nan=False, allow_infinity=False)
-USAGES = st.builds(Usage, input_tokens=COUNTS, output_tokens=COUNTS, cached_tokens=COUNTS)
+AMOUNTS = st.none() | st.floats(min_value=0, max_value=LARGEST, allow_nan=False)
+FIGURES = st.integers(min_value=0, max_value=LARGEST)
+USAGES = st.builds(Usage, input_tokens=FIGURES, output_tokens=FIGURES, cached_tokens=FIGURES)
 JSON = st.recursive(st.none() | st.booleans() | COUNTS | TEXTS, lambda of: st.lists(of) | st.dictionaries(TEXTS, of))
 AGENTS = st.builds(
     events.AgentFacts,

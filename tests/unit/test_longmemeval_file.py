@@ -116,6 +116,7 @@ def test_a_file_that_cannot_be_used_is_refused_with_its_place(tmp_path: Path, co
         ("answer", " ", "expected a text or a number, got ' '"),
         ("answer", float("nan"), "expected a text or a number, got nan"),
         ("haystack_sessions", [[], [], []], "holds no turn, so that there is nothing to ask about"),
+        ("haystack_sessions", [[{"role": [], "content": "Hi"}], [], []], "expected 'user' or 'assistant'"),
         ("haystack_sessions", [[{"role": "bot", "content": "Hi"}], [], []], "expected 'user' or 'assistant'"),
         ("haystack_sessions", [[{"role": "user", "content": 7}], [], []], "expected a text"),
     ],

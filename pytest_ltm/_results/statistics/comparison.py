@@ -5,11 +5,9 @@ from __future__ import annotations
 import dataclasses
 import random
 from dataclasses import dataclass
-from math import copysign, fsum, hypot, inf, sqrt
+from math import copysign, fsum, inf, sqrt
 from operator import truediv
 from typing import TYPE_CHECKING
-
-from msgspec import structs
 
 from pytest_ltm._results.statistics.counts import LEVEL, Interval, holm, t_below, t_quantile
 from pytest_ltm._results.statistics.pairs import SignUnit, UnitKind, enough, unit_kind, units_of
@@ -180,54 +178,23 @@ def unseen(cells: Sequence[SignUnit], conversations: Sequence[SignUnit], alpha: 
 # --- What chance does to a difference, by all the tests that apply together.
 
 
-UNSEEN, AT_MOST = 0.04, 0.4
-"""Conversations imagined for each one that was held, and the most of them: a breakdown that is this rare is easily
-missed in a few conversations, and hardly in many."""
-
-
-def imagined_share(conversations: int) -> float:
-    """Return the share of what is imagined beside so many conversations."""
-    imagined = min(AT_MOST, UNSEEN * conversations)
-    return imagined / (conversations + imagined)
-
-
-def hedged(conversations: Sequence[SignUnit], lost: float) -> Scatter:
-    """Return the scatter with part of another conversation, in which one run earned nothing and so `lost` as much.
-
-    An agent that breaks down in one of eight conversations and one that is always a little worse have the same mean,
-    and mostly look different in a few conversations: no test of what was seen tells them apart. What was not seen must
-    be imagined, on the side that speaks against a difference.
-    """
-    share = imagined_share(len(conversations))
-    kept = [SignUnit(unit.gain * (1 - share), unit.weight * (1 - share)) for unit in conversations]
-    difference = fsum(unit.gain for unit in kept) + share * lost
-    means = [(unit.weight, unit.gain / unit.weight) for unit in kept] + [(share, lost)]
-    variance = fsum(weight * (mean - difference) ** 2 for weight, mean in means)
-    error = sqrt(variance / max(len(conversations) / (1 - share) - 1, share))
-    return Scatter(difference=difference, error=error, degrees=len(conversations))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chance:
-    """Each test is right on its own supposition, so the most careful one counts."""
+    """Each test is right on its own supposition, so the more careful one counts."""
 
     flipped: Flips
     few: Scatter | None
     """What a few conversations leave open; None where there are enough to flip them."""
-    against: tuple[Scatter, Scatter] | None = None
-    """With what would speak against a drop, and against a gain, had it been seen."""
 
     @property
     def p_drop(self) -> float:
         """How often equally good agents lose at least as much."""
-        others = [self.few, self.against and self.against[0]]
-        return max(self.flipped.p_drop, *(other.p_drop for other in others if other), 0.0)
+        return max(self.flipped.p_drop, self.few.p_drop if self.few else 0.0)
 
     @property
     def p_gain(self) -> float:
         """How often equally good agents gain at least as much."""
-        others = [self.few, self.against and self.against[1]]
-        return max(self.flipped.p_gain, *(other.p_gain for other in others if other), 0.0)
+        return max(self.flipped.p_gain, self.few.p_gain if self.few else 0.0)
 
     @property
     def p(self) -> float:
@@ -237,34 +204,15 @@ class Chance:
     def interval(self, level: float) -> Interval | None:
         """Return the differences that some of the tests would not reject; None if there are too few units."""
         found = self.flipped.interval(level)
-        if found is None:
-            return None
-        others = [self.few.interval(level)] if self.few else []
-        if self.against:
-            drop, gain = (each.interval(level) for each in self.against)
-            others.append(Interval(gain.low, drop.high))
-        low, high = min([found.low, *(one.low for one in others)]), max([found.high, *(one.high for one in others)])
-        return Interval(max(-1.0, low), min(1.0, high)) if others else found
+        if found is None or self.few is None:
+            return found
+        other = self.few.interval(level)
+        return Interval(max(-1.0, min(found.low, other.low)), min(1.0, max(found.high, other.high)))
 
 
-def chance(
-    units: Sequence[SignUnit],
-    few: Sequence[SignUnit],
-    rng: random.Random,
-    draws: int,
-    against: tuple[Scatter, Scatter] | None = None,
-) -> Chance:
+def chance(units: Sequence[SignUnit], few: Sequence[SignUnit], rng: random.Random, draws: int) -> Chance:
     """Return what chance does to the mean difference of units; `few`: the conversations, if they are not the units."""
-    few_apart = of_conversations(few) if few else None
-    return Chance(flipped=flips(units, rng, draws), few=few_apart, against=against)
-
-
-def hedges(pairs: Sequence[Pair]) -> tuple[Scatter, Scatter]:
-    """Return the scatter of conversations with part of one in which the earlier run earned nothing, or the later."""
-    conversations = units_of(pairs, "conversation")
-    after = fsum(unit.gain for unit in units_of([structs.replace(pair, before=0.0) for pair in pairs], "conversation"))
-    before = after - fsum(unit.gain for unit in conversations)
-    return hedged(conversations, after), hedged(conversations, -before)
+    return Chance(flipped=flips(units, rng, draws), few=of_conversations(few) if few else None)
 
 
 def few_conversations(pairs: Sequence[Pair], kind: UnitKind) -> tuple[SignUnit, ...]:
@@ -364,8 +312,7 @@ def compare(
     units, few = units_of(pairs, chosen), few_conversations(pairs, chosen)
     conversations = len({(pair.span_label, pair.trial) for pair in pairs})
     reason = _too_little(len(pairs), len(units), chosen, conversations, alpha)
-    against = hedges(pairs) if conversations > 1 else None
-    found = None if reason else chance(units, few, rng or random.Random(0), draws, against)
+    found = None if reason else chance(units, few, rng or random.Random(0), draws)
     better = sum(pair.gain > _NOISE for pair in pairs)
     worse = sum(pair.gain < -_NOISE for pair in pairs)
     return Comparison(
@@ -374,7 +321,7 @@ def compare(
         p=found.p if found else None,
         p_drop=found.p_drop if found else None,
         p_gain=found.p_gain if found else None,
-        detectable=_detectable(units, few, against, alpha, power) if found else None,
+        detectable=_detectable(units, few, alpha, power) if found else None,
         pairs=len(pairs),
         better=better,
         worse=worse,
@@ -412,22 +359,12 @@ def compare_scenarios(
     }
 
 
-def _detectable(
-    units: Sequence[SignUnit],
-    few: Sequence[SignUnit],
-    against: tuple[Scatter, Scatter] | None,
-    alpha: float,
-    power: float,
-) -> float | None:
+def _detectable(units: Sequence[SignUnit], few: Sequence[SignUnit], alpha: float, power: float) -> float | None:
     found = [scatter(units), *([of_conversations(few)] if few else [])]
-    drops = [each.detectable(alpha, power) for each in found]
     if all(each.error < _NOISE for each in found):
-        drops = [unseen(units, few, alpha, power)]
-    if against:
-        drop, apart = against[0], found[-1]  # only what was held scatters, not what is imagined
-        reach = t_quantile(1 - alpha, drop.degrees) * drop.error + t_quantile(power, drop.degrees) * apart.error
-        drops.append(reach + drop.difference - apart.difference)
-    return max(drops) if max(drops) <= 1 else None
+        return unseen(units, few, alpha, power)
+    drop = max(each.detectable(alpha, power) for each in found)
+    return drop if drop <= 1 else None
 
 
 def _too_little(pairs: int, units: int, kind: UnitKind, conversations: int, alpha: float) -> str:
@@ -476,11 +413,8 @@ def trials_to_tell(pairs: Sequence[Pair], *, alpha: float = ALPHA, power: float 
     else:
         return None
     difference = abs(fsum(unit.gain for unit in cells))
-    imagined = difference + fsum(min(pair.before, pair.after) for pair in pairs) / len(pairs)
     for trials in range(max(FEWEST, held + 1), MOST_TRIALS + 1):
-        share = imagined_share(trials)
-        error = hypot(apart, imagined * sqrt(share * (1 - share))) / sqrt(trials)
-        reach = t_quantile(1 - alpha / 2, trials - 1) * error + t_quantile(power, trials - 1) * apart / sqrt(trials)
-        if difference > _NOISE and reach + share * imagined <= difference:
+        mean = Scatter(difference=difference, error=apart / sqrt(trials), degrees=trials - 1)
+        if difference > _NOISE and mean.detectable(alpha / 2, power) <= difference:
             return trials
     return None

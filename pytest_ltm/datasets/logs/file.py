@@ -256,7 +256,7 @@ def read_session(top: Field) -> HistorySession:
 def _turn(item: Field) -> HistoryTurn:
     fields = item.mapping(_OF_TURN, required=("role", "content"))
     role, content = fields["role"].value, fields["content"].text()
-    if role not in {"user", "assistant"}:
+    if role not in ("user", "assistant"):  # a tuple: it may be a list
         raise fields["role"].error("'user' or 'assistant'", " Leave out what tools and system messages say.")
     return HistoryTurn(role, f"{fields['name'].text()}: {content}" if "name" in fields else content)
 

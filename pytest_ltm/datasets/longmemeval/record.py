@@ -159,7 +159,7 @@ def read_turn(item: Field) -> HistoryTurn:
     """Return the turn that stands at a place in a file."""
     fields = item.mapping(required=("role", "content"))
     role, content = fields["role"].value, fields["content"].value
-    if role not in {"user", "assistant"}:
+    if role not in ("user", "assistant"):  # a tuple: it may be a list
         raise fields["role"].error("'user' or 'assistant'")
     if not isinstance(content, str):
         raise fields["content"].error("a text")

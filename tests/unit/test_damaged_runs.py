@@ -1,25 +1,29 @@
-"""What stands in the place of a file of a run, and never ends: no reader waits for it."""
+"""What readers of run folders survive: pipes in the place of files, at which nobody waits, and absurd figures."""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from journals import reply
 from run_folders import held, played, write_run
 
 from pytest_ltm._cli import main
+from pytest_ltm._journal import events
 from pytest_ltm._journal.run_file import find_run
+from pytest_ltm._model.agent import Usage
 from pytest_ltm._model.definition import read
 from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import ConfigurationError, DefinitionError
-from pytest_ltm._storage.schema import load
+from pytest_ltm._storage.schema import LARGEST, load
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no FIFOs in folders here")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no pipes in folders here")
 OF_A_RUN = ("run.json", "summary.json", "amended.json", "canaries.json")
 OF_A_CONVERSATION = ("results.json", "plan.json", "journal.jsonl", "timings.jsonl")
 READERS = ("show", "report -o page.html", "export -o out.csv", "doctor", "compare", "runs", "merge -o other")
@@ -46,6 +50,29 @@ def test_no_command_waits_for_a_pipe_in_a_run_folder(run: Path, reader: str, nam
         status = int(str(ended.code))
 
     assert status in {0, 1, 2}
+
+
+def test_one_row_of_absurd_figures_stops_no_report(run: Path) -> None:
+    results = next(run.glob("*/results.json"))
+    whole = json.loads(results.read_bytes())
+    numbers = {name: value for name, value in whole.items() if type(value) in {int, float}}
+    absurd = {name: 10**400 if type(value) is int else 1e308 for name, value in numbers.items()}
+    results.write_text(json.dumps(whole | absurd | {"input_tokens": 10**4_000, "output_tokens": 10**400}))
+
+    for words in ("show run", "report run -o page.html", "merge run -o other", "runs", "trend", "badge run"):
+        assert main(words.split()) in {0, 1}
+
+
+def test_what_an_agent_reported_before_there_were_limits_can_be_read() -> None:
+    line = events.encode(reply(usage=Usage(input_tokens=3, output_tokens=1), cost_usd=0.5))
+    absurd = line.replace(":3,", f":{10**400},").replace("0.5", "1e308")
+
+    read_back = events.decode(absurd, "line 1")
+
+    assert isinstance(read_back, events.ReplyReceived)
+    assert read_back.usage is not None
+    assert (read_back.usage.input_tokens, read_back.usage.output_tokens) == (LARGEST, 1)
+    assert read_back.cost_usd == LARGEST
 
 
 def test_a_pipe_that_should_name_the_latest_run_is_refused(tmp_path: Path) -> None:
