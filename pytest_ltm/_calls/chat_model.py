@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct, field
 
+from pytest_ltm._language.patterns import later
 from pytest_ltm._storage.errors import AgentError, DefinitionError, did_you_mean
 from pytest_ltm._storage.schema import Field, packaged
-from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

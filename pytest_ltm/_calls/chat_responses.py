@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from pytest_ltm._language.patterns import later
 from pytest_ltm._storage.errors import AgentFault, TransientFault
 from pytest_ltm._storage.schema import packaged
 from pytest_ltm._storage.secrets import redacted
-from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

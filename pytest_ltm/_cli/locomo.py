@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Sequence
 
-    from pytest_ltm.datasets.rulings.gold import Ruling
+    from pytest_ltm._language.rulings.gold import Ruling
 
 
 FIELDS = ("category", "answer", "prediction")

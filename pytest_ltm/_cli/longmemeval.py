@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli.arguments import RUN, add_json, add_output, add_run
 from pytest_ltm._journal.run_file import find_run
+from pytest_ltm._language.rulings.gold import Ruling
 from pytest_ltm._model.ltm_judge import JudgeDecision, decide
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._storage.disk import read_regular, write_whole
@@ -25,7 +26,6 @@ from pytest_ltm.datasets.longmemeval.evaluation import Accuracy, QuestionVerdict
 from pytest_ltm.datasets.longmemeval.options import TYPES
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, is_abstention
 from pytest_ltm.datasets.longmemeval.retrieval import DEPTHS, RetrievalMetrics, figures, retrieval, turns_as_sessions
-from pytest_ltm.datasets.rulings.gold import Ruling
 from pytest_ltm.judges._registry import asking
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from msgspec import Struct, field, structs
 
 from pytest_ltm._journal import events, timings
 from pytest_ltm._journal.codec import readable
+from pytest_ltm._language.patterns import later
 from pytest_ltm._storage.errors import BudgetSpent, ConfigurationError
-from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping

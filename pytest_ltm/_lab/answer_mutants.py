@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.dates import DAYS, MONTHS
-from pytest_ltm._text.words import content_stems, words
-from pytest_ltm.datasets.rulings.gold import read_gold
+from pytest_ltm._language.dates import DAYS, MONTHS
+from pytest_ltm._language.rulings.gold import read_gold
+from pytest_ltm._language.words import content_stems, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

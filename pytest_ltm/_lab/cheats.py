@@ -9,9 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._lab.filler_tree import make_skipping
+from pytest_ltm._language.patterns import later
+from pytest_ltm._language.words import BULLET, STOP_WORDS, content_stems
 from pytest_ltm._storage.errors import AgentError, did_you_mean
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import BULLET, STOP_WORDS, content_stems
 from pytest_ltm.agents._adapt import source
 from pytest_ltm.agents._padding import read_tokens
 from pytest_ltm.agents.reader.memory import count

@@ -15,12 +15,12 @@ from pytest_ltm._journal.result import (
     QuestionResult,
     ScenarioResult,
 )
+from pytest_ltm._language.patterns import later
 from pytest_ltm._model.plan import Plan, PlannedExample, agent_fingerprint, natural
 from pytest_ltm._model.transcript import Exchange
 from pytest_ltm._results.statistics.totals import FULL_MARKS, grouped
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.rows import json_of, rows
-from pytest_ltm._text.patterns import later
 from pytest_ltm.datasets._published import scenario_of
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from pytest_ltm._text.clauses import EARLIER, clause, level, places, sentence, sentence_start, standing
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import phrases, words
+from pytest_ltm._language.clauses import EARLIER, clause, level, places, sentence, sentence_start, standing
+from pytest_ltm._language.patterns import later
+from pytest_ltm._language.words import phrases, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

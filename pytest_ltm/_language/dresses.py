@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.patterns import later
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

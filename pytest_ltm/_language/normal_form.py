@@ -10,7 +10,7 @@ from functools import cache
 
 from pytest_ltm._language.fixpoints import settle
 from pytest_ltm._language.lexicon import phrase_list, word_set
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.patterns import later
 
 
 def normalize(speech: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from pytest_ltm._language.clauses import level, sentence_start
 from pytest_ltm._language.commitment import (
     DENIES,
     OTHERS,
@@ -23,13 +24,12 @@ from pytest_ltm._language.commitment import (
     pertinent,
     spoken,
 )
+from pytest_ltm._language.numbers import numbered
+from pytest_ltm._language.patterns import later
 from pytest_ltm._language.recital import ends_in_a_list, enumerates, recites, short_items
+from pytest_ltm._language.recollection import only_offers_example
 from pytest_ltm._language.refusal import tells_nothing
-from pytest_ltm._text.clauses import level, sentence_start
-from pytest_ltm._text.numbers import numbered
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.recollection import only_offers_example
-from pytest_ltm._text.words import STOP_WORDS, stem, words
+from pytest_ltm._language.words import STOP_WORDS, stem, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

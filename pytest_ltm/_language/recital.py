@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pytest_ltm._language.clauses import level
 from pytest_ltm._language.commitment import spoken
-from pytest_ltm._text.clauses import level
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import phrases, words
+from pytest_ltm._language.patterns import later
+from pytest_ltm._language.words import phrases, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

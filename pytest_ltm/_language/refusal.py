@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_ltm._text.words import phrases, words
+from pytest_ltm._language.words import phrases, words
 
 _TOLD = (
     "told|tell|mention|mentioned|mentioning|said|say|saying|shared|share|given|give|gave|spoken|talked|discussed|specified|"

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from pytest_ltm._language.fixpoints import settle
 from pytest_ltm._language.lexicon import word_set
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.patterns import later
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from pytest_ltm._language.lexicon import word_set
-from pytest_ltm._text.numbers import NUMBERS, ONES, TENS, digits, numbered
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.quantities import same_amounts
-from pytest_ltm._text.words import plain, words
+from pytest_ltm._language.numbers import NUMBERS, ONES, TENS, digits, numbered
+from pytest_ltm._language.patterns import later
+from pytest_ltm._language.quantities import same_amounts
+from pytest_ltm._language.words import plain, words
 
 _INSTANT = later(r"\b(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?(?!\d)")
 _COMMA = later(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from pytest_ltm._language.words import STOP_WORDS, plain, stem, words
 from pytest_ltm._model.scenario import Say
-from pytest_ltm._text.words import STOP_WORDS, plain, stem, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 from msgspec import Struct
 
 from pytest_ltm._language import speech
+from pytest_ltm._language.patterns import later
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.judge_request import CUT
 from pytest_ltm._model.score import Unscored
 from pytest_ltm._storage.errors import JudgeError, told
-from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,12 +8,12 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._language import speech
+from pytest_ltm._language.json import values
+from pytest_ltm._language.patterns import later
+from pytest_ltm._language.words import has_phrase, joined, words
 from pytest_ltm._model.judge_request import CUT, JudgeRequest, railed, shortened
 from pytest_ltm._storage.errors import ScenarioError, UserError
 from pytest_ltm._storage.schema import packaged
-from pytest_ltm._text.json import values
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import has_phrase, joined, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

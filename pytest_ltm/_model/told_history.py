@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.patterns import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

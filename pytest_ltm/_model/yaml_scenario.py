@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
+from pytest_ltm._language.words import has_phrase, joined, words
 from pytest_ltm._model.definition import STEP_FIELDS, read_wait, step_kind
 from pytest_ltm._model.scenario import Ask, Definition, Say, Step, Wait
 from pytest_ltm._storage import schema as _yaml
 from pytest_ltm._storage.errors import did_you_mean
 from pytest_ltm._storage.schema import Field, shown
-from pytest_ltm._text.words import has_phrase, joined, words
 
 if TYPE_CHECKING:
     from datetime import timedelta

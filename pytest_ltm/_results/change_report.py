@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from pytest_ltm._language.lists import few, shortened
 from pytest_ltm._results.gate.verdict import Finding, GateVerdict, p_text
 from pytest_ltm._results.sentences import told
 from pytest_ltm._results.text import clip, counted, left, one_line, right, wrap
 from pytest_ltm._storage.schema import fields_of, from_record
-from pytest_ltm._text.lists import few, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

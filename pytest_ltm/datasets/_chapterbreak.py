@@ -13,9 +13,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._language.numbers import BELOW_HUNDRED
+from pytest_ltm._language.patterns import later
 from pytest_ltm._storage.errors import DatasetError, did_you_mean
-from pytest_ltm._text.numbers import BELOW_HUNDRED
-from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     import random

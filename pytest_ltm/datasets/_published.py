@@ -12,12 +12,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._journal.result import node_label
+from pytest_ltm._language.patterns import later
 from pytest_ltm._model.definition import read_definition, read_json
 from pytest_ltm._model.plan import natural
 from pytest_ltm._model.scenario import Ask, Definition, Say, Step, Wait
 from pytest_ltm._storage import schema as _yaml
 from pytest_ltm._storage.errors import DefinitionError
-from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     from pytest_ltm._storage.schema import Field

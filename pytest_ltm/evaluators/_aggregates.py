@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from pytest_ltm._language.clauses import level
 from pytest_ltm._language.commitment import (
     Mention,
     alternative,
@@ -16,12 +17,11 @@ from pytest_ltm._language.commitment import (
     mentions,
     spoken,
 )
+from pytest_ltm._language.numbers import digits
+from pytest_ltm._language.patterns import later
+from pytest_ltm._language.quantities import CLOCKS, quantities
+from pytest_ltm._language.words import words
 from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm._text.clauses import level
-from pytest_ltm._text.numbers import digits
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.quantities import CLOCKS, quantities
-from pytest_ltm._text.words import words
 from pytest_ltm.evaluators._rules import Ruled, at
 
 if TYPE_CHECKING:

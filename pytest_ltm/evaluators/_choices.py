@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from pytest_ltm._language.clauses import clause, level, places
 from pytest_ltm._language.commitment import Mention, alternative, commitment, doubt, misspelt, spoken
+from pytest_ltm._language.json import NoJSON, published_json, values
+from pytest_ltm._language.numbers import COUNTS, ORDINALS
+from pytest_ltm._language.patterns import later
 from pytest_ltm._language.proof import Proof, prove
-from pytest_ltm._text.clauses import clause, level, places
-from pytest_ltm._text.json import NoJSON, published_json, values
-from pytest_ltm._text.numbers import COUNTS, ORDINALS
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import joined, plain, snippet, words
+from pytest_ltm._language.words import joined, plain, snippet, words
 from pytest_ltm.evaluators._rules import Ruled, last
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from pytest_ltm._language.clauses import level, places
 from pytest_ltm._language.commitment import Mention, asserted, last_word, spoken
+from pytest_ltm._language.patterns import later
 from pytest_ltm._language.recital import recites
 from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm._text.clauses import level, places
-from pytest_ltm._text.patterns import later
 from pytest_ltm.evaluators._aggregates import NUMBER, POSSESSIVE, chosen, settled
 from pytest_ltm.evaluators._rules import Ruled, at
 

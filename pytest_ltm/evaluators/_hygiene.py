@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from pytest_ltm._language.clauses import clause, level, sentence
 from pytest_ltm._language.commitment import (
     ASIDES,
     Mention,
@@ -17,15 +18,14 @@ from pytest_ltm._language.commitment import (
     misspelt,
     spoken,
 )
+from pytest_ltm._language.dates import MONTH_PATTERN, month_number
+from pytest_ltm._language.numbers import DAYS, digits
+from pytest_ltm._language.patterns import later
 from pytest_ltm._language.proof import prove, withholds
 from pytest_ltm._language.recital import copies, recites, short_items
 from pytest_ltm._language.refusal import guesses, tells_nothing
+from pytest_ltm._language.words import phrases, words
 from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm._text.clauses import clause, level, sentence
-from pytest_ltm._text.dates import MONTH_PATTERN, month_number
-from pytest_ltm._text.numbers import DAYS, digits
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import phrases, words
 from pytest_ltm.evaluators._rules import RuleCheck, Ruled, at, share
 
 if TYPE_CHECKING:

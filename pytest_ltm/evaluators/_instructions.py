@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from pytest_ltm._language.commitment import misspelt
+from pytest_ltm._language.overlap import rouge_l
+from pytest_ltm._language.patterns import later
+from pytest_ltm._language.words import bare, content_stems, has_phrase, joined, plain, stem, words
 from pytest_ltm._model.score import Unscored
-from pytest_ltm._text.overlap import rouge_l
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import bare, content_stems, has_phrase, joined, plain, stem, words
 from pytest_ltm.evaluators._rules import RuleCheck, Ruled, judged, judged_share, share
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from pytest_ltm._language.clauses import level
 from pytest_ltm._language.commitment import Mention, alternative, spoken
+from pytest_ltm._language.patterns import later
 from pytest_ltm._language.proof import prove, withholds
 from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm._text.clauses import level
-from pytest_ltm._text.patterns import later
 from pytest_ltm.evaluators._rules import Ruled, at
 
 if TYPE_CHECKING:

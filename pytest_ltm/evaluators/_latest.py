@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from pytest_ltm._language.clauses import level, places, sentence
 from pytest_ltm._language.commitment import (
     Mention,
     asserted,
@@ -15,12 +16,11 @@ from pytest_ltm._language.commitment import (
     misspelt,
     spoken,
 )
+from pytest_ltm._language.json import NoJSON, published_json, values
+from pytest_ltm._language.patterns import later
 from pytest_ltm._language.proof import prove
 from pytest_ltm._language.recital import REPEATS, recites
-from pytest_ltm._text.clauses import level, places, sentence
-from pytest_ltm._text.json import NoJSON, published_json, values
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import BULLET, around, words
+from pytest_ltm._language.words import BULLET, around, words
 from pytest_ltm.evaluators._rules import Ruled, last
 
 if TYPE_CHECKING:

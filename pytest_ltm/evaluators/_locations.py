@@ -6,14 +6,14 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
+from pytest_ltm._language.clauses import level
 from pytest_ltm._language.commitment import Mention, doubt, last_word, pertinent, spoken
+from pytest_ltm._language.json import values
+from pytest_ltm._language.numbers import NUMBERS, ONES, TENS
+from pytest_ltm._language.patterns import later
 from pytest_ltm._language.recital import REPEATS, recites
+from pytest_ltm._language.words import joined, plain, snippet, words
 from pytest_ltm._model.score import Score, Scoring
-from pytest_ltm._text.clauses import level
-from pytest_ltm._text.json import values
-from pytest_ltm._text.numbers import NUMBERS, ONES, TENS
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import joined, plain, snippet, words
 from pytest_ltm.evaluators._rules import Ruled, last
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from pytest_ltm._language.clauses import nearby
+from pytest_ltm._language.patterns import later
+from pytest_ltm._language.words import stem, words
 from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm._text.clauses import nearby
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import stem, words
 from pytest_ltm.evaluators._rules import Ruled, at
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import structs
 
+from pytest_ltm._language.clauses import level, places, sentence_start
 from pytest_ltm._language.commitment import (
     DENIES,
     OTHERS,
@@ -18,14 +19,13 @@ from pytest_ltm._language.commitment import (
     pertinent,
     spoken,
 )
+from pytest_ltm._language.numbers import numbered
+from pytest_ltm._language.patterns import later
 from pytest_ltm._language.proof import prove
 from pytest_ltm._language.recital import ends_in_a_list, enumerates, recites, short_items
+from pytest_ltm._language.recollection import Recollection, keys, keys_of_word, recalled, unsure
+from pytest_ltm._language.words import STOP_WORDS, content_stems, has_phrase, joined, phrases, snippet, stem, words
 from pytest_ltm._model.score import Score, Scoring, Unscored
-from pytest_ltm._text.clauses import level, places, sentence_start
-from pytest_ltm._text.numbers import numbered
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.recollection import Recollection, keys, keys_of_word, recalled, unsure
-from pytest_ltm._text.words import STOP_WORDS, content_stems, has_phrase, joined, phrases, snippet, stem, words
 from pytest_ltm.evaluators._rules import RuleCheck, Ruled, at, judged, judged_share, last, share
 
 if TYPE_CHECKING:

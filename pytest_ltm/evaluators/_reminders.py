@@ -7,10 +7,10 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from pytest_ltm._language.clauses import nearby
+from pytest_ltm._language.patterns import later
+from pytest_ltm._language.words import phrases, plain, words
 from pytest_ltm._model.score import Check, Scoring, Unscored
-from pytest_ltm._text.clauses import nearby
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import phrases, plain, words
 from pytest_ltm.evaluators._rules import Ruled, at
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from msgspec import structs
 
+from pytest_ltm._language.clauses import places
 from pytest_ltm._language.commitment import Mention, commitment, misspelt, spoken
+from pytest_ltm._language.patterns import later
+from pytest_ltm._language.words import STOP_WORDS, phrases, snippet, stem, words
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.ltm_judge import ask_judge
 from pytest_ltm._model.score import Check, Score, Scoring, Unscored
-from pytest_ltm._text.clauses import places
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import STOP_WORDS, phrases, snippet, stem, words
 from pytest_ltm.evaluators._rules import Ruled, at
 
 if TYPE_CHECKING:

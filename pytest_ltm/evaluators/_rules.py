@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from msgspec import Struct, structs
 
 from pytest_ltm._language import normalize, speech
+from pytest_ltm._language.words import snippet
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.ltm_judge import ask_judge
 from pytest_ltm._model.score import SCORINGS, Check, Score, Scoring, Unscored
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm._text.words import snippet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from pytest_ltm._language.commitment import last_word, misspelt, spoken
+from pytest_ltm._language.json import NoJSON, published_json, values
+from pytest_ltm._language.numbers import NUMBERS
+from pytest_ltm._language.overlap import rouge_l
+from pytest_ltm._language.patterns import later
 from pytest_ltm._language.recital import REPEATS, recites
-from pytest_ltm._text.json import NoJSON, published_json, values
-from pytest_ltm._text.numbers import NUMBERS
-from pytest_ltm._text.overlap import rouge_l
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.recollection import only_offers_example
-from pytest_ltm._text.words import BULLET, plain, snippet, stem, words
+from pytest_ltm._language.recollection import only_offers_example
+from pytest_ltm._language.words import BULLET, plain, snippet, stem, words
 from pytest_ltm.evaluators._rules import Ruled, last
 
 if TYPE_CHECKING:

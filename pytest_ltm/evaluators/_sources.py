@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from pytest_ltm._language.clauses import level
 from pytest_ltm._language.commitment import Mention, asserted, commitment, last_word, mentions, spoken
+from pytest_ltm._language.patterns import later
 from pytest_ltm._language.proof import prove
 from pytest_ltm._language.recital import recites
 from pytest_ltm._language.refusal import tells_nothing
+from pytest_ltm._language.words import phrases, words
 from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm._text.clauses import level
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import phrases, words
 from pytest_ltm.evaluators._hygiene import days
 from pytest_ltm.evaluators._rules import Ruled, at
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
+from pytest_ltm._language.clauses import clause, level, sentence
 from pytest_ltm._language.commitment import Mention, alternative, last_word, misspelt, pertinent, retracted, spoken
+from pytest_ltm._language.numbers import DAYS
+from pytest_ltm._language.patterns import later
 from pytest_ltm._language.recital import enumerates
+from pytest_ltm._language.words import phrases, words
 from pytest_ltm._model.score import Check, Score, Scoring
-from pytest_ltm._text.clauses import clause, level, sentence
-from pytest_ltm._text.numbers import DAYS
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import phrases, words
 from pytest_ltm.evaluators._rules import Ruled, last
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from math import gcd, isqrt, lcm
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from pytest_ltm._language.dates import DAYS, MONTHS
+from pytest_ltm._language.numbers import ONES, ORDINALS, TENS
 from pytest_ltm._storage.schema import packaged
-from pytest_ltm._text.dates import DAYS, MONTHS
-from pytest_ltm._text.numbers import ONES, ORDINALS, TENS
 from pytest_ltm.fillers._quiz import FactTokens, QuizFact, cost_of
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import re
 from math import exp, log
 from typing import TYPE_CHECKING
 
+from pytest_ltm._language.small_talk import read_templates
 from pytest_ltm._model.filler import FillerExchange
 from pytest_ltm._storage.errors import FillerError
-from pytest_ltm._text.small_talk import read_templates
 from pytest_ltm.fillers._quiz import FactTokens
 from pytest_ltm.fillers._trivia import Deck, Room, built_in, built_in_identity, shuffled
 

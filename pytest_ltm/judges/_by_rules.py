@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.numbers import COUNTS
-from pytest_ltm._text.words import content_of, phrases, words
+from pytest_ltm._language.numbers import COUNTS
+from pytest_ltm._language.words import content_of, phrases, words
 from pytest_ltm.datasets.locomo.strict import verdict
 from pytest_ltm.evaluators import Menu, RecallsJoke, orders_drink
 

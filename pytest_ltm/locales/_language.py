@@ -8,8 +8,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
+from pytest_ltm._language.words import snippet
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm._text.words import snippet
 from pytest_ltm.locales._word import word
 from pytest_ltm.locales._word_translation import Gloss
 

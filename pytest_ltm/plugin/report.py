@@ -15,6 +15,7 @@ from pytest_ltm._journal import amendments as _amendments
 from pytest_ltm._journal.result import RunResult, at_span, lost_examples, unmeasured
 from pytest_ltm._journal.run_file import SUMMARY, conversations_in, cut_short, newest_first
 from pytest_ltm._journal.timings import Began, Ended, Retry, Timing, Timings, load, wall_seconds
+from pytest_ltm._language.lists import shortened
 from pytest_ltm._results.gate.verdict import UNMEASURABLE
 from pytest_ltm._results.run_loading import prechecks_in, results_in, suite_of
 from pytest_ltm._results.sentences import mishap_sentences
@@ -23,7 +24,6 @@ from pytest_ltm._results.text import counted, one_line, score_text, wrap
 from pytest_ltm._storage.clock import stopwatch
 from pytest_ltm._storage.errors import DiskFault, LtmError
 from pytest_ltm._storage.sanitize import printable
-from pytest_ltm._text.lists import shortened
 from pytest_ltm.agents._profile import spec_within
 from pytest_ltm.plugin import dataset as _dataset
 from pytest_ltm.plugin import judging as _judging

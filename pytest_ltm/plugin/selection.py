@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ltm._journal.result import node_label
+from pytest_ltm._language.lists import listed
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm._storage.secrets import redacted
-from pytest_ltm._text.lists import listed
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.collection import ROOT
 from pytest_ltm.plugin.dataset import only

@@ -13,12 +13,12 @@ import pytest
 from msgspec import convert, structs
 
 from pytest_ltm._journal.cost import Limits, read_prices
+from pytest_ltm._language.lists import listed
 from pytest_ltm._model import suite as _suite
 from pytest_ltm._model.tokens import counter
 from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.errors import did_you_mean
 from pytest_ltm._storage.sanitize import fit_for, for_screen
-from pytest_ltm._text.lists import listed
 from pytest_ltm.datasets._published import DefinitionsFolder
 from pytest_ltm.locales import ENGLISH
 from pytest_ltm.plugin import gate as _gate_options

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from pytest_ltm._journal.result import span_place
+from pytest_ltm._language.lists import listed
 from pytest_ltm._results.sentences import short_span
 from pytest_ltm._results.statistics.comparison import compare
 from pytest_ltm._results.statistics.pairs import paired, placed
 from pytest_ltm._results.statistics.spans_reached import effective_span
 from pytest_ltm._results.statistics.totals import FULL_MARKS, grouped
 from pytest_ltm._results.text import counted, percent
-from pytest_ltm._text.lists import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._journal.cost import TokenUse
 from pytest_ltm._journal.result import at_span
+from pytest_ltm._language.lists import shortened
 from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.table import TableRow, TextTable, render
 from pytest_ltm._results.text import NOTHING, amount, clip, counted, exact, left, one_line, right, span_of_time, wrap
-from pytest_ltm._text.lists import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

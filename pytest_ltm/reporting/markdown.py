@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_ltm._language.lists import shortened
 from pytest_ltm._results import change_report
 from pytest_ltm._results.columns import GUESSED, columns
 from pytest_ltm._results.figures import figure_notes, shown_figures
@@ -14,7 +15,6 @@ from pytest_ltm._results.metrics import leading_sentences, measured
 from pytest_ltm._results.sentences import precheck_sentences, span_sentences
 from pytest_ltm._results.text import counted, one_line
 from pytest_ltm._storage.sanitize import for_file
-from pytest_ltm._text.lists import shortened
 from pytest_ltm.reporting.terminal import missing_lines, scoreless
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from pytest_ltm._journal.result import at_span, ended_early, span_place
+from pytest_ltm._language.lists import listed, shortened
 from pytest_ltm._results.columns import GUESSED, LEFT_OPEN, UNSCORED, columns, known_sum
 from pytest_ltm._results.figures import EFFORTS, SCORES, figure_notes, shown_figures
 from pytest_ltm._results.metrics import leading_sentences, measured, metric_lines, quiet_line
@@ -14,7 +15,6 @@ from pytest_ltm._results.sentences import precheck_sentences, span_sentences
 from pytest_ltm._results.statistics.totals import DRAWS, FULL_MARKS, grouped
 from pytest_ltm._results.table import TableRow, TextTable, fits, paint, render
 from pytest_ltm._results.text import clip, counted, exact, one_line, shorten, verdict_text, wrap
-from pytest_ltm._text.lists import listed, shortened
 from pytest_ltm.reporting.agents import AgentAtSpan, largest, rank, tested
 
 if TYPE_CHECKING:

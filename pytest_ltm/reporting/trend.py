@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct
 
 from pytest_ltm._journal.result import at_span
+from pytest_ltm._language.lists import few
 from pytest_ltm._model.plan import natural
 from pytest_ltm._results.gate.plan_facts import unequal
 from pytest_ltm._results.run_loading import side_of_run
@@ -17,7 +18,6 @@ from pytest_ltm._results.table import paint
 from pytest_ltm._results.text import NOTHING, clip, columns_of, counted, left, one_line, percent, right, wrap
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.schema import to_record
-from pytest_ltm._text.lists import few
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

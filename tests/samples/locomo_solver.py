@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._lab.locomo import world as _texts
 from pytest_ltm._lab.locomo.world import SINCE
-from pytest_ltm._text.dates import MONTHS
+from pytest_ltm._language.dates import MONTHS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 
+from pytest_ltm._language.clauses import level
 from pytest_ltm._language.commitment import (
     alternative,
     asserted,
@@ -16,7 +17,6 @@ from pytest_ltm._language.commitment import (
     retracted,
     spoken,
 )
-from pytest_ltm._text.clauses import level
 
 COLOURS = partial(mentions, names=("teal", "ochre", "dark teal"))
 

@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from pytest_ltm import evaluators
+from pytest_ltm._language.json import NoJSON, published_json, values
 from pytest_ltm._model.score import Score
 from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm._text.json import NoJSON, published_json, values
 from pytest_ltm.evaluators import (
     AnswersWord,
     DecodesMessages,

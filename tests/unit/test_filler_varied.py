@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ltm._lab.filler_tree import FormSample, learn_tree, share_told_apart
+from pytest_ltm._language.small_talk import is_small_talk, read_templates
 from pytest_ltm._model.plan import PlannedExample, definition_rng
 from pytest_ltm._model.suite import built_in, built_in_names
 from pytest_ltm._model.tokens import counter
 from pytest_ltm._storage.errors import FillerError
-from pytest_ltm._text.small_talk import is_small_talk, read_templates
 from pytest_ltm.agents._registry import find
 from pytest_ltm.agents.reader import ABILITIES, IncomingTurn, ReaderNotebook
 from pytest_ltm.fillers import answers_of, filler_from_spec

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from locomo_files import second, talk, written
 
+from pytest_ltm._language.overlap import bleu, rouge
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError
-from pytest_ltm._text.overlap import bleu, rouge
 from pytest_ltm.agents.reader.memory import make_memory
 from pytest_ltm.datasets import LOCOMO
 from pytest_ltm.datasets.locomo import EventSummary, NextTurn

@@ -7,8 +7,8 @@ from datetime import date
 import pytest
 from benchmark_data import LOCOMO, lines_of
 
+from pytest_ltm._language.dates import DateRange, stretches
 from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._text.dates import DateRange, stretches
 from pytest_ltm.datasets.locomo.strict import verdict
 from pytest_ltm.judges._by_rules import RulesJudge
 

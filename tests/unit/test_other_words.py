@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._text.meanings import found_in, is_like, keys, misspelled_in
+from pytest_ltm._language.meanings import found_in, is_like, keys, misspelled_in
+from pytest_ltm._language.rulings.polarity import commits_to_neither, polarity
+from pytest_ltm._language.rulings.wording import in_other_words
 from pytest_ltm.datasets.locomo.strict import verdict
 from pytest_ltm.datasets.longmemeval.evaluation import rule
-from pytest_ltm.datasets.rulings.polarity import commits_to_neither, polarity
-from pytest_ltm.datasets.rulings.wording import in_other_words
 
 
 def said_of(gold: str, answer: str, question: str = "Which one is it?", *, full: bool = True) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._text.numbers import digits
-from pytest_ltm.datasets.rulings.amounts import amount_ruling
-from pytest_ltm.datasets.rulings.gold import read_gold
+from pytest_ltm._language.numbers import digits
+from pytest_ltm._language.rulings.amounts import amount_ruling
+from pytest_ltm._language.rulings.gold import read_gold
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ from pytest_ltm.scenarios import _town, _town_days, _town_words
 from pytest_ltm.scenarios import chapter_break as scenario
 from pytest_ltm.scenarios.chapter_break import QUESTION, chapter_break
 
+from pytest_ltm._language.words import words
 from pytest_ltm._model.definition import from_json, to_json
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._model.score import Score
 from pytest_ltm._model.tokens import counter
 from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm._text.words import words
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.chapter_break import statement, statements
 from pytest_ltm.agents.reader.reader import Reader, make_reader

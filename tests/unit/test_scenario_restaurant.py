@@ -14,10 +14,10 @@ from pytest_ltm.scenarios import colours, restaurant
 from pytest_ltm.scenarios._wording import variants
 
 from pytest_ltm._lab.commands.verdict_check import evaluator_of
+from pytest_ltm._language.words import words
 from pytest_ltm._model.plan import PlannedExample
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._model.score import Score
-from pytest_ltm._text.words import words
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents._registry import find
 from pytest_ltm.agents.reader.reader import make_reader

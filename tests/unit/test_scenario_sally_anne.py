@@ -10,11 +10,11 @@ from benchmark_data import GOODAI, TOMI, lines_of
 from pytest_ltm.scenarios import colours, sally_anne
 from pytest_ltm.scenarios._wording import variants
 
+from pytest_ltm._language.words import words
 from pytest_ltm._model.plan import PlannedExample
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._model.score import Score
 from pytest_ltm._storage.schema import Field
-from pytest_ltm._text.words import words
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.datasets._published import from_published

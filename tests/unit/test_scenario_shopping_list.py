@@ -10,7 +10,7 @@ from pytest_ltm.scenarios._wording import capital, variants
 from scenario_runs import generated, published, scores
 
 from pytest_ltm import Say
-from pytest_ltm._text.words import stem, words
+from pytest_ltm._language.words import stem, words
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.evaluators import ListsItems

@@ -9,11 +9,11 @@ import pytest
 from benchmark_data import GOODAI, lines_of
 from pytest_ltm.scenarios import colours, spy_meeting
 
+from pytest_ltm._language.words import joined, words
 from pytest_ltm._model.plan import PlannedExample
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._model.score import Score
 from pytest_ltm._storage.schema import Field
-from pytest_ltm._text.words import joined, words
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.datasets._published import DefinitionsFolder, from_published

@@ -9,8 +9,8 @@ from pytest_ltm.scenarios import trigger_response
 from pytest_ltm.scenarios._wording import variants
 from scenario_runs import generated, published, scores
 
+from pytest_ltm._language.words import content_stems, stem, words
 from pytest_ltm._model.score import Score
-from pytest_ltm._text.words import content_stems, stem, words
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.evaluators import SaysAtEachTrigger

@@ -11,10 +11,10 @@ from pytest_ltm.scenarios import colours, jokes, prospective_memory, restaurant,
 from pytest_ltm.scenarios._wording import variants
 from pytest_ltm.scenarios.jokes import length
 
+from pytest_ltm._language.words import words
 from pytest_ltm._model.definition import from_json, to_json
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._model.score import Score, Unscored
-from pytest_ltm._text.words import words
 from pytest_ltm.evaluators import Menu, NamesColour, QuoteAtReply, RecallsJoke
 
 if TYPE_CHECKING:

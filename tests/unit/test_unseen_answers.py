@@ -14,7 +14,7 @@ from pytest_ltm.datasets.longmemeval.evaluation import rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_ltm.datasets.rulings.gold import Ruling
+    from pytest_ltm._language.rulings.gold import Ruling
 
 FOLDER = Path(__file__).parent / "unseen_answers"
 SETS = ("first", "second", "third", "fourth")

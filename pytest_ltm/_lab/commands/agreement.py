@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_ltm import evaluators
 from pytest_ltm._cli.arguments import add_json
+from pytest_ltm._language.patterns import later
 from pytest_ltm._model.score import SCORINGS, Score, Scoring, Unscored
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.rows import rows
-from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_ltm._cli.arguments import add_output
 from pytest_ltm._cli.pytest_runs import examples, play
 from pytest_ltm._lab.author import AUTHORS, author, need, prompt_of, written_by
+from pytest_ltm._language.words import content_stems
 from pytest_ltm._model.definition import dump, read_json
 from pytest_ltm._results.statistics.totals import FULL_MARKS
 from pytest_ltm._results.text import counted
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm._text.words import content_stems
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -13,16 +13,16 @@ from pytest_ltm import evaluators
 from pytest_ltm._cli.arguments import add_json
 from pytest_ltm._lab.verdict_mutants import of_answer, of_scenario
 from pytest_ltm._language.dresses import dress_templates, dress_up
+from pytest_ltm._language.words import snippet
 from pytest_ltm._model.score import Score
 from pytest_ltm._storage.errors import DatasetError, did_you_mean
 from pytest_ltm._storage.rows import rows
-from pytest_ltm._text.words import snippet
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from pytest_ltm.datasets.rulings.gold import Ruling
+    from pytest_ltm._language.rulings.gold import Ruling
 
 
 FAILED = 1

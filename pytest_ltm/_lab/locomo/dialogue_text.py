@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._lab.locomo.world import kinds, phrase, storylines, texts
-from pytest_ltm._text.words import upper_first
+from pytest_ltm._language.words import upper_first
 
 if TYPE_CHECKING:
     import random

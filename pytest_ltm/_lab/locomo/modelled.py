@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._lab.author import need, prompt_of, written_by
 from pytest_ltm._lab.locomo.dialogue import question, record
 from pytest_ltm._lab.locomo.world import outlines, texts
-from pytest_ltm._text.dates import MONTHS
-from pytest_ltm._text.words import content_stems
+from pytest_ltm._language.dates import MONTHS
+from pytest_ltm._language.words import content_stems
 from pytest_ltm.datasets.locomo.metric import tokens
 from pytest_ltm.datasets.locomo.samples import Category, read_date, written, written_day
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._lab.locomo.dialogue_text import CAUSE, HAPPENED, PLAN, following
 from pytest_ltm._lab.locomo.world import SINCE, drawn, habits, kinds, meaning, storylines, texts
-from pytest_ltm._text.dates import MONTHS
+from pytest_ltm._language.dates import MONTHS
 from pytest_ltm.datasets.locomo.samples import Category
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from pathlib import Path
 from string import Formatter
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._language.dates import DAYS, MONTHS
+from pytest_ltm._language.numbers import ONES
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.schema import load
-from pytest_ltm._text.dates import DAYS, MONTHS
-from pytest_ltm._text.numbers import ONES
 
 if TYPE_CHECKING:
     import random

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_ltm._lab.longmemeval.mentions import Mentions
 from pytest_ltm._lab.longmemeval.session_text import LEAST, SESSION_TOKENS, session, theme_of, themes
+from pytest_ltm._language.words import content_stems
 from pytest_ltm._storage.errors import DatasetError, DefinitionError
 from pytest_ltm._storage.rows import faults_of_data
 from pytest_ltm._storage.schema import Field
-from pytest_ltm._text.words import content_stems
 from pytest_ltm.datasets.longmemeval.record import (
     LongMemEvalFile,
     part_of,

@@ -17,7 +17,7 @@ from pytest_ltm._lab.longmemeval.session_text import (
     Update,
     all_of,
 )
-from pytest_ltm._text.words import content_stems, upper_first
+from pytest_ltm._language.words import content_stems, upper_first
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pytest_ltm._lab.author import need, prompt_of, written_by
 from pytest_ltm._lab.longmemeval.needles import as_record, besides, identity
 from pytest_ltm._lab.longmemeval.session_text import WORDS, Aside, frames, themes
+from pytest_ltm._language.words import content_stems
 from pytest_ltm._storage.schema import load
-from pytest_ltm._text.words import content_stems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

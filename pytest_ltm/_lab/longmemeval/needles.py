@@ -29,7 +29,7 @@ from pytest_ltm._lab.longmemeval.session_text import (
     some_time,
     themes,
 )
-from pytest_ltm._text.words import content_stems
+from pytest_ltm._language.words import content_stems
 from pytest_ltm.datasets.longmemeval.record import ABSTENTION, written
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pytest_ltm._language.words import upper_first
 from pytest_ltm._storage.schema import load
-from pytest_ltm._text.words import upper_first
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pytest_ltm._journal.result import Cause, ConversationResult, RunResult, ScenarioResult
 from pytest_ltm._journal.run_file import LATEST
+from pytest_ltm._language.patterns import later
 from pytest_ltm._model.plan import natural
 from pytest_ltm._results.gate.changes import GateSide
 from pytest_ltm._results.gate.plan_facts import PlanFacts
@@ -15,7 +16,6 @@ from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
 from pytest_ltm._storage.schema import Field, fields_of
 from pytest_ltm._storage.secrets import redacted
-from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

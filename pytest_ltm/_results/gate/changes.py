@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct, field, structs
 
 from pytest_ltm._journal.result import at_span
+from pytest_ltm._language.lists import shortened
 from pytest_ltm._model.plan import natural
 from pytest_ltm._results.gate.plan_facts import equal_examples, equal_places, unequal
 from pytest_ltm._results.statistics.comparison import compare, compare_scenarios
@@ -15,7 +16,6 @@ from pytest_ltm._results.statistics.counts import mcnemar
 from pytest_ltm._results.statistics.pairs import paired, passes
 from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm._text.lists import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
+from pytest_ltm._language.lists import few
 from pytest_ltm._model.plan import is_of_source, natural
 from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._storage.schema import shown
-from pytest_ltm._text.lists import few
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct
 
 from pytest_ltm._journal.retrieval_recall import recall
+from pytest_ltm._language.patterns import later
 from pytest_ltm._results.statistics.totals import accuracy, mean, pass_k, scores_by_scenario, total
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

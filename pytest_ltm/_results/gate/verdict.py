@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct, structs
 
 from pytest_ltm._journal.result import at_span, unmeasured
+from pytest_ltm._language.lists import few
 from pytest_ltm._results.statistics.comparison import compare, compare_scenarios
 from pytest_ltm._results.statistics.pairs import paired
 from pytest_ltm._results.statistics.spans_reached import effective_span
 from pytest_ltm._results.statistics.totals import grouped
-from pytest_ltm._text.lists import few
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from msgspec import Struct, field, structs
 
+from pytest_ltm._language.patterns import later
 from pytest_ltm._storage.errors import AgentError, did_you_mean
 from pytest_ltm._storage.schema import Field, load, to_record
-from pytest_ltm._text.patterns import later
 from pytest_ltm.agents.memory.reading import Reading, reading
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._text.json import NoJSON, fenced_blocks, values
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.json import NoJSON, fenced_blocks, values
+from pytest_ltm._language.patterns import later
 from pytest_ltm.agents.memory.reading import shortened
 from pytest_ltm.agents.memory.thinker import PROMPTS
 from pytest_ltm.agents.memory.time_ranges import Range, spoken_of

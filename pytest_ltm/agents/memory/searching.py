@@ -8,8 +8,8 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from pytest_ltm._language.patterns import later
 from pytest_ltm._storage.errors import AgentFault, told
-from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

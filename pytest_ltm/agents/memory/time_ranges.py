@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.dates import DAYS, stretches, yearless
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.dates import DAYS, stretches, yearless
+from pytest_ltm._language.patterns import later
 from pytest_ltm.agents.reader.history_qa import dated
 from pytest_ltm.agents.reader.notes import SMALL_NUMBERS
 
 if TYPE_CHECKING:
-    from pytest_ltm._text.dates import DateRange
+    from pytest_ltm._language.dates import DateRange
 
 
 @dataclass(frozen=True, slots=True)

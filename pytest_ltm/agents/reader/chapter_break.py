@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.patterns import later
 from pytest_ltm.agents.reader.notes import WORDS, first_match, wording
 
 if TYPE_CHECKING:

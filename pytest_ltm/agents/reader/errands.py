@@ -6,7 +6,7 @@ import html
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.patterns import later
 from pytest_ltm.agents.reader.notes import COMMON, WORDS, Topic, first_match
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.patterns import later
 from pytest_ltm.agents.reader.notes import WORDS, Topic, nearest, stems
 
 if TYPE_CHECKING:

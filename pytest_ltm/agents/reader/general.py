@@ -8,8 +8,8 @@ from heapq import merge
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.small_talk import is_small_talk
+from pytest_ltm._language.patterns import later
+from pytest_ltm._language.small_talk import is_small_talk
 from pytest_ltm.agents.reader.notes import COMMON
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from datetime import date, datetime, timedelta, timezone
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.dates import DAYS, MONTHS
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.dates import DAYS, MONTHS
+from pytest_ltm._language.patterns import later
 from pytest_ltm.agents.reader.notes import COMMON, SMALL_NUMBERS, WORDS
 
 if TYPE_CHECKING:

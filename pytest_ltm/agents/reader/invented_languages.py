@@ -7,7 +7,7 @@ from itertools import permutations
 from operator import methodcaller
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.patterns import later
 from pytest_ltm.agents.reader.notes import Topic
 
 if TYPE_CHECKING:

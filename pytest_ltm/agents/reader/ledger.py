@@ -7,9 +7,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._text.dates import MONTH_PATTERN, month_number
-from pytest_ltm._text.numbers import NUMBERS
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.dates import MONTH_PATTERN, month_number
+from pytest_ltm._language.numbers import NUMBERS
+from pytest_ltm._language.patterns import later
 from pytest_ltm.agents.reader.notes import Topic
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import random
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._language.patterns import later
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -8,9 +8,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
+from pytest_ltm._language.numbers import NUMBERS, ONES
+from pytest_ltm._language.patterns import later
 from pytest_ltm._storage.schema import packaged
-from pytest_ltm._text.numbers import NUMBERS, ONES
-from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.patterns import later
 from pytest_ltm.agents.reader.notes import Topic, first_match
 
 if TYPE_CHECKING:

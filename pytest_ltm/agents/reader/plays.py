@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.patterns import later
 from pytest_ltm.agents.reader.notes import UNDERSTOOD, WORDS, Topic, wording
 
 if TYPE_CHECKING:

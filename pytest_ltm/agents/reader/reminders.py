@@ -6,8 +6,8 @@ import re
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._text.numbers import NUMBERS
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.numbers import NUMBERS
+from pytest_ltm._language.patterns import later
 from pytest_ltm.agents.reader.notes import Topic
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.numbers import NUMBERS
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.numbers import NUMBERS
+from pytest_ltm._language.patterns import later
 from pytest_ltm.agents.reader.notes import WORDS, Topic
 
 if TYPE_CHECKING:

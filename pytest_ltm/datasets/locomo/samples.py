@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.dates import MONTHS, month_number
+from pytest_ltm._language.dates import MONTHS, month_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

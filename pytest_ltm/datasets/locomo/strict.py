@@ -9,20 +9,20 @@ from __future__ import annotations
 import re
 
 from pytest_ltm._language import normalize, speech
+from pytest_ltm._language.dates import stretches
+from pytest_ltm._language.meanings import found_in, key, keys, telling
+from pytest_ltm._language.quantities import holds, quantities, same_amounts
+from pytest_ltm._language.rulings.amounts import amount_ruling
+from pytest_ltm._language.rulings.assertion import SHORT, conclusion, denies, doubt_of, guesses, refuses, turns
+from pytest_ltm._language.rulings.gold import CANNOT_TELL, Ruling, proven_ruling, read_gold, rule_by_value
+from pytest_ltm._language.rulings.polarity import commits_to_neither, polarity
+from pytest_ltm._language.rulings.stance import DOUBTFUL, FINAL, SEVERAL, rejected
+from pytest_ltm._language.rulings.times import time_of, time_ruling
+from pytest_ltm._language.rulings.wording import in_other_words
 from pytest_ltm._language.values import canonical
-from pytest_ltm._text.dates import stretches
-from pytest_ltm._text.meanings import found_in, key, keys, telling
-from pytest_ltm._text.quantities import holds, quantities, same_amounts
-from pytest_ltm._text.words import content_stems, stem, words
+from pytest_ltm._language.words import content_stems, stem, words
 from pytest_ltm.datasets.locomo.metric import abstains_officially, token_f1
 from pytest_ltm.datasets.locomo.samples import Category
-from pytest_ltm.datasets.rulings.amounts import amount_ruling
-from pytest_ltm.datasets.rulings.assertion import SHORT, conclusion, denies, doubt_of, guesses, refuses, turns
-from pytest_ltm.datasets.rulings.gold import CANNOT_TELL, Ruling, proven_ruling, read_gold, rule_by_value
-from pytest_ltm.datasets.rulings.polarity import commits_to_neither, polarity
-from pytest_ltm.datasets.rulings.stance import DOUBTFUL, FINAL, SEVERAL, rejected
-from pytest_ltm.datasets.rulings.times import time_of, time_ruling
-from pytest_ltm.datasets.rulings.wording import in_other_words
 
 _STILL = re.compile(
     r"\b(?:but|however|though|although|still|that said|if i had to)\b[^.!?]{0,80}?"

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+from pytest_ltm._language.overlap import bleu, rouge
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.ltm_judge import ask_judge
 from pytest_ltm._model.scenario import Ask, Definition, Wait
@@ -15,7 +16,6 @@ from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm._model.suite import SuiteEntry
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm._text.overlap import bleu, rouge
 from pytest_ltm.datasets.locomo.delivery import held_by, said, session_of
 from pytest_ltm.datasets.locomo.options import NOTED
 

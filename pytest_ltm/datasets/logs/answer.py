@@ -5,22 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pytest_ltm._language.rulings.gold import proven_ruling
+from pytest_ltm._language.rulings.rules import abstention_ruling
+from pytest_ltm._language.words import words
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.ltm_judge import JudgeDecision, ask_judge
 from pytest_ltm._model.score import Score, Unscored
-from pytest_ltm._text.words import words
 from pytest_ltm.datasets.locomo.metric import token_f1
 from pytest_ltm.datasets.longmemeval.evaluation import RULE, rule, verdict_of
 from pytest_ltm.datasets.longmemeval.retrieval import session_of
-from pytest_ltm.datasets.rulings.gold import proven_ruling
-from pytest_ltm.datasets.rulings.rules import abstention_ruling
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pytest_ltm._language.rulings.gold import Ruling
     from pytest_ltm._model.judge_request import Judge
     from pytest_ltm._model.scenario import Definition
-    from pytest_ltm.datasets.rulings.gold import Ruling
 
 
 NO_GOLD = "unmeasurable: the file gives no gold answer"

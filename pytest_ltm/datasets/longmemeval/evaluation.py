@@ -7,37 +7,32 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._language import normalize, speech
+from pytest_ltm._language.clauses import level, places
+from pytest_ltm._language.dates import stretches
+from pytest_ltm._language.quantities import quantities, same_amounts
+from pytest_ltm._language.rulings.amounts import amount_ruling
+from pytest_ltm._language.rulings.assertion import SHORT, conclusion, doubt_of, refuses, spoken
+from pytest_ltm._language.rulings.gold import HEDGED, Ruling, proven_ruling, read_gold, rule_by_value
+from pytest_ltm._language.rulings.polarity import yes_or_no_ruling
+from pytest_ltm._language.rulings.rules import abstention_ruling, options_of, order_ruling, phrase_ruling
+from pytest_ltm._language.rulings.stance import DOUBTFUL, FINAL, OVER, rejected
+from pytest_ltm._language.rulings.times import time_of, time_ruling
+from pytest_ltm._language.rulings.wording import is_left_behind
 from pytest_ltm._language.values import canonical
+from pytest_ltm._language.words import words
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.ltm_judge import JudgeDecision, ask_judge
 from pytest_ltm._model.score import UNDECIDED, Score, Unscored, with_bounds
-from pytest_ltm._text.clauses import level, places
-from pytest_ltm._text.dates import stretches
-from pytest_ltm._text.quantities import quantities, same_amounts
-from pytest_ltm._text.words import words
 from pytest_ltm.datasets.longmemeval.options import TYPES
 from pytest_ltm.datasets.longmemeval.record import is_abstention
 from pytest_ltm.datasets.longmemeval.retrieval import SHOWN, figures
-from pytest_ltm.datasets.rulings.amounts import amount_ruling
-from pytest_ltm.datasets.rulings.assertion import SHORT, conclusion, doubt_of, refuses, spoken
-from pytest_ltm.datasets.rulings.gold import HEDGED, Ruling, proven_ruling, read_gold, rule_by_value
-from pytest_ltm.datasets.rulings.polarity import yes_or_no_ruling
-from pytest_ltm.datasets.rulings.rules import (
-    abstention_ruling,
-    options_of,
-    order_ruling,
-    phrase_ruling,
-)
-from pytest_ltm.datasets.rulings.stance import DOUBTFUL, FINAL, OVER, rejected
-from pytest_ltm.datasets.rulings.times import time_of, time_ruling
-from pytest_ltm.datasets.rulings.wording import is_left_behind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from pytest_ltm._language.rulings.gold import Gold
     from pytest_ltm._model.judge_request import Judge, JudgePrompt
     from pytest_ltm._model.scenario import Definition
-    from pytest_ltm.datasets.rulings.gold import Gold
 
 
 _BY_TYPE = {

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from pytest_ltm._journal.fold import Example
+from pytest_ltm._language.patterns import later
 from pytest_ltm._model.transcript import gap
 from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.text import counted, distance, text_of, verdict_text
 from pytest_ltm._storage.clock import describe
-from pytest_ltm._text.patterns import later
 from pytest_ltm.reporting.html.charts import shade
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._journal.result import at_span, span_place
+from pytest_ltm._language.lists import listed, shortened
 from pytest_ltm._results.columns import LEFT_OPEN
 from pytest_ltm._results.metrics import leading
 from pytest_ltm._results.sentences import short_span, span_sentence, told
@@ -14,7 +15,6 @@ from pytest_ltm._results.statistics.pairs import paired, placed
 from pytest_ltm._results.statistics.spans_reached import effective_span
 from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.text import amount, counted, dollars
-from pytest_ltm._text.lists import listed, shortened
 from pytest_ltm.reporting.agents import largest, rank, standings
 
 if TYPE_CHECKING:

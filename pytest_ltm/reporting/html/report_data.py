@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ltm._journal.result import at_span
+from pytest_ltm._language.lists import listed
 from pytest_ltm._results.columns import columns
 from pytest_ltm._results.sentences import precheck_sentences
 from pytest_ltm._results.statistics.totals import grouped
 from pytest_ltm._results.text import text_of
-from pytest_ltm._text.lists import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.clauses import standing
-from pytest_ltm._text.dates import DAYS, MONTHS, dated, yearless
-from pytest_ltm._text.quantities import quantities
-from pytest_ltm._text.words import content_stems, plain
-from pytest_ltm.datasets.rulings.gold import Ruling
-from pytest_ltm.datasets.rulings.stance import DENIED, SEVERAL
+from pytest_ltm._language.clauses import standing
+from pytest_ltm._language.dates import DAYS, MONTHS, dated, yearless
+from pytest_ltm._language.quantities import quantities
+from pytest_ltm._language.rulings.gold import Ruling
+from pytest_ltm._language.rulings.stance import DENIED, SEVERAL
+from pytest_ltm._language.words import content_stems, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ltm._text.dates import DateRange
+    from pytest_ltm._language.dates import DateRange
 
     Readings = tuple[DateRange, ...]
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.clauses import level, places, sentence, sentence_start
-from pytest_ltm._text.quantities import holds, quantities
-from pytest_ltm._text.words import content_stems, plain, words
-from pytest_ltm.datasets.rulings.assertion import (
+from pytest_ltm._language.clauses import level, places, sentence, sentence_start
+from pytest_ltm._language.quantities import holds, quantities
+from pytest_ltm._language.rulings.assertion import (
     LISTED,
     MANY,
     SHORT,
@@ -24,14 +23,15 @@ from pytest_ltm.datasets.rulings.assertion import (
     spoken,
     turns,
 )
-from pytest_ltm.datasets.rulings.gold import CANNOT_TELL, HEDGED, Ruling
-from pytest_ltm.datasets.rulings.stance import FINAL, SEVERAL
-from pytest_ltm.datasets.rulings.wording import TITLES, in_other_words
+from pytest_ltm._language.rulings.gold import CANNOT_TELL, HEDGED, Ruling
+from pytest_ltm._language.rulings.stance import FINAL, SEVERAL
+from pytest_ltm._language.rulings.wording import TITLES, in_other_words
+from pytest_ltm._language.words import content_stems, plain, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pytest_ltm.datasets.rulings.gold import Gold
+    from pytest_ltm._language.rulings.gold import Gold
 
 
 _WANTS_FACTS = re.compile(

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
+from pytest_ltm._language.clauses import CHANGED
+from pytest_ltm._language.dates import MONTHS
+from pytest_ltm._language.meanings import keys, telling
+from pytest_ltm._language.numbers import ONES, TENS, digits
 from pytest_ltm._language.proof import is_readable
+from pytest_ltm._language.quantities import CURRENCIES, UNITS, Quantity, comparable, distinct, quantities, unit_of
 from pytest_ltm._language.values import differs_in_sign, is_same_value
-from pytest_ltm._text.clauses import CHANGED
-from pytest_ltm._text.dates import MONTHS
-from pytest_ltm._text.meanings import keys, telling
-from pytest_ltm._text.numbers import ONES, TENS, digits
-from pytest_ltm._text.quantities import CURRENCIES, UNITS, Quantity, comparable, distinct, quantities, unit_of
-from pytest_ltm._text.words import content_of, content_stems, stem, words
+from pytest_ltm._language.words import content_of, content_stems, stem, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

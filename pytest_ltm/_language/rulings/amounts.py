@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.clauses import level, places, sentence, sentence_start
-from pytest_ltm._text.numbers import DAYS as DAY_ORDINALS
-from pytest_ltm._text.numbers import digits
-from pytest_ltm._text.quantities import Quantity, distinct, equal, holds, is_rough, is_sum, quantities
-from pytest_ltm._text.words import content_stems, words
-from pytest_ltm.datasets.rulings.assertion import SHORT, refuses
-from pytest_ltm.datasets.rulings.gold import (
+from pytest_ltm._language.clauses import level, places, sentence, sentence_start
+from pytest_ltm._language.numbers import DAYS as DAY_ORDINALS
+from pytest_ltm._language.numbers import digits
+from pytest_ltm._language.quantities import Quantity, distinct, equal, holds, is_rough, is_sum, quantities
+from pytest_ltm._language.rulings.assertion import SHORT, refuses
+from pytest_ltm._language.rulings.gold import (
     CANNOT_TELL,
     HEDGED,
     Ruling,
@@ -21,12 +20,13 @@ from pytest_ltm.datasets.rulings.gold import (
     ranges,
     settled,
 )
-from pytest_ltm.datasets.rulings.stance import BRIEF, FINAL, OPEN, SEVERAL, stance
+from pytest_ltm._language.rulings.stance import BRIEF, FINAL, OPEN, SEVERAL, stance
+from pytest_ltm._language.words import content_stems, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ltm.datasets.rulings.gold import Gold
+    from pytest_ltm._language.rulings.gold import Gold
 
 
 _NAMED = Ruling("yes", "names the amount")

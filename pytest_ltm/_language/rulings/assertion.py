@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.clauses import level, places
-from pytest_ltm._text.dates import MONTHS
-from pytest_ltm._text.meanings import FRAME, telling
-from pytest_ltm._text.numbers import ORDINALS
-from pytest_ltm._text.quantities import quantities
-from pytest_ltm._text.words import STOP_WORDS, content_stems, phrases, plain, words
-from pytest_ltm.datasets.rulings.stance import FINAL, OPEN, stance, strangers
+from pytest_ltm._language.clauses import level, places
+from pytest_ltm._language.dates import MONTHS
+from pytest_ltm._language.meanings import FRAME, telling
+from pytest_ltm._language.numbers import ORDINALS
+from pytest_ltm._language.quantities import quantities
+from pytest_ltm._language.rulings.stance import FINAL, OPEN, stance, strangers
+from pytest_ltm._language.words import STOP_WORDS, content_stems, phrases, plain, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

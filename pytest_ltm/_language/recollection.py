@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.numbers import numbered
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import STOP_WORDS, phrases, stem, words
+from pytest_ltm._language.numbers import numbered
+from pytest_ltm._language.patterns import later
+from pytest_ltm._language.words import STOP_WORDS, phrases, stem, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

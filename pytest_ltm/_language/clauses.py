@@ -6,8 +6,8 @@ import re
 from bisect import bisect_right
 from functools import lru_cache
 
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import phrases, plain, words
+from pytest_ltm._language.patterns import later
+from pytest_ltm._language.words import phrases, plain, words
 
 _END = later(r"(?<!\bdr)(?<!\bm[rs])(?<!\bmrs)[.;:!?](?=\s|$)|[,\n\u2013\u2014()]|\bbut\b")
 _SENTENCE_END = later(r"[.;!?](?=\s|$|\*)|\n")

@@ -10,7 +10,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.patterns import later
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from pytest_ltm._text.numbers import NUMBERS, ONES
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.numbers import NUMBERS, ONES
+from pytest_ltm._language.patterns import later
 
 if TYPE_CHECKING:
     import re

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.patterns import later
 
 LIMIT = 20_000
 """Characters compared; a longer text is cut, for ROUGE-L takes time with the product of both lengths."""

@@ -8,7 +8,7 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.patterns import later
 
 if TYPE_CHECKING:
     import re

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.clauses import level
-from pytest_ltm.datasets.rulings.gold import CANNOT_TELL, Ruling
-from pytest_ltm.datasets.rulings.stance import SEVERAL
+from pytest_ltm._language.clauses import level
+from pytest_ltm._language.rulings.gold import CANNOT_TELL, Ruling
+from pytest_ltm._language.rulings.stance import SEVERAL
 
 if TYPE_CHECKING:
-    from pytest_ltm.datasets.rulings.gold import Gold
+    from pytest_ltm._language.rulings.gold import Gold
 
 
 _START = r"(?:^|[.!?:\n\u2013\u2014]\s*|\bis:?\s*|\b(?:actually|well|therefore|so|say|on balance|overall),?\s*)[\W_]*"

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.clauses import level, places, sentence_start
-from pytest_ltm._text.meanings import (
+from pytest_ltm._language.clauses import level, places, sentence_start
+from pytest_ltm._language.meanings import (
     FRAME,
     LIGHT,
     STOPS,
@@ -19,11 +19,11 @@ from pytest_ltm._text.meanings import (
     misspelled_in,
     telling,
 )
-from pytest_ltm._text.words import STOP_WORDS, stem, words
-from pytest_ltm.datasets.rulings.amounts import is_turned
-from pytest_ltm.datasets.rulings.assertion import LISTED, MANY, SHORT, doubt_of, is_english, lists_more, refuses
-from pytest_ltm.datasets.rulings.gold import CANNOT_TELL, Ruling
-from pytest_ltm.datasets.rulings.stance import FINAL, PEOPLE, SEVERAL
+from pytest_ltm._language.rulings.amounts import is_turned
+from pytest_ltm._language.rulings.assertion import LISTED, MANY, SHORT, doubt_of, is_english, lists_more, refuses
+from pytest_ltm._language.rulings.gold import CANNOT_TELL, Ruling
+from pytest_ltm._language.rulings.stance import FINAL, PEOPLE, SEVERAL
+from pytest_ltm._language.words import STOP_WORDS, stem, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from rapidfuzz.distance import OSA, Indel, Prefix
 
-from pytest_ltm._text.numbers import numbered
-from pytest_ltm._text.words import STOP_WORDS, stem, words
+from pytest_ltm._language.numbers import numbered
+from pytest_ltm._language.words import STOP_WORDS, stem, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

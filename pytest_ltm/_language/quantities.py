@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.dates import MONTH_PATTERN, month_number
-from pytest_ltm._text.numbers import NUMBERS, ONES, TENS, digits
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.dates import MONTH_PATTERN, month_number
+from pytest_ltm._language.numbers import NUMBERS, ONES, TENS, digits
+from pytest_ltm._language.patterns import later
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

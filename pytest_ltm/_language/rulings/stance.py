@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.clauses import clause, level, places, sentence_start, standing
-from pytest_ltm._text.words import STOP_WORDS, stem, words
+from pytest_ltm._language.clauses import clause, level, places, sentence_start, standing
+from pytest_ltm._language.words import STOP_WORDS, stem, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
