@@ -148,6 +148,7 @@ BESIDE = {
     "pytest_ltm.reporting.html.trend": "a page, whose texts pass the boundary where they are shown",
     "pytest_ltm.reporting.markdown": "what `for_file` returns",
     "pytest_ltm._results.run_loading": "a baseline: what `dump` returns, JSON without secrets",
+    "pytest_ltm._calls.frozen": "a byte each second to the process that watches this one",
 }
 """Who else writes, and what."""
 
