@@ -208,7 +208,7 @@ def test_what_people_amended_stays_amended(project: Project) -> None:
     first = played(project)
     run = read_run(first).result
     nodeid = next(row.nodeid for row in run.scenarios if row.scenario == "cat")
-    _amendments.amend(first, run, nodeid, _amendments.Amendment(score=0.25, reason="purred"))
+    _amendments.amend_verdict(first, run, nodeid, _amendments.Amendment(score=0.25, reason="purred"))
     (first / "reviews").mkdir()
     (first / "reviews" / "ann.jsonl").write_text("what ann said\n")
     changed(project, 'ltm.check("quiet", False)', 'ltm.check("quiet", True)')
