@@ -110,7 +110,7 @@ OPTIONS = (
     Option("--ltm-definitions", "DIR", "play the definition files in DIR instead of generating examples", is_path=True),
     Option("--ltm-language", "CODE[,CODE...]",
            "language of scenarios and filler: en, de; en:de is told in one and asked in the other; several: each apart",
-           "en", lazy_parser("locales:several")),
+           "en", lazy_parser("locales:parse_language_list")),
     Option("--ltm-seed", "N", "seed of everything random", "0", IntegerParser()),
     Option("--ltm-examples", "N", "examples of each scenario, overriding marker and suite", parse=IntegerParser(1)),
     Option("--ltm-trials", "N", "fresh conversations for each agent and span, for statistics", "1", IntegerParser(1)),
