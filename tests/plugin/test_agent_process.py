@@ -79,13 +79,13 @@ class Hostile:
 SEGFAULT = "ctypes.string_at(0)"
 HOSTILE = {
     # --- hanging
-    "hangs_in_init": Hostile("swallow()", "was not made within 12 s", "begin"),
+    "hangs_in_init": Hostile("swallow()", "could not be made within 12 s", "begin"),
     "hangs_in_reply": Hostile("swallow()", "did not return from reply() within 12 s"),
     "sleeps": Hostile("time.sleep(600)", "did not return from reply() within 12 s"),
     "waits_in_c": Hostile(
         "lock = threading.Lock(); lock.acquire(); lock.acquire()", "did not return from reply() within 12 s"
     ),
-    "hangs_when_imported": Hostile("time.sleep(600)", "was not made within 12 s", "module"),
+    "hangs_when_imported": Hostile("time.sleep(600)", "could not be made within 12 s", "module"),
     "hangs_when_closed": Hostile("def close(self):\n        swallow()", "", "method"),
     "hangs_at_exit": Hostile("atexit.register(swallow)"),
     "leaves_a_thread": Hostile("threading.Thread(target=swallow).start()"),

@@ -75,7 +75,7 @@ def test_making_an_agent_has_the_limit_of_a_reply(project: Project) -> None:
     done = project.ltm("--ltm-reply-timeout=0.3", agent="bots:Bot")
 
     assert done.ret == 75
-    done.stdout.fnmatch_lines(["*agent 'bots_Bot' was not made within 0.3 s*"])
+    done.stdout.fnmatch_lines(["*agent 'bots:Bot' could not be made within 0.3 s*"])
 
 
 @pytest.mark.parametrize("how", ["def", "async def"])

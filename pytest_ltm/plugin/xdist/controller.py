@@ -410,7 +410,7 @@ class Controller:
 
     def _hand_out(self, node: Any, unit: WorkUnit, indices: list[int]) -> None:
         self._run.progress.gone(unit.name, left=self._left)
-        _wire.send_command(node, _wire.UNIT, unit=unit.name, indices=indices, told=self._ledger.told(unit))
+        _wire.send_command(node, _wire.UNIT, unit=unit.name, indices=indices, reported=self._ledger.told(unit))
 
     def _may_play(self, node: Any, unit: WorkUnit) -> bool:
         """Return whether a worker can: a conversation with a journal here would start over elsewhere."""

@@ -220,9 +220,9 @@ class Filter:
         self._started: set[str] = set()
         self._finished: set[str] = set()
 
-    def leave_out(self, numbers: dict[str, list[int]]) -> None:
+    def leave_out(self, reported: dict[str, list[int]]) -> None:
         """Leave out this many reports of these items, and whether they are complete."""
-        for nodeid, (reports, finished) in numbers.items():
+        for nodeid, (reports, finished) in reported.items():
             self._reports[nodeid] = reports
             if reports:
                 self._started.add(nodeid)

@@ -130,9 +130,9 @@ class Worker:
 
     # --- playing what the controller says
 
-    def _play(self, unit: str, indices: list[int], numbers: dict[str, list[int]]) -> None:
+    def _play(self, unit: str, indices: list[int], reported: dict[str, list[int]]) -> None:
         assert self._session is not None
-        self._filter.leave_out(numbers)
+        self._filter.leave_out(reported)
         items = self._units[unit] = [self._session.items[index] for index in indices]
         names = dict.fromkeys(item.stash[LTM_ITEM].conversation for item in items)
         self._open[unit] = set(names)
