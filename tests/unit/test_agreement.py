@@ -194,7 +194,7 @@ def test_current_rules_give_the_published_verdict_where_a_model_judged(
     assert counts["sides" if dataset == "Locations Directions" else "agree"] >= share * counts["rows"]
 
 
-CORRECTED = {"Colours": 19, "NameList": 27, "SallyAnne": 1, "Shopping": 95, "Spy Meeting": 10}
+CORRECTED = {"Colours": 18, "NameList": 27, "SallyAnne": 1, "Shopping": 95, "Spy Meeting": 10}
 """Rows of docs/evaluators.md, "deliberate corrections"."""
 
 
