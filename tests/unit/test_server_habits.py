@@ -33,7 +33,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "openai.md"
 @pytest.fixture(autouse=True)
 def _own_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     _calls.share_limits(None)
-    monkeypatch.setattr("pytest_ltm._calls.completions.sleep", lambda _: None)
+    monkeypatch.setattr("pytest_ltm._calls.completions.sleep_interruptibly", lambda _: None)
 
 
 def agent_at(server: ChatServer, query: str = "", **parameters: Any) -> Any:
