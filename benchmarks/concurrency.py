@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.runs import check_ended, pytest_run
 from benchmarks.workers import AGENT, peaks_until_ended
-from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._storage.clock import stopwatch_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -103,14 +103,14 @@ def _on_workers(size: int) -> Iterator[str]:
     with _folder() as folder:
         words = [*COMMON, *SUITE, "--ltm-agent=slow:Waits", f"--ltm-trials={size}"]
         for how in (f"--ltm-concurrency={size}", f"-n{WORKERS}"):
-            began = stopwatch()
+            began = stopwatch_seconds()
             with (folder / "output.txt").open("wb") as output:
                 process = subprocess.Popen(
                     [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words, how], cwd=folder,
                     stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                 )  # fmt: skip
                 peaks = peaks_until_ended(process)
-            seconds = stopwatch() - began
+            seconds = stopwatch_seconds() - began
             check_ended(process.returncode, folder / "output.txt", "the benchmark's pytest")
             yield f"{size} conversations with {how}: {seconds:.1f} s, {sum(peaks.values()):.0f} MB in all processes"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from pytest_ltm._cli.pytest_runs import examples, play
+from pytest_ltm._cli.pytest_runs import examples_with_specs, play_run
 from pytest_ltm._storage.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ def _means(agents: Mapping[str, str], words: Sequence[str]) -> Mapping[str, Mapp
         folder = Path(name)
         for label, parameters in agents.items():
             (folder / f"{label}.yml").write_text(f"agent: memory:rules\nparameters: {parameters}\n", encoding="utf-8")
-        run = play([f"{label}={folder / label}.yml" for label in agents], words, folder / "ltm", folder)
-        for _, row in examples(run):
+        run = play_run([f"{label}={folder / label}.yml" for label in agents], words, folder / "ltm", folder)
+        for _, row in examples_with_specs(run):
             for metric in row.metrics:
                 found[row.agent][metric.name].append(metric.value)
     return found

@@ -13,8 +13,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.worlds import HARD, TROUBLED, WORLDS, Drop, World, moody, pairs, remembered
-from pytest_ltm._results.statistics.comparison import Comparison, chance_here, compare, compare_scenarios
-from pytest_ltm._results.statistics.counts import kappa, wilson
+from pytest_ltm._results.statistics.comparison import Comparison, chance_here, compare_runs, compare_scenarios
+from pytest_ltm._results.statistics.counts import cohen_kappa, wilson_interval
 from pytest_ltm._results.statistics.pairs import ScoredRow
 from pytest_ltm._results.statistics.spans_reached import effective_span, pass_rate
 
@@ -125,7 +125,7 @@ def tried(world: World, trials: int, drop: Drop, size: int, seed: int, lost: flo
 def _try(world: World, trials: int, drop: Drop, chance: random.Random, lost: float) -> Tried:
     befell: list[float] = []
     found = pairs(world, trials, drop, chance, lost, befell)
-    whole = compare(found, rng=chance, alpha=ALPHA, draws=DRAWS)
+    whole = compare_runs(found, rng=chance, alpha=ALPHA, draws=DRAWS)
     least = _least(compare_scenarios(found, rng=chance, alpha=ALPHA)) if trials >= MANY else None
     either = [p for p in (whole.p_drop, least) if p is not None]
     gain, true, p = whole.difference or 0.0, drop.true(world), chance_here(found, rng=chance, draws=DRAWS)
@@ -166,7 +166,7 @@ def _average(world: World, trials: int, size: int, seed: int) -> float | None:
     """Return the mean, a total loss where there is none; None if it is more than this world's agents can lose."""
     chance = random.Random(f"detectable{seed}{world}{trials}")
     few = range(max(50, size // 10))
-    found = [compare(pairs(world, trials, Drop(0.2), chance), rng=chance, alpha=ALPHA, draws=DRAWS) for _ in few]
+    found = [compare_runs(pairs(world, trials, Drop(0.2), chance), rng=chance, alpha=ALPHA, draws=DRAWS) for _ in few]
     drop = fmean(1.0 if each.detectable is None else each.detectable for each in found)
     return drop if drop <= -Drop(1.0).true(world) else None
 
@@ -176,7 +176,9 @@ def _seen(world: World, trials: int, loss: float | None, size: int, seed: int) -
         return "-"
     drop = Drop(loss / -Drop(1.0).true(world))
     chance = random.Random(f"seen{seed}{world}{trials}{drop}")
-    found = (compare(pairs(world, trials, drop, chance), rng=chance, alpha=ALPHA, draws=DRAWS) for _ in range(size))
+    found = (
+        compare_runs(pairs(world, trials, drop, chance), rng=chance, alpha=ALPHA, draws=DRAWS) for _ in range(size)
+    )
     return share(sum(each.dropped for each in found), size)
 
 
@@ -213,7 +215,7 @@ def _rates(size: int, seed: int) -> Iterator[str]:
             chance = random.Random(f"rate{seed}{world}{trials}")
             found = [pass_rate(_rows(pairs(world, trials, Drop(), chance))) for _ in range(size)]
             held.append(_rate(_holds(each.interval, true) for each in found))
-            plain.append(share(sum(true in wilson(each.passed, each.of) for each in found), size))
+            plain.append(share(sum(true in wilson_interval(each.passed, each.of) for each in found), size))
         yield line(world.name, held)
         yield line("  Wilson's, taken as independent", plain)
 
@@ -252,7 +254,7 @@ def _judges(size: int, seed: int) -> Iterator[str]:
         hits = told = 0
         for _ in range(size):
             cells = chance.choices(range(4), weights, k=cases)
-            found = kappa([[cells.count(0), cells.count(1)], [cells.count(2), cells.count(3)]])
+            found = cohen_kappa([[cells.count(0), cells.count(1)], [cells.count(2), cells.count(3)]])
             if found.interval is not None:
                 told += 1
                 hits += true in found.interval

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.runs import check_ended, children
-from pytest_ltm._storage.clock import sleep, stopwatch
+from pytest_ltm._storage.clock import sleep_interruptibly, stopwatch_seconds
 from pytest_ltm._storage.errors import LtmError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ KEPT = ("*/journal.jsonl", "*/results.json", "*/plan.json", "verdicts.csv")
 
 def crash(size: int, repeats: int) -> Iterator[str]:
     """Yield a line for every tenth drill and one for all; LtmError, with the folder kept, for the first that fails."""
-    began, kills, passed = stopwatch(), 0, 0
+    began, kills, passed = stopwatch_seconds(), 0, 0
     with tempfile.TemporaryDirectory(prefix="ltm-drill-") as folder:
         whole = {kind: undisturbed(Path(folder) / kind, kind, WORDS) for kind in KINDS[:size]}
         for number in range(size * repeats):
@@ -79,7 +79,7 @@ def crash(size: int, repeats: int) -> Iterator[str]:
             kills += drill(Path(folder) / f"drill{number}", kind, whole[kind], random.Random(number), WORDS)
             passed += 1
             if passed % 10 == 0:
-                yield f"{passed} drills passed, {kills} kills, {stopwatch() - began:.0f} s"
+                yield f"{passed} drills passed, {kills} kills, {stopwatch_seconds() - began:.0f} s"
     yield f"{passed} of {size * repeats} drills passed; {kills} kills survived"
 
 
@@ -222,7 +222,7 @@ def on_workers(folder: Path, moments: Sequence[float], chance: random.Random) ->
     path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
     apart = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": path}  # other plugins cost most of a worker's start
     environment = {**os.environ, **apart, "LTM_DRILL_SECONDS": "0.01"}
-    began, kills, used = stopwatch(), 0, 0.0
+    began, kills, used = stopwatch_seconds(), 0, 0.0
     with (folder / "output.txt").open("wb") as output:
         process = subprocess.Popen(
             _command(["-p", "pytest_ltm.plugin", "-p", "xdist.plugin", *DRILLED]), cwd=folder, env=environment,
@@ -234,8 +234,8 @@ def on_workers(folder: Path, moments: Sequence[float], chance: random.Random) ->
             if left_over and used >= left_over[0]:
                 kills += _kill_one(process.pid, chance)
                 del left_over[0]
-            sleep(LOOK)
-    seconds = stopwatch() - began
+            sleep_interruptibly(LOOK)
+    seconds = stopwatch_seconds() - began
     text = (folder / "output.txt").read_text(encoding="utf-8", errors="replace")
     outcomes = next((line.rpartition(" in ")[0] for line in reversed(text.splitlines()) if " in " in line), "")
     drilled = Drill(left(folder, ("*/journal.jsonl", "*/results.json")), outcomes, kills, seconds, used, text)
@@ -343,7 +343,7 @@ def _flown(folder: Path, moments: Sequence[int]) -> tuple[Run, int]:
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output,
             )  # fmt: skip
         while moment is not None and process.poll() is None and len(_heard(folder)) < moment:
-            sleep(0.005)
+            sleep_interruptibly(0.005)
         if moment is not None:
             process.kill()
         kills += process.wait() == -signal.SIGKILL

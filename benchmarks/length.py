@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from benchmarks.runs import converse, pytest_run, tiktoken_pass
 from pytest_ltm._journal import events
 from pytest_ltm._journal.result import read_results
-from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.disk import Appender
 
 if TYPE_CHECKING:
@@ -79,7 +79,9 @@ def resume(size: int, repeats: int) -> Iterator[str]:
         times = []
         for _ in range(repeats):
             last = max(
-                number for number, event in enumerate(events.read(journal)) if isinstance(event, events.ReplyReceived)
+                number
+                for number, event in enumerate(events.read_events(journal))
+                if isinstance(event, events.ReplyReceived)
             )
             journal.write_bytes(b"".join(lines[: last + 1]))
             times.append(_seconds(folder))
@@ -91,16 +93,16 @@ def _seconds(folder: Path) -> float:
 
 
 def _writing(folder: Path) -> Iterator[str]:
-    event = events.encode(events.ReplyReceived(exchange=0, text="word " * 100, tokens=100)).encode()
+    event = events.encode_event(events.ReplyReceived(exchange=0, text="word " * 100, tokens=100)).encode()
     for name, policy in (("handed to the system", ""), ("asked of the disk at most once a second", "lasting"),
                          ("asked of the disk each time", "each")):  # fmt: skip
         file = Appender(folder / f"{len(name)}.jsonl", new=True)
-        began = stopwatch()
+        began = stopwatch_seconds()
         for _ in range(EXCHANGES):
             file.append(event)
             file.append(event, lasting=policy == "lasting")
             if policy == "each":
                 file.sync()
-        seconds = stopwatch() - began
+        seconds = stopwatch_seconds() - began
         file.close()
         yield f"an exchange, {name}: {seconds / EXCHANGES * 1e6:.0f} microseconds"

@@ -8,8 +8,8 @@ from statistics import fmean, median
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._model.tokens import counter
-from pytest_ltm.agents._registry import find
+from pytest_ltm._model.tokens import token_counter
+from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents.memory.parameters import PRESETS
 from pytest_ltm.agents.reader.memory import ENCODING
 from pytest_ltm.fillers._spec import filler_from_spec
@@ -42,7 +42,7 @@ def linear(size: int, repeats: int) -> Iterator[str]:
 
 def _grown(name: str, sizes: tuple[int, ...]) -> list[tuple[float, float, float]]:
     """Return what storing, replying and saving took at each size."""
-    agent: Any = find(f"memory:rules?preset={name}").make()
+    agent: Any = find_agent(f"memory:rules?preset={name}").make()
     found: list[tuple[float, float, float]] = []
     storing: list[float] = []
     tokens, questions = 0, [f"What did I say about number {number}?" for number in range(_QUESTIONS)]
@@ -61,7 +61,7 @@ def _grown(name: str, sizes: tuple[int, ...]) -> list[tuple[float, float, float]
 
 
 def _exchanges(tokens: int) -> Iterator[FillerExchange]:
-    filler = filler_from_spec("trivia", Random(1), counter(ENCODING))
+    filler = filler_from_spec("trivia", Random(1), token_counter(ENCODING))
     while True:
         yield filler.make(min(_EXCHANGE, tokens), tokens)
 

@@ -10,9 +10,9 @@ from time import perf_counter, process_time
 from typing import TYPE_CHECKING
 
 from benchmarks.runs import Cost, Ready, agent_in, pytest_run
-from pytest_ltm._results.text import counted
+from pytest_ltm._results.text import pluralize
 from pytest_ltm.agents._caller import AgentCaller
-from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents._subprocess_agent import Processes
 from pytest_ltm.testing import run_conversation
 
@@ -77,12 +77,12 @@ def apart(size: int, repeats: int) -> Iterator[str]:
         folder = Path(name)
         spec = agent_in(folder)
         here, there = (
-            [_a_message(find(spec, base=folder, apart=how), size) * 1e6 for _ in range(repeats)]
+            [_a_message(find_agent(spec, base=folder, apart=how), size) * 1e6 for _ in range(repeats)]
             for how in (None, Processes(every=True, look=False))
         )
     yield f"in this process: {median(here):.0f} µs a message; in its own: {median(there):.0f} µs"
     more = [one - other for one, other in zip(there, here, strict=True)]
-    yield f"more: {median(more):.0f} µs (median of {counted(repeats, 'measurement')} of {size:,} messages)"
+    yield f"more: {median(more):.0f} µs (median of {pluralize(repeats, 'measurement')} of {size:,} messages)"
 
 
 def _a_message(source: AgentSource, count: int) -> float:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ltm._journal import events
-from pytest_ltm._storage.clock import sleep, stopwatch
+from pytest_ltm._storage.clock import sleep_interruptibly, stopwatch_seconds
 from pytest_ltm._storage.errors import LtmError
 
 if TYPE_CHECKING:
@@ -84,9 +84,9 @@ def check_real_model(size: int, repeats: int) -> Iterator[str]:
     )
     for _ in range(repeats):
         for check in (_standard, _overflow, _weak_judge, _resumed, _restarted, _memory):
-            began = stopwatch()
+            began = stopwatch_seconds()
             said = check(port, size)
-            yield f"{check.__name__.strip('_')}: {said} ({stopwatch() - began:.0f} s)"
+            yield f"{check.__name__.strip('_')}: {said} ({stopwatch_seconds() - began:.0f} s)"
 
 
 def _standard(port: int, size: int) -> str:
@@ -144,7 +144,7 @@ def _restarted(port: int, size: int) -> str:
             _wait_until(lambda: _replies(folder) >= 4, _RUN, "no reply came")
             first.kill()
             first.wait()
-            sleep(1.0)
+            sleep_interruptibly(1.0)
             second.append(_start(port, 8192))
 
         second: list[subprocess.Popen[bytes]] = []
@@ -256,15 +256,15 @@ def _replies(folder: Path) -> int:
 
 def _events(folder: Path) -> Iterator[events.Event]:
     for path in folder.glob(".ltm/runs/*/*/journal.jsonl"):
-        yield from events.readable(path)
+        yield from events.iter_readable_events(path)
 
 
 def _wait_until(holds: Callable[[], bool], seconds: float, otherwise: str) -> None:
-    end = stopwatch() + seconds
+    end = stopwatch_seconds() + seconds
     while not holds():
-        if stopwatch() > end:
+        if stopwatch_seconds() > end:
             raise LtmError(otherwise)
-        sleep(0.1)
+        sleep_interruptibly(0.1)
 
 
 def _need(holds: bool, wrong: str, run: RunOutcome) -> None:

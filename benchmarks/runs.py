@@ -12,8 +12,8 @@ from time import process_time
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._journal import events
-from pytest_ltm._model.tokens import encoding
-from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._model.tokens import load_encoding
+from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.errors import LtmError
 
 if TYPE_CHECKING:
@@ -61,12 +61,12 @@ def pytest_run(folder: Path, words: Sequence[str], *, python: str | Path = sys.e
     command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words]
     log = folder / "output.txt"
     with log.open("wb") as output:
-        began = stopwatch()
+        began = stopwatch_seconds()
         process = subprocess.Popen(
             command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
         )
         usage = _wait(process)
-        seconds = stopwatch() - began
+        seconds = stopwatch_seconds() - began
     check_ended(process.returncode, log, "the benchmark's pytest")
     if usage is None:
         return Cost(seconds, seconds, 0.0)
@@ -118,14 +118,14 @@ def converse(span: int) -> Recorded:
             "--tb=no",
         ]
         cost = pytest_run(folder, words)
-        said = [event for path in folder.glob("runs/runs/*/*/journal.jsonl") for event in events.read(path)]
+        said = [event for path in folder.glob("runs/runs/*/*/journal.jsonl") for event in events.read_events(path)]
     spoken = [event for event in said if isinstance(event, (events.MessageSent, events.ReplyReceived))]
     return Recorded(cost, sum(event.tokens for event in spoken), tuple(event.text for event in spoken))
 
 
 def tiktoken_pass(texts: tuple[str, ...]) -> tuple[float, int]:
     """Return the seconds (of the processor) that tiktoken needs to encode all texts once, and their tokens."""
-    encode = encoding("cl100k_base").encode_ordinary
+    encode = load_encoding("cl100k_base").encode_ordinary
     began = process_time()
     tokens = sum(len(encode(text)) for text in texts)
     return process_time() - began, tokens

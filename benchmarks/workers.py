@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.runs import check_ended, children, pytest_run
-from pytest_ltm._storage.clock import sleep, stopwatch
+from pytest_ltm._storage.clock import sleep_interruptibly, stopwatch_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,14 +98,14 @@ def _run(folder: Path, size: int) -> Iterator[str]:
         f"--ltm-agent={agents}", f"--ltm-span={SPANS}", f"--ltm-trials={TRIALS}", "--ltm-suite=standard",
         f"-n{WORKERS}", "-q", "--tb=no", "-rN", "-p", "no:cacheprovider", "-p", "no:randomly",
     ]  # fmt: skip
-    began = stopwatch()
+    began = stopwatch_seconds()
     with (folder / "output.txt").open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "pytest", *words], cwd=folder, stdin=subprocess.DEVNULL, stdout=output,
             stderr=output,
         )  # fmt: skip
         peaks = peaks_until_ended(process)
-    seconds = stopwatch() - began
+    seconds = stopwatch_seconds() - began
     check_ended(process.returncode, folder / "output.txt", "the benchmark's pytest")
     points = [tuple(map(float, line.split())) for line in (folder / "costs.txt").read_text().splitlines()]
     yield f"{size * len(SPANS.split(',')) * TRIALS} conversations, {points[-1][0]:.0f} items: {seconds:.0f} s"
@@ -125,7 +125,7 @@ def peaks_until_ended(process: subprocess.Popen[bytes]) -> dict[int, float]:
     while process.poll() is None:
         for pid in [process.pid, *children(process.pid)]:
             peaks[pid] = max(peaks.get(pid, 0.0), _peak(pid))
-        sleep(EVERY)
+        sleep_interruptibly(EVERY)
     return peaks
 
 

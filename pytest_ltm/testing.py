@@ -16,14 +16,14 @@ from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.filler import Filler, FillerExchange
 from pytest_ltm._model.ltm_judge import FakeJudge
 from pytest_ltm._model.plan import Plan, PlannedExample, user_seed
-from pytest_ltm._model.tokens import counter
+from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.clock import SimulatedClock
 from pytest_ltm._storage.errors import UserError
-from pytest_ltm.agents._adapt import source
+from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import is_prompted
 from pytest_ltm.judges._model_calls import BudgetedCaller, ModelCaller
-from pytest_ltm.users._connection import WHO, UserConnection, find
+from pytest_ltm.users._connection import WHO, UserConnection, find_user_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -165,7 +165,7 @@ def run_conversation(
     whole, endings = Plan(examples=planned, **{**fields, **plan}), dict[str, Ending]()
     factory = ConversationFactory(
         plan=whole, clock=SimulatedClock(history[0].at) if history else SimulatedClock(),
-        counter=counter(whole.tokenizer), filler=filler or CountingFiller(), history=history,
+        counter=token_counter(whole.tokenizer), filler=filler or CountingFiller(), history=history,
     )  # fmt: skip
 
     def body(example: PlannedExample) -> _Body:
@@ -174,7 +174,7 @@ def run_conversation(
         made.sheet = ltm.sheet
         return made
 
-    supply, place = source(agent, spec="agent"), Path("tests", token_hex(8))
+    supply, place = agent_source(agent, spec="agent"), Path("tests", token_hex(8))
     supply.embedded = is_prompted(agent)  # a control is one in tests, too
 
     def speaker() -> AgentCaller:
@@ -184,7 +184,7 @@ def run_conversation(
     journal = journal or Journal()
     users = UserConnection(
         lambda model, _: BudgetedCaller(
-            ModelCaller(find(model), who=WHO, error=UserError, timeout=None), "user", journal
+            ModelCaller(find_user_model(model), who=WHO, error=UserError, timeout=None), "user", journal
         ),
         journal=journal,
         timings=Timings(),

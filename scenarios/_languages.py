@@ -85,8 +85,13 @@ class Phrase(NamedTuple):
     @property
     def gloss(self) -> str:
         """The phrase in English: `behind my old boats`."""
-        said = {feature.kind: feature.word for feature in self.features}
-        words = (said.get(PLACE), said.get(OWNER, "the"), said.get(QUALITY), self.noun + said.get(PLURAL, ""))
+        entries = {feature.kind: feature.word for feature in self.features}
+        words = (
+            entries.get(PLACE),
+            entries.get(OWNER, "the"),
+            entries.get(QUALITY),
+            self.noun + entries.get(PLURAL, ""),
+        )
         return " ".join(filter(None, words))
 
 

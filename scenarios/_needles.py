@@ -108,10 +108,10 @@ class Hay:
     def place(self, owner: str = "", thing: str = "") -> Place:
         """Return a new place, of this owner or for this thing if they are given."""
         while True:
-            found = Place(owner or self._rng.choice(self.owners), thing or self._rng.choice(THINGS))
-            if found not in self._places:
-                self._places.add(found)
-                return found
+            result = Place(owner or self._rng.choice(self.owners), thing or self._rng.choice(THINGS))
+            if result not in self._places:
+                self._places.add(result)
+                return result
 
     def code(self) -> str:
         """Return a new code of two syllables and two digits, such as `vabi87`."""
@@ -127,16 +127,16 @@ class Hay:
 
         Somebody else's thing of that kind, another thing of the same owner, and what opened the place before.
         """
-        found = []
+        result = []
         for kind in range(number):
             code = self.code()
             if kind % 3 == 2:
                 former = self.language.said("needles.former", FORMER)
-                found.append((worded(self._rng, former, thing=place.said(self.language), code=code), code))
+                result.append((worded(self._rng, former, thing=place.said(self.language), code=code), code))
             else:
                 other = self.place(thing=place.thing) if kind % 3 == 0 else self.place(owner=place.owner)
-                found.append((self.told(other, code), code))
-        return found
+                result.append((self.told(other, code), code))
+        return result
 
     def told(self, place: Place, code: str) -> str:
         """Return a sentence that tells a code."""

@@ -130,11 +130,11 @@ def told(rng: random.Random, where: str, start: str, legs: Sequence[Leg], langua
         )
     )  # fmt: skip
     before = language.word(start)
-    said = [Say(worded(rng, first if where else first_unnamed, town=where, place=before))]
+    says = [Say(worded(rng, first if where else first_unnamed, town=where, place=before))]
     for number, (km, way, place) in enumerate(legs):
         unnamed = either(rng, following_unnamed, from_there) if number else following_unnamed
         wordings = either(rng, following, unnamed) if where else unnamed
         there = language.word(place)
-        said.append(Say(worded(rng, wordings, town=where, place=there, km=km, way=language.word(way), before=before)))
+        says.append(Say(worded(rng, wordings, town=where, place=there, km=km, way=language.word(way), before=before)))
         before = there
-    return said
+    return says

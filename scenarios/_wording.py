@@ -13,13 +13,13 @@ _BEGINNING = re.compile(r"(?<=[.!?] )[¿¡]?[a-z]")
 
 def worded(rng: random.Random, wordings: Sequence[str], **slots: object) -> str:
     """Return one of the wordings as sentences: `[a|b|]` is one of its alternatives, `{slot}` what stands for it."""
-    chosen = _BEGINNING.sub(lambda found: found[0].upper(), filled(rng, rng.choice(wordings)))
+    chosen = _BEGINNING.sub(lambda result: result[0].upper(), filled(rng, rng.choice(wordings)))
     return capital(chosen.format(**slots))
 
 
 def filled(rng: random.Random, wording: str) -> str:
     """Return a wording with one of its alternatives in the place of each bracket."""
-    return _CHOICE.sub(lambda found: rng.choice(found[1].split("|")), wording)
+    return _CHOICE.sub(lambda result: rng.choice(result[1].split("|")), wording)
 
 
 def variants(wordings: Sequence[str]) -> Iterator[str]:

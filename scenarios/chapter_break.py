@@ -70,7 +70,7 @@ def pages(text: str, characters: int) -> list[str]:
     A sentence that is longer than a page is a page of its own.
     """
     made, start, end = [], 0, 0
-    for stop in [*(found.end() for found in _SENTENCE_END.finditer(text)), len(text)]:
+    for stop in [*(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]:
         if stop - start > characters and end > start:
             made.append(text[start:end])
             start = end
@@ -91,9 +91,9 @@ def _book(
     length = whole(parameters, "chapter_characters", 4200)
     chapters = []
     for number, told in enumerate(town.chapters, start=1):
-        said = [(one, words.told(one)) for one in told]
-        sentences.update({one.fact.key: sentence for one, sentence in said})
-        chapters.append(f"Chapter {number}: {titles[number - 1]}\n\n{_chapter(rng, days, said, length)}")
+        pairs = [(one, words.told(one)) for one in told]
+        sentences.update({one.fact.key: sentence for one, sentence in pairs})
+        chapters.append(f"Chapter {number}: {titles[number - 1]}\n\n{_chapter(rng, days, pairs, length)}")
     return "\n\n".join(chapters)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import NamesColour
-from pytest_ltm.locales import CODES, spoken
+from pytest_ltm.locales import CODES, parse_languages
 
 from ._parameters import last_wait, whole
 from ._wording import either, worded
@@ -79,7 +79,7 @@ def colours(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     A colour may come back later, but each statement changes it. The first says that it is about a favourite colour, of
     the others one half. The colour told last is expected.
     """
-    telling, asking = spoken(parameters)
+    telling, asking = parse_languages(parameters)
     first, named, unnamed = (
         telling.said(f"colours.{part}", texts)
         for part, texts in (("first", FIRST), ("named", NAMED), ("unnamed", UNNAMED))
@@ -109,5 +109,5 @@ def colours(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
 def test_colours(ltm: Ltm) -> None:
     """Names the favourite colour told last, after others were told before."""
     answers = ltm.play(ltm.definition, answers=[ltm.definition.expected])
-    said = spoken(ltm.definition.parameters)
+    said = parse_languages(ltm.definition.parameters)
     ltm.score(said.judged(NamesColour(said.meaning(ltm.definition.expected), scoring=ltm.scoring), answers))

@@ -236,17 +236,17 @@ RULES, MAXIM = "rules", "maxim"
 def _dilemmas(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return a maxim and, over the span, dilemmas that it decides and that do not name it."""
     maxim = rng.choice(MAXIMS)
-    told = Say(worded(rng, PRINCIPLES, maxim=maxim.words))
+    say = Say(worded(rng, PRINCIPLES, maxim=maxim.words))
     questions, expected, offered = [], [], []
     for case, right, wrong in rng.sample(maxim.dilemmas, whole(parameters, "cases", 5, 1, len(maxim.dilemmas))):
         one, other = rng.sample((right, wrong), 2)
         questions.append(
-            Ask(worded(rng, DILEMMAS, case=case, one=one, One=capital(one), other=other), about=(told.text,))
+            Ask(worded(rng, DILEMMAS, case=case, one=one, One=capital(one), other=other), about=(say.text,))
         )
         expected.append(right)
         offered.append([right, wrong])
     return Definition(
-        steps=spread([told, *questions], last_wait(rng, parameters)),
+        steps=spread([say, *questions], last_wait(rng, parameters)),
         expected=expected,
         parameters={**parameters, "offered": offered},
     )
@@ -269,7 +269,7 @@ def how_to_think(rng: random.Random, parameters: Mapping[str, Any]) -> Definitio
     rules = [_rule(rng, kind) for kind in _kinds(rng, count, options)]
     names, goods = rng.sample(NAMES, count), rng.sample(list(GOODS), len(GOODS))
     kinds = [goods.pop() if goods and rng.random() < 1 / 2 else None for _ in rules]
-    told = [
+    says = [
         Say(f"{worded(rng, FOR_GOODS if kind else INTRODUCTIONS, name=name, goods=kind)} {rule.words(rng)}")
         for name, kind, rule in zip(names, kinds, rules, strict=True)
     ]
@@ -283,11 +283,11 @@ def how_to_think(rng: random.Random, parameters: Mapping[str, Any]) -> Definitio
         question = worded(rng, CASES_OF_GOODS if kind else CASES, thing=thing, name=names[at])
         form, order = rng.choice(SHOWN), rng.sample(list(MEASURES), len(MEASURES))
         lines = [capital(form.format(town=t, values=_shown(one, order))) for t, one in zip(towns, things, strict=True)]
-        questions.append(Ask("\n".join([f"{question} {worded(rng, (ONLY,))}", *lines]), about=(told[at].text,)))
+        questions.append(Ask("\n".join([f"{question} {worded(rng, (ONLY,))}", *lines]), about=(says[at].text,)))
         expected.append(towns[right])
         offered.append(towns)
     return Definition(
-        steps=spread([*told, *questions], last_wait(rng, parameters)),
+        steps=spread([*says, *questions], last_wait(rng, parameters)),
         expected=expected,
         parameters={**parameters, "offered": offered},
     )

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_ltm import Definition, Ltm, Say, Step, Wait
 from pytest_ltm.evaluators import RecallsJoke
-from pytest_ltm.locales import CODES, ENGLISH, Language, spoken
+from pytest_ltm.locales import CODES, ENGLISH, Language, parse_languages
 
 from ._parameters import last_wait, whole
 from ._wording import capital, worded
@@ -103,17 +103,17 @@ def jokes(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     from the time that really passed.
     """
     number = whole(parameters, "jokes_told", 4, most=len(JOKES))
-    telling, asking = spoken(parameters)
-    told = rng.sample(telling.said("jokes.jokes", JOKES), number)
+    telling, asking = parse_languages(parameters)
+    agent = rng.sample(telling.said("jokes.jokes", JOKES), number)
     ways = [telling.said(f"jokes.{way}", WAYS[way]) for way in (*WAYS, JUST_TOLD)]
-    said = [(worded(rng, rng.choice(ways), joke=joke), rng.randint(30, 240)) for joke in told]
-    expected, question = rng.choice(told), worded(rng, asking.said("jokes.questions", QUESTIONS), elapsed="{elapsed}")
+    pairs = [(worded(rng, rng.choice(ways), joke=joke), rng.randint(30, 240)) for joke in agent]
+    expected, question = rng.choice(agent), worded(rng, asking.said("jokes.questions", QUESTIONS), elapsed="{elapsed}")
     last = last_wait(rng, parameters)
     steps: list[Step] = []
-    for i, (text, minutes) in enumerate(said, start=1):
+    for i, (text, minutes) in enumerate(pairs, start=1):
         steps += [Say(text), Wait(span=i * last / number, time=timedelta(minutes=minutes))]
     return Definition(
-        steps=tuple(steps), expected=expected, parameters={**parameters, "jokes": told, "question": question}
+        steps=tuple(steps), expected=expected, parameters={**parameters, "jokes": agent, "question": question}
     )
 
 
@@ -134,7 +134,7 @@ def test_jokes(ltm: Ltm) -> None:
         ltm.play([step])
     if not message:
         raise ValueError(f"the definition expects a joke that it never tells: {expected!r}")
-    said = spoken(parameters)
+    said = parse_languages(parameters)
     question = capital(parameters.get("question", PLAIN).format(elapsed=length(ltm.now - told_at, said.asked)))
     answer = ltm.ask(question, about=(message,), answer=expected)
     others = tuple(joke for joke in _told(ltm.definition) if joke != expected)

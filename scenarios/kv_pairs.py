@@ -12,7 +12,7 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import RecallsValue
-from pytest_ltm.locales import CODES, spoken
+from pytest_ltm.locales import CODES, parse_languages
 
 from ._parameters import last_wait, whole
 from ._wording import either, worded
@@ -61,7 +61,7 @@ def kv_pairs(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
         raise ValueError(f"told is {APART!r} or {AT_ONCE!r}, not {told!r}")
     chains = _chains(rng, pairs, levels, _long_codes if told == AT_ONCE else _codes)
     links = [link for chain in chains for link in pairwise(chain)]
-    telling, asking = spoken(parameters)
+    telling, asking = parse_languages(parameters)
     if told == AT_ONCE:
         shuffled = dict(rng.sample(links, len(links)))
         together = telling.said("kv_pairs.together", TOGETHER)
@@ -119,4 +119,4 @@ def test_kv_pairs(ltm: Ltm) -> None:
     answers = ltm.play(ltm.definition, answers=[ltm.definition.expected])
     others = tuple(ltm.definition.parameters.get("other_codes", ()))
     rule = RecallsValue(ltm.definition.expected, others, scoring=ltm.scoring)
-    ltm.score(spoken(ltm.definition.parameters).judged(rule, answers))
+    ltm.score(parse_languages(ltm.definition.parameters).judged(rule, answers))

@@ -117,10 +117,10 @@ class Book:
 
 
 def _sums(amounts: Iterable[tuple[str, int]]) -> Counter[str]:
-    found: Counter[str] = Counter()
+    result: Counter[str] = Counter()
     for what, pounds in amounts:
-        found[what] += pounds
-    return found
+        result[what] += pounds
+    return result
 
 
 @dataclass(frozen=True)
@@ -180,14 +180,14 @@ def large_scale_integration(rng: random.Random, parameters: Mapping[str, Any]) -
     """
     facts = whole(parameters, "facts", 24, 20, 60)
     ledger = book(rng, facts)
-    told = [Say(_told(rng, gift)) for gift in ledger.gifts]
-    told += [Say(worded(rng, HOME, name=name, town=town)) for name, town in ledger.homes.items()]
-    rng.shuffle(told)
+    says = [Say(_told(rng, gift)) for gift in ledger.gifts]
+    says += [Say(worded(rng, HOME, name=name, town=town)) for name, town in ledger.homes.items()]
+    rng.shuffle(says)
     asked = [one(rng, ledger) for one in (_count, _add, _order, _join, _compare)]
     rng.shuffle(asked)
-    said = tuple(message.text for message in told)
+    texts = tuple(message.text for message in says)
     return Definition(
-        steps=spread([*told, *(Ask(one.text, about=said) for one in asked)], last_wait(rng, parameters)),
+        steps=spread([*says, *(Ask(one.text, about=texts) for one in asked)], last_wait(rng, parameters)),
         expected=[list(one.expected) for one in asked],
         parameters={**parameters, "asked": [one.kind for one in asked], "others": [list(one.others) for one in asked]},
         replies=tuple(_reply(one) for one in asked),

@@ -12,7 +12,7 @@ from pytest_ltm.scenarios._places import PLACES, RESET, Leg, asked, end, number_
 
 from pytest_ltm import Ask, Definition, Ltm, spread
 from pytest_ltm.evaluators import LiesAt
-from pytest_ltm.locales import CODES, spoken
+from pytest_ltm.locales import CODES, parse_languages
 
 QUESTIONS = (
     "[just |]how far and in [which|what] [compass |]direction is it {way}, as the crow flies?",
@@ -32,7 +32,7 @@ def locations(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """
     places = rng.sample(PLACES, number_of_places(parameters, 5, least=3))
     where, legs = town(rng), _aligned(rng, places)
-    telling, asking = spoken(parameters)
+    telling, asking = parse_languages(parameters)
     statements = told(rng, where, places[0], legs, telling)
     question = asked(rng, asking.said("locations.questions", QUESTIONS), where, places[0], places[-1], asking)
     east, north = end(legs)
@@ -67,7 +67,7 @@ def _direction(east: int, north: int) -> str:
 def test_locations(ltm: Ltm) -> None:
     """Tells how far away, and in which direction, one place of a town lies from another."""
     expected, parameters = ltm.definition.expected, ltm.definition.parameters
-    said = spoken(parameters)
+    said = parse_languages(parameters)
     answers = ltm.play(ltm.definition, answers=[f"{expected['km']} km {said.asked.word(expected['direction'])}"])
     places = (parameters.get("from", ""), parameters.get("to", ""))
     ltm.score(said.judged(LiesAt(expected["km"], expected["direction"], places, ltm.scoring), answers))

@@ -13,7 +13,7 @@ from pytest_ltm.scenarios._wording import worded
 
 from pytest_ltm import Ask, Definition, Ltm, spread
 from pytest_ltm.evaluators import LeadsTo
-from pytest_ltm.locales import CODES, spoken
+from pytest_ltm.locales import CODES, parse_languages
 
 QUESTIONS = (
     "how do I get {way} [by way of|passing] [all the places I mentioned|all the rest|everything I described]?",
@@ -33,7 +33,7 @@ def locations_directions(rng: random.Random, parameters: Mapping[str, Any]) -> D
     """
     places = rng.sample(PLACES, number_of_places(parameters, 6, least=2))
     where, legs = town(rng), route(rng, places)
-    telling, asking = spoken(parameters)
+    telling, asking = parse_languages(parameters)
     statements = told(rng, where, places[0], legs, telling)
     questions = asking.said("locations_directions.questions", QUESTIONS)
     question = asked(rng, questions, where, places[0], places[-1], asking)
@@ -56,11 +56,11 @@ def test_locations_directions(ltm: Ltm) -> None:
     expected = ltm.definition.expected
     legs = tuple((float(km), way, place) for km, way, place in expected["route"])
     starts = (expected["start"], *(place for _, _, place in legs[:-1]))
-    asking = spoken(ltm.definition.parameters).asked
-    told = [
+    asking = parse_languages(ltm.definition.parameters).asked
+    texts = [
         asking.phrase("locations_directions.told", TOLD, start=asking.word(start), km=f"{km:g}", way=asking.word(way),
                       place=asking.word(place))
         for start, (km, way, place) in zip(starts, legs, strict=True)
     ]  # fmt: skip
-    answers = ltm.play(ltm.definition, answers=["\n".join(told)])
-    ltm.score(spoken(ltm.definition.parameters).judged(LeadsTo(expected["start"], legs, ltm.scoring), answers))
+    answers = ltm.play(ltm.definition, answers=["\n".join(texts)])
+    ltm.score(parse_languages(ltm.definition.parameters).judged(LeadsTo(expected["start"], legs, ltm.scoring), answers))

@@ -13,7 +13,7 @@ from pytest_ltm.scenarios._wording import worded
 
 from pytest_ltm import Ask, Definition, Ltm, spread
 from pytest_ltm.evaluators import ListsNames
-from pytest_ltm.locales import CODES, spoken
+from pytest_ltm.locales import CODES, parse_languages
 
 QUESTIONS = (
     "[so, |]which names have I [gone by|used|had][ so far| up to now|]? {form}",
@@ -29,7 +29,7 @@ def name_list(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
 
     All of them are expected.
     """
-    telling, asking = spoken(parameters)
+    telling, asking = parse_languages(parameters)
     names = first_names(rng, number_of_names(parameters, 5), locale(parameters), telling)
     statements = told(rng, names, telling)
     form = worded(rng, (asking.said("names.form", FORM),))
@@ -47,4 +47,4 @@ def test_name_list(ltm: Ltm) -> None:
     """Lists all names that the user has gone by, and no others."""
     answers = ltm.play(ltm.definition, answers=[", ".join(ltm.definition.expected)])
     rule = ListsNames(tuple(ltm.definition.expected), scoring=ltm.scoring)
-    ltm.score(spoken(ltm.definition.parameters).judged(rule, answers, rule.expected))
+    ltm.score(parse_languages(ltm.definition.parameters).judged(rule, answers, rule.expected))

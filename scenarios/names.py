@@ -13,7 +13,7 @@ from pytest_ltm.scenarios._wording import worded
 
 from pytest_ltm import Ask, Definition, Ltm, spread
 from pytest_ltm.evaluators import NamesUser
-from pytest_ltm.locales import CODES, spoken
+from pytest_ltm.locales import CODES, parse_languages
 
 QUESTIONS = (
     "[so, |tell me, |quick question: |]what[ is|'s] my name [now|these days|at the moment|at present]?",
@@ -30,7 +30,7 @@ def names(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
 
     The name told last is expected.
     """
-    telling, asking = spoken(parameters)
+    telling, asking = parse_languages(parameters)
     drawn = first_names(rng, number_of_names(parameters, 3), locale(parameters), telling)
     statements = told(rng, drawn, telling)
     question = Ask(worded(rng, asking.said("names.questions", QUESTIONS)), about=(statements[-1].text,))
@@ -47,4 +47,4 @@ def test_names(ltm: Ltm) -> None:
     answers = ltm.play(ltm.definition, answers=[ltm.definition.expected])
     former = tuple(ltm.definition.parameters.get("former", ()))
     rule = NamesUser(ltm.definition.expected, former, ltm.scoring)
-    ltm.score(spoken(ltm.definition.parameters).judged(rule, answers, (rule.expected, *former)))
+    ltm.score(parse_languages(ltm.definition.parameters).judged(rule, answers, (rule.expected, *former)))

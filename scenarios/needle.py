@@ -10,7 +10,7 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say
 from pytest_ltm.evaluators import RecallsValue
-from pytest_ltm.locales import CODES, spoken
+from pytest_ltm.locales import CODES, parse_languages
 
 from ._needles import RESET, Hay, asked, depth_of, laid
 from ._parameters import last_wait, whole
@@ -23,17 +23,17 @@ def needle(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     of that kind, of another thing of the same owner, and one that opened it before.
     """
     near = whole(parameters, "near_misses", 6, most=60)
-    telling, asking = spoken(parameters)
+    telling, asking = parse_languages(parameters)
     hay, depth = Hay(rng, telling), depth_of(rng, parameters)
     place, code = hay.place(), hay.code()
-    said = Say(hay.told(place, code))
+    say = Say(hay.told(place, code))
     others = hay.near(place, near)
     rng.shuffle(others)
     beside = [(number / max(near - 1, 1), Say(text)) for number, (text, _) in enumerate(others)]
-    question = Ask(asked(rng, place, asking), about=(said.text,))
+    question = Ask(asked(rng, place, asking), about=(say.text,))
     return Definition(
         # Of two at the same depth the needle is told first: else whoever repeats the last message had it at depth 1.
-        steps=laid([(depth, said), *beside], [question], last_wait(rng, parameters)),
+        steps=laid([(depth, say), *beside], [question], last_wait(rng, parameters)),
         expected=code,
         parameters={**parameters, "depth": depth, "other_codes": [other for _, other in others]},
     )
@@ -45,4 +45,4 @@ def test_needle(ltm: Ltm) -> None:
     answers = ltm.play(ltm.definition, answers=[ltm.definition.expected])
     others = tuple(ltm.definition.parameters["other_codes"])
     rule = RecallsValue(ltm.definition.expected, others, scoring=ltm.scoring)
-    ltm.score(spoken(ltm.definition.parameters).judged(rule, answers))
+    ltm.score(parse_languages(ltm.definition.parameters).judged(rule, answers))

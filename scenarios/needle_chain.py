@@ -11,7 +11,7 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say
 from pytest_ltm.evaluators import RecallsValue
-from pytest_ltm.locales import CODES, spoken
+from pytest_ltm.locales import CODES, parse_languages
 
 from ._needles import RESET, Hay, asked, laid
 from ._parameters import last_wait, whole
@@ -24,7 +24,7 @@ def needle_chain(rng: random.Random, parameters: Mapping[str, Any]) -> Definitio
     them of the same length. The things of one chain are those of the others.
     """
     hops, chains = whole(parameters, "hops", 2, 1, 6), whole(parameters, "chains", 3, 2, 12)
-    telling, asking = spoken(parameters)
+    telling, asking = parse_languages(parameters)
     hay = Hay(rng, telling)
     first = [hay.place() for _ in range(hops + 1)]
     ways = [first, *([hay.place(thing=place.thing) for place in first] for _ in range(chains - 1))]
@@ -52,4 +52,4 @@ def test_needle_chain(ltm: Ltm) -> None:
     answers = ltm.play(ltm.definition, answers=[ltm.definition.expected])
     others = tuple(ltm.definition.parameters["other_codes"])
     rule = RecallsValue(ltm.definition.expected, others, scoring=ltm.scoring)
-    ltm.score(spoken(ltm.definition.parameters).judged(rule, answers))
+    ltm.score(parse_languages(ltm.definition.parameters).judged(rule, answers))

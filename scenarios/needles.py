@@ -10,7 +10,7 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say
 from pytest_ltm.evaluators import RecallsValue
-from pytest_ltm.locales import CODES, spoken
+from pytest_ltm.locales import CODES, parse_languages
 
 from ._needles import RESET, Hay, asked, laid
 from ._parameters import last_wait, whole
@@ -22,15 +22,15 @@ def needles(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     Beside each stand `near_misses` (default 1), all of them mixed.
     """
     number, near = whole(parameters, "needles", 6, 2, 60), whole(parameters, "near_misses", 1, 0, 10)
-    telling, asking = spoken(parameters)
+    telling, asking = parse_languages(parameters)
     hay = Hay(rng, telling)
     places = [(hay.place(), hay.code()) for _ in range(number)]
-    told = {code: Say(hay.told(place, code)) for place, code in places}
+    by_code = {code: Say(hay.told(place, code)) for place, code in places}
     others = [other for place, _ in places for other in hay.near(place, near)]
-    says = [*told.values(), *(Say(text) for text, _ in others)]
+    says = [*by_code.values(), *(Say(text) for text, _ in others)]
     rng.shuffle(says)
     wanted = rng.sample(places, number)
-    questions = [Ask(asked(rng, place, asking), about=(told[code].text,)) for place, code in wanted]
+    questions = [Ask(asked(rng, place, asking), about=(by_code[code].text,)) for place, code in wanted]
     return Definition(
         steps=laid([(at / len(says), said) for at, said in enumerate(says)], questions, last_wait(rng, parameters)),
         expected=[code for _, code in wanted],
@@ -46,6 +46,6 @@ def test_needles(ltm: Ltm) -> None:
     known = [*expected, *ltm.definition.parameters["other_codes"]]
     for code, answer in zip(expected, answers, strict=True):
         others = tuple(other for other in known if other != code)
-        said = spoken(ltm.definition.parameters)
+        said = parse_languages(ltm.definition.parameters)
         rule = RecallsValue(code, others, scoring=ltm.scoring)
         ltm.check(f"gives {code}", rule([said.meaning(answer)]).value)

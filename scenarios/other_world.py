@@ -117,9 +117,9 @@ def other_world(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
     inside, outside = _asked(story, questions)
     asked = [*((thing, frame) for thing, frame in inside), *((thing, None) for thing in outside)]
     rng.shuffle(asked)
-    said = {place: tuple(text for one, text in told if one in (place, _base(story, place))) for place, _ in told}
+    by_place = {place: tuple(text for one, text in told if one in (place, _base(story, place))) for place, _ in told}
     expected = [story.value(thing, frame) if frame else thing.value for thing, frame in asked]
-    asks = [_ask(rng, thing, frame, frames, said) for thing, frame in asked]
+    asks = [_ask(rng, thing, frame, frames, by_place) for thing, frame in asked]
     return Definition(
         steps=spread([*(Say(text) for _, text in told), *asks], last_wait(rng, parameters)),
         expected=[
@@ -197,11 +197,11 @@ def _ask(
     thing: Thing,
     frame: Frame | None,
     frames: Sequence[Frame],
-    said: Mapping[Place, tuple[str, ...]],
+    texts: Mapping[Place, tuple[str, ...]],
 ) -> Ask:
     if frame:
         text = worded(rng, INSIDE, name=frame.name, medium=frame.medium, question=thing.question())
-        return Ask(text, about=said[thing, frame])
+        return Ask(text, about=texts[thing, frame])
     outside = f"outside my {frames[0].medium} {frames[0].name}" if len(frames) == 1 else "outside my made-up worlds"
     return Ask(worded(rng, OUTSIDE, outside=outside, question=thing.question()))
 

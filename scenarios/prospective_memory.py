@@ -10,7 +10,7 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, Wait
 from pytest_ltm.evaluators import QuoteAtReply
-from pytest_ltm.locales import CODES, spoken
+from pytest_ltm.locales import CODES, parse_languages
 
 from ._parameters import last_wait, whole
 from ._wording import either, worded
@@ -101,7 +101,7 @@ def prospective_memory(rng: random.Random, parameters: Mapping[str, Any]) -> Def
     """
     least = whole(parameters, "least_reply", min(ORDINALS), min(ORDINALS), max(ORDINALS))
     most = whole(parameters, "most_reply", max(ORDINALS), least, max(ORDINALS))
-    telling, asking = spoken(parameters)
+    telling, asking = parse_languages(parameters)
     quotes = telling.said("prospective_memory.quotes", QUOTES)
     quote, author, nth = rng.choice(quotes), _author(rng, parameters), rng.choice(range(least, most + 1))
     statement = Say(worded(rng, telling.said("prospective_memory.statements", STATEMENTS), quote=quote, author=author))

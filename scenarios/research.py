@@ -192,7 +192,7 @@ def research(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
         for wordings, count, kind, answer, rivals in rng.sample(KINDS, asked)
     ]
     passages = _passages(rng, questions, facts, (number, corrected))
-    told = {passage.title: Say(_said(rng, passage)) for passage in passages}
+    entries = {passage.title: Say(_said(rng, passage)) for passage in passages}
     current = {passage.key: passage for passage in passages}
     before = {passage.key: passage.corrects for passage in passages if passage.corrects}
     asks, expected, others, sources, superseded = [], list[list[str]](), list[list[str]](), [], []
@@ -206,9 +206,9 @@ def research(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
         sources.append(needed)
         superseded.append([before[key] for key in dict.fromkeys(shelf.used) if key in before])
         slots = dict(zip(("one", "other", "third"), question.works, strict=False))
-        asks.append(Ask(worded(rng, question.wordings, **slots), about=tuple(told[title].text for title in needed)))
+        asks.append(Ask(worded(rng, question.wordings, **slots), about=tuple(entries[title].text for title in needed)))
     return Definition(
-        steps=spread([*told.values(), *asks], last_wait(rng, parameters)),
+        steps=spread([*entries.values(), *asks], last_wait(rng, parameters)),
         expected=expected,
         parameters={
             **parameters,

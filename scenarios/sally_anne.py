@@ -11,7 +11,7 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import AnswersWord
-from pytest_ltm.locales import CODES, Language, spoken
+from pytest_ltm.locales import CODES, Language, parse_languages
 
 from ._parameters import last_wait, whole
 from ._wording import either, worded
@@ -177,7 +177,7 @@ def sally_anne(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     shortest = whole(parameters, "least_lines", SHORTEST, LEAST, MOST - 3)
     longest = whole(parameters, "most_lines", max(LONGEST, shortest + 3), shortest + 3, MOST)
     asked, false = rng.choice(KINDS[kind]), rng.random() < 2 / 3
-    telling, asking = spoken(parameters)
+    telling, asking = parse_languages(parameters)
     fitting: list[_Candidate] = []
     while not fitting:
         thing, *others = rng.sample(THINGS, 4)
@@ -294,5 +294,5 @@ def test_sally_anne(ltm: Ltm) -> None:
     """Knows where a puppet of the play will look, or is believed to look, for a thing that was moved meanwhile."""
     answers = ltm.play(ltm.definition, answers=[ltm.definition.expected])
     others = tuple(ltm.definition.parameters.get("other_places", ()))
-    said = spoken(ltm.definition.parameters)
+    said = parse_languages(ltm.definition.parameters)
     ltm.score(said.judged(AnswersWord(said.meaning(ltm.definition.expected), others, scoring=ltm.scoring), answers))

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import ListsItems
-from pytest_ltm.locales import CODES, Language, spoken
+from pytest_ltm.locales import CODES, Language, parse_languages
 
 from ._parameters import last_wait, whole
 from ._wording import either, worded
@@ -152,7 +152,7 @@ def shopping_list(rng: random.Random, parameters: Mapping[str, Any]) -> Definiti
     on it, never empty.
     """
     number = whole(parameters, "item_changes", 6)
-    telling, asking = spoken(parameters)
+    telling, asking = parse_languages(parameters)
     shopping: dict[str, int] = {}
     changes: list[Say] = []
     last = ""
@@ -239,6 +239,6 @@ def test_shopping_list(ltm: Ltm) -> None:
     """Knows what is on the list, and how many, after all changes."""
     expected = tuple((item, quantity) for item, quantity in ltm.definition.expected)
     answers = ltm.play(ltm.definition, answers=[json.dumps(dict(expected), ensure_ascii=False)])
-    said = spoken(ltm.definition.parameters)
+    said = parse_languages(ltm.definition.parameters)
     rule = ListsItems(tuple((said.meaning(item), n) for item, n in expected), scoring=ltm.scoring)
     ltm.score(said.judged(rule, answers))

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import DecodesMessages
-from pytest_ltm.locales import CODES, spoken
+from pytest_ltm.locales import CODES, parse_languages
 
 from ._parameters import last_wait
 
@@ -156,7 +156,7 @@ def spy_meeting(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
 
     Expected are the groups of words for each message, as sent; `other_messages` are those of all others.
     """
-    telling, asking = spoken(parameters)
+    telling, asking = parse_languages(parameters)
     sent = [(kind, rng.randrange(len(codes))) for kind, codes in CODED.items()]
     people = rng.sample(PEOPLE, len(sent))
     rng.shuffle(sent)
@@ -202,7 +202,7 @@ def spy_meeting(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
 def test_spy_meeting(ltm: Ltm) -> None:
     """Decodes three messages and puts together where, when and with what the meeting is."""
     answers = ltm.play(ltm.definition, answers=[". ".join(group[0] for group in ltm.definition.expected)])
-    said = spoken(ltm.definition.parameters)
+    said = parse_languages(ltm.definition.parameters)
     expected, others = (
         tuple(tuple(map(said.meaning, group)) for group in groups)
         for groups in (ltm.definition.expected, ltm.definition.parameters.get("other_messages", ()))

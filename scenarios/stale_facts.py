@@ -211,8 +211,8 @@ def _values(rng: random.Random, inventions: Inventions, changes: int) -> list[st
 def _days(rng: random.Random, number: int) -> list[str]:
     """Return days of one year, in their order."""
     first = date(2023, 1, 3)
-    found = sorted(rng.sample(range(360), number))
-    return [f"{day.day} {day:%B}" for day in (first + timedelta(days) for days in found)]
+    result = sorted(rng.sample(range(360), number))
+    return [f"{day.day} {day:%B}" for day in (first + timedelta(days) for days in result)]
 
 
 def _first(rng: random.Random, story: Story) -> Say:

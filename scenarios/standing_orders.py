@@ -185,8 +185,8 @@ class Story:
         """Ask for a line."""
         thing = self.rng.choice(THINGS[about])
         text = worded(self.rng, TASKS, thing=thing, place=place)
-        said = tuple(message.text for message in self.messages if isinstance(message, Say))
-        self.messages.append(Ask(text, about=said))
+        texts = tuple(message.text for message in self.messages if isinstance(message, Say))
+        self.messages.append(Ask(text, about=texts))
         holding = {order.kind: order.word for order in self.orders if order.applies(about, place)}
         self.holding.append([[kind, word] for kind, word in holding.items()])
         self.lapsed.append([word for word in self.told if word not in holding.values()])

@@ -235,8 +235,8 @@ class Diary:
 
     def next_due(self, now: datetime) -> datetime | None:
         """Return the first moment after `now` at which anything is due."""
-        found = [due_after(when, asked, now) for when, asked, _ in self._valid() if when is not None]
-        return min(filter(None, found), default=None)
+        moments = [due_after(when, asked, now) for when, asked, _ in self._valid() if when is not None]
+        return min(filter(None, moments), default=None)
 
     def owed(self, now: datetime) -> str:
         """Return the reminders that the next reply owes, of which no reply has been given since they were due."""
@@ -254,23 +254,23 @@ class Diary:
             for one in self._heard
             if one.message in self._orders and task in ("", self._orders[one.message]["task"])
         ]
-        found: list[tuple[When | None, datetime, datetime | None]] = []
+        result: list[tuple[When | None, datetime, datetime | None]] = []
         for place, (order, now) in enumerate(asked):
             later = [then for other, then in asked[place + 1 :] if other["task"] == order["task"]]
             if task or not later:
-                found.append((order["when"], now, later[0] if later else None))
-        return found
+                result.append((order["when"], now, later[0] if later else None))
+        return result
 
     def _due(self, task: str, until: datetime | None = None) -> list[datetime]:
         """Return the moments at which a task was due."""
-        found = []
+        moments = []
         for when, asked, ended in self._valid(task):
             end = min(filter(None, (ended, until or self._heard[-1].now)))
             due = None if when is None else due_after(when, asked, asked)
             while due is not None and due <= end:
-                found.append(due)
+                moments.append(due)
                 due = due_after(when or {}, asked, due)
-        return found
+        return moments
 
 
 def _minutes(length: timedelta) -> float:

@@ -177,12 +177,12 @@ def rule_of(definition: Definition) -> SpeaksLanguage:
 def shares(definition: Definition, answers: Sequence[str]) -> dict[str, float]:
     """Return how many of the forms were said, of each kind and pair, that the pair would have if it were alike."""
     rule, parameters = rule_of(definition), definition.parameters
-    said: dict[str, list[bool]] = {}
+    flags: dict[str, list[bool]] = {}
     for answer, form, kind, alike in zip(
         answers, *(parameters[one] for one in ("forms", "kinds", "alike")), strict=True
     ):
-        said.setdefault(kind if alike else f"{kind}_control", []).append(rule.says(answer, form) is True)
-    return {name: sum(said[name]) / len(said[name]) for name in sorted(said)}
+        flags.setdefault(kind if alike else f"{kind}_control", []).append(rule.says(answer, form) is True)
+    return {name: sum(flags[name]) / len(flags[name]) for name in sorted(flags)}
 
 
 @pytest.mark.ltm(

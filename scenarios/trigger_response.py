@@ -10,7 +10,7 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import SaysAtEachTrigger
-from pytest_ltm.locales import CODES, Language, spoken
+from pytest_ltm.locales import CODES, Language, parse_languages
 
 from ._parameters import last_wait, whole
 from ._wording import worded
@@ -237,7 +237,7 @@ def trigger_response(rng: random.Random, parameters: Mapping[str, Any]) -> Defin
     activation: a list of equal texts.
     """
     number = whole(parameters, "trigger_activations", 3)
-    telling, asking = spoken(parameters)
+    telling, asking = parse_languages(parameters)
     place = rng.randrange(len(TRIGGERS) + len(MEANT))
     what, sentence, *_ = _rules(telling)[place]
     *_, messages, near = _rules(asking)[place]

@@ -164,21 +164,21 @@ def who_said_so(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
 
 
 def _tip(rng: random.Random, inventions: Inventions, contest: str, source: str, level: str, day: str) -> Tip:
-    said = rng.choice((CERTAIN, GUESS)) if level == TAKEN_BACK else level
+    number = rng.choice((CERTAIN, GUESS)) if level == TAKEN_BACK else level
     withdrawn = worded(rng, WITHDRAWN, contest=contest) if level == TAKEN_BACK else ""
     one, other = inventions.name(), inventions.name()
     if source == AGENT:
-        text = worded(rng, PICKS[said], day=day, contest=contest, a=one, b=other)
+        text = worded(rng, PICKS[number], day=day, contest=contest, a=one, b=other)
         return Tip(contest, source, level, day, (one, other), text, withdrawn)
     wordings = SAID if source == USER else QUOTED
-    text = worded(rng, wordings[said], day=day, contest=contest, v=one, source=source)
+    text = worded(rng, wordings[number], day=day, contest=contest, v=one, source=source)
     return Tip(contest, source, level, day, (one,), text, withdrawn)
 
 
 def _days(rng: random.Random, number: int) -> list[str]:
     """Return days of one year, in their order."""
-    found = [date(2023, 1, 3) + timedelta(days) for days in sorted(rng.sample(range(360), number))]
-    return [f"{day.day} {day:%B}" for day in found]
+    result = [date(2023, 1, 3) + timedelta(days) for days in sorted(rng.sample(range(360), number))]
+    return [f"{day.day} {day:%B}" for day in result]
 
 
 def _ask(rng: random.Random, kind: str, tip: Tip, tips: Sequence[Tip]) -> Ask:
@@ -214,23 +214,23 @@ def _others(kind: str, tip: Tip, tips: Sequence[Tip]) -> list[str]:
 
 def _reply(kind: str, tip: Tip, tips: Sequence[Tip]) -> str:
     """Return an answer that earns full marks."""
-    said = {USER: "It was you.", AGENT: "It was me.", GUESS: "It is a mere guess."}
+    fields = {USER: "It was you.", AGENT: "It was me.", GUESS: "It is a mere guess."}
     if kind in (PICK, OWN):
         return f"{tip.names[0]}."
     expected = _expected(kind, tip, tips)
-    return said.get(expected, f"{expected}.")
+    return fields.get(expected, f"{expected}.")
 
 
 def rule_of(definition: Definition) -> KnowsSources:
     """Return the evaluator of a definition."""
     lists = definition.parameters
-    told = tuple(step.text for step in definition.steps if isinstance(step, (Say, Ask)))
+    texts = tuple(step.text for step in definition.steps if isinstance(step, (Say, Ask)))
     return KnowsSources(
         tuple(definition.expected),
         tuple(lists["asked"]),
         tuple(map(tuple, lists["others"])),
         tuple(lists["picks"]),
-        told,
+        texts,
     )
 
 

@@ -66,7 +66,6 @@ TOUCHED_BY: Rules = {
     "pytest_ltm/_lab/loc*": GENERATORS,
     "pytest_ltm/_lab/long*": GENERATORS,
     "pytest_ltm/_lab/*": ("tests/plugin/test_cheats_run.py*",),
-    "pytest_ltm/_text/*": VERDICTS,
     "pytest_ltm/_language/*": VERDICTS,
     "pytest_ltm/evaluators/*": VERDICTS,
     "pytest_ltm/locales/*": VERDICTS,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from benchmarks import killed
 from benchmarks.faults import runs
 from benchmarks.faults.cases import Case, Outcome, Setting, one
-from pytest_ltm._storage.clock import sleep, stopwatch
+from pytest_ltm._storage.clock import sleep_interruptibly, stopwatch_seconds
 
 if TYPE_CHECKING:
     import subprocess
@@ -104,9 +104,9 @@ def with_children(folder: Path) -> Path:
 def signals(setting: Setting) -> Iterator[Case]:
     """Yield runs that get a signal: one process or its whole group, once or twice, every third with workers."""
     given = runs.words("a=child.yml,b=child.yml")
-    began = stopwatch()
+    began = stopwatch_seconds()
     calm = runs.undisturbed(with_children(setting.folder / "calm"), given, SLOWLY)
-    seconds = stopwatch() - began
+    seconds = stopwatch_seconds() - began
 
     def play(folder: Path, number: int) -> Outcome:
         chance = setting.chance(number)
@@ -114,12 +114,12 @@ def signals(setting: Setting) -> Iterator[Case]:
         moment, twice, group = chance.uniform(0, 1.2 * seconds), chance.random() < 0.3, chance.random() < 0.5
 
         def strike(process: subprocess.Popen[bytes]) -> None:
-            sleep(moment)
+            sleep_interruptibly(moment)
             for _ in range(1 + twice):
                 with suppress(ProcessLookupError):
                     if process.poll() is None:
                         (os.killpg if group else os.kill)(process.pid, of)
-                sleep(0.05)
+                sleep_interruptibly(0.05)
 
         with_children(folder)
         words = [*given, "-p", "xdist", "-n2"] if on_workers else given
@@ -172,10 +172,10 @@ def stops(setting: Setting) -> Iterator[Case]:
 
     def play(folder: Path, number: int) -> Outcome:
         def stop(process: subprocess.Popen[bytes]) -> None:
-            sleep(setting.chance(number).uniform(1, 4))
+            sleep_interruptibly(setting.chance(number).uniform(1, 4))
             if process.poll() is None:
                 os.kill(process.pid, signal.SIGSTOP)
-                sleep(STOPPED)
+                sleep_interruptibly(STOPPED)
                 os.kill(process.pid, signal.SIGCONT)
 
         runs.prepared(folder)

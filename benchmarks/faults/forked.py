@@ -25,7 +25,7 @@ import pytest_ltm.plugin
 from benchmarks.faults import processes, runs
 from pytest_ltm._cli import PROGRAM
 from pytest_ltm._cli import main as main_of_ltm
-from pytest_ltm._model.tokens import encoding
+from pytest_ltm._model.tokens import load_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -66,7 +66,7 @@ def main() -> None:
     modules = [module.name for module in pkgutil.walk_packages(pytest_ltm.plugin.__path__, "pytest_ltm.plugin.")]
     for name in [*modules, *(f"_pytest.{plugin}" for plugin in default_plugins), "filelock"]:
         importlib.import_module(name)
-    encoding("cl100k_base")
+    load_encoding("cl100k_base")
     gc.freeze()  # a copy need not look through all this
     for line in sys.stdin:
         folder, given = json.loads(line)

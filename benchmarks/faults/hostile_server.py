@@ -12,7 +12,7 @@ import zlib
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_ltm._model.tokens import encoding
+from pytest_ltm._model.tokens import load_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ class Asked(NamedTuple):
     def tokens(self) -> int:
         """What the prompt has."""
         texts = [one.get("content") for one in self.body.get("messages", ())] or [self.body.get("message")]
-        return sum(len(encoding("o200k_base").encode_ordinary(str(text))) for text in texts)
+        return sum(len(load_encoding("o200k_base").encode_ordinary(str(text))) for text in texts)
 
     @property
     def secret(self) -> str:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from benchmarks.faults import agents, disks, doors, endings, journals, processes, servers
 from benchmarks.faults.cases import Case, Cases, Outcome, Setting
 from benchmarks.faults.traces import Traces, traces
-from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def main(argv: Sequence[str]) -> int:
 
 def played(row: Row, setting: Setting) -> Tally:
     """Play the cases of a row until as many as wanted are tried, or there are no more."""
-    began, tally = stopwatch(), Tally()
+    began, tally = stopwatch_seconds(), Tally()
     setting.folder.mkdir(parents=True)
     cases = row.cases(setting)
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -167,7 +167,7 @@ def played(row: Row, setting: Setting) -> Tally:
                 processes.kill(processes.of(setting.folder))
             raise
     tally.orphans += ["a process"] * _ended(setting.folder)
-    tally.seconds = stopwatch() - began
+    tally.seconds = stopwatch_seconds() - began
     return tally
 
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ltm._storage.clock import sleep, stopwatch
+from pytest_ltm._storage.clock import sleep_interruptibly, stopwatch_seconds
 from pytest_ltm._storage.errors import LtmError
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ def of(folder: Path) -> list[int]:
 
 def left(folder: Path, grace: float = GRACE) -> list[int]:
     """Return the processes of a case that are there although it has ended and they have had their time."""
-    began = stopwatch()
-    while (found := of(folder)) and stopwatch() - began < grace:
-        sleep(0.05)
+    began = stopwatch_seconds()
+    while (found := of(folder)) and stopwatch_seconds() - began < grace:
+        sleep_interruptibly(0.05)
     return found
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pytest_ltm._calls.chat_model import PARAMETERS, ModelSpec
-from pytest_ltm._calls.chat_responses import CUT_SHORT, ModelResponse, ToolCall, Used, sendable
+from pytest_ltm._calls.chat_responses import CUT_SHORT, ModelResponse, ToolCall, Used, escape_surrogates
 from pytest_ltm._calls.completions import Completions, ContextOverflow, RequestRefused
-from pytest_ltm._calls.limiter import share
+from pytest_ltm._calls.limiter import share_limits
 from pytest_ltm._calls.providers import (
     COMMAND,
     FORMS,
@@ -33,10 +33,10 @@ __all__ = [
     "ToolCall",
     "Used",
     "check_ready",
+    "escape_surrogates",
     "names_model",
     "open_model",
     "read_model",
-    "sendable",
-    "share",
+    "share_limits",
     "suggest_provider",
 ]

@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct, field
 
+from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._storage.errors import AgentError, DefinitionError, did_you_mean
-from pytest_ltm._storage.schema import Field, packaged
-from pytest_ltm._text.patterns import later
+from pytest_ltm._storage.schema import Field, load_packaged_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -28,7 +28,7 @@ class ServiceEndpoint(NamedTuple):
 
 
 ENDPOINTS: Mapping[str, ServiceEndpoint] = {
-    name: ServiceEndpoint(*where) for name, where in packaged(__file__, "endpoints.yml").items()
+    name: ServiceEndpoint(*where) for name, where in load_packaged_yaml(__file__, "endpoints.yml").items()
 }
 """By the name that may stand for the address: `openai:MODEL@ollama`."""
 
@@ -42,15 +42,15 @@ def key_env_of(base_url: str) -> str:
 PARAMETERS = ("temperature", "max_tokens", "seed", "reasoning_effort", "key_env", "stream", "api-version", "extra")
 """What a spec's query, or a file's `parameters`, may say of the model itself."""
 
-_URL = later(r"@(?=https?://)", re.IGNORECASE)
-_NAMED = later(r"(.+)@([a-z_]+)")
-_BARE = later(
+_URL = lazy_pattern(r"@(?=https?://)", re.IGNORECASE)
+_NAMED = lazy_pattern(r"(.+)@([a-z_]+)")
+_BARE = lazy_pattern(
     r"(.+)@((?:localhost|\d+(?:\.\d+){3}|\[[\da-f:]+\]|[\w-]+(?:\.[\w-]+)+|[\w.-]+(?=:\d+(?:/|$)))(?::\d+)?(?:/\S*)?)",
     re.IGNORECASE,
 )
 """A host, a port or a path behind the `@`: meant as an address, though it does not begin as one."""
-_LOOPBACK = later(r"localhost|127(?:\.\d+){3}|\[::1\]")
-_VARIABLE = later(r"[A-Za-z_][A-Za-z0-9_]*")
+_LOOPBACK = lazy_pattern(r"localhost|127(?:\.\d+){3}|\[::1\]")
+_VARIABLE = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 _KEPT = frozenset({"model", "messages", "input", "stream", "n"})
 
 
@@ -193,18 +193,18 @@ def _read_address(url: str, kind: str) -> str:
 _TEXTS = frozenset({"system", "reasoning_effort", "key_env", "tokenizer", "api-version"})
 
 
-def _temperature(given: Field) -> float | Literal["default"]:
+def _parse_temperature(given: Field) -> float | Literal["default"]:
     return "default" if given.value == "default" else given.number(0, 5, "'default', or a number")
 
 
-def _variable(given: Field) -> str:
+def _parse_variable(given: Field) -> str:
     name = given.value
     if not isinstance(name, str) or not _VARIABLE.fullmatch(name):
         raise given.fault("expected the name of an environment variable (which holds the key; never the key itself).")
     return name
 
 
-def _extra(given: Field) -> Mapping[str, Any]:
+def _parse_extra_body(given: Field) -> Mapping[str, Any]:
     for key, value in given.mapping().items():
         if key in _KEPT:
             raise value.fault("is set by the conversation.")
@@ -213,6 +213,6 @@ def _extra(given: Field) -> Mapping[str, Any]:
 
 
 _READERS: Mapping[str, Callable[[Field], Any]] = {
-    "key_env": _variable, "temperature": _temperature, "max_tokens": Field.tokens, "seed": Field.whole,
-    "reasoning_effort": Field.text, "stream": Field.boolean, "api-version": Field.text, "extra": _extra,
+    "key_env": _parse_variable, "temperature": _parse_temperature, "max_tokens": Field.tokens, "seed": Field.whole,
+    "reasoning_effort": Field.text, "stream": Field.boolean, "api-version": Field.text, "extra": _parse_extra_body,
 }  # fmt: skip

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._storage.errors import AgentFault, TransientFault
-from pytest_ltm._storage.schema import packaged
-from pytest_ltm._storage.secrets import redacted
-from pytest_ltm._text.patterns import later
+from pytest_ltm._storage.schema import load_packaged_yaml
+from pytest_ltm._storage.secrets import redact_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,14 +62,14 @@ class ModelResponse(Struct, frozen=True):
         return self.finish_reason in CUT_SHORT
 
 
-def sendable(text: str) -> str:
+def escape_surrogates(text: str) -> str:
     """Return the text with an escape for each half of a surrogate pair, which UTF-8 cannot hold."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def received(text: object) -> str:
     """Return a text as it came from a server, sendable and without secrets; "" for anything else."""
-    return redacted(sendable(text)) if isinstance(text, str) else ""
+    return redact_secrets(escape_surrogates(text)) if isinstance(text, str) else ""
 
 
 def read_count(holder: Any, name: str) -> int | None:
@@ -128,8 +128,8 @@ def response_of(
 # --- What servers say when they refuse a request.
 
 _WORDINGS = {
-    what: [later(one, re.IGNORECASE) for one in wordings]
-    for what, wordings in packaged(__file__, "refusals.yml").items()
+    what: [lazy_pattern(one, re.IGNORECASE) for one in wordings]
+    for what, wordings in load_packaged_yaml(__file__, "refusals.yml").items()
 }
 
 

@@ -12,7 +12,7 @@ from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._calls.chat_responses import ModelResponse, Used, received
-from pytest_ltm._storage.clock import sleep
+from pytest_ltm._storage.clock import sleep_interruptibly
 from pytest_ltm._storage.errors import AgentError, AgentFault
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class CommandModel:
             while process.poll() is None:  # in short steps: a time limit from outside must be able to come through
                 if os.fstat(said.fileno()).st_size > LONGEST_ANSWER:
                     break
-                sleep(_POLL)
+                sleep_interruptibly(_POLL)
         finally:
             if process.poll() is None:
                 _end_group(process)

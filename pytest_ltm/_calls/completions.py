@@ -16,17 +16,17 @@ from pytest_ltm._calls.chat_responses import (
     ModelResponse,
     Used,
     about_key,
+    escape_surrogates,
     mentions,
     not_taken,
     received,
     refuses,
-    sendable,
     too_long,
 )
 from pytest_ltm._calls.limiter import Limiter, RateLimitSlot
 from pytest_ltm._calls.openai_chat import no_answer, read_vectors
-from pytest_ltm._storage.clock import can_interrupt, sleep, stopwatch
-from pytest_ltm._storage.errors import AgentError, AgentFault, TransientFault, told
+from pytest_ltm._storage.clock import can_interrupt, sleep_interruptibly, stopwatch_seconds
+from pytest_ltm._storage.errors import AgentError, AgentFault, TransientFault, describe_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -215,7 +215,7 @@ class Completions:
 
     def _request(self, path: str, body: Callable[[], dict[str, Any]], turn: RateLimitSlot) -> dict[str, Any]:
         """Return the body of the answer, an object; the request is made again without what the server does not take."""
-        self.lost, self.loading, began = None, 0.0, stopwatch()
+        self.lost, self.loading, began = None, 0.0, stopwatch_seconds()
         while True:
             self.lost = Used()
             answer = self._answer(path, body())
@@ -223,9 +223,9 @@ class Completions:
                 return self._read_data(answer)
             self.lost = None
             if answer.status == HTTPStatus.SERVICE_UNAVAILABLE and refuses(answer.words, "loading"):
-                self.loading = stopwatch() - began
+                self.loading = stopwatch_seconds() - began
                 if self.loading < LOADING:
-                    sleep(min(5.0, 0.2 + self.loading))
+                    sleep_interruptibly(min(5.0, 0.2 + self.loading))
                     continue
             self._raise_if_too_long(answer)
             status = self._status_of(answer)
@@ -244,7 +244,7 @@ class Completions:
         except library.APIConnectionError as error:
             if type(error.__cause__).__name__ in _UNREACHED:
                 self.lost = None
-            cause = told(error.__cause__ or error)
+            cause = describe_error(error.__cause__ or error)
             raise TransientFault(f"{self.model.base_url} cannot be reached, or broke off: {cause}") from None
         return HttpAnswer(response.status_code, response.headers, response.text, self._parse(response))
 
@@ -290,10 +290,10 @@ class Completions:
         return ""
 
     def _raise_if_too_long(self, answer: HttpAnswer) -> None:
-        found = too_long(answer.status, answer.text)
-        if found is not None:
+        result = too_long(answer.status, answer.text)
+        if result is not None:
             what = f"the prompt is too long for model {self.model.name!r}: {received(answer.words)}"
-            raise ContextOverflow(what, limit=found.limit, asked=found.asked) from None
+            raise ContextOverflow(what, limit=result.limit, asked=result.asked) from None
 
     def _adjust(self, answer: HttpAnswer) -> bool:
         """Leave out or rename what the model does not take; false if there is nothing of that kind (any more)."""
@@ -335,7 +335,7 @@ def load_client(model: ModelSpec, provider: Provider) -> Any:
 
 def shape_messages(messages: Sequence[Message], quirks: set[str]) -> list[Message]:
     """Return the messages as a server takes them that has no system prompt, or wants roles to alternate."""
-    shaped = [{**each, "content": sendable(each["content"])} if isinstance(each.get("content"), str) else each
+    shaped = [{**each, "content": escape_surrogates(each["content"])} if isinstance(each.get("content"), str) else each
               for each in messages]  # fmt: skip
     if not quirks & {"no_system", "alternate"}:
         return shaped

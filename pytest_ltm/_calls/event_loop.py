@@ -20,9 +20,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from pytest_ltm._calls.hub import SAYING, OutOfTime, allow, elsewhere, own_thread, throw_into, watched, woken_by
+from pytest_ltm._calls.hub import (
+    SAYING,
+    OutOfTime,
+    call_in_own_thread,
+    own_thread,
+    runs_in_hub_thread,
+    set_call_limit,
+    throw_into,
+    woken_by,
+)
 from pytest_ltm._calls.time_limits import call_within, undisturbed
-from pytest_ltm._storage.clock import paused_since, pauses, stopwatch
+from pytest_ltm._storage.clock import paused_since, process_pauses, stopwatch_seconds
 
 if TYPE_CHECKING:
     import asyncio
@@ -127,11 +136,11 @@ class LoopShare:
         In the conversation's own thread where it has one. Must be called `outside_any_loop`.
         """
         if own_thread() is not None:
-            return elsewhere(partial(self.call, timeout, function, *arguments), timeout)
+            return call_in_own_thread(partial(self.call, timeout, function, *arguments), timeout)
         threaded = self._threaded()
         if threaded is not None and self._is_async:
             return self._await_in(threaded, partial(_begin, partial(function, *arguments)), timeout)
-        allow(timeout)
+        set_call_limit(timeout)
         with undisturbed():
             value = call_within(timeout, partial(function, *arguments))
         if isinstance(value, str) or not inspect.isawaitable(value):
@@ -148,7 +157,7 @@ class LoopShare:
             return self._await_in(threaded, lambda _: awaitable, timeout)
         loop = self._loop_here()
         late = None if timeout is None else timeout + 2 * GRACE
-        allow(late)
+        set_call_limit(late)
         task = self._entered().run(loop.create_task, _limited(awaitable, timeout))
         try:
             with woken_by(lambda: loop.call_soon_threadsafe(bool)), undisturbed():
@@ -166,7 +175,7 @@ class LoopShare:
             self._close()
         elif self._own is not None or self.tasks:
             with suppress(OutOfTime):
-                elsewhere(self._close, 4 * GRACE)
+                call_in_own_thread(self._close, 4 * GRACE)
 
     def _close(self) -> None:
         own, self._own = self._own, None
@@ -190,7 +199,7 @@ class LoopShare:
         context: Context = _HERE.__dict__.get("context") or copy_context()
         context.run(SAYING.set, SAYING.get())  # the thread may be another by now
         context.run(_SHARE.set, self)
-        allow(math.inf)  # the loop keeps the limit
+        set_call_limit(math.inf)  # the loop keeps the limit
         _HERE.context = None  # if this fails somebody may still be in it
         with undisturbed():
             value, error = threaded.run(self, partial(begin, context), timeout, context)
@@ -214,7 +223,7 @@ class LoopShare:
 
     def _loop_here(self) -> asyncio.AbstractEventLoop:
         """Return a loop that turns in this thread: its own, or that of all who wait here."""
-        if self._has_own or watched():  # a thread of one conversation ends with it
+        if self._has_own or runs_in_hub_thread():  # a thread of one conversation ends with it
             if self._own is None or self._own.is_running():
                 self._own = _new_loop()
             return self._own
@@ -321,7 +330,7 @@ class ThreadedLoop:
 
         with self._starting:  # several conversations may be the first
             loop = self._loop or self._start()
-        began, blocked = stopwatch(), share.blocked
+        began, blocked = stopwatch_seconds(), share.blocked
         share.over_at = math.inf if timeout is None else began + timeout + 2 * GRACE
         # In a copy, because the loop's thread may enter the context before this one has left it.
         future = context.copy().run(asyncio.run_coroutine_threadsafe, self._limited(share, begin, timeout), loop)
@@ -339,7 +348,7 @@ class ThreadedLoop:
         finally:
             future.cancel()
             del self._calls[future]
-            now = stopwatch()
+            now = stopwatch_seconds()
             share.over_at, share.blocks = now + GRACE, share.blocked - blocked > max((now - began) / 2, BEAT)
 
     async def _limited(self, share: LoopShare, begin: Callable[[], Awaitable[Any]], timeout: float | None) -> Any:
@@ -382,9 +391,9 @@ class ThreadedLoop:
                 continue
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
-        seen = stopwatch()
+        seen = stopwatch_seconds()
         while not self._over.wait(BEAT):
-            now, before = stopwatch(), seen
+            now, before = stopwatch_seconds(), seen
             seen = now
             if self._turned:
                 self._turned = False
@@ -430,7 +439,7 @@ async def _limited(
     left: float | None = timeout
     try:
         while True:
-            before, lag = pauses(), stalled()
+            before, lag = process_pauses(), stalled()
             done, _ = await asyncio.wait({task}, timeout=left)
             if done:
                 return task.result()

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pytest_ltm._calls.event_loop import LoopLost, LoopShare, lost_by, outside_any_loop
-from pytest_ltm._calls.hub import OutOfTime, own_thread, watched
+from pytest_ltm._calls.hub import OutOfTime, own_thread, runs_in_hub_thread
 from pytest_ltm._calls.retry import broken_off
 from pytest_ltm._calls.time_limits import COPY, copied, end_copy
 from pytest_ltm._model.agent import Mishap, Reply, Usage
-from pytest_ltm._storage.errors import AgentFault, LtmError, text_of, told
-from pytest_ltm._storage.secrets import redacted
+from pytest_ltm._storage.errors import AgentFault, LtmError, describe_error, text_of
+from pytest_ltm._storage.secrets import redact_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -134,13 +134,13 @@ class ForeignCaller(Generic[E]):
         if usage is not None:
             self.lost = usage + self.lost
 
-    def completed(self, usage: Usage, sent: str, said: str) -> Usage:
+    def completed(self, usage: Usage, sent: str, text: str) -> Usage:
         """Return a usage with estimates in place of what it says is not known."""
         if not usage.estimated:
             return usage
         return Usage(
             input_tokens=usage.input_tokens or self._count(sent),
-            output_tokens=usage.output_tokens or self._count(said),
+            output_tokens=usage.output_tokens or self._count(text),
             cached_tokens=usage.cached_tokens, calls=usage.calls, estimated=True,
         )  # fmt: skip
 
@@ -184,7 +184,7 @@ class ForeignCaller(Generic[E]):
         except BaseException as error:
             self._pass_on(error)
             place = _place(error) if self._placed else ""
-            raise self._made(f"{self.who} {doing}: {told(error)}{place}{_cure(error)}") from error
+            raise self._made(f"{self.who} {doing}: {describe_error(error)}{place}{_cure(error)}") from error
         finally:
             end_copy(process)
 
@@ -231,7 +231,7 @@ def _cure(error: BaseException) -> str:
     """Return the way out of an error that comes of where code is called; else ""."""
     text = text_of(error) if isinstance(error, (RuntimeError, ValueError)) else ""
     # Code that only the main thread can run, such as signal handlers.
-    if "main thread" in text and (watched() or own_thread() is not None):
+    if "main thread" in text and (runs_in_hub_thread() or own_thread() is not None):
         return ". Say main_thread = True on the agent: its conversations are then played alone, there"
     if any(said in text for said in _OTHER_LOOP) and (who := lost_by()):
         return f". {who} has blocked the event loop for good to which this belongs"
@@ -273,7 +273,7 @@ def check_text(given: object, refuse: Callable[[str], LtmError]) -> str:
     text = str.__str__(given)
     if len(text) > LONGEST_REPLY:
         raise refuse(f"replied with {len(text):,} characters; a reply has at most {LONGEST_REPLY:,}")
-    return redacted(text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8"))
+    return redact_secrets(text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8"))
 
 
 def check_reply(given: object, refuse: Callable[[str], LtmError]) -> Reply:
@@ -304,7 +304,7 @@ def word_of(given: object) -> str:
     """Return a text beside the reply, as the record keeps it; "" for anything else: no reply is refused for it."""
     if not isinstance(given, str):
         return ""
-    return redacted(given[:LONGEST_REPLY].encode("utf-8", "backslashreplace").decode("utf-8"))
+    return redact_secrets(given[:LONGEST_REPLY].encode("utf-8", "backslashreplace").decode("utf-8"))
 
 
 def check_usage(given: object, refuse: Callable[[str], LtmError]) -> Usage:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from greenlet import getcurrent, greenlet
 
-from pytest_ltm._storage.clock import WAKE, pauses, sleep, stopwatch, thread_seconds
+from pytest_ltm._storage.clock import WAKE, process_pauses, sleep_interruptibly, stopwatch_seconds, thread_seconds
 from pytest_ltm._storage.clock import paused_since as was_paused
 from pytest_ltm._storage.errors import Stopped
 
@@ -45,7 +45,7 @@ class OutOfTime(BaseException):
 # --- What conversations and agents call. Outside of a hub everything happens here and now.
 
 
-def elsewhere(call: Callable[[], T], seconds: float | None = None) -> T:
+def call_in_own_thread(call: Callable[[], T], seconds: float | None = None) -> T:
     """Return the call's result, made in the thread of the conversation that is being played, while others go on.
 
     OutOfTime after so many seconds (None: no limit). Only where `own_thread()` is not None.
@@ -60,17 +60,17 @@ def own_thread() -> OwnThread | None:
     return _OWN.get()
 
 
-def watched() -> bool:
+def runs_in_hub_thread() -> bool:
     """Whether this code runs in such a thread, where the hub keeps the limits."""
     return _SERVING.get() is not None
 
 
-def allow(seconds: float | None) -> None:
+def set_call_limit(seconds: float | None) -> None:
     """Give the call in this thread so many seconds from now on (None: as many as it has; inf: no limit)."""
     serving = _SERVING.get()
     request = None if serving is None else serving.current
     if request is not None and seconds is not None:
-        request.at = None if seconds == math.inf else stopwatch() + seconds
+        request.at = None if seconds == math.inf else stopwatch_seconds() + seconds
         request.answers.put(request)  # the hub must know
 
 
@@ -88,11 +88,11 @@ def woken_by(wake: Callable[[], object]) -> Iterator[None]:
         serving.wake = None
 
 
-def pause(seconds: float) -> None:
+def sleep_here(seconds: float) -> None:
     """Let real time pass, for this conversation only."""
     own = own_thread()
     if own is None:
-        sleep(seconds)
+        sleep_interruptibly(seconds)
     else:
         own.pause(seconds)
 
@@ -100,7 +100,7 @@ def pause(seconds: float) -> None:
 def own_time() -> float:
     """Return the time on the stopwatch without what this conversation has waited for others to let it go on."""
     own = own_thread()
-    return stopwatch() - (0.0 if own is None else own.lag)
+    return stopwatch_seconds() - (0.0 if own is None else own.lag)
 
 
 @contextmanager
@@ -177,12 +177,12 @@ class HubRequest:
         self.ended = 0.0
         """When it was answered; 0: it was not yet."""
         self.answers: SimpleQueue[HubRequest | None]
-        self._pauses = pauses()
+        self._pauses = process_pauses()
 
     def start(self) -> None:
         """Let its time begin."""
-        self._pauses = pauses()
-        self.at = None if self.seconds is None else stopwatch() + self.seconds
+        self._pauses = process_pauses()
+        self.at = None if self.seconds is None else stopwatch_seconds() + self.seconds
 
     @property
     def paused(self) -> bool:
@@ -232,7 +232,7 @@ class _Serving(threading.Thread):
             except BaseException as error:  # noqa: BLE001 - it is raised where it was asked for
                 request.error = error
             request.busy = thread_seconds() - before
-            request.ended = stopwatch()
+            request.ended = stopwatch_seconds()
             self._let_go()
             request.answers.put(request)
             request = None
@@ -359,7 +359,7 @@ class OwnThread:
         request.start()
         serving = self.begin()
         if serving.current is not None:
-            request.at = stopwatch() + GRACE
+            request.at = stopwatch_seconds() + GRACE
         serving.requests.put(request)
 
     def move(self, request: HubRequest) -> None:
@@ -445,7 +445,7 @@ class Hub:
         """Wait until a request is answered or its time is over, and let its conversation go on."""
         while self._deadlines and not self._is_current(self._deadlines[0]):
             self._look(heapq.heappop(self._deadlines)[2])
-        limit = max(self._deadlines[0][0] - stopwatch(), 0.0) if self._deadlines else None
+        limit = max(self._deadlines[0][0] - stopwatch_seconds(), 0.0) if self._deadlines else None
         try:
             request = self._answers.get(timeout=limit)
         except Empty:
@@ -496,7 +496,7 @@ class Hub:
         self._look(request)
         with self._aside():
             self._main.switch()
-        own.lag += max(stopwatch() - request.ended, 0.0) if request.ended else 0.0
+        own.lag += max(stopwatch_seconds() - request.ended, 0.0) if request.ended else 0.0
 
     def take_turn(self, own: OwnThread, turn: Hashable) -> bool:
         """Wait until nobody has it; false where nobody can wait."""
@@ -516,7 +516,7 @@ class Hub:
         while waiting:
             request = waiting.pop(0)
             if request in self._waiting:
-                request.ended = stopwatch()
+                request.ended = stopwatch_seconds()
                 self._answers.put(request)
                 return
         del self._turns[turn]
@@ -526,17 +526,17 @@ class Hub:
     def _block(self, request: HubRequest) -> None:
         """Wait while everybody does."""
         if request.call is None:
-            sleep(request.seconds or 0.0)
+            sleep_interruptibly(request.seconds or 0.0)
             return
         request.answers = SimpleQueue()
         request.own.hand_over(request)
         while True:
             # A request that waits for its thread gets its time when it begins, so nobody may wait for ever.
-            limit = GRACE if request.at is None else max(request.at - stopwatch(), 0.0)
+            limit = GRACE if request.at is None else max(request.at - stopwatch_seconds(), 0.0)
             try:
                 request.answers.get(timeout=limit)
             except Empty:
-                if request.at is not None and stopwatch() >= request.at and self._is_over(request):
+                if request.at is not None and stopwatch_seconds() >= request.at and self._is_over(request):
                     return
             else:
                 if request.ended:
@@ -560,7 +560,7 @@ class Hub:
             request.start()
         elif request.rings < IGNORED:
             request.rings += 1
-            request.at = stopwatch() + REPEAT
+            request.at = stopwatch_seconds() + REPEAT
             request.own.interrupt(request)
         else:
             request.own.release()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._storage.clock import sleep, stopwatch
+from pytest_ltm._storage.clock import sleep_interruptibly, stopwatch_seconds
 from pytest_ltm._storage.errors import AgentFault, LtmError, TransientFault
 from pytest_ltm._storage.shared_json import Shared
 
@@ -55,30 +55,30 @@ class Ticket(Struct, frozen=True):
     """Seconds after which the place is free again, whatever became of its holder."""
 
 
-def take(state: State, ticket: Ticket, now: float, alive: Callable[[str, int], bool]) -> float:
+def take_place(state: State, ticket: Ticket, now: float, alive: Callable[[str, int], bool]) -> float:
     """Give the ticket a place and return 0, or return the seconds to wait before asking again."""
-    places = state["places"] = _held(state, now, alive)
+    places = state["places"] = _live_places(state, now, alive)
     pause = float(state.get("until", 0.0)) - now
     if 0 < pause <= LONGEST_PAUSE:
         return pause
-    if len(places) >= int(_limit(state)):
+    if len(places) >= int(_place_limit(state)):
         return POLL
     places[ticket.name] = [ticket.host, ticket.pid, now, now + ticket.lease]
     return 0.0
 
 
-def leave(state: State, ticket: Ticket) -> None:
+def give_place_back(state: State, ticket: Ticket) -> None:
     """Give the place back."""
     state.get("places", {}).pop(ticket.name, None)
 
 
-def succeeded(state: State, now: float) -> None:
+def note_success(state: State, now: float) -> None:
     """An answer came: if most places were in use, there may be more of them.
 
     Twice as many after a round of answers until the endpoint refuses for the first time, and later up to what it
     carried then; beyond that one more after a round, once it has been calm: to find out costs everybody a pause.
     """
-    limit = _limit(state)
+    limit = _place_limit(state)
     state["refusals"] = 0
     if 2 * len(state.get("places", {})) < limit:
         return
@@ -90,7 +90,7 @@ def succeeded(state: State, now: float) -> None:
         state["limit"] = min(MOST, limit + 1 / limit)
 
 
-def refused(state: State, ticket: Ticket, now: float, retry_after: float | None, spread: float) -> None:
+def back_off(state: State, ticket: Ticket, now: float, retry_after: float | None, spread: float) -> None:
     """The endpoint wants less: everybody pauses, for as long as it says or else longer from time to time.
 
     What it carried is what was in use, unless it refuses again at once: then that was too much. `spread` (0…1, by
@@ -99,7 +99,7 @@ def refused(state: State, ticket: Ticket, now: float, retry_after: float | None,
     places = state.get("places", {})
     began = places.get(ticket.name, [0, 0, now, 0])[2]
     if began >= state.get("halved", 0.0) or state.get("halved", 0.0) > now:
-        limit = _limit(state)
+        limit = _place_limit(state)
         used = max(1.0, min(limit, len(places)))
         again = "halved" in state and now < state.get("until", 0.0) + SOON
         carried = used - 1 if again else max(used - 1, state.get("carried", 1.0))
@@ -114,7 +114,7 @@ def refused(state: State, ticket: Ticket, now: float, retry_after: float | None,
     state["until"] = max(until, kept) if kept - now <= LONGEST_PAUSE else until
 
 
-def _held(state: State, now: float, alive: Callable[[str, int], bool]) -> dict[str, Any]:
+def _live_places(state: State, now: float, alive: Callable[[str, int], bool]) -> dict[str, Any]:
     """Return the places without those of dead processes, of expired leases, and of before a restart."""
     return {
         name: place
@@ -123,7 +123,7 @@ def _held(state: State, now: float, alive: Callable[[str, int], bool]) -> dict[s
     }
 
 
-def _limit(state: State) -> float:
+def _place_limit(state: State) -> float:
     return min(MOST, max(1.0, float(state.get("limit", FIRST))))
 
 
@@ -161,7 +161,7 @@ _SHARING = _Sharing()
 _OWN: dict[str, Unshared] = {}
 
 
-def share(folder: Path | None, *, reply_timeout: float | None = None) -> None:
+def share_limits(folder: Path | None, *, reply_timeout: float | None = None) -> None:
     """From now on keep the limits of all endpoints in this folder, for all processes that name the same one.
 
     None: each process keeps its own. `reply_timeout` (seconds, None: no limit) is that of the run. Nothing is written
@@ -191,7 +191,7 @@ class RateLimitSlot:
 
     def succeeded(self) -> None:
         """An answer came."""
-        self._limiter.change(lambda state: succeeded(state, stopwatch()))
+        self._limiter.change(lambda state: note_success(state, stopwatch_seconds()))
 
     def refused(self, retry_after: float | None) -> None:
         """The endpoint asks for less, and perhaps for a pause of so many seconds."""
@@ -217,13 +217,13 @@ class Limiter:
             self._wait(ticket, longest)
             yield RateLimitSlot(self, ticket)
         finally:
-            self.change(partial(leave, ticket=ticket))
+            self.change(partial(give_place_back, ticket=ticket))
 
     def refused(self, ticket: Ticket, retry_after: float | None) -> None:
         """Note a refusal."""
         spread = self._rng.random()
         # The time is that of the change: who got a place while this waited for the lock came before it.
-        self.change(lambda state: refused(state, ticket, stopwatch(), retry_after, spread))
+        self.change(lambda state: back_off(state, ticket, stopwatch_seconds(), retry_after, spread))
 
     def change(self, note: Callable[[dict[str, Any]], object]) -> None:
         """Change the endpoint's state; one that cannot be read is learned anew."""
@@ -243,18 +243,18 @@ class Limiter:
             self._value.change(alter)
 
     def _wait(self, ticket: Ticket, longest: float) -> None:
-        end = stopwatch() + longest
+        end = stopwatch_seconds() + longest
         while (wait := self._ask(ticket)) > 0:
-            if stopwatch() + wait > end:
+            if stopwatch_seconds() + wait > end:
                 raise self._late(wait, longest)
             # Spread, so that those who waited for the same moment do not all come in it.
-            sleep(wait + self._rng.uniform(0, min(1.0, 0.1 * wait + POLL / 2)))
+            sleep_interruptibly(wait + self._rng.uniform(0, min(1.0, 0.1 * wait + POLL / 2)))
 
     def _ask(self, ticket: Ticket) -> float:
         waits: list[float] = []
 
         def ask(state: dict[str, Any]) -> None:
-            waits.append(take(state, ticket, stopwatch(), _alive))
+            waits.append(take_place(state, ticket, stopwatch_seconds(), _is_process_alive))
 
         self.change(ask)
         return waits[-1]
@@ -265,7 +265,7 @@ class Limiter:
         return TransientFault(f"no turn at {self.endpoint} within {longest:g} s: others were before", retry_after=wait)
 
 
-def _alive(host: str, pid: int) -> bool:
+def _is_process_alive(host: str, pid: int) -> bool:
     """Whether a process of this machine is still there; true for one that nobody here can tell of."""
     if os.name == "nt" or host != platform.node():  # on Windows, os.kill would end it
         return True

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct, field
 
-from pytest_ltm._calls.hub import pause
+from pytest_ltm._calls.hub import sleep_here
 from pytest_ltm._storage import clock as _clock
 from pytest_ltm._storage.errors import TransientFault
 
@@ -57,64 +57,64 @@ class RemoteCause(Exception):
     lost: bool = False
 
 
-def trouble(error: BaseException, *, now: datetime) -> Trouble | None:
+def classify_failure(error: BaseException, *, now: datetime) -> Trouble | None:
     """Return what is known of an exception that may pass; None for any other.
 
     The chain of causes is looked through from the outside; a status code decides. A group may pass if all in it may.
     """
     lost: Trouble | None = None
-    for one in _chain(error):
+    for one in _cause_chain(error):
         if isinstance(one, RemoteCause):
             return one.passing
-        parts = _attribute(one, "exceptions")
+        parts = _safe_getattr(one, "exceptions")
         if isinstance(parts, tuple) and parts:
-            return _of_all([trouble(part, now=now) for part in parts])
+            return _of_all([classify_failure(part, now=now) for part in parts])
         if isinstance(one, TransientFault):
-            return Trouble(untaken=True, retry_after=_seconds(one.retry_after))
-        status = _status(one)
+            return Trouble(untaken=True, retry_after=_finite_seconds(one.retry_after))
+        status = _http_status(one)
         if status is not None:
             return _by_status(one, status, now)
-        found = _by_kind(one)
-        if found is not None and found.untaken:
-            return found
-        lost = lost or found  # a cause may know better: nothing was ever sent
+        trouble = _by_kind(one)
+        if trouble is not None and trouble.untaken:
+            return trouble
+        lost = lost or trouble  # a cause may know better: nothing was ever sent
     return lost
 
 
 def broken_off(error: BaseException) -> bool:
     """Return whether the connection was lost, or patience, when the message may have been taken."""
-    for one in _chain(error):
+    for one in _cause_chain(error):
         if isinstance(one, RemoteCause):
             return one.lost
-        if isinstance(one, TransientFault) or _status(one) is not None:
+        if isinstance(one, TransientFault) or _http_status(one) is not None:
             return False
-        found = _by_kind(one)
-        if found is not None:
-            return not found.untaken
+        result = _by_kind(one)
+        if result is not None:
+            return not result.untaken
     return False
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def _cause_chain(error: BaseException) -> Iterator[BaseException]:
     one: BaseException | None = error
     for _ in range(_DEEPEST):
-        if one is None or not (isinstance(one, Exception) or _attribute(one, "exceptions")):
+        if one is None or not (isinstance(one, Exception) or _safe_getattr(one, "exceptions")):
             return
         yield one
-        one = one.__cause__ or _held(one)
+        one = one.__cause__ or _wrapped_cause(one)
 
 
-def _held(error: BaseException) -> BaseException | None:
+def _wrapped_cause(error: BaseException) -> BaseException | None:
     """Return what urllib, urllib3 and requests hold in place of a cause."""
-    held = (_attribute(error, "reason"), *error.args[:1])
+    held = (_safe_getattr(error, "reason"), *error.args[:1])
     return next((one for one in held if isinstance(one, BaseException)), None)
 
 
 def _of_all(parts: list[Trouble | None]) -> Trouble | None:
-    found = [part for part in parts if part is not None]
-    if len(found) < len(parts):
+    matching_parts = [part for part in parts if part is not None]
+    if len(matching_parts) < len(parts):
         return None
-    asked = [part.retry_after for part in found if part.retry_after is not None]
-    return Trouble(all(part.untaken for part in found), max(asked, default=None))
+    asked = [part.retry_after for part in matching_parts if part.retry_after is not None]
+    return Trouble(all(part.untaken for part in matching_parts), max(asked, default=None))
 
 
 def _by_kind(error: BaseException) -> Trouble | None:
@@ -127,28 +127,28 @@ def _by_kind(error: BaseException) -> Trouble | None:
 
 
 def _by_status(error: BaseException, status: int, now: datetime) -> Trouble | None:
-    headers = _headers(error)
+    headers = _response_headers(error)
     said = headers.get("x-should-retry", "")
     passing = status in PASSING or (500 <= status <= 599 and status not in _HOPELESS)
-    if said == "false" or (not passing and said != "true") or _attribute(error, "code") == "insufficient_quota":
+    if said == "false" or (not passing and said != "true") or _safe_getattr(error, "code") == "insufficient_quota":
         return None
     return Trouble(status in UNTAKEN, _retry_after(headers, now))
 
 
-def _status(error: BaseException) -> int | None:
+def _http_status(error: BaseException) -> int | None:
     """Return the HTTP status that an exception of requests, httpx, aiohttp, urllib or a provider's client tells."""
-    response = _attribute(error, "response")
+    response = _safe_getattr(error, "response")
     for holder, name in ((error, "status_code"), (response, "status_code"), (error, "status"), (error, "code")):
-        status = _attribute(holder, name)
+        status = _safe_getattr(holder, name)
         if isinstance(status, int) and not isinstance(status, bool) and 100 <= status <= 599:
             return int(status)
     return None
 
 
-def _headers(error: BaseException) -> dict[str, str]:
-    for holder in (_attribute(error, "response"), error):
+def _response_headers(error: BaseException) -> dict[str, str]:
+    for holder in (_safe_getattr(error, "response"), error):
         try:
-            pairs = dict(_attribute(holder, "headers") or {})
+            pairs = dict(_safe_getattr(holder, "headers") or {})
         except (TypeError, ValueError):
             continue
         if pairs:
@@ -158,18 +158,18 @@ def _headers(error: BaseException) -> dict[str, str]:
 
 def _retry_after(headers: dict[str, str], now: datetime) -> float | None:
     """Return the seconds that `Retry-After` asks for: a number, or a date (RFC 9110, section 10.2.3)."""
-    thousandths = _seconds(headers.get("retry-after-ms"))
+    thousandths = _finite_seconds(headers.get("retry-after-ms"))
     if thousandths is not None:
         return thousandths / 1000
     asked = headers.get("retry-after")
-    seconds = _seconds(asked)
+    seconds = _finite_seconds(asked)
     if seconds is not None or asked is None:
         return seconds
-    then, there = _date(asked), _date(headers.get("date", ""))
+    then, there = _retry_date(asked), _retry_date(headers.get("date", ""))
     return None if then is None else max(0.0, (then - (there or now)).total_seconds())
 
 
-def _seconds(given: object) -> float | None:
+def _finite_seconds(given: object) -> float | None:
     try:
         seconds = float(given)  # type: ignore[arg-type]  # whatever it is
     except (TypeError, ValueError):
@@ -177,15 +177,15 @@ def _seconds(given: object) -> float | None:
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
-def _date(text: str) -> datetime | None:
+def _retry_date(text: str) -> datetime | None:
     try:
-        found = parsedate_to_datetime(text)
+        result = parsedate_to_datetime(text)
     except (TypeError, ValueError, IndexError, OverflowError):
         return None
-    return found if found.tzinfo is not None else None
+    return result if result.tzinfo is not None else None
 
 
-def _attribute(holder: Any, name: str) -> Any:
+def _safe_getattr(holder: Any, name: str) -> Any:
     try:
         return getattr(holder, name, None)
     except Exception:  # noqa: BLE001 - an error message must not fail on what it reports
@@ -225,8 +225,8 @@ class Retries(Struct, frozen=True, kw_only=True):
 
     most: int
     rng: random.Random
-    sleep: Callable[[float], object] = pause
-    began: tuple[datetime, float] = field(default_factory=lambda: (_clock.wall_time(), _clock.stopwatch()))
+    sleep: Callable[[float], object] = sleep_here
+    began: tuple[datetime, float] = field(default_factory=lambda: (_clock.wall_time(), _clock.stopwatch_seconds()))
     """The time on the wall at one reading of the stopwatch: an agent's call may have a clock that was moved."""
 
     def run(
@@ -250,10 +250,10 @@ class Retries(Struct, frozen=True, kw_only=True):
                 return call()
             except BaseException as error:
                 raised(error)
-                found = trouble(error, now=self._now())
-                if found is None or not (anew or found.untaken):
+                trouble = classify_failure(error, now=self._now())
+                if trouble is None or not (anew or trouble.untaken):
                     raise
-                wait = self._wait(attempt, found.retry_after)
+                wait = self._wait(attempt, trouble.retry_after)
                 if attempt > self.most or waited + wait > TOTAL:
                     raise
                 failed(Failed(attempt, wait, error))
@@ -263,12 +263,12 @@ class Retries(Struct, frozen=True, kw_only=True):
 
     def history(self, failures: Sequence[Failed], last: BaseException) -> str:
         """Return what to add to the text of a fault that stayed: how often it was tried, and why no more."""
-        found = trouble(last, now=self._now())
+        trouble = classify_failure(last, now=self._now())
         words = []
         if failures:
             words.append(f"tried {len(failures) + 1} times, with {sum(one.wait for one in failures):.1f} s of waiting")
-        if found is not None and found.retry_after is not None and len(failures) < self.most:
-            words.append(f"it asks to be left alone for {found.retry_after:g} s; the waits last {TOTAL:g} s at most")
+        if trouble is not None and trouble.retry_after is not None and len(failures) < self.most:
+            words.append(f"it asks to be left alone for {trouble.retry_after:g} s; the waits last {TOTAL:g} s at most")
         return f" ({'; '.join(words)})" if words else ""
 
     def _wait(self, attempt: int, asked: float | None) -> float:
@@ -279,4 +279,4 @@ class Retries(Struct, frozen=True, kw_only=True):
 
     def _now(self) -> datetime:
         wall, watch = self.began
-        return wall + timedelta(seconds=_clock.stopwatch() - watch)
+        return wall + timedelta(seconds=_clock.stopwatch_seconds() - watch)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_ltm._calls.hub import IGNORED, REPEAT, OutOfTime
-from pytest_ltm._storage.clock import can_interrupt, paused_since, pauses, stopwatch
+from pytest_ltm._storage.clock import can_interrupt, paused_since, process_pauses, stopwatch_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -119,13 +119,13 @@ class _Alarm:
         self._outer_repeat = 0.0
         self._is_set = self._is_up = False
         self._rings = 0
-        self._pauses = pauses()
+        self._pauses = process_pauses()
 
     def set(self) -> None:
         outer_in, self._outer_repeat = _timer(0)
-        self._at = stopwatch() + self._seconds
+        self._at = stopwatch_seconds() + self._seconds
         if outer_in:
-            self._outer_at = stopwatch() + outer_in
+            self._outer_at = stopwatch_seconds() + outer_in
         self._is_set = True
         self._handler = _rings(self._ring)
         self._start()
@@ -137,44 +137,44 @@ class _Alarm:
         _rings(self._handler)
         self._is_set = False
         if self._outer_at < math.inf:
-            _timer(max(self._outer_at - stopwatch(), 1e-4), self._outer_repeat)
+            _timer(max(self._outer_at - stopwatch_seconds(), 1e-4), self._outer_repeat)
 
     @property
     def left(self) -> float:
         """The seconds that are left; inf: there is no limit."""
-        return self._at - stopwatch()
+        return self._at - stopwatch_seconds()
 
     @left.setter
     def left(self, seconds: float) -> None:
-        self._at = stopwatch() + seconds
+        self._at = stopwatch_seconds() + seconds
         self._start()
 
     @property
     def came_late(self) -> bool:
         """Whether the limit was over, and the call came back before it could be interrupted."""
-        return self._is_up and not self._rings and self._at <= stopwatch() and not paused_since(self._pauses)
+        return self._is_up and not self._rings and self._at <= stopwatch_seconds() and not paused_since(self._pauses)
 
     def _start(self) -> None:
-        soonest = min(self._at, self._outer_at) - stopwatch()
+        soonest = min(self._at, self._outer_at) - stopwatch_seconds()
         _timer(max(soonest, 1e-4) if soonest < math.inf else 0, REPEAT)
 
     def _ring(self, number: int, frame: FrameType | None) -> None:
-        if self._outer_at <= stopwatch() and callable(self._handler):
-            self._outer_at = stopwatch() + self._outer_repeat if self._outer_repeat else math.inf
+        if self._outer_at <= stopwatch_seconds() and callable(self._handler):
+            self._outer_at = stopwatch_seconds() + self._outer_repeat if self._outer_repeat else math.inf
             self._start()
             self._handler(number, frame)
-        if self._at > stopwatch():
+        if self._at > stopwatch_seconds():
             return
         if not self._is_up:  # of signals that come at once SIGALRM is handled before SIGCONT, which may give more time
             self._is_up = True
             _timer(_SOON, REPEAT)
         elif paused_since(self._pauses):
-            self._at = stopwatch() + (0 if self._rings else self._seconds)
-            self._rings, self._is_up, self._pauses = 0, False, pauses()
+            self._at = stopwatch_seconds() + (0 if self._rings else self._seconds)
+            self._rings, self._is_up, self._pauses = 0, False, process_pauses()
             self._start()
         else:
             self._rings += 1
-            if self._rings > IGNORED and stopwatch() >= self._at + PATIENCE and when_hung:
+            if self._rings > IGNORED and stopwatch_seconds() >= self._at + PATIENCE and when_hung:
                 when_hung[-1]()
             raise OutOfTime
 
@@ -222,6 +222,6 @@ def end_copy(process: int) -> None:
 
 def copied() -> bool:
     """Return whether a copy came back since this was last asked."""
-    found = _COPIED[0] == 1
+    flag = _COPIED[0] == 1
     _COPIED[0] = 0
-    return found
+    return flag

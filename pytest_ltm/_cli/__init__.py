@@ -117,7 +117,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             words[:2] = [" ".join(words[:2])]
         name, rest = words[0], words[1:]
         if name not in COMMANDS:
-            return _explain(name)
+            return _explain_command(name)
         run, _ = COMMANDS[name].load()
         given = make_parser(name).parse_args(rest)
         try:
@@ -135,48 +135,48 @@ def make_parser(name: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _explain(name: str) -> int:
+def _explain_command(name: str) -> int:
     """Show help or versions, or name the command that was meant; return the exit status."""
     if name in {DATA, f"{DATA} -h", f"{DATA} --help"}:
         asked = name != DATA
-        print("\n".join(_summaries(_names(DATA))), file=sys.stdout if asked else sys.stderr)
+        print("\n".join(_summary_lines(_names_beginning(DATA))), file=sys.stdout if asked else sys.stderr)
         return 0 if asked else USAGE
     if name.startswith("-"):
-        _overview(name).parse_args([name])
-    known = _names(DATA) if name.startswith(f"{DATA} ") else [*_names(), DATA]
+        _overview_parser(name).parse_args([name])
+    known = _names_beginning(DATA) if name.startswith(f"{DATA} ") else [*_names_beginning(), DATA]
     # somebody who knows the command may have left out its first word
     meant = did_you_mean(name, COMMANDS) or did_you_mean(f"{DATA} {name}", COMMANDS)
     print(f"{PROGRAM}: there is no command {name!r}.{meant} There are {', '.join(known)}.", file=sys.stderr)
     return USAGE
 
 
-def _names(first: str = "") -> list[str]:
+def _names_beginning(first: str = "") -> list[str]:
     """Return the commands of two words that begin with this one; those of one word without it."""
     return [name for name in COMMANDS if name.rpartition(" ")[0] == first]
 
 
-def _overview(called: str) -> argparse.ArgumentParser:
+def _overview_parser(called: str) -> argparse.ArgumentParser:
     """Return the parser of `ltm` alone, which shows all commands."""
     parser = argparse.ArgumentParser(
         prog=PROGRAM,
         usage="%(prog)s COMMAND [ARGUMENTS]",
         description="Everything about long-term memory tests but the run, which pytest starts:\n"
         "  pytest --ltm-agent=full,window:8k --ltm-span=2k,32k",
-        epilog="\n".join(_listing()),
+        epilog="\n".join(_command_listing()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     # looking versions up reads the metadata of installed packages, which only this option needs
-    versions = _versions() if called == "--version" else ""
+    versions = _version_line() if called == "--version" else ""
     parser.add_argument("--version", action="version", version=versions, help="show pytest-ltm, Python and pytest")
     return parser
 
 
-def _listing() -> Iterator[str]:
+def _command_listing() -> Iterator[str]:
     for heading, commands in GROUPS.items():
         yield f"{heading}:"
-        if flat := [name for name in commands if name in _names()]:
-            yield from _summaries(flat)
+        if flat := [name for name in commands if name in _names_beginning()]:
+            yield from _summary_lines(flat)
         else:
             names = [name.partition(" ")[2] for name in commands]
             yield f"  {DATA:13}  one of these; {PROGRAM} {DATA} --help explains them:"
@@ -186,12 +186,12 @@ def _listing() -> Iterator[str]:
     yield f"{PROGRAM} COMMAND --help explains a command and its arguments."
 
 
-def _summaries(names: Sequence[str]) -> list[str]:
+def _summary_lines(names: Sequence[str]) -> list[str]:
     width = max(13, *map(len, names))
     return [f"  {name:{width}}  {COMMANDS[name].summary}" for name in names]
 
 
-def _versions() -> str:
+def _version_line() -> str:
     from importlib.metadata import version
 
     return f"pytest-ltm {version('pytest-ltm')}, Python {sys.version.split()[0]}, pytest {version('pytest')}"

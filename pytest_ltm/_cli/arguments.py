@@ -85,7 +85,7 @@ def add_plans(parser: ArgumentParser) -> None:
 def add_seeds(parser: ArgumentParser) -> None:
     """Add --seeds."""
     text = "seeds of a suite: 0 to N - 1 (default: 10)"
-    parser.add_argument("--seeds", type=positive, default=10, metavar="N", help=text)
+    parser.add_argument("--seeds", type=positive_integer, default=10, metavar="N", help=text)
 
 
 def add_pytest_options(parser: ArgumentParser) -> None:
@@ -97,7 +97,7 @@ def add_pytest_options(parser: ArgumentParser) -> None:
 # --- what texts become
 
 
-def positive(text: str) -> int:
+def positive_integer(text: str) -> int:
     """Return a whole number of at least 1."""
     if not (text.isdecimal() and int(text)):
         raise ArgumentTypeError(f"expected a number of at least 1, got {text!r}")

@@ -22,13 +22,13 @@ from pytest_ltm._cli.arguments import add_json
 from pytest_ltm._model.agent import CAPABILITIES
 from pytest_ltm._model.leak_probe import Secret
 from pytest_ltm._model.sessions import cannot_come_back
-from pytest_ltm._results.text import clip, counted, dollars, left, one_line, wrap
-from pytest_ltm._storage.clock import START, stopwatch
+from pytest_ltm._results.text import clip_text, format_dollars, one_line, pad_right, pluralize, wrap_text
+from pytest_ltm._storage.clock import START, stopwatch_seconds
 from pytest_ltm._storage.errors import AgentError, AgentFault
-from pytest_ltm._storage.secrets import redacted
+from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.agents._caller import AgentCaller
-from pytest_ltm.agents._capabilities import members, near_misses
-from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._capabilities import near_misses, protocol_members
+from pytest_ltm.agents._registry import find_agent
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -93,32 +93,32 @@ def check_agent(given: Namespace) -> int:
     conversations apart, and how long a reply takes. Exit status 1 if something deserves a look, 2 if no run could use
     the agent.
     """
-    found = check(given.spec, timeout=given.timeout or None)
+    report = probe_agent(given.spec, timeout=given.timeout or None)
     if given.json:
-        print(redacted(json.dumps(asdict(found), indent=1)))
+        print(redact_secrets(json.dumps(asdict(report), indent=1)))
     else:
-        print(redacted("\n".join(lines(found, max(shutil.get_terminal_size().columns, _SHOWN)))))
-    return found.status
+        print(redact_secrets("\n".join(report_lines(report, max(shutil.get_terminal_size().columns, _SHOWN)))))
+    return report.status
 
 
-def check(spec: str, *, timeout: float | None) -> AgentCheckReport:
+def probe_agent(spec: str, *, timeout: float | None) -> AgentCheckReport:
     """Return what a few messages tell about the agent of a spec; nothing that goes wrong in it is raised.
 
     Args:
         spec: As for `--ltm-agent`.
         timeout: Seconds for each reply; None: no limit.
     """
-    found = AgentCheckReport(spec=spec)
+    report = AgentCheckReport(spec=spec)
     try:
         share_in_thread()  # as in a run that plays conversations at once, what is shared belongs to the first loop
-        _Visit(find(spec, base=Path.cwd()), found, timeout).check()
+        _Visit(find_agent(spec, base=Path.cwd()), report, timeout).check()
     except AgentFault as fault:
-        found.unusable = str(fault)
+        report.unusable = str(fault)
     except AgentError as error:
-        found.unusable = "\n".join([str(error), *_frames(error.__cause__)])
+        report.unusable = "\n".join([str(error), *_foreign_frames(error.__cause__)])
     finally:
         close_loops()
-    return found
+    return report
 
 
 class _Visit:
@@ -129,27 +129,27 @@ class _Visit:
         self._secret = Secret.of(0, source.spec)
 
     def check(self) -> None:
-        found, source = self._found, self._source
-        found.kind = (
+        result, source = self._found, self._source
+        result.kind = (
             "a new agent for each conversation" if source.owned
             else "one agent for all conversations" if source.serves_many
             else "one agent for one conversation"
         )  # fmt: skip
-        found.kind += f", which replies by {source.calls}()" * bool(source.calls)
+        result.kind += f", which replies by {source.calls}()" * bool(source.calls)
         if not source.serves_many:
-            found.finds.append(source.refusal)
+            result.finds.append(source.refusal)
         with self._talking() as first:
             self._look_at(first)
             # a message in between: an agent that keeps just the last one must not seem to remember
             asked = (GREETING, self._secret.telling, BETWEEN, self._secret.question)
             knew = self._secret.is_in([self._say(first, message) for message in asked][-1])
-            empty = [message for message, reply in zip(asked, found.replies, strict=False) if not reply.strip()]
+            empty = [message for message, reply in zip(asked, result.replies, strict=False) if not reply.strip()]
             if empty:
-                found.finds.append(f"an empty reply to {empty[0]!r}, which is accepted and scored as given")
-            found.notes += [f"recalls a fact from three messages earlier: {'yes' if knew else 'no'}"]
+                result.finds.append(f"an empty reply to {empty[0]!r}, which is accepted and scored as given")
+            result.notes += [f"recalls a fact from three messages earlier: {'yes' if knew else 'no'}"]
             if "Checkpointable" in first.capabilities:
                 state = first.save()
-                found.notes.append(f"save() gives {counted(len(state), 'byte')}")
+                result.notes.append(f"save() gives {pluralize(len(state), 'byte')}")
             if source.serves_many:
                 # an agent that does not remember within a session cannot do so in the next
                 if knew and source.owned and not cannot_come_back(first.capabilities):
@@ -159,13 +159,13 @@ class _Visit:
             self._talk_at_once()
 
     def _look_at(self, first: AgentCaller) -> None:
-        found = self._found
-        found.capabilities = sorted(first.capabilities & CAPABILITIES.keys())
+        _found = self._found
+        _found.capabilities = sorted(first.capabilities & CAPABILITIES.keys())
         if not self._source.embedded:
-            found.finds += near_misses(first.agent, CAPABILITIES).values()
-            found.finds += [
+            _found.finds += near_misses(first.agent, CAPABILITIES).values()
+            _found.finds += [
                 f"it has {name}(), which nothing calls. Did you mean {meant}() of {power}?"
-                for name, meant, power in _slips(first.agent)
+                for name, meant, power in _misspelt_methods(first.agent)
             ]
 
     def _come_back(self, first: AgentCaller) -> None:
@@ -188,18 +188,18 @@ class _Visit:
 
     def _look_for_leaks(self, first: AgentCaller, *, knew: bool) -> None:
         """Ask the next agent for what only the first was told; where one serves all, it has been reset."""
-        found = self._found
+        _found = self._found
         # it is given the whole conversation each time and has nothing to leak
         if not self._source.owned and "Stateless" in first.capabilities:
             return
         with self._talking() as second:
             if self._secret.is_in(self._say(second, self._secret.question)):
-                found.finds.append(
+                _found.finds.append(
                     "in another conversation it knows a fact from the first: a run would be unmeasurable. "
                     "Keep each conversation's memory apart (conversation_id), or forget everything in reset()"
                 )
             elif knew:
-                found.notes.append("does not know it in another conversation")
+                _found.notes.append("does not know it in another conversation")
 
     def _talk_at_once(self) -> None:
         """Hold two conversations at once, as --ltm-concurrency does: some agents fail only then."""
@@ -228,20 +228,20 @@ class _Visit:
 
     def _say(self, speaker: AgentCaller, message: str) -> str:
         speaker.tell_time(START)
-        began = stopwatch()
+        began = stopwatch_seconds()
         reply = speaker.ask(message)
-        found = self._found
-        found.seconds.append(stopwatch() - began)
-        found.replies.append(reply.text)
+        _found = self._found
+        _found.seconds.append(stopwatch_seconds() - began)
+        _found.replies.append(reply.text)
         self._charge(reply)
         return reply.text
 
     def _charge(self, reply: Reply) -> None:
-        found = self._found
+        _found = self._found
         if reply.usage is not None and not reply.usage.estimated:
-            found.tokens = (found.tokens or 0) + reply.usage.total
+            _found.tokens = (_found.tokens or 0) + reply.usage.total
         if reply.cost_usd is not None:
-            found.cost_usd = (found.cost_usd or 0.0) + reply.cost_usd
+            _found.cost_usd = (_found.cost_usd or 0.0) + reply.cost_usd
 
     @contextmanager
     def _talking(self, folder: Path | None = None) -> Iterator[AgentCaller]:
@@ -259,9 +259,9 @@ class _Visit:
             self._found.finds.append(notice)
 
 
-def _slips(agent: object) -> Iterator[tuple[str, str, str]]:
+def _misspelt_methods(agent: object) -> Iterator[tuple[str, str, str]]:
     """Yield names of the agent's methods that are nearly those of a capability, the name meant, and the capability."""
-    owners = {name: power for power, kind in CAPABILITIES.items() for name in members(kind)}
+    owners = {name: power for power, kind in CAPABILITIES.items() for name in protocol_members(kind)}
     for name in dir(agent):
         if name.startswith("_") or name in owners or name in vars(object) or not callable(getattr(agent, name, None)):
             continue
@@ -270,7 +270,7 @@ def _slips(agent: object) -> Iterator[tuple[str, str, str]]:
             yield name, meant[0], owners[meant[0]]
 
 
-def _frames(cause: BaseException | None) -> Iterator[str]:
+def _foreign_frames(cause: BaseException | None) -> Iterator[str]:
     """Yield the traceback of an exception of foreign code, without the frames of this package."""
     if cause is not None:
         ours = str(Path(__file__).parents[1])
@@ -282,35 +282,35 @@ def _frames(cause: BaseException | None) -> Iterator[str]:
 # --- what is printed
 
 
-def lines(found: AgentCheckReport, width: int) -> Iterator[str]:
+def report_lines(report: AgentCheckReport, width: int) -> Iterator[str]:
     """Yield the lines of a report."""
-    yield f"{found.spec}: {'cannot be used' if found.unusable else found.kind}"
-    for title, text in _rows(found):
-        yield from wrap(left(title, _TITLE) + one_line(text), width, indent=" " * _TITLE)
-    if found.unusable:
-        yield from ("", *found.unusable.splitlines())
+    yield f"{report.spec}: {'cannot be used' if report.unusable else report.kind}"
+    for title, text in _report_rows(report):
+        yield from wrap_text(pad_right(title, _TITLE) + one_line(text), width, indent=" " * _TITLE)
+    if report.unusable:
+        yield from ("", *report.unusable.splitlines())
         return
-    for noted in found.finds:
-        yield from ("", *wrap(f"look at: {one_line(noted)}", width, indent="  "))
-    yield from ("", f"first score: pytest --ltm-agent={found.spec}")
+    for noted in report.finds:
+        yield from ("", *wrap_text(f"look at: {one_line(noted)}", width, indent="  "))
+    yield from ("", f"first score: pytest --ltm-agent={report.spec}")
 
 
-def _rows(found: AgentCheckReport) -> Iterator[tuple[str, str]]:
-    if found.seconds:
-        took = f"median {_time(median(found.seconds))}, longest {_time(max(found.seconds))}"
-        yield "replies", f"{len(found.seconds)}; {took}"
-        yield "the last one", repr(clip(one_line(found.replies[-1]), _SHOWN))
+def _report_rows(report: AgentCheckReport) -> Iterator[tuple[str, str]]:
+    if report.seconds:
+        took = f"median {_time_text(median(report.seconds))}, longest {_time_text(max(report.seconds))}"
+        yield "replies", f"{len(report.seconds)}; {took}"
+        yield "the last one", repr(clip_text(one_line(report.replies[-1]), _SHOWN))
         yield (
             "tokens",
             "not reported: messages and replies are counted, marked ~"
-            if found.tokens is None
-            else (f"{found.tokens:,}" + ("" if found.cost_usd is None else f", {dollars(found.cost_usd)}")),
+            if report.tokens is None
+            else (f"{report.tokens:,}" + ("" if report.cost_usd is None else f", {format_dollars(report.cost_usd)}")),
         )
-    if not found.unusable:
-        yield "capabilities", ", ".join(found.capabilities) or "none: replies alone, which is enough"
-    for note in found.notes:
+    if not report.unusable:
+        yield "capabilities", ", ".join(report.capabilities) or "none: replies alone, which is enough"
+    for note in report.notes:
         yield "tried", note
 
 
-def _time(seconds: float) -> str:
+def _time_text(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.1f} ms"

@@ -18,9 +18,9 @@ from pytest_ltm._results.change_report import (
     verdict_lines,
 )
 from pytest_ltm._results.gate import rules as _rules
-from pytest_ltm._results.gate.changes import Changes, CompareHints, GateSide, changes, one_agent
-from pytest_ltm._results.gate.verdict import FAILED, STATUS, GateVerdict, judge
-from pytest_ltm._results.run_loading import find
+from pytest_ltm._results.gate.changes import Changes, CompareHints, GateSide, compare_sides, one_agent
+from pytest_ltm._results.gate.verdict import FAILED, STATUS, GateVerdict, decide_gate
+from pytest_ltm._results.run_loading import find_side
 from pytest_ltm.reporting.markdown import add_to_step_summary, comparison_markdown
 
 if TYPE_CHECKING:
@@ -56,17 +56,17 @@ def compare_results(given: Namespace) -> int:
     Each of A, B is a baseline's name, a baseline file, a run folder, a run ID or 'latest'; X@AGENT takes one agent of
     several. With rules the exit status is 1 if one is broken, and 75 if something cannot be measured.
     """
-    rules = [*map(_rules.against, given.compare_fail), *map(_rules.under, given.fail_under)]
-    sides = [find(text, given.baselines, given.ltm_dir)[0] for text in (given.before, *given.after)]
+    rules = [*map(_rules.parse_change_rule, given.compare_fail), *map(_rules.parse_limit_rule, given.fail_under)]
+    sides = [find_side(text, given.baselines, given.ltm_dir)[0] for text in (given.before, *given.after)]
     before = one_agent(sides[0], how=WAYS.choose_agent)
-    found = _compared(before, sides[1:], rules, common=given.plans == "overlapping")
-    print(_shown(found, rules, given))
-    for side, moved, verdict in found:
+    result = _compare_sides(before, sides[1:], rules, common=given.plans == "overlapping")
+    print(_comparison_page(result, rules, given))
+    for side, moved, verdict in result:
         problem = add_to_step_summary(comparison_markdown(side.result, moved, verdict))
         # on stderr: what is printed may be piped into a file
         lines = [*([problem] if problem else []), *(github_annotations(verdict) if verdict else [])]
         print("\n".join(lines), end="\n" * bool(lines), file=sys.stderr)
-    statuses = {STATUS[verdict.state] for _, _, verdict in found if verdict is not None}
+    statuses = {STATUS[verdict.state] for _, _, verdict in result if verdict is not None}
     # a broken rule outweighs what could not be measured
     return FAILED if FAILED in statuses else max(statuses, default=0)
 
@@ -74,27 +74,27 @@ def compare_results(given: Namespace) -> int:
 _Found = tuple[GateSide, Changes, "GateVerdict | None"]
 
 
-def _compared(before: GateSide, sides: Sequence[GateSide], rules: Sequence[Rule], *, common: bool) -> list[_Found]:
+def _compare_sides(before: GateSide, sides: Sequence[GateSide], rules: Sequence[Rule], *, common: bool) -> list[_Found]:
     """Return what moved to each side and how the rules fare; what is said of chance minds that there are several."""
-    found = [changes(before, side, WAYS, common=common) for side in sides]
+    changes = [compare_sides(before, side, WAYS, common=common) for side in sides]
     # each further comparison is one more chance to find something by luck
-    looks = sum(moved.looks for moved in found)
-    shared = [structs.replace(moved, looks=looks) for moved in found]
+    looks = sum(moved.looks for moved in changes)
+    shared = [structs.replace(moved, looks=looks) for moved in changes]
     return [
-        (side, moved, judge(side.result, rules, moved) if rules else None)
+        (side, moved, decide_gate(side.result, rules, moved) if rules else None)
         for side, moved in zip(sides, shared, strict=True)
     ]
 
 
-def _shown(found: Sequence[_Found], rules: Sequence[Rule], given: Namespace) -> str:
+def _comparison_page(result: Sequence[_Found], rules: Sequence[Rule], given: Namespace) -> str:
     if given.json:
-        values = [changes_json(moved) | {"gate": verdict and gate_json(verdict)} for _, moved, verdict in found]
+        values = [changes_json(moved) | {"gate": verdict and gate_json(verdict)} for _, moved, verdict in result]
         return json.dumps(values, indent=1)
     if given.markdown:
-        return "\n".join(comparison_markdown(side.result, moved, verdict) for side, moved, verdict in found)
+        return "\n".join(comparison_markdown(side.result, moved, verdict) for side, moved, verdict in result)
     lines: list[str] = ["rules:", *rule_lines(rules, WIDTH), ""] if rules else []
-    for side, moved, verdict in found:
+    for side, moved, verdict in result:
         lines += [f"{side.name} against {moved.before}", *change_lines(moved, WIDTH)]
         lines += ["", *verdict_lines(verdict, WIDTH)] if verdict else []
-        lines += [""] if side is not found[-1][0] else []
+        lines += [""] if side is not result[-1][0] else []
     return "\n".join(lines)

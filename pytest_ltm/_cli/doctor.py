@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pytest_ltm._calls.chat_model import ENDPOINTS
 from pytest_ltm._cli import PROGRAM
 from pytest_ltm._cli.arguments import RUN, add_json, add_ltm_dir
-from pytest_ltm._cli.integrity import repair, verify
+from pytest_ltm._cli.integrity import repair_journals, verify_journals
 from pytest_ltm._engine.port import Checkpoints
 from pytest_ltm._engine.resume import CHECKPOINTS, JOURNAL, RESULTS, Recording, cannot_go_on, read_recording
 from pytest_ltm._journal import amendments as _amendments
@@ -35,12 +35,12 @@ from pytest_ltm._journal.run_file import (
     newest_first,
     read_run_file,
 )
-from pytest_ltm._model.tokens import counter
-from pytest_ltm._results.text import counted, left, one_line, wrap
-from pytest_ltm._storage.errors import LtmError, told
-from pytest_ltm._storage.locks import OWNER, holder, owner
-from pytest_ltm._storage.schema import packaged
-from pytest_ltm._storage.secrets import is_secret_name, redacted
+from pytest_ltm._model.tokens import token_counter
+from pytest_ltm._results.text import one_line, pad_right, pluralize, wrap_text
+from pytest_ltm._storage.errors import LtmError, describe_error
+from pytest_ltm._storage.locks import OWNER, lock_holder, lock_owner
+from pytest_ltm._storage.schema import load_packaged_yaml
+from pytest_ltm._storage.secrets import is_secret_name, redact_secrets
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -73,30 +73,32 @@ def show_diagnosis(given: Namespace) -> int:
     wrong.
     """
     if given.verify or given.repair:
-        run = _folder(given.run or LATEST, given.ltm_dir)
-        return repair(run) if given.repair else verify(run, as_json=given.json)
+        run = _find_folder(given.run or LATEST, given.ltm_dir)
+        return repair_journals(run) if given.repair else verify_journals(run, as_json=given.json)
     width = max(shutil.get_terminal_size().columns, _LEAST)
-    found: Environment | Diagnosis
+    environment: Environment | Diagnosis
     if given.run is None:
-        found = environment(given.ltm_dir)
-        lines = environment_lines(found, width)
+        environment = diagnose_environment(given.ltm_dir)
+        lines = environment_lines(environment, width)
     else:
-        found = diagnose(_folder(given.run, given.ltm_dir), given.ltm_dir)
-        lines = run_lines(found, width)
-    print(redacted(json.dumps(asdict(found), indent=1, ensure_ascii=True) if given.json else "\n".join(lines)))
-    return PROBLEMS if found.problems else 0
+        environment = diagnose_run(_find_folder(given.run, given.ltm_dir), given.ltm_dir)
+        lines = run_lines(environment, width)
+    print(
+        redact_secrets(json.dumps(asdict(environment), indent=1, ensure_ascii=True) if given.json else "\n".join(lines))
+    )
+    return PROBLEMS if environment.problems else 0
 
 
-def _folder(said: str, ltm_dir: Path) -> Path:
-    path = Path(said)
+def _find_folder(text: str, ltm_dir: Path) -> Path:
+    path = Path(text)
     if path.is_dir() and (path / JOURNAL).is_file():  # of one conversation
         return path.parent
-    return find_run(said, ltm_dir).resolve()
+    return find_run(text, ltm_dir).resolve()
 
 
 # --- what is installed and set
 
-KNOWN: Mapping[str, Any] = packaged(__file__, "doctor.yml")
+KNOWN: Mapping[str, Any] = load_packaged_yaml(__file__, "doctor.yml")
 """What is needed, what extras bring, and what plugins of others mean here."""
 KEYS = (
     "OPENAI_API_KEY",
@@ -138,20 +140,20 @@ class Environment:
     problems: tuple[str, ...]
 
 
-def environment(ltm_dir: Path) -> Environment:
+def diagnose_environment(ltm_dir: Path) -> Environment:
     """Return what is installed and set here."""
-    packages = {name: _installed(name) for name in KNOWN["needed"]}
+    packages = {name: _installed_version(name) for name in KNOWN["needed"]}
     latest = newest_first(ltm_dir)[:_LATEST]
-    writable = _writable(ltm_dir)
+    writable = _why_not_writable(ltm_dir)
     encodings = {name: _cannot_count(name) for name in ENCODINGS}
-    missing = [f"{name} is missing: pip install {name}" for name, found in packages.items() if not found]
+    missing = [f"{name} is missing: pip install {name}" for name, result in packages.items() if not result]
     broken = [f"the tokenizer {name} does not work: {why}" for name, why in encodings.items() if why]
     points = (point.dist for point in entry_points(group="pytest11"))
     return Environment(
-        python=sys.version.split()[0], platform=platform.platform(), pytest_ltm=_installed("pytest-ltm"),
-        packages=packages, extras={name: _installed(name) for name in KNOWN["extras"]},
+        python=sys.version.split()[0], platform=platform.platform(), pytest_ltm=_installed_version("pytest-ltm"),
+        packages=packages, extras={name: _installed_version(name) for name in KNOWN["extras"]},
         plugins=tuple(sorted({f"{dist.name} {dist.version}" for dist in points if dist and dist.name != "pytest-ltm"})),
-        notes=tuple(f"{name}: {note}" for name, note in KNOWN["noted"].items() if _installed(name)),
+        notes=tuple(f"{name}: {note}" for name, note in KNOWN["noted"].items() if _installed_version(name)),
         encodings={name: not why for name, why in encodings.items()},
         keys={name: bool(os.environ.get(name)) for name in (*KEYS, *sorted(filter(is_secret_name, os.environ)))},
         ltm_dir=str(ltm_dir), writable=writable, runs=tuple(path.name for path in latest),
@@ -160,7 +162,7 @@ def environment(ltm_dir: Path) -> Environment:
     )  # fmt: skip
 
 
-def _installed(name: str) -> str:
+def _installed_version(name: str) -> str:
     """Return a distribution's version, "" if it is not there."""
     try:
         return version(name)
@@ -171,13 +173,13 @@ def _installed(name: str) -> str:
 def _cannot_count(name: str) -> str:
     """Return why a tokenizer cannot count, "" if it can."""
     try:
-        counter(name).count("one two three")
+        token_counter(name).count("one two three")
     except Exception as error:  # noqa: BLE001 - whatever it is, it is told
-        return told(error)
+        return describe_error(error)
     return ""
 
 
-def _writable(ltm_dir: Path) -> str:
+def _why_not_writable(ltm_dir: Path) -> str:
     """Return why nothing can be written where runs are, "" if it can; nothing is left there."""
     there = next((path for path in (ltm_dir, *ltm_dir.absolute().parents) if path.is_dir()), Path())
     try:
@@ -216,36 +218,40 @@ class ConversationDiagnosis:
     problems: tuple[str, ...] = ()
 
 
-def conversation(folder: Path) -> ConversationDiagnosis:
+def diagnose_conversation(folder: Path) -> ConversationDiagnosis:
     """Return what a folder holds, whatever it holds."""
     lock, held = lock_state(folder)
-    found = ConversationDiagnosis(name=folder.name, state="empty", lock=lock, held=held, size=size_of(folder))
+    diagnosis = ConversationDiagnosis(name=folder.name, state="empty", lock=lock, held=held, size=size_of(folder))
     problems: list[str] = []
-    return _attempted(lambda: _examined(folder, found), problems) or replace(
-        found, state="damaged", problems=tuple(problems), resume="".join(problems)
+    return _try_reading(lambda: _examine_conversation(folder, diagnosis), problems) or replace(
+        diagnosis, state="damaged", problems=tuple(problems), resume="".join(problems)
     )
 
 
-def _examined(folder: Path, found: ConversationDiagnosis) -> ConversationDiagnosis:
+def _examine_conversation(folder: Path, diagnosis: ConversationDiagnosis) -> ConversationDiagnosis:
     path = folder / JOURNAL
     recording = read_recording(path)
     if recording is None:
         gone = f"{folder.name} has no journal with a complete first line: nothing was said" if path.exists() else ""
-        return replace(found, problems=(gone,) if gone else ())
+        return replace(diagnosis, problems=(gone,) if gone else ())
     record, checkpoints = recording.record, folder / CHECKPOINTS
     said = [*record.transcript, *record.unanswered.values()]
     planned = recording.header.plan.get("examples")
     return replace(
-        found, state=_state(recording, held=found.held), exchanges=recording.exchanges,
+        diagnosis,
+        state=_conversation_state(recording, held=diagnosis.held),
+        exchanges=recording.exchanges,
         tokens=sum(each.message_tokens + each.reply_tokens for each in said),
         ended=sum(example.end is not None for example in record.examples.values()),
-        examples=len(planned) if isinstance(planned, list) else 0, torn=recording.torn,
+        examples=len(planned) if isinstance(planned, list) else 0,
+        torn=recording.torn,
         checkpoints=tuple(sorted(int(each.stem) for each in checkpoints.glob("*.bin") if each.stem.isdecimal())),
-        resume=cannot_go_on(recording, Checkpoints(checkpoints)), problems=_result_problems(folder / RESULTS),
-    )  # fmt: skip
+        resume=cannot_go_on(recording, Checkpoints(checkpoints)),
+        problems=_result_problems(folder / RESULTS),
+    )
 
 
-def _state(recording: Recording, *, held: bool) -> str:
+def _conversation_state(recording: Recording, *, held: bool) -> str:
     if recording.complete:
         return "complete"
     return "in progress" if held else "agent gone" if recording.record.ended_early else "interrupted"
@@ -263,13 +269,13 @@ def _result_problems(path: Path) -> tuple[str, ...]:
 def lock_state(folder: Path) -> tuple[str, bool]:
     """Return what is known of a folder's lock ("": there is nothing to say), and whether somebody holds it."""
     try:
-        held = holder(folder)
+        held = lock_holder(folder)
     except OSError as error:
         return f"unknown: {error.strerror or error}", False
     if held:
         return f"held by {held}", True
     # What is left of a dead owner means nothing.
-    return f"free (its last owner, {owner(folder)}, has died)" if (folder / OWNER).exists() else "", False
+    return f"free (its last owner, {lock_owner(folder)}, has died)" if (folder / OWNER).exists() else "", False
 
 
 def size_of(folder: Path) -> int:
@@ -284,12 +290,12 @@ def size_of(folder: Path) -> int:
     return total
 
 
-def _attempted(read: Callable[[], T], problems: list[str]) -> T | None:
+def _try_reading(read: Callable[[], T], problems: list[str]) -> T | None:
     """Return what is read; None, and a sentence more in `problems`, if it cannot be."""
     try:
         return read()
     except Exception as error:  # noqa: BLE001 - whatever it is, it is told
-        problems.append(str(error) if isinstance(error, LtmError) else told(error))
+        problems.append(str(error) if isinstance(error, LtmError) else describe_error(error))
     return None
 
 
@@ -325,26 +331,26 @@ class Diagnosis:
     problems: tuple[str, ...] = ()
 
 
-def diagnose(folder: Path, ltm_dir: Path) -> Diagnosis:
+def diagnose_run(folder: Path, ltm_dir: Path) -> Diagnosis:
     """Return what a run folder holds, whatever it holds."""
     problems: list[str] = []
-    run = _attempted(lambda: read_run_file(folder), problems)
-    amended = _attempted(lambda: _amendments.read(folder), problems)
-    found = tuple(map(conversation, _conversation_folders(folder)))
+    run = _try_reading(lambda: read_run_file(folder), problems)
+    amended = _try_reading(lambda: _amendments.read_amendments(folder), problems)
+    result = tuple(map(diagnose_conversation, _conversation_folders(folder)))
     settings = run.settings if run else {}
     return Diagnosis(
-        run=folder.name, path=str(folder), conversations=found, size=size_of(folder), lock=lock_state(folder)[0],
+        run=folder.name, path=str(folder), conversations=result, size=size_of(folder), lock=lock_state(folder)[0],
         amended=len(amended or {}), rescored=str(settings.get("rescored") or ""),
         started={**settings, "paths": list(run.paths)} if run else {},
-        versions={name: (str(then), _installed(name)) for name, then in (run.versions if run else {}).items()},
-        ways=tuple(_ways(folder, ltm_dir, run, found)),
-        problems=(*problems, *(f"{each.name}: {problem}" for each in found for problem in each.problems)),
+        versions={name: (str(then), _installed_version(name)) for name, then in (run.versions if run else {}).items()},
+        ways=tuple(_ways_out(folder, ltm_dir, run, result)),
+        problems=(*problems, *(f"{each.name}: {problem}" for each in result for problem in each.problems)),
     )  # fmt: skip
 
 
-def resumable(folder: Path, ltm_dir: Path) -> bool:
+def is_resumable(folder: Path, ltm_dir: Path) -> bool:
     """Return whether there is something left of a run to play, and its agents can be put back."""
-    return any(way.command for way in diagnose(folder, ltm_dir).ways if way.what == "resume")
+    return any(way.command for way in diagnose_run(folder, ltm_dir).ways if way.what == "resume")
 
 
 def _conversation_folders(run: Path) -> list[Path]:
@@ -355,19 +361,25 @@ def _conversation_folders(run: Path) -> list[Path]:
     return [path for path in folders if ConversationName.of_folder(path.name) or (path / JOURNAL).exists()]
 
 
-def _ways(folder: Path, ltm_dir: Path, run: RunFile | None, found: Sequence[ConversationDiagnosis]) -> list[Way]:
+def _ways_out(
+    folder: Path, ltm_dir: Path, run: RunFile | None, diagnosises: Sequence[ConversationDiagnosis]
+) -> list[Way]:
     # elsewhere a run ID alone leads nowhere
     known = folder.resolve().parent == (ltm_dir / "runs").resolve()
     name = shlex.quote(folder.name if known else str(folder))
-    spoken = [each for each in found if each.exchanges or each.state == "complete"]
+    spoken = [each for each in diagnosises if each.exchanges or each.state == "complete"]
     no_start = "" if run else f"no {FILE} says how it was started"
     nothing = "" if spoken else "nothing is recorded"
-    some = "" if any((folder / each.name / RESULTS).is_file() for each in found) else "it has no results yet"
+    some = "" if any((folder / each.name / RESULTS).is_file() for each in diagnosises) else "it has no results yet"
     # a replay is of one agent, which must be named if there are several
-    labels = sorted({name.agent for name in _names(spoken)})
+    labels = sorted({name.agent for name in _conversation_names(spoken)})
     replayed = f"replay:{name}/{labels[0]}" if len(labels) > 1 else f"replay:{name}"
     ways = [
-        ("resume", f"pytest --ltm-resume={name}", no_start or _not_resumable(found, run.settings if run else {})),
+        (
+            "resume",
+            f"pytest --ltm-resume={name}",
+            no_start or _not_resumable(diagnosises, run.settings if run else {}),
+        ),
         ("score again", f"pytest --ltm-rescore={name}", no_start or nothing),
         ("replay", f"pytest --ltm-agent={replayed} ...", nothing),
         ("report", f"{PROGRAM} report {name} -o report.html", some),
@@ -376,25 +388,27 @@ def _ways(folder: Path, ltm_dir: Path, run: RunFile | None, found: Sequence[Conv
     return [Way(what=what, command="" if why_not else command, why_not=why_not) for what, command, why_not in ways]
 
 
-def _not_resumable(found: Sequence[ConversationDiagnosis], settings: Mapping[str, Any]) -> str:
+def _not_resumable(diagnosises: Sequence[ConversationDiagnosis], settings: Mapping[str, Any]) -> str:
     if settings.get("rescored"):
         return f"it was made by scoring run {settings['rescored']} again: do that again"
-    reasons = [f"{each.name}: {each.resume}" for each in found if each.resume]
-    held = [f"{each.name}: {each.lock}" for each in found if each.held]
-    left = any(not each.resume and each.state != "complete" for each in found) or _some_not_begun(found, settings)
+    reasons = [f"{each.name}: {each.resume}" for each in diagnosises if each.resume]
+    held = [f"{each.name}: {each.lock}" for each in diagnosises if each.held]
+    left = any(not each.resume and each.state != "complete" for each in diagnosises) or _some_not_begun(
+        diagnosises, settings
+    )
     return "; ".join([*held, *reasons]) if held or not left else ""
 
 
-def _some_not_begun(found: Sequence[ConversationDiagnosis], settings: Mapping[str, Any]) -> bool:
+def _some_not_begun(diagnosises: Sequence[ConversationDiagnosis], settings: Mapping[str, Any]) -> bool:
     """Return whether the run has conversations that have no folder yet; a shard does not tell."""
     agents, spans, trials = (settings.get(name) for name in ("agents", "spans", "trials"))
     if settings.get("shard") or not (isinstance(agents, dict) and isinstance(spans, dict) and type(trials) is int):
         return False
-    return len({name.planned for name in _names(found)}) < len(agents) * len(spans) * trials
+    return len({name.planned for name in _conversation_names(diagnosises)}) < len(agents) * len(spans) * trials
 
 
-def _names(found: Iterable[ConversationDiagnosis]) -> list[ConversationName]:
-    return [name for each in found if (name := ConversationName.of_folder(each.name))]
+def _conversation_names(diagnosises: Iterable[ConversationDiagnosis]) -> list[ConversationName]:
+    return [name for each in diagnosises if (name := ConversationName.of_folder(each.name))]
 
 
 # --- as lines for a terminal
@@ -405,77 +419,80 @@ _FEW = 40
 _STARTED = ("agents", "spans", "suite", "seed", "examples", "trials", "scoring", "judge", "time", "shard", "paths")
 
 
-def run_lines(found: Diagnosis, width: int) -> list[str]:
+def run_lines(diagnosis: Diagnosis, width: int) -> list[str]:
     """Return what a run folder holds."""
-    lines = [f"run {found.run} ({_size(found.size)}): {found.path}"]
-    lines += [f"  scored again from run {found.rescored}"] * bool(found.rescored)
-    started = {name: value for name, value in found.started.items() if name in _STARTED}
-    lines += [f"  {name}: {_value(value)}" for name, value in started.items() if value not in (None, [], {})]
-    for name, (then, now) in found.versions.items():
+    lines = [f"run {diagnosis.run} ({_size_text(diagnosis.size)}): {diagnosis.path}"]
+    lines += [f"  scored again from run {diagnosis.rescored}"] * bool(diagnosis.rescored)
+    started = {name: value for name, value in diagnosis.started.items() if name in _STARTED}
+    lines += [f"  {name}: {_value_text(value)}" for name, value in started.items() if value not in (None, [], {})]
+    for name, (then, now) in diagnosis.versions.items():
         same = "" if then == now else f"; installed: {now or 'none'}"
         lines.append(f"  made with {name} {then}{same}")
-    lines += [f"  {counted(found.amended, 'amended verdict')}"] * bool(found.amended)
-    lines += [f"  lock: {found.lock}"] * bool(found.lock)
-    lines += [counted(len(found.conversations), "conversation") + ":"]
-    lines += [f"  {line}" for each in found.conversations[:_FEW] for line in _conversation_lines(each)]
-    more = len(found.conversations) - _FEW
+    lines += [f"  {pluralize(diagnosis.amended, 'amended verdict')}"] * bool(diagnosis.amended)
+    lines += [f"  lock: {diagnosis.lock}"] * bool(diagnosis.lock)
+    lines += [pluralize(len(diagnosis.conversations), "conversation") + ":"]
+    lines += [f"  {line}" for each in diagnosis.conversations[:_FEW] for line in _conversation_lines(each)]
+    more = len(diagnosis.conversations) - _FEW
     lines += [f"  … and {more:,} more: --json lists all"] * (more > 0)
     lines += ["what can be done:"]
-    lines += [f"  {way.what}: {way.command or 'no: ' + way.why_not}" for way in found.ways]
-    return _fitting([*lines, *_problem_lines(found.problems)], width)
+    lines += [f"  {way.what}: {way.command or 'no: ' + way.why_not}" for way in diagnosis.ways]
+    return _fitting_lines([*lines, *_problem_lines(diagnosis.problems)], width)
 
 
-def environment_lines(found: Environment, width: int) -> list[str]:
+def environment_lines(environment: Environment, width: int) -> list[str]:
     """Return what is installed and set."""
-    working = [name for name, works in found.encodings.items() if works]
-    keys = [name for name, there in found.keys.items() if there]
+    working = [name for name, works in environment.encodings.items() if works]
+    keys = [name for name, there in environment.keys.items() if there]
     lines = [
-        f"pytest-ltm {found.pytest_ltm}, Python {found.python}, {found.platform}",
-        "needed: " + ", ".join(f"{name} {one or 'missing'}" for name, one in found.packages.items()),
+        f"pytest-ltm {environment.pytest_ltm}, Python {environment.python}, {environment.platform}",
+        "needed: " + ", ".join(f"{name} {one or 'missing'}" for name, one in environment.packages.items()),
         "extras:",
-        *(f"  {name} {one or '-'} ({KNOWN['extras'][name]})" for name, one in found.extras.items()),
-        "other plugins: " + (", ".join(found.plugins) or "none"),
-        *(f"  {note}" for note in found.notes),
+        *(f"  {name} {one or '-'} ({KNOWN['extras'][name]})" for name, one in environment.extras.items()),
+        "other plugins: " + (", ".join(environment.plugins) or "none"),
+        *(f"  {note}" for note in environment.notes),
         "tokenizers without a network: " + (", ".join(working) or "none"),
         "keys that are set (names only): " + (", ".join(keys) or "none"),
-        f"runs: {found.ltm_dir}{'' if found.writable else ', can be written'}",
-        *["latest: " + ", ".join(found.runs)] * bool(found.runs),
-        *(f"{name} has no {SUMMARY}: its process ended in the middle; {_RESUME}{name}" for name in found.cut_short),
+        f"runs: {environment.ltm_dir}{'' if environment.writable else ', can be written'}",
+        *["latest: " + ", ".join(environment.runs)] * bool(environment.runs),
+        *(
+            f"{name} has no {SUMMARY}: its process ended in the middle; {_RESUME}{name}"
+            for name in environment.cut_short
+        ),
     ]
-    return _fitting([*lines, *_problem_lines(found.problems)], width)
+    return _fitting_lines([*lines, *_problem_lines(environment.problems)], width)
 
 
-def _conversation_lines(found: ConversationDiagnosis) -> list[str]:
-    what = f"{found.name}: {found.state}"
-    if found.exchanges:
-        done = f"{found.ended} of {counted(found.examples, 'example')} ended"
-        what += f", {counted(found.exchanges, 'exchange')}, {found.tokens:,} tokens, {done}"
-    lines = [f"{what} ({_size(found.size)})"]
-    lines += [f"  an incomplete last line of {found.torn:,} bytes is ignored"] * bool(found.torn)
-    lines += [f"  checkpoints: {', '.join(map(str, found.checkpoints))}"] * bool(found.checkpoints)
-    lines += [f"  cannot be resumed: {found.resume}"] * bool(found.resume)
-    return lines + [f"  lock: {found.lock}"] * bool(found.lock)
+def _conversation_lines(diagnosis: ConversationDiagnosis) -> list[str]:
+    what = f"{diagnosis.name}: {diagnosis.state}"
+    if diagnosis.exchanges:
+        done = f"{diagnosis.ended} of {pluralize(diagnosis.examples, 'example')} ended"
+        what += f", {pluralize(diagnosis.exchanges, 'exchange')}, {diagnosis.tokens:,} tokens, {done}"
+    lines = [f"{what} ({_size_text(diagnosis.size)})"]
+    lines += [f"  an incomplete last line of {diagnosis.torn:,} bytes is ignored"] * bool(diagnosis.torn)
+    lines += [f"  checkpoints: {', '.join(map(str, diagnosis.checkpoints))}"] * bool(diagnosis.checkpoints)
+    lines += [f"  cannot be resumed: {diagnosis.resume}"] * bool(diagnosis.resume)
+    return lines + [f"  lock: {diagnosis.lock}"] * bool(diagnosis.lock)
 
 
 def _problem_lines(problems: Sequence[str]) -> list[str]:
     return ["what is wrong:", *(f"  - {problem}" for problem in problems)] if problems else ["nothing is wrong"]
 
 
-def _value(value: object) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key}" if str(key) == str(one) else f"{key} ({one})" for key, one in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _size(size: int) -> str:
+def _size_text(size: int) -> str:
     if size < _KILO:
         return f"{size} B"
     return f"{size / _KILO:.0f} kB" if size < _KILO * _KILO else f"{size / _KILO / _KILO:.1f} MB"
 
 
-def _fitting(lines: Iterable[str], width: int) -> list[str]:
+def _fitting_lines(lines: Iterable[str], width: int) -> list[str]:
     fitted = []
     for line in lines:
-        indent = left("", len(line) - len(line.lstrip()))
-        fitted += [indent + each for each in wrap(one_line(line), width - len(indent), "    ")]
+        indent = pad_right("", len(line) - len(line.lstrip()))
+        fitted += [indent + each for each in wrap_text(one_line(line), width - len(indent), "    ")]
     return fitted

@@ -12,14 +12,14 @@ from pytest_ltm._cli.arguments import add_json, add_place, add_run
 from pytest_ltm._journal import amendments
 from pytest_ltm._journal.result import at_span
 from pytest_ltm._journal.run_file import find_run
-from pytest_ltm._results.columns import columns
+from pytest_ltm._results.columns import result_columns
 from pytest_ltm._results.run_loading import read_run
-from pytest_ltm._results.statistics.totals import grouped
-from pytest_ltm._results.text import clip, counted, one_line, shorten, verdict_text, wrap
+from pytest_ltm._results.statistics.totals import group_by
+from pytest_ltm._results.text import clip_text, one_line, pluralize, shorten_text, verdict_text, wrap_text
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._storage.schema import to_record
 from pytest_ltm.reporting.chat import ExampleChat, chat_json, chat_lines, example_lines
-from pytest_ltm.reporting.summary import refresh
+from pytest_ltm.reporting.summary import refresh_summary
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -58,23 +58,25 @@ def show_examples(given: Namespace) -> int:
 
     With ITEM, print its messages and replies, what lies between them, the verdict and what decided it.
     """
-    found = read_run(find_run(given.run, given.ltm_dir))
+    loaded_run = read_run(find_run(given.run, given.ltm_dir))
     width = max(shutil.get_terminal_size().columns, LEAST)
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     if given.item:
-        chat = _chat(found, chosen(found.result, given, parts=True))
+        chat = _example_chat(loaded_run, choose_result(loaded_run.result, given, parts=True))
         lines = [json.dumps(chat_json(chat), indent=1)] if given.json else None
         print("\n".join(lines or chat_lines(chat, width, color=color, full=given.full)))
         return 0
-    rows = [row for row in within(found.result.scenarios, given) if not given.failed or row.outcome != "passed"]
+    rows = [
+        row for row in rows_within(loaded_run.result.scenarios, given) if not given.failed or row.outcome != "passed"
+    ]
     if given.json:
         print(json.dumps([to_record(row) for row in rows], indent=1))
     else:
-        print("\n".join(_listed(found, rows, width, color=color)))
+        print("\n".join(_listed_rows(loaded_run, rows, width, color=color)))
     return 0
 
 
-def _chat(run: LoadedRun, row: ScenarioResult) -> ExampleChat:
+def _example_chat(run: LoadedRun, row: ScenarioResult) -> ExampleChat:
     folder = next(each for each in run.conversations if row in each.result.scenarios)
     record = folder.record()
     examples = folder.plan().get("examples")
@@ -86,13 +88,15 @@ def _chat(run: LoadedRun, row: ScenarioResult) -> ExampleChat:
     return ExampleChat(result=row, record=record, expected=expected, damage="" if record else folder.damage())
 
 
-def _listed(run: LoadedRun, rows: Sequence[ScenarioResult], width: int, *, color: bool) -> Iterator[str]:
-    for (agent, span, trial), held in grouped(rows, lambda row: (row.agent, row.span_label, row.trial)).items():
-        yield clip(one_line(f"{at_span(agent, span)}, trial {trial}"), width)
+def _listed_rows(run: LoadedRun, rows: Sequence[ScenarioResult], width: int, *, color: bool) -> Iterator[str]:
+    for (agent, span, trial), held in group_by(rows, lambda row: (row.agent, row.span_label, row.trial)).items():
+        yield clip_text(one_line(f"{at_span(agent, span)}, trial {trial}"), width)
         yield from example_lines(held, width, color=color)
     passed = sum(row.outcome == "passed" for row in rows)
-    yield f"{counted(len(rows), 'example')}, {passed:,} passed"
-    yield from (line for notice in run.result.notices for line in wrap(one_line(f"note: {notice}"), width, "      "))
+    yield f"{pluralize(len(rows), 'example')}, {passed:,} passed"
+    yield from (
+        line for notice in run.result.notices for line in wrap_text(one_line(f"note: {notice}"), width, "      ")
+    )
 
 
 # --- amend
@@ -110,66 +114,66 @@ def add_amend_arguments(parser: ArgumentParser) -> None:
 def amend_verdict(given: Namespace) -> int:
     """Correct one verdict by hand. The automatic one is kept, and every report says so."""
     amendment = amendments.Amendment(score=given.score, reason=given.reason)
-    found = read_run(find_run(given.run, given.ltm_dir))
-    before = chosen(found.result, given)
-    after = amendments.amend(found.path, found.result, before.nodeid, amendment)
-    amended = read_run(found.path)
+    loaded_run = read_run(find_run(given.run, given.ltm_dir))
+    before = choose_result(loaded_run.result, given)
+    after = amendments.amend_verdict(loaded_run.path, loaded_run.result, before.nodeid, amendment)
+    amended = read_run(loaded_run.path)
     # summary.json shows the total
-    refresh(amended)
+    refresh_summary(amended)
     verdicts = {"before: ": before, "now:    ": after, "automatic: ": before.automatic}
     print(one_line(before.nodeid))
     for name, verdict in verdicts.items():
         if verdict is not None:
-            print(f"  {name}{_describe(verdict)}")
-    print(_total_line(found, amended, after))
+            print(f"  {name}{_describe_verdict(verdict)}")
+    print(_total_line(loaded_run, amended, after))
     return 0
 
 
-def _describe(verdict: ScenarioResult | Automatic) -> str:
-    return f"{verdict_text(verdict)}: {shorten(one_line(verdict.reason), _REASON, mark='…')}"
+def _describe_verdict(verdict: ScenarioResult | Automatic) -> str:
+    return f"{verdict_text(verdict)}: {shorten_text(one_line(verdict.reason), _REASON, mark='…')}"
 
 
 def _total_line(before: LoadedRun, after: LoadedRun, row: ScenarioResult) -> str:
     """Return the total of the item's column, before and now."""
     was, now = (
-        next(c for c in columns(run.result) if (c.agent, c.span_label) == (row.agent, row.span_label))
+        next(c for c in result_columns(run.result) if (c.agent, c.span_label) == (row.agent, row.span_label))
         for run in (before, after)
     )
     totals = [f"{column.points} of {column.full}" if column.out_of else "none" for column in (was, now)]
-    amended = f"{counted(now.amended, 'verdict')} of {len(now.rows):,} amended by hand"
+    amended = f"{pluralize(now.amended, 'verdict')} of {len(now.rows):,} amended by hand"
     return f"total of {one_line(now.label)}: {totals[0]} before, now {totals[1]} ({amended})"
 
 
 # --- which example is meant
 
 
-def chosen(run: RunResult, given: Namespace, *, parts: bool = False) -> ScenarioResult:
+def choose_result(run: RunResult, given: Namespace, *, parts: bool = False) -> ScenarioResult:
     """Return the one row of a run that `given` means by item, agent, span and trial.
 
     `parts`: also part of a node id names an item. ConfigurationError lists the candidates if there are none or several.
     """
-    rows = within(run.scenarios, given)
-    found = [row for row in rows if row.nodeid == given.item]
-    found = found or [row for row in rows if given.item in (row.id, row.scenario)]
+    rows = rows_within(run.scenarios, given)
+    result = [row for row in rows if row.nodeid == given.item]
+    result = result or [row for row in rows if given.item in (row.id, row.scenario)]
     if parts:
-        found = found or [row for row in rows if given.item in row.nodeid or given.item in row.id]
+        result = result or [row for row in rows if given.item in row.nodeid or given.item in row.id]
     narrowed = "".join(f" --{name}={getattr(given, name)}" for name in _LABELS if getattr(given, name))
-    if not found:
+    if not result:
         known = {name for row in run.scenarios for name in (row.nodeid, row.id)}
         raise ConfigurationError(
             f"run {run.run_id} has no item {given.item!r}{narrowed}.{did_you_mean(given.item, known)} "
             f"Name a node id{', part of one,' * parts} or scenario/example"
         )
-    if len(found) > 1:
-        listed = [f"  {one_line(row.nodeid)}" for row in found[:MOST]]
-        listed += [f"  … and {len(found) - MOST:,} more"] * (len(found) > MOST)
+    if len(result) > 1:
+        listed = [f"  {one_line(row.nodeid)}" for row in result[:MOST]]
+        listed += [f"  … and {len(result) - MOST:,} more"] * (len(result) > MOST)
         raise ConfigurationError(
-            f"{given.item!r}{narrowed} means {len(found):,} items of run {run.run_id}. "
+            f"{given.item!r}{narrowed} means {len(result):,} items of run {run.run_id}. "
             "Choose with --agent, --span, --trial, or name one:\n" + "\n".join(listed)
         )
-    return found[0]
+    return result[0]
 
 
-def within(rows: Sequence[ScenarioResult], given: Namespace) -> list[ScenarioResult]:
+def rows_within(rows: Sequence[ScenarioResult], given: Namespace) -> list[ScenarioResult]:
     """Return the rows of the agent, span and trial that `given` names; of all where it names none."""
     return [row for row in rows if all(getattr(given, name) in ("", getattr(row, of)) for name, of in _LABELS.items())]

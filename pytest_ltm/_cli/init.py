@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm._storage.schema import packaged
+from pytest_ltm._storage.schema import load_packaged_yaml
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Mapping
 
 
-FILES: Mapping[str, Any] = packaged(__file__, "init.yml")
+FILES: Mapping[str, Any] = load_packaged_yaml(__file__, "init.yml")
 STUB = "ltm_agent:Agent"
 """What the agent stub is called."""
 IGNORE = ".gitignore"
@@ -48,7 +48,7 @@ def write_first_files(given: Namespace) -> int:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
         print(f"wrote {path}")
-    added = _ignore(folder / IGNORE)
+    added = _extend_gitignore(folder / IGNORE)
     if added:
         print(f"wrote {IGNORE}: {', '.join(added)}")
     there = [] if folder.resolve() == Path.cwd() else [f"cd {shlex.quote(str(folder))}"]
@@ -64,7 +64,7 @@ def write_first_files(given: Namespace) -> int:
     return 0
 
 
-def _ignore(path: Path) -> list[str]:
+def _extend_gitignore(path: Path) -> list[str]:
     """Add the lines that are missing to a `.gitignore`; return them."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     missing = [line for line in FILES["ignored"] if line not in text.splitlines()]

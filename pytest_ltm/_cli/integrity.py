@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._engine.resume import JOURNAL, RESULTS
 from pytest_ltm._journal import events, judge_precheck
-from pytest_ltm._journal.checksum_chain import damages, mended
+from pytest_ltm._journal.checksum_chain import find_damages, flip_bit_back
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.result import read_results
-from pytest_ltm._results.text import counted
+from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import read_regular, write_whole
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.locks import FolderLock
-from pytest_ltm._storage.secrets import redacted
+from pytest_ltm._storage.secrets import redact_secrets
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,32 +41,32 @@ class Checked:
     problems: tuple[str, ...]
 
 
-def verify(run: Path, *, as_json: bool) -> int:
+def verify_journals(run: Path, *, as_json: bool) -> int:
     """Print what is damaged in a run's journals, else their last checksums; 1 if something is, else 0."""
-    found = [_checked(path) for path in _journals(run)]
-    broken = any(each.problems for each in found)
+    checkeds = [_check_journal(path) for path in _journal_paths(run)]
+    broken = any(each.problems for each in checkeds)
     if as_json:
-        lines = [json.dumps([asdict(each) for each in found], indent=1)]
+        lines = [json.dumps([asdict(each) for each in checkeds], indent=1)]
     else:
-        lines = [line for each in found for line in _lines(each)] or [f"{run}: no journal"]
+        lines = [line for each in checkeds for line in _journal_lines(each)] or [f"{run}: no journal"]
         if broken:
             command = f"ltm doctor --repair {shlex.quote(str(run))}"
             lines.append(
                 "what can be done: restore a copy of the file; or have flipped bits put back, and a journal cut before "
                 f"any other damage so that the run can be resumed from there, keeping the damaged file: {command}"
             )
-    print(redacted("\n".join(lines)))
+    print(redact_secrets("\n".join(lines)))
     return DAMAGED if broken else 0
 
 
-def repair(run: Path) -> int:
+def repair_journals(run: Path) -> int:
     """Put back what can be, cut journals before what cannot, and say so; 1 if something was cut, else 0.
 
     The damaged files are kept beside the journals. Raises LtmError if somebody is writing them, or the disk refuses.
     """
     cut = False
-    for path in _journals(run):
-        if next(damages(read_regular(path)), None) is None:
+    for path in _journal_paths(run):
+        if next(find_damages(read_regular(path)), None) is None:
             continue
         # whoever writes the journal would go on at an end that is no longer there
         lock = FolderLock(path.parent)
@@ -74,8 +74,8 @@ def repair(run: Path) -> int:
         try:
             # it may have grown until the lock was ours
             data = read_regular(path)
-            lines, repaired = _repaired(data)
-            kept = _free(path)
+            lines, repaired = _repair_data(data)
+            kept = _free_path(path)
             # the copy must be safe before the original changes
             write_whole(kept, data, lasting=True)
             write_whole(path, repaired, lasting=True)
@@ -86,19 +86,19 @@ def repair(run: Path) -> int:
     return DAMAGED if cut else 0
 
 
-def _repaired(data: bytes) -> tuple[list[str], bytes]:
+def _repair_data(data: bytes) -> tuple[list[str], bytes]:
     lines: list[str] = []
-    for damage in damages(data):
+    for damage in find_damages(data):
         if damage.flipped is None:
             lost = data.count(b"\n", damage.start)
-            lines.append(f"line {damage.line}: {damage.what}. Cut before it: {counted(lost, 'line')} less")
+            lines.append(f"line {damage.line}: {damage.what}. Cut before it: {pluralize(lost, 'line')} less")
             return lines, data[: damage.start]
-        data = mended(data, damage)
+        data = flip_bit_back(data, damage)
         lines.append(f"line {damage.line}: {damage.what}. Put back")
     return lines, data
 
 
-def _free(path: Path) -> Path:
+def _free_path(path: Path) -> Path:
     number, kept = 1, path.with_name(f"{path.name}.damaged")
     while kept.exists():
         number += 1
@@ -106,19 +106,19 @@ def _free(path: Path) -> Path:
     return kept
 
 
-def _journals(run: Path) -> list[Path]:
-    found = [*sorted(run.glob(f"*/{JOURNAL}")), run / judge_precheck.JOURNAL]
-    return [path for path in found if path.is_file()]
+def _journal_paths(run: Path) -> list[Path]:
+    result = [*sorted(run.glob(f"*/{JOURNAL}")), run / judge_precheck.JOURNAL]
+    return [path for path in result if path.is_file()]
 
 
-def _checked(path: Path) -> Checked:
+def _check_journal(path: Path) -> Checked:
     data = read_regular(path)
-    found = list(islice(damages(data), _MOST + 1))
-    problems = [f"{path}, line {damage.line}: {damage.what}" for damage in found[:_MOST]]
-    problems += [f"{path}: and more"] * (len(found) > _MOST)
-    head = "" if found else events.head(path)
-    if not found and path.name == JOURNAL:
-        problems += _beside(path, head)
+    result = list(islice(find_damages(data), _MOST + 1))
+    problems = [f"{path}, line {damage.line}: {damage.what}" for damage in result[:_MOST]]
+    problems += [f"{path}: and more"] * (len(result) > _MOST)
+    head = "" if result else events.last_checksum(path)
+    if not result and path.name == JOURNAL:
+        problems += _problems_beside(path, head)
     whole = data.rfind(b"\n") + 1
     return Checked(
         file=str(path), lines=data.count(b"\n"), torn=len(data) - whole, head="" if problems else head,
@@ -126,7 +126,7 @@ def _checked(path: Path) -> Checked:
     )  # fmt: skip
 
 
-def _beside(path: Path, head: str) -> list[str]:
+def _problems_beside(path: Path, head: str) -> list[str]:
     """Return what is wrong with a journal whose checksums fit."""
     try:
         ConversationRecord.of(path)
@@ -142,6 +142,8 @@ def _beside(path: Path, head: str) -> list[str]:
     return [f"{then}: lines are missing at its end, or it is another journal"]
 
 
-def _lines(found: Checked) -> list[str]:
-    lines = [*found.problems] or [f"{found.file}: {counted(found.lines, 'line')}, whole; last checksum {found.head}"]
-    return lines + [f"  an incomplete last line of {found.torn:,} bytes is ignored"] * bool(found.torn)
+def _journal_lines(checked: Checked) -> list[str]:
+    lines = [*checked.problems] or [
+        f"{checked.file}: {pluralize(checked.lines, 'line')}, whole; last checksum {checked.head}"
+    ]
+    return lines + [f"  an incomplete last line of {checked.torn:,} bytes is ignored"] * bool(checked.torn)

@@ -7,10 +7,10 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._model import suite as _suite
-from pytest_ltm._results.text import counted
+from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm.agents._registry import describe_adapters, describe_embedded
-from pytest_ltm.agents.memory.parameters import PRESETS, expanded
+from pytest_ltm.agents.memory.parameters import PRESETS, preset_file_text
 from pytest_ltm.datasets import LOCOMO, LOGS, LONGMEMEVAL
 
 if TYPE_CHECKING:
@@ -35,20 +35,20 @@ def list_bundled(given: Namespace) -> int:
     if given.expand is not None:
         if given.what != "agents":
             raise ConfigurationError(f"--expand prints a preset of agents: list agents --expand {given.expand}")
-        print(expanded(given.expand), end="")
+        print(preset_file_text(given.expand), end="")
         return 0
     print("\n".join(LISTS[given.what]()))
     return 0
 
 
-def suites() -> Iterator[str]:
+def list_suites() -> Iterator[str]:
     """Yield the lines about the built-in suites: title, then entries with their parameters; and the data sets."""
     known = _suite.scenario_names()
     for suite in (_suite.built_in(name, known) for name in _suite.built_in_names()):
-        yield f"{suite.title}  ({counted(len(suite.entries), 'scenario')})"
+        yield f"{suite.title}  ({pluralize(len(suite.entries), 'scenario')})"
         for entry in suite.entries:
             facts = [f"{name}={value!r}" for name, value in entry.parameters.items()]
-            facts += [counted(entry.examples, "example")] if entry.examples else []
+            facts += [pluralize(entry.examples, "example")] if entry.examples else []
             facts += [f"span {entry.span:,}"] if entry.span else []
             also = "" if entry.name == entry.scenario else f" ({entry.scenario})"
             yield f"  {entry.name}{also}: {', '.join(facts) or 'as its marker says'}"
@@ -57,26 +57,30 @@ def suites() -> Iterator[str]:
     yield f"{LOGS.name}  (a data set: --ltm-data=FILE with your own sessions and questions; see ltm data logs-check)"
 
 
-def scenarios() -> Iterator[str]:
+def list_scenarios() -> Iterator[str]:
     """Yield the lines about the built-in scenarios: name, skills, version and what it asks of an agent."""
     for name in _suite.scenario_names():
         function: Any = getattr(importlib.import_module(f"pytest_ltm.scenarios.{name}"), f"test_{name}")
         marks = [mark.kwargs for mark in getattr(function, "pytestmark", ()) if mark.name == "ltm"]
-        said = {key: value for keywords in reversed(marks) for key, value in keywords.items()}  # the nearest wins
-        facts = ", ".join(f"{key} {said[key]}" for key in ("skills", "version") if said.get(key))
+        values = {key: value for keywords in reversed(marks) for key, value in keywords.items()}  # the nearest wins
+        facts = ", ".join(f"{key} {values[key]}" for key in ("skills", "version") if values.get(key))
         yield f"{name}  ({facts})" if facts else name
         yield "  " + (inspect.getdoc(function) or "").partition("\n")[0]
 
 
-def agents() -> Iterator[str]:
+def list_agents() -> Iterator[str]:
     """Yield the lines about the agents with names of ours: a spec, and a sentence."""
-    found = [*describe_embedded(), *describe_adapters()]
-    width = max(len(spec) for spec, _ in found)
-    yield from (f"{spec:{width}}  {sentence}" for spec, sentence in found)
+    result = [*describe_embedded(), *describe_adapters()]
+    width = max(len(spec) for spec, _ in result)
+    yield from (f"{spec:{width}}  {sentence}" for spec, sentence in result)
     yield (f"Presets of memory systems: {', '.join(PRESETS)}.")
     yield (
         "Any other agent is a dotted path, such as mypkg.bot:Bot, a YAML file, or a name from the ini value ltm_agents."
     )
 
 
-LISTS: dict[str, Callable[[], Iterator[str]]] = {"suites": suites, "scenarios": scenarios, "agents": agents}
+LISTS: dict[str, Callable[[], Iterator[str]]] = {
+    "suites": list_suites,
+    "scenarios": list_scenarios,
+    "agents": list_agents,
+}

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli.arguments import add_json
 from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm._storage.rows import rows
+from pytest_ltm._storage.rows import read_json_rows
 from pytest_ltm.datasets.locomo.metric import official_f1
 from pytest_ltm.datasets.locomo.samples import Category
-from pytest_ltm.datasets.locomo.strict import verdict
+from pytest_ltm.datasets.locomo.strict import strict_verdict
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Sequence
 
-    from pytest_ltm.datasets.rulings.gold import Ruling
+    from pytest_ltm._language.rulings.gold import Ruling
 
 
 FIELDS = ("category", "answer", "prediction")
@@ -45,26 +45,26 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def score_locomo(given: Namespace) -> int:
     """Compute the official F1 of LoCoMo answers, without a model."""
-    scored = [_scored(where, row) for where, row in rows(given.file, FIELDS)]
+    scored = [_score_row(where, row) for where, row in read_json_rows(given.file, FIELDS)]
     if not scored:
         raise DatasetError(f"{given.file}: holds no rows")
-    sys.stdout.write(json.dumps(_as_json(scored), indent=2) + "\n" if given.json else _table(scored))
+    sys.stdout.write(json.dumps(_as_json(scored), indent=2) + "\n" if given.json else _score_table(scored))
     return 0
 
 
-def _scored(where: str, row: dict[str, Any]) -> Scored:
+def _score_row(where: str, row: dict[str, Any]) -> Scored:
     try:
         category = Category(row["category"])
     except ValueError:
         raise DatasetError(f"{where}: category: expected a number from 1 to 5, got {row['category']!r}") from None
     answer, prediction = row["answer"], row["prediction"]
     question, said = str(row.get("question") or ""), "" if prediction is None else str(prediction)
-    ruling = verdict(category=category, question=question, answer=answer, prediction=said)
+    ruling = strict_verdict(category=category, question=question, answer=answer, prediction=said)
     return Scored(category, official_f1(category, answer, prediction), ruling)
 
 
 def _as_json(scored: Sequence[Scored]) -> dict[str, Any]:
-    means = _means(scored)
+    means = _category_means(scored)
     return {
         "rows": [
             {
@@ -77,23 +77,23 @@ def _as_json(scored: Sequence[Scored]) -> dict[str, Any]:
             category.label: {"number": category.value, "questions": count, "f1": f1}
             for category, (count, f1) in means.items()
         },
-        "overall": {"questions": len(scored), "f1": _mean(scored)},
+        "overall": {"questions": len(scored), "f1": _published_mean(scored)},
         "verdicts": dict(Counter(one.ruling.verdict for one in scored)),
     }  # fmt: skip
 
 
-def _means(scored: Sequence[Scored]) -> dict[Category, tuple[int, float]]:
+def _category_means(scored: Sequence[Scored]) -> dict[Category, tuple[int, float]]:
     """Return questions and mean F1 by category, in the order of their numbers."""
-    found = {category: [one for one in scored if one.category is category] for category in Category}
-    return {category: (len(mine), _mean(mine)) for category, mine in found.items() if mine}
+    by_category = {category: [one for one in scored if one.category is category] for category in Category}
+    return {category: (len(mine), _published_mean(mine)) for category, mine in by_category.items() if mine}
 
 
-def _mean(scored: Sequence[Scored]) -> float:
+def _published_mean(scored: Sequence[Scored]) -> float:
     """Return the mean F1 as the published evaluation gives it: each is rounded to three digits first."""
     return round(sum(round(one.f1, 3) for one in scored) / len(scored), 3)
 
 
-def _table(scored: Sequence[Scored]) -> str:
+def _score_table(scored: Sequence[Scored]) -> str:
     lines = [f"{'category':<16}{'questions':>10}{'F1':>8}"]
-    lines += [f"{c.value} {c.label:<14}{count:>10}{f1:>8.3f}" for c, (count, f1) in _means(scored).items()]
-    return "\n".join([*lines, f"{'overall':<16}{len(scored):>10}{_mean(scored):>8.3f}"]) + "\n"
+    lines += [f"{c.value} {c.label:<14}{count:>10}{f1:>8.3f}" for c, (count, f1) in _category_means(scored).items()]
+    return "\n".join([*lines, f"{'overall':<16}{len(scored):>10}{_published_mean(scored):>8.3f}"]) + "\n"

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli.arguments import add_output
-from pytest_ltm._results.text import counted
+from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.disk import Appender, write_whole
 from pytest_ltm._storage.errors import DatasetError, DiskFault, ScenarioError
-from pytest_ltm.datasets.logs.exports import Splitting, sessions
-from pytest_ltm.datasets.logs.file import LogsFile, lines
+from pytest_ltm.datasets.logs.exports import Splitting, exported_sessions
+from pytest_ltm.datasets.logs.file import LogsFile, iter_numbered_lines
 from pytest_ltm.datasets.logs.redaction import SHORTEST_SALT, Redactor, names_in
-from pytest_ltm.datasets.logs.suite import EXAMPLE, notes
+from pytest_ltm.datasets.logs.suite import EXAMPLE, file_notes
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -43,17 +43,17 @@ def check_logs(given: Namespace) -> int:
     status 1 if anything is wrong.
     """
     file = LogsFile(given.file)
-    sys.stdout.write("".join(f"{line}\n" for line in file.faults or _held(file)))
+    sys.stdout.write("".join(f"{line}\n" for line in file.faults or _held_secrets(file)))
     return bool(file.faults)
 
 
-def _held(file: LogsFile) -> Iterator[str]:
+def _held_secrets(file: LogsFile) -> Iterator[str]:
     places = [place for user in file.users.values() for place in user.sessions.values()]
     asked = [one for user in file.users.values() for one in user.questions.values()]
-    whose = f" of {counted(len(file.users), 'user')}" if "" not in file.users else ""
+    whose = f" of {pluralize(len(file.users), 'user')}" if "" not in file.users else ""
     turns, dates = sum(place.turns for place in places), [place.at for place in places]
     yield (
-        f"{file.path}: {counted(len(places), 'session')}{whose}, {counted(turns, 'turn')}, "
+        f"{file.path}: {pluralize(len(places), 'session')}{whose}, {pluralize(turns, 'turn')}, "
         f"{min(dates):%Y-%m-%d} to {max(dates):%Y-%m-%d}"
     )
     for kind, count in sorted(Counter(one.kind for one in asked).items()):
@@ -61,14 +61,14 @@ def _held(file: LogsFile) -> Iterator[str]:
         gold, never = sum(bool(one.gold) for one in mine), sum(one.never_told for one in mine)
         with_evidence = sum(bool(one.evidence) for one in mine)
         known = f"gold answers: {gold}, never told: {never}, with evidence: {with_evidence}"
-        yield f"  {kind}: {counted(count, 'question')}; {known}"
+        yield f"  {kind}: {pluralize(count, 'question')}; {known}"
     if not asked:
         yield f"  no questions yet: add lines such as {EXAMPLE}"
-    yield from (f"  {note}" for note in notes(file))
+    yield from (f"  {note}" for note in file_notes(file))
     # any salt will do: these stand-ins are thrown away
-    found = _redacted(file, Redactor(b"only to count"), write=lambda _: None)
-    if found:
-        yield f"  it holds {found}. To take them out: ltm data logs-redact"
+    text = _redact_lines(file, Redactor(b"only to count"), write=lambda _: None)
+    if text:
+        yield f"  it holds {text}. To take them out: ltm data logs-redact"
 
 
 # --- logs-redact
@@ -97,36 +97,36 @@ def redact_logs(given: Namespace) -> int:
     file.check()
     names = [name for path in given.names for name in names_in(path)]
     if not given.keep_speakers:
-        turns = (turn for row in _rows(file.path) for turn in row.get("turns", ()))
+        turns = (turn for row in _iter_rows(file.path) for turn in row.get("turns", ()))
         names += {str(turn["name"]) for turn in turns if "name" in turn}
-    redactor = Redactor(_salt(given.salt), names)
-    with _written(given.output) as write:
-        found = _redacted(file, redactor, write)
-    _say(f"{given.output}: {found or 'nothing was found to take out'}")
+    redactor = Redactor(_read_salt(given.salt), names)
+    with _log_writer(given.output) as write:
+        text = _redact_lines(file, redactor, write)
+    _print_note(f"{given.output}: {text or 'nothing was found to take out'}")
     return 0
 
 
-def _redacted(file: LogsFile, redactor: Redactor, write: Callable[[Mapping[str, Any]], None]) -> str:
+def _redact_lines(file: LogsFile, redactor: Redactor, write: Callable[[Mapping[str, Any]], None]) -> str:
     """Pass on each line with stand-ins; return what was taken out."""
-    redactor.learn(_rows(file.path))
-    for row in _rows(file.path):
+    redactor.learn(_iter_rows(file.path))
+    for row in _iter_rows(file.path):
         write(redactor.row(row))
     return ", ".join(f"{kind}: {count:,}" for kind, count in sorted(redactor.counts.items()))
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    for _, _, raw in lines(path):
+def _iter_rows(path: Path) -> Iterator[dict[str, Any]]:
+    for _, _, raw in iter_numbered_lines(path):
         yield json.loads(raw)
 
 
-def _salt(path: Path) -> bytes:
+def _read_salt(path: Path) -> bytes:
     """Return the salt in a file, which is made if it is missing."""
     try:
         if not path.exists():
             write_whole(path, f"{secrets.token_hex(32)}\n".encode())
             # with the salt, names can be tried until a stand-in matches
             path.chmod(0o600)
-            _say(f"{path}: a new salt. Keep it, and keep it to yourself: with it the stand-ins stay the same")
+            _print_note(f"{path}: a new salt. Keep it, and keep it to yourself: with it the stand-ins stay the same")
         salt = path.read_bytes().strip()
     except OSError as error:
         raise DatasetError(f"--salt: {path}: cannot be read: {error.strerror}") from error
@@ -167,21 +167,21 @@ def split_logs(given: Namespace) -> int:
     splitting = Splitting(gap=gap, order=given.dates, assistants=tuple(given.assistant))
     left: Counter[str] = Counter()
     number = turns = 0
-    with _written(given.output) as write:
-        for row in sessions(given.export, given.layout, splitting, left):
+    with _log_writer(given.output) as write:
+        for row in exported_sessions(given.export, given.layout, splitting, left):
             write(row)
             number, turns = number + 1, turns + len(row["turns"])
         if not number:
             raise DatasetError(f"{given.export}: it contains no messages")
-    _say(f"{given.output}: {counted(number, 'session')}, {counted(turns, 'turn')}")
+    _print_note(f"{given.output}: {pluralize(number, 'session')}, {pluralize(turns, 'turn')}")
     for why, count in sorted((+left).items()):
-        _say(f"left out: {counted(count, 'message')} {why}")
-    _say(f"next: ltm data logs-redact, and lines that ask something, such as {EXAMPLE}")
+        _print_note(f"left out: {pluralize(count, 'message')} {why}")
+    _print_note(f"next: ltm data logs-redact, and lines that ask something, such as {EXAMPLE}")
     return 0
 
 
 @contextmanager
-def _written(path: Path) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+def _log_writer(path: Path) -> Iterator[Callable[[Mapping[str, Any]], None]]:
     """Yield what adds a line to a new file of logs, which is checked at the end; what fails leaves no file."""
     if path.exists():
         raise DatasetError(f"-o: {path} exists already, and is not overwritten. Name another file, or delete it")
@@ -200,5 +200,5 @@ def _written(path: Path) -> Iterator[Callable[[Mapping[str, Any]], None]]:
         file.close()
 
 
-def _say(text: str) -> None:
+def _print_note(text: str) -> None:
     sys.stderr.write(f"{text}\n")

@@ -14,19 +14,31 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli.arguments import RUN, add_json, add_output, add_run
 from pytest_ltm._journal.run_file import find_run
-from pytest_ltm._model.ltm_judge import JudgeDecision, decide
+from pytest_ltm._language.rulings.gold import Ruling
+from pytest_ltm._model.ltm_judge import JudgeDecision, decide_by_votes
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._storage.disk import read_regular, write_whole
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
-from pytest_ltm._storage.rows import json_of, rows
+from pytest_ltm._storage.rows import json_of, read_json_rows
 from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.datasets.longmemeval.evaluation import Accuracy, QuestionVerdict, aggregate, prompt_for, rule
+from pytest_ltm.datasets.longmemeval.evaluation import (
+    Accuracy,
+    QuestionVerdict,
+    aggregate_verdicts,
+    prompt_for,
+    rule_on_hypothesis,
+)
 from pytest_ltm.datasets.longmemeval.options import TYPES
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, is_abstention
-from pytest_ltm.datasets.longmemeval.retrieval import DEPTHS, RetrievalMetrics, figures, retrieval, turns_as_sessions
-from pytest_ltm.datasets.rulings.gold import Ruling
-from pytest_ltm.judges._registry import asking
+from pytest_ltm.datasets.longmemeval.retrieval import (
+    DEPTHS,
+    RetrievalMetrics,
+    retrieval_figures,
+    retrieval_scores,
+    turns_as_sessions,
+)
+from pytest_ltm.judges._registry import judge_session
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -63,17 +75,23 @@ def score_longmemeval(given: Namespace) -> int:
     if not answers:
         raise DatasetError(f"{given.file}: holds no rows")
     if given.agreement:
-        found = agreement([(one, _label_of(one, given.file), one.ruled) for one in answers])
-        sys.stdout.write(json.dumps(found, indent=2) + "\n" if given.json else agreement_table(found))
+        fields = agreement_json([(one, _label_of(one, given.file), one.ruled) for one in answers])
+        sys.stdout.write(json.dumps(fields, indent=2) + "\n" if given.json else agreement_table(fields))
         return 0
-    ruled = _verdicts(answers, given)
-    sums = aggregate([QuestionVerdict(one.question_id, one.question_type, _RIGHT[said.verdict]) for one, said in ruled])
-    text = json.dumps(_as_json(ruled, sums, missing), indent=2) + "\n" if given.json else table(sums) + _gaps(missing)
+    ruled = _judge_answers(answers, given)
+    sums = aggregate_verdicts(
+        [QuestionVerdict(one.question_id, one.question_type, _RIGHT[said.verdict]) for one, said in ruled]
+    )
+    text = (
+        json.dumps(_as_json(ruled, sums, missing), indent=2) + "\n"
+        if given.json
+        else accuracy_table(sums) + _missing_answers(missing)
+    )
     sys.stdout.write(text)
     return 0
 
 
-def _verdicts(answered: Sequence[Answered], given: Namespace) -> list[tuple[Answered, Ruling]]:
+def _judge_answers(answered: Sequence[Answered], given: Namespace) -> list[tuple[Answered, Ruling]]:
     if given.labels:
         return [
             (one, Ruling("yes" if _label_of(one, given.file) else "no", f"as {one.judge or 'its judge'} said"))
@@ -82,9 +100,10 @@ def _verdicts(answered: Sequence[Answered], given: Namespace) -> list[tuple[Answ
     ruled = [(one, one.ruled) for one in answered]
     if given.judge is None:
         return ruled
-    with asking(given.judge) as ask:
+    with judge_session(given.judge) as ask:
         return [
-            (one, _judged(one, ask) if given.judge_all or said.verdict == "unscored" else said) for one, said in ruled
+            (one, _judge_one(one, ask) if given.judge_all or said.verdict == "unscored" else said)
+            for one, said in ruled
         ]
 
 
@@ -94,11 +113,11 @@ def _label_of(one: Answered, path: Path) -> bool:
     return one.label
 
 
-def _judged(one: Answered, ask: AnsweredBy) -> Ruling:
+def _judge_one(one: Answered, ask: AnsweredBy) -> Ruling:
     prompt = prompt_for(one.question_id, one.question_type)
     inquiry = prompt.inquiry(question=one.question, reference=str(one.answer), answer=one.hypothesis)
     # the published evaluation asks once
-    decision = decide(ask, inquiry, votes=1)
+    decision = decide_by_votes(ask, inquiry, votes=1)
     if isinstance(decision, JudgeDecision):
         return Ruling("yes" if decision.grade == "yes" else "no", str(decision))
     return Ruling("unscored", decision.reason)
@@ -124,21 +143,24 @@ def _as_json(ruled: Sequence[tuple[Answered, Ruling]], sums: Aggregates, missing
     }
 
 
-def table(sums: Aggregates) -> str:
+def accuracy_table(sums: Aggregates) -> str:
     """Return the sums as text, one line for each type."""
     lines = [f"{'type':<28}{'accuracy':>9}{'judged':>8}{'unscored':>10}"]
-    lines += [_line(name, accuracy) for name, accuracy in sums.by_type.items()]
+    lines += [_accuracy_line(name, accuracy) for name, accuracy in sums.by_type.items()]
     average = "-" if sums.task_averaged is None else f"{sums.task_averaged:.4f}"
     lines.append(f"{'task-averaged':<28}{average:>9}")
-    return "\n".join([*lines, _line("overall", sums.overall), _line("abstention", sums.abstention)]) + "\n"
+    return (
+        "\n".join([*lines, _accuracy_line("overall", sums.overall), _accuracy_line("abstention", sums.abstention)])
+        + "\n"
+    )
 
 
-def _line(name: str, accuracy: Accuracy) -> str:
+def _accuracy_line(name: str, accuracy: Accuracy) -> str:
     value = "-" if accuracy.value is None else f"{accuracy.value:.4f}"
     return f"{name:<28}{value:>9}{accuracy.judged:>8}{accuracy.unscored:>10}"
 
 
-def _gaps(missing: Sequence[str]) -> str:
+def _missing_answers(missing: Sequence[str]) -> str:
     """Return a line on the questions that have no answer: as in the published script, no mean has them."""
     if not missing:
         return ""
@@ -150,7 +172,7 @@ def _gaps(missing: Sequence[str]) -> str:
 # --- how often the rules decide, and how often they say what a judge said, by question type and by judge
 
 
-def agreement(rows: Sequence[tuple[Answered, bool, Ruling]]) -> dict[str, Any]:
+def agreement_json(rows: Sequence[tuple[Answered, bool, Ruling]]) -> dict[str, Any]:
     """Return the tallies by kind (type; abstention apart), by judge, and of all; and the rows that disagree."""
     kinds: dict[str, list[tuple[bool, Ruling]]] = {kind: [] for kind in (*TYPES, "abstention")}
     judges: dict[str, list[tuple[bool, Ruling]]] = {}
@@ -158,9 +180,9 @@ def agreement(rows: Sequence[tuple[Answered, bool, Ruling]]) -> dict[str, Any]:
         kinds["abstention" if is_abstention(one.question_id) else one.question_type].append((label, ruling))
         judges.setdefault(one.judge or "unknown", []).append((label, ruling))
     return {
-        "by_kind": {kind: _tally(mine) for kind, mine in kinds.items() if mine},
-        "by_judge": {judge: _tally(mine) for judge, mine in judges.items()},
-        "all": _tally([(label, ruling) for _, label, ruling in rows]),
+        "by_kind": {kind: _tally_rows(mine) for kind, mine in kinds.items() if mine},
+        "by_judge": {judge: _tally_rows(mine) for judge, mine in judges.items()},
+        "all": _tally_rows([(label, ruling) for _, label, ruling in rows]),
         "disagree": [
             {
                 "question_id": one.question_id, "question_type": one.question_type, "judge": one.judge, "label": label,
@@ -172,7 +194,7 @@ def agreement(rows: Sequence[tuple[Answered, bool, Ruling]]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _tally(rows: Sequence[tuple[bool, Ruling]]) -> dict[str, Any]:
+def _tally_rows(rows: Sequence[tuple[bool, Ruling]]) -> dict[str, Any]:
     """Return how many rows the rules decide, and how many as their judge did; a share of nothing is None."""
     agree = [(ruling.verdict == "yes") == label for label, ruling in rows if ruling.verdict != "unscored"]
     return {
@@ -181,12 +203,12 @@ def _tally(rows: Sequence[tuple[bool, Ruling]]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def agreement_table(found: dict[str, Any]) -> str:
+def agreement_table(fields: dict[str, Any]) -> str:
     """Return the tallies as text."""
     lines = [f"{'':<28}{'rows':>7}{'decided':>9}{'agree':>8}"]
-    lines += [_tally_line(name, tally) for name, tally in found["by_kind"].items()]
-    lines += [_tally_line(f"judge {name}", tally) for name, tally in found["by_judge"].items()]
-    return "\n".join([*lines, _tally_line("all", found["all"])]) + "\n"
+    lines += [_tally_line(name, tally) for name, tally in fields["by_kind"].items()]
+    lines += [_tally_line(f"judge {name}", tally) for name, tally in fields["by_judge"].items()]
+    return "\n".join([*lines, _tally_line("all", fields["all"])]) + "\n"
 
 
 def _tally_line(name: str, tally: dict[str, Any]) -> str:
@@ -223,7 +245,7 @@ class Answered:
     @property
     def ruled(self) -> Ruling:
         """What the rules say."""
-        return rule(
+        return rule_on_hypothesis(
             question_id=self.question_id, question_type=self.question_type, question=self.question,
             answer=self.answer, hypothesis=self.hypothesis,
         )  # fmt: skip
@@ -235,11 +257,13 @@ def read_answers(path: Path, data: Path | None) -> tuple[list[Answered], list[st
     Raises DatasetError for a row that is none, an id that `data` does not have, and one that is there twice.
     """
     if data is None:
-        return [_answered(where, _complete(where, row), row) for where, row in rows(path, HYPOTHESIS)], []
+        return [
+            _parse_answered(where, _complete_row(where, row), row) for where, row in read_json_rows(path, HYPOTHESIS)
+        ], []
     file = LongMemEvalFile(data)
     known = {entry.id: entry for entry in file.entries}
     given: dict[str, Answered] = {}
-    for where, row in rows(path, HYPOTHESIS):
+    for where, row in read_json_rows(path, HYPOTHESIS):
         name = row["question_id"]
         if not isinstance(name, str) or name not in known:
             raise DatasetError(f"{where}: {data} has no question {name!r}.{did_you_mean(str(name), known)}")
@@ -247,11 +271,11 @@ def read_answers(path: Path, data: Path | None) -> tuple[list[Answered], list[st
             raise DatasetError(f"{where}: a second answer to {name!r}; the first is at {given[name].where}")
         record = file.record(name)
         about = {"question_id": name, "question_type": record.type, "question": record.question}
-        given[name] = _answered(where, about | {"answer": record.answer}, row)
+        given[name] = _parse_answered(where, about | {"answer": record.answer}, row)
     return list(given.values()), [name for name in known if name not in given]
 
 
-def _complete(where: str, row: dict[str, Any]) -> dict[str, Any]:
+def _complete_row(where: str, row: dict[str, Any]) -> dict[str, Any]:
     for name in COMPLETE:
         if name not in row:
             raise DatasetError(
@@ -261,7 +285,7 @@ def _complete(where: str, row: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-def _answered(where: str, about: dict[str, Any], row: dict[str, Any]) -> Answered:
+def _parse_answered(where: str, about: dict[str, Any], row: dict[str, Any]) -> Answered:
     kind = about["question_type"]
     if kind not in TYPES:
         hint = did_you_mean(str(kind), TYPES)
@@ -270,11 +294,11 @@ def _answered(where: str, about: dict[str, Any], row: dict[str, Any]) -> Answere
     for name in ("question_id", "question", "hypothesis"):
         if not isinstance(fields[name], str):
             raise DatasetError(f"{where}: {name}: expected a text, got {fields[name]!r}")
-    label, judge = _label(where, row)
+    label, judge = _parse_label(where, row)
     return Answered(where=where, label=label, judge=judge, **fields)
 
 
-def _label(where: str, row: dict[str, Any]) -> tuple[bool | None, str]:
+def _parse_label(where: str, row: dict[str, Any]) -> tuple[bool | None, str]:
     """Return a judge's verdict that the row carries, and who the judge was.
 
     A text is a judge's whole reply: by the official rule it says yes if "yes" is in it.
@@ -299,15 +323,15 @@ LEVELS = ("session", "turn")
 METRICS = ("recall_any", "recall_all", "ndcg_any", "ndcg")
 
 
-def _chosen(run: LoadedRun, given: Namespace) -> list[ConversationFolder]:
+def _choose_conversations(run: LoadedRun, given: Namespace) -> list[ConversationFolder]:
     """Return the conversations of one agent in one trial; ConfigurationError where it is not clear which."""
-    agent = _only("--agent", given.agent, dict.fromkeys(each.result.agent for each in run.conversations))
+    agent = _only_name("--agent", given.agent, dict.fromkeys(each.result.agent for each in run.conversations))
     held = [each for each in run.conversations if each.result.agent == agent]
-    trial = _only("--trial", given.trial, dict.fromkeys(each.result.name.planned.trial for each in held))
+    trial = _only_name("--trial", given.trial, dict.fromkeys(each.result.name.planned.trial for each in held))
     return [each for each in held if each.result.name.planned.trial == trial]
 
 
-def _only(flag: str, wanted: str, known: Iterable[str]) -> str:
+def _only_name(flag: str, wanted: str, known: Iterable[str]) -> str:
     names = list(known)
     if wanted in names:
         return wanted
@@ -317,7 +341,9 @@ def _only(flag: str, wanted: str, known: Iterable[str]) -> str:
     raise ConfigurationError(f"{flag}: {what}. There are {', '.join(names)}")
 
 
-def _asked(held: Iterable[ConversationFolder]) -> Iterator[tuple[ConversationFolder, ScenarioResult, dict[str, Any]]]:
+def _asked_questions(
+    held: Iterable[ConversationFolder],
+) -> Iterator[tuple[ConversationFolder, ScenarioResult, dict[str, Any]]]:
     """Yield the results that are about LongMemEval questions, with what their definitions say of them."""
     for each in held:
         for row in each.result.scenarios:
@@ -348,18 +374,18 @@ def _add_choice(parser: ArgumentParser, kinds: str = RUN) -> None:
 def export_hypotheses(given: Namespace) -> int:
     """Write the answers of a run as LongMemEval's official file: JSON lines with question_id and hypothesis."""
     run = read_run(find_run(given.run, given.ltm_dir))
-    found = [
+    result = [
         {"question_id": str(facts["id"]), "hypothesis": row.questions[-1].answer if row.questions else None}
-        for _, row, facts in _asked(_chosen(run, given))
+        for _, row, facts in _asked_questions(_choose_conversations(run, given))
     ]
-    if not found:
+    if not result:
         raise DatasetError(f"{run.path}: holds no LongMemEval questions")
-    lines = [json.dumps(row) + "\n" for row in found if row["hypothesis"] is not None]
+    lines = [json.dumps(row) + "\n" for row in result if row["hypothesis"] is not None]
     if given.output is None:
         sys.stdout.writelines(lines)
     else:
         write_whole(given.output, for_file("".join(lines)))
-    missing = len(found) - len(lines)
+    missing = len(result) - len(lines)
     sys.stderr.write(f"{len(lines):,} answers" + (f", {missing:,} questions without one" if missing else "") + "\n")
     return 0
 
@@ -387,13 +413,13 @@ def measure_retrieval(given: Namespace) -> int:
         rows = [_ranking_metrics(one.mapping(required=needed), turns=given.turns) for one in rankings]
         sys.stdout.write(json.dumps({"rows": rows}, indent=2) + "\n")
         return 0
-    found = _of_run(read_run(find_run(given.run, given.ltm_dir)), given)
-    means = {name: fmean(metrics[name] for metrics in found.values()) for name in next(iter(found.values()))}
+    run = _of_run(read_run(find_run(given.run, given.ltm_dir)), given)
+    means = {name: fmean(metrics[name] for metrics in run.values()) for name in next(iter(run.values()))}
     if given.json:
-        listed = [{"question_id": name, "metrics": metrics} for name, metrics in found.items()]
-        sys.stdout.write(json.dumps({"questions": len(found), "means": means, "rows": listed}, indent=2) + "\n")
+        listed = [{"question_id": name, "metrics": metrics} for name, metrics in run.items()]
+        sys.stdout.write(json.dumps({"questions": len(run), "means": means, "rows": listed}, indent=2) + "\n")
     else:
-        sys.stdout.write(_retrieval_table(means, len(found)))
+        sys.stdout.write(_retrieval_table(means, len(run)))
     return 0
 
 
@@ -403,19 +429,21 @@ def _of_run(run: LoadedRun, given: Namespace) -> dict[str, dict[str, float]]:
     Left out are, as published, those that cannot be answered and those without a marked turn of the user's.
     DatasetError where no question is left, or the agent does not tell what it retrieved.
     """
-    found = {}
-    for each in _chosen(run, given):
+    values = {}
+    for each in _choose_conversations(run, given):
         record = each.record()
-        for _, row, facts in _asked([each]):
+        for _, row, facts in _asked_questions([each]):
             asked = record.exchange(row.questions[-1].number) if record and row.questions else None
             if asked is not None and asked.retrieved is not None and facts.get("wanted_turns"):
-                found[facts["id"]] = figures(asked.retrieved, facts["wanted_turns"], facts.get("user_turns", {}))
-    if not found:
+                values[facts["id"]] = retrieval_figures(
+                    asked.retrieved, facts["wanted_turns"], facts.get("user_turns", {})
+                )
+    if not values:
         raise DatasetError(
             f"{run.path}: no answer to a LongMemEval question with marked evidence says what was retrieved: the agent "
             "needs a method retrieved()"
         )
-    return found
+    return values
 
 
 def _retrieval_table(means: dict[str, float], questions: int) -> str:
@@ -438,7 +466,7 @@ def _ranking_metrics(fields: dict[str, Field], *, turns: bool) -> dict[str, Any]
             f"{fields['rankings'].where}: {fields['rankings'].path}: there is no id {beyond} in corpus_ids"
         )
     ranked = [corpus[place] for place in places]
-    row: dict[str, Any] = {"metrics": _at_depths(retrieval, ranked, corpus, gold)}
+    row: dict[str, Any] = {"metrics": _at_depths(retrieval_scores, ranked, corpus, gold)}
     if turns or "turn2session" in fields:
         row["turn2session"] = _at_depths(turns_as_sessions, ranked, corpus, gold)
     return row

@@ -13,14 +13,14 @@ from pytest_ltm._journal import amendments as _amendments
 from pytest_ltm._journal import timings
 from pytest_ltm._journal.result import ConversationName
 from pytest_ltm._journal.run_file import find_run
-from pytest_ltm._model.plan import Plan, differences
+from pytest_ltm._model.plan import Plan, plan_differences
 from pytest_ltm._results.run_loading import read_run
-from pytest_ltm._results.statistics.totals import paces
-from pytest_ltm._results.text import counted
+from pytest_ltm._results.statistics.totals import agent_paces
+from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import build_folder, read_regular
 from pytest_ltm._storage.errors import ConfigurationError, DefinitionError
 from pytest_ltm._storage.schema import json_text, to_record
-from pytest_ltm.reporting.summary import rewritten, write_summary, write_verdicts
+from pytest_ltm.reporting.summary import rewrite_summary, write_summary, write_verdicts
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -57,16 +57,16 @@ def merge_runs(given: Namespace) -> int:
     folders = {path.resolve(): path for path in (find_run(text, given.ltm_dir) for text in given.runs)}
     runs = [read_run(path) for path in folders.values()]
     target = new_run_folder(given.output, given.ltm_dir)
-    chosen, repeated, missing = parts(runs)
-    amendments = _joined(runs)
+    chosen, repeated, missing = merge_parts(runs)
+    amendments = _merge_amendments(runs)
     with build_folder(target) as beside:
-        _write(beside, chosen, amendments)
+        _write_merged(beside, chosen, amendments)
         merged = _summed_up(target, beside, runs, missing)
-    joined = f"{counted(len(chosen), 'conversation')}, {counted(len(merged.result.scenarios), 'example')}"
-    lines = [f"merged {counted(len(runs), 'run')}: {joined} -> {target}"]
+    joined = f"{pluralize(len(chosen), 'conversation')}, {pluralize(len(merged.result.scenarios), 'example')}"
+    lines = [f"merged {pluralize(len(runs), 'run')}: {joined} -> {target}"]
     lines += [f"  repeated: {sentence}" for sentence in repeated]
     lines += [f"  missing: {sentence}" for sentence in missing]
-    lines += [f"  kept: {counted(len(amendments), 'amended verdict')}"] * bool(amendments)
+    lines += [f"  kept: {pluralize(len(amendments), 'amended verdict')}"] * bool(amendments)
     print("\n".join(lines))
     return INCOMPLETE if missing else 0
 
@@ -74,7 +74,7 @@ def merge_runs(given: Namespace) -> int:
 # --- which conversations the merged run has
 
 
-def parts(runs: Sequence[LoadedRun]) -> tuple[list[ConversationFolder], list[str], list[str]]:
+def merge_parts(runs: Sequence[LoadedRun]) -> tuple[list[ConversationFolder], list[str], list[str]]:
     """Return the conversations of all runs together, a sentence for each that was repeated, and for what is missing.
 
     Raises ConfigurationError that says which plans differ, and in what, where they cannot be one run, or which
@@ -85,17 +85,21 @@ def parts(runs: Sequence[LoadedRun]) -> tuple[list[ConversationFolder], list[str
         raise ConfigurationError("\n  ".join(["journals are damaged:", *damages]))
     _refuse_other_agents(every)
     _refuse_other_plans(every)
-    found: dict[str, ConversationFolder] = {}
+    conversation_folders: dict[str, ConversationFolder] = {}
     repeated: list[str] = []
     for part in every:
-        first = found.setdefault(part.path.name, part)
+        first = conversation_folders.setdefault(part.path.name, part)
         if first is not part:
-            found[part.path.name], sentence = _one_of(first, part)
+            conversation_folders[part.path.name], sentence = _one_of(first, part)
             repeated.append(sentence)
-    return list(found.values()), repeated, [*_missing_shards(runs), *_missing_conversations(runs, found.values())]
+    return (
+        list(conversation_folders.values()),
+        repeated,
+        [*_missing_shards(runs), *_missing_conversations(runs, conversation_folders.values())],
+    )
 
 
-def _content(part: ConversationFolder) -> tuple[object, bytes | None]:
+def _comparable_content(part: ConversationFolder) -> tuple[object, bytes | None]:
     """Return what two equal conversations have in common: their results and, where there is one, their journal."""
     journal = part.path / "journal.jsonl"
     return part.result, read_regular(journal) if journal.is_file() else None
@@ -104,7 +108,7 @@ def _content(part: ConversationFolder) -> tuple[object, bytes | None]:
 def _one_of(first: ConversationFolder, second: ConversationFolder) -> tuple[ConversationFolder, str]:
     """Return which of two is taken: equal ones are one, a complete one is better than an interrupted one."""
     where = f"{first.path.name} is in {first.path.parent} and in {second.path.parent}"
-    if _content(first) == _content(second):
+    if _comparable_content(first) == _comparable_content(second):
         return first, f"{where}: the same, taken once"
     complete = [part for part in (first, second) if part.result.ended == "complete"]
     if len(complete) == 1:
@@ -132,13 +136,13 @@ def _refuse_other_plans(every: Sequence[ConversationFolder]) -> None:
     for part in every:
         first = by_place.setdefault((part.result.span_label, part.result.trial), part)
         if first.result.plan_fingerprint != part.result.plan_fingerprint:
-            raise _refusal(first, part, _plan_differences(first, part))
+            raise _merge_refusal(first, part, _plan_differences(first, part))
         sentences = _general_differences(every[0], part)
         if sentences:
-            raise _refusal(every[0], part, sentences)
+            raise _merge_refusal(every[0], part, sentences)
 
 
-def _refusal(one: ConversationFolder, other: ConversationFolder, sentences: Sequence[str]) -> ConfigurationError:
+def _merge_refusal(one: ConversationFolder, other: ConversationFolder, sentences: Sequence[str]) -> ConfigurationError:
     lines = [f"  {sentence}" for sentence in sentences[:MOST]]
     lines += [f"  … and {len(sentences) - MOST} more differences"] * (len(sentences) > MOST)
     return ConfigurationError(
@@ -151,7 +155,7 @@ def _plan_differences(one: ConversationFolder, other: ConversationFolder) -> lis
         plans = [Plan.from_json(part.plan(), where=str(part.path)) for part in (one, other)]
     except DefinitionError as error:
         return [f"The fingerprints differ, and a plan cannot be read: {error}"]
-    return differences(*plans) or ["The fingerprints differ: one of the files was changed by hand."]
+    return plan_differences(*plans) or ["The fingerprints differ: one of the files was changed by hand."]
 
 
 def _general_differences(one: ConversationFolder, other: ConversationFolder) -> list[str]:
@@ -180,7 +184,7 @@ def _missing_shards(runs: Iterable[LoadedRun]) -> list[str]:
 def _missing_conversations(runs: Iterable[LoadedRun], chosen: Iterable[ConversationFolder]) -> list[str]:
     """Return a sentence about the conversations that the runs' own settings ask for; threads are not known."""
     have = {part.result.name.planned for part in chosen}
-    wanted = dict.fromkeys(name for run in runs for name in _planned(_plan_parts(run)))
+    wanted = dict.fromkeys(name for run in runs for name in _planned_names(_plan_parts(run)))
     names = [name.folder for name in wanted if name not in have]
     if not names:
         return []
@@ -188,7 +192,7 @@ def _missing_conversations(runs: Iterable[LoadedRun], chosen: Iterable[Conversat
     return [f"no run has {', '.join(names[:MOST])}{more}"]
 
 
-def _planned(plan: Mapping[str, Any]) -> list[ConversationName]:
+def _planned_names(plan: Mapping[str, Any]) -> list[ConversationName]:
     trials = plan.get("trials")
     return [
         ConversationName(agent, span, str(trial))
@@ -206,20 +210,20 @@ def _plan_parts(run: LoadedRun) -> Mapping[str, Any]:
 # --- writing it
 
 
-def _joined(runs: Iterable[LoadedRun]) -> dict[str, Amendment]:
+def _merge_amendments(runs: Iterable[LoadedRun]) -> dict[str, Amendment]:
     """Return the amendments of all runs; ConfigurationError if two say different things of one item."""
-    found: dict[str, tuple[Amendment, Path]] = {}
+    entries: dict[str, tuple[Amendment, Path]] = {}
     for run in runs:
-        for nodeid, amendment in _amendments.read(run.path).items():
-            first, where = found.setdefault(nodeid, (amendment, run.path))
+        for nodeid, amendment in _amendments.read_amendments(run.path).items():
+            first, where = entries.setdefault(nodeid, (amendment, run.path))
             if first != amendment:
                 raise ConfigurationError(
                     f"{nodeid} is amended in {where} and, differently, in {run.path}. Amend it alike in both"
                 )
-    return {nodeid: amendment for nodeid, (amendment, _) in found.items()}
+    return {nodeid: amendment for nodeid, (amendment, _) in entries.items()}
 
 
-def _write(target: Path, chosen: Iterable[ConversationFolder], amendments: Mapping[str, Amendment]) -> None:
+def _write_merged(target: Path, chosen: Iterable[ConversationFolder], amendments: Mapping[str, Amendment]) -> None:
     for part in chosen:
         # a lock belongs to whoever writes the original
         shutil.copytree(part.path, target / part.path.name, ignore=shutil.ignore_patterns(".lock"))
@@ -230,33 +234,33 @@ def _write(target: Path, chosen: Iterable[ConversationFolder], amendments: Mappi
 
 def _summed_up(target: Path, beside: Path, runs: Sequence[LoadedRun], missing: Sequence[str]) -> LoadedRun:
     """Write summary and verdicts of the merged run, which is still `beside` its place, and return it."""
-    plan = _plan(runs)
+    plan = _merged_plan(runs)
     write_summary(beside / "summary.json", {"plan": plan})  # the order of the agents
     merged = read_run(beside)
     notices = dict.fromkeys(
         [*(notice for run in runs for notice in run.result.notices), *(f"merged: {sentence}" for sentence in missing)]
     )
     prechecks = tuple(one for run in runs for one in run.result.prechecks)
-    found, untimed = _paces(beside, merged)
+    matching, untimed = _merged_paces(beside, merged)
     paths = [why.replace(str(beside), str(target)) for why in untimed]
     notices |= dict.fromkeys(f"{why}: seconds are the sums of the rest" for why in paths)
     result = structs.replace(
         merged.result, run_id=target.resolve().name, folder=str(target), notices=tuple(notices), prechecks=prechecks,
-        paces=found,
+        paces=matching,
     )  # fmt: skip
     # shards are played at the same time, so the longest counts
     walls = [run.summary.get("wall_seconds") for run in runs]
     known = [seconds for seconds in walls if isinstance(seconds, int | float)]
-    said: dict[str, Any] = dict(runs[0].summary) | {
+    fields: dict[str, Any] = dict(runs[0].summary) | {
         "plan": plan,
         "wall_seconds": max(known) if len(known) == len(runs) else None,
     }
-    write_summary(beside / "summary.json", rewritten(result, said))
+    write_summary(beside / "summary.json", rewrite_summary(result, fields))
     write_verdicts(beside, result)
     return structs.replace(merged, result=result)
 
 
-def _plan(runs: Sequence[LoadedRun]) -> dict[str, Any]:
+def _merged_plan(runs: Sequence[LoadedRun]) -> dict[str, Any]:
     """Return what the merged run was made from: all agents and spans, the most trials, and no shard."""
     plans = [dict(run.summary.get("plan") or {}) for run in runs]
     # of settings that differ, those of the first run count
@@ -269,14 +273,14 @@ def _plan(runs: Sequence[LoadedRun]) -> dict[str, Any]:
     return joined
 
 
-def _paces(target: Path, run: LoadedRun) -> tuple[tuple[Pace, ...], list[str]]:
+def _merged_paces(target: Path, run: LoadedRun) -> tuple[tuple[Pace, ...], list[str]]:
     """Return how long agents took, and which timings cannot be read."""
-    found: dict[tuple[str, str], list[timings.Timing]] = {}
+    entries: dict[tuple[str, str], list[timings.Timing]] = {}
     untimed: list[str] = []
     for held in run.conversations:
         path, key = target / held.path.name / "timings.jsonl", (held.result.agent, held.result.span_label)
         if path.is_file():
-            timed, why = timings.load(path)
+            timed, why = timings.load_all_timings(path)
             untimed += [why] * bool(why)
-            found.setdefault(key, []).extend(timed)
-    return paces(found), untimed
+            entries.setdefault(key, []).extend(timed)
+    return agent_paces(entries), untimed

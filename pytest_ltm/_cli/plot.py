@@ -7,12 +7,12 @@ import sys
 from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING
 
-from pytest_ltm._cli.arguments import RUN, add_baselines, add_filters, add_output, add_plans, add_runs, positive
+from pytest_ltm._cli.arguments import RUN, add_baselines, add_filters, add_output, add_plans, add_runs, positive_integer
 from pytest_ltm._journal.run_file import LATEST, find_run
-from pytest_ltm._results.gate.changes import CompareHints, changes, one_agent
-from pytest_ltm._results.run_loading import find, read_run
+from pytest_ltm._results.gate.changes import CompareHints, compare_sides, one_agent
+from pytest_ltm._results.run_loading import find_side, read_run
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
-from pytest_ltm.reporting.exports.output import library
+from pytest_ltm.reporting.exports.output import import_library
 from pytest_ltm.reporting.plots import plot_data
 
 if TYPE_CHECKING:
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
 SUFFIXES = ("svg", "pdf", "png")
 _DRAWN: Mapping[str, Callable[[Material], Content]] = {
-    "curve": plot_data.curve, "heatmap": plot_data.heatmap, "timeline": plot_data.timeline,
-}  # fmt: skip
+    "curve": plot_data.accuracy_curves,
+    "heatmap": plot_data.scenario_heatmap,
+    "timeline": plot_data.conversation_timeline,
+}
 WAYS = CompareHints(common="--plans=overlapping", choose_agent="Name one as in RUN@AGENT, or with --agent")
 
 
@@ -48,7 +50,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--size", type=_figure_size, metavar="WxH", help=size)
     parser.add_argument("--font", default="", metavar="FAMILY", help="a font, or several separated by commas")
     parser.add_argument("--title", default="", metavar="TEXT", help="a title above the figure (default: none)")
-    parser.add_argument("--dpi", type=positive, default=200, metavar="N", help="resolution of PNG files (default: 200)")
+    parser.add_argument(
+        "--dpi", type=positive_integer, default=200, metavar="N", help="resolution of PNG files (default: 200)"
+    )
     add_plans(parser)
     add_baselines(parser)
     add_runs(parser, kinds=f"{RUN}; with compare two, named as for ltm compare")
@@ -77,13 +81,13 @@ def plot_figure(given: Namespace) -> int:
     suffix = given.output.suffix.lower().removeprefix(".")
     if suffix not in SUFFIXES:
         raise ConfigurationError(f"-o: expected a name that ends in .svg, .pdf or .png, got {given.output.name!r}")
-    library("matplotlib", extra="plot", user="ltm plot")
-    from pytest_ltm.reporting.plots.drawing import Look, draw
+    import_library("matplotlib", extra="plot", user="ltm plot")
+    from pytest_ltm.reporting.plots.drawing import Look, draw_plot
 
     families = tuple(family.strip() for family in given.font.split(",") if family.strip())
-    shown = _content(given)
+    shown = _plot_content(given)
     look = Look(suffix=suffix, size=given.size, fonts=families, title=given.title, dpi=given.dpi)
-    drawn = draw(shown, look)
+    drawn = draw_plot(shown, look)
     try:
         given.output.parent.mkdir(parents=True, exist_ok=True)
         given.output.write_bytes(drawn.data)
@@ -95,18 +99,22 @@ def plot_figure(given: Namespace) -> int:
     return 0
 
 
-def _content(given: Namespace) -> Content:
+def _plot_content(given: Namespace) -> Content:
     named = given.runs or [LATEST]
     if given.kind == "compare":
-        before, after = _sides(given, named)
-        return plot_data.forest(changes(before, after, WAYS, common=given.plans == "overlapping"), given.span)
-    found = plot_data.chosen([read_run(find_run(text, given.ltm_dir)) for text in named], given.agent, given.span)
-    return plot_data.depth(found, given.by) if given.kind == "depth" else _DRAWN[given.kind](found)
+        before, after = _plot_sides(given, named)
+        return plot_data.difference_forest(
+            compare_sides(before, after, WAYS, common=given.plans == "overlapping"), given.span
+        )
+    material = plot_data.chosen_material(
+        [read_run(find_run(text, given.ltm_dir)) for text in named], given.agent, given.span
+    )
+    return plot_data.depth_heatmap(material, given.by) if given.kind == "depth" else _DRAWN[given.kind](material)
 
 
-def _sides(given: Namespace, named: list[str]) -> tuple[GateSide, GateSide]:
+def _plot_sides(given: Namespace, named: list[str]) -> tuple[GateSide, GateSide]:
     """Return the earlier and the later side: two that are named, or two agents of one run."""
-    sides = [find(text, given.baselines, given.ltm_dir)[0] for text in named]
+    sides = [find_side(text, given.baselines, given.ltm_dir)[0] for text in named]
     if len(sides) == 1:
         agents = given.agent or sides[0].agents
         if len(agents) != 2:

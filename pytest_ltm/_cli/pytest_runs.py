@@ -45,7 +45,7 @@ def rescore_run(given: Namespace) -> int:
                 continue
 
 
-def play(specs: Sequence[str], words: Sequence[str], folder: Path, cwd: Path | None = None) -> LoadedRun:
+def play_run(specs: Sequence[str], words: Sequence[str], folder: Path, cwd: Path | None = None) -> LoadedRun:
     """Play in a pytest session of its own, below `folder`; return the run. LtmError, with what pytest says, if none.
 
     `cwd`: where pytest runs, for one that must find neither tests nor settings of the project.
@@ -59,16 +59,16 @@ def play(specs: Sequence[str], words: Sequence[str], folder: Path, cwd: Path | N
     runs = sorted((folder / "runs").glob("*"))
     if session.returncode not in _PLAYED or not runs:
         said = (session.stdout + session.stderr).strip().splitlines()
-        told = [line for line in said if line.startswith("ERROR")] or said[-12:]
-        raise LtmError("nothing was played; pytest says:\n" + "\n".join(f"  {line}" for line in told))
+        lines = [line for line in said if line.startswith("ERROR")] or said[-12:]
+        raise LtmError("nothing was played; pytest says:\n" + "\n".join(f"  {line}" for line in lines))
     return read_run(runs[-1])
 
 
-def examples(run: LoadedRun) -> list[tuple[str, ScenarioResult]]:
+def examples_with_specs(run: LoadedRun) -> list[tuple[str, ScenarioResult]]:
     """Return each example with the spec of its agent."""
     return [(held.agent_spec, row) for held in run.result.conversations for row in held.scenarios]
 
 
-def counting(rows: Iterable[tuple[str, ScenarioResult]]) -> list[tuple[str, ScenarioResult]]:
+def counting_examples(rows: Iterable[tuple[str, ScenarioResult]]) -> list[tuple[str, ScenarioResult]]:
     """Return the examples that count, if need be as 0: all but those that were skipped."""
     return [(spec, row) for spec, row in rows if row.cause not in {"", "requires"} or row.scored]

@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._cli.arguments import add_baselines, add_json, add_run, positive
+from pytest_ltm._cli.arguments import add_baselines, add_json, add_run, positive_integer
 from pytest_ltm._journal.run_file import find_run
-from pytest_ltm._results.run_loading import find
-from pytest_ltm._results.text import clip, counted, one_line, percent, verdict_text
+from pytest_ltm._results.run_loading import find_side
+from pytest_ltm._results.text import clip_text, format_percent, one_line, pluralize, verdict_text
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm.web.review import decisions
-from pytest_ltm.web.review.findings import agreements, estimate, judge_rows, verdict_rows
+from pytest_ltm.web.review.findings import estimate_error_rates, judge_rows, reviewer_agreements, verdict_rows
 from pytest_ltm.web.review.queue import KINDS, MEANING, read_cases
 
 if TYPE_CHECKING:
@@ -34,7 +34,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     for flag, default, text in (
         ("--sample", 100, "size of the random sample"), ("--most", 10, "number of verdicts to list")
     ):  # fmt: skip
-        parser.add_argument(flag, type=positive, default=default, metavar="N", help=f"{text} (default: {default})")
+        parser.add_argument(
+            flag, type=positive_integer, default=default, metavar="N", help=f"{text} (default: {default})"
+        )
     for flag, metavar, use in (("--rows", "FILE.jsonl", "verdict-check"), ("--judge-rows", "FILE.yml", "judge-check")):
         parser.add_argument(flag, type=Path, metavar=metavar, help=f"write reviewed answers as labels for {use}")
     add_json(parser)
@@ -49,23 +51,23 @@ def review_run(given: Namespace) -> int:
     on the page of ltm serve, or with ltm amend.
     """
     path = find_run(given.run, given.ltm_dir)
-    before = find(given.compare, given.baselines, given.ltm_dir)[0] if given.compare else None
+    before = find_side(given.compare, given.baselines, given.ltm_dir)[0] if given.compare else None
     cases = read_cases(path, before)
-    opinions = decisions.Opinions(decisions.read(path))
-    drawn = estimate(cases.drawn[: given.sample], opinions)
-    pairs = agreements(opinions)
+    opinions = decisions.Opinions(decisions.read_decisions(path))
+    drawn = estimate_error_rates(cases.drawn[: given.sample], opinions)
+    pairs = reviewer_agreements(opinions)
     if given.json:
         print(json.dumps(_as_json(cases, opinions, pairs, drawn), indent=1))
     else:
-        print("\n".join([*_queued(cases, opinions, given.most), *_pairs(pairs), *_drawn(drawn)]))
-    for sentence in _written(given, cases, opinions):
+        print("\n".join([*_queue_lines(cases, opinions, given.most), *_agreement_lines(pairs), *_sample_lines(drawn)]))
+    for sentence in _write_labelled(given, cases, opinions):
         print(sentence)
     return 0
 
 
-def _queued(cases: Cases, opinions: Opinions, most: int) -> Iterator[str]:
+def _queue_lines(cases: Cases, opinions: Opinions, most: int) -> Iterator[str]:
     """Yield how many verdicts deserve a look and why, and the first of those at which nobody has looked."""
-    yield f"{counted(len(cases.cases), 'verdict')} of run {cases.run_id}, {len(cases.queue):,} deserve a look"
+    yield f"{pluralize(len(cases.cases), 'verdict')} of run {cases.run_id}, {len(cases.queue):,} deserve a look"
     for kind in KINDS:
         of_kind = sum(any(why.kind == kind for why in case.why) for case in cases.queue)
         if of_kind:
@@ -73,30 +75,31 @@ def _queued(cases: Cases, opinions: Opinions, most: int) -> Iterator[str]:
     left = [case for case in cases.queue if not opinions.of(case.row.nodeid)]
     for case in left[:most]:
         score = verdict_text(case.row, "none")
-        yield clip(f"{score:>5}  {one_line(case.row.nodeid)}", _WIDTH)
-        yield from (clip(f"       {why.kind}: {one_line(why.text)}", _WIDTH) for why in case.why)
+        yield clip_text(f"{score:>5}  {one_line(case.row.nodeid)}", _WIDTH)
+        yield from (clip_text(f"       {why.kind}: {one_line(why.text)}", _WIDTH) for why in case.why)
     if len(left) > most:
         yield f"       … and {len(left) - most:,} more"
     yield from (f"note: {one_line(notice)}" for notice in cases.notices)
 
 
-def _pairs(pairs: list[ReviewerAgreement]) -> Iterator[str]:
+def _agreement_lines(pairs: list[ReviewerAgreement]) -> Iterator[str]:
     for pair in pairs:
-        found, who = pair.kappa, " and ".join(pair.reviewers)
-        if found.value is None or found.interval is None:
-            yield f"{who}: no kappa ({found.reason})"
+        result, who = pair.kappa, " and ".join(pair.reviewers)
+        if result.value is None or result.interval is None:
+            yield f"{who}: no kappa ({result.reason})"
         else:
-            kappa = f"{found.value:.2f} ({found.interval.low:.2f} to {found.interval.high:.2f})"
-            yield f"{who}: Cohen's kappa {kappa} over {counted(found.cases, 'answer')} that both graded"
+            kappa = f"{result.value:.2f} ({result.interval.low:.2f} to {result.interval.high:.2f})"
+            yield f"{who}: Cohen's kappa {kappa} over {pluralize(result.cases, 'answer')} that both graded"
 
 
-def _drawn(drawn: ErrorRateEstimate) -> Iterator[str]:
+def _sample_lines(drawn: ErrorRateEstimate) -> Iterator[str]:
     """Yield what the random sample says."""
     if not drawn.reviewed:
         return
-    low, high = percent(drawn.interval.low), percent(drawn.interval.high)
+    low, high = format_percent(drawn.interval.low), format_percent(drawn.interval.high)
     yield (
-        f"random sample: {drawn.wrong} of {counted(drawn.reviewed, 'verdict')} wrong, {percent(drawn.rate)} ({low} to "
+        f"random sample: {drawn.wrong} of {pluralize(drawn.reviewed, 'verdict')} wrong, {format_percent(drawn.rate)} "
+        f"({low} to "
         f"{high}); {drawn.too_much} gave too much, {drawn.too_little} too little"
     )
     rest = {"not looked at": drawn.open, "unsure": drawn.unsure, "skipped": drawn.skipped, "disputed": drawn.disputed}
@@ -105,16 +108,16 @@ def _drawn(drawn: ErrorRateEstimate) -> Iterator[str]:
         yield f"  of {drawn.asked} drawn: {missing}"
 
 
-def _written(given: Namespace, cases: Cases, opinions: Opinions) -> Iterator[str]:
+def _write_labelled(given: Namespace, cases: Cases, opinions: Opinions) -> Iterator[str]:
     """Write the files that are asked for and yield a sentence on each."""
     if given.rows:
         text = verdict_rows(cases, opinions)
         write_whole(given.rows, text.encode())
-        yield f"{given.rows}: {counted(text.count(chr(10)), 'labelled answer')} for ltm verdict-check"
+        yield f"{given.rows}: {pluralize(text.count(chr(10)), 'labelled answer')} for ltm verdict-check"
     if given.judge_rows:
         text, left_out = judge_rows(cases, opinions)
         write_whole(given.judge_rows, text.encode())
-        without = f" ({counted(left_out, 'answer')} left out: not one question, no expected text, or partly right)"
+        without = f" ({pluralize(left_out, 'answer')} left out: not one question, no expected text, or partly right)"
         yield f"{given.judge_rows}: for ltm judge-check{without if left_out else ''}"
 
 

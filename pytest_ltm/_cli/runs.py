@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli.arguments import add_json, add_since
-from pytest_ltm._cli.doctor import resumable
-from pytest_ltm._results.statistics.totals import grouped
-from pytest_ltm._results.text import NOTHING, clip, columns_of, counted, left, one_line
+from pytest_ltm._cli.doctor import is_resumable
+from pytest_ltm._results.statistics.totals import group_by
+from pytest_ltm._results.text import NOTHING, clip_text, columns_of, one_line, pad_right, pluralize
 from pytest_ltm._storage.clock import duration, wall_time
 from pytest_ltm._storage.errors import ConfigurationError, ScenarioError
 from pytest_ltm._storage.sanitize import for_screen
@@ -50,85 +50,90 @@ def list_runs(given: Namespace) -> int:
             f"there is no folder {str(given.folder)!r}: no run was made here. Name one, as in .ltm"
         )
     pasts = map(read_past, run_folders(given.folder))
-    found = [past for past in pasts if not given.agent or given.agent in past.agents]
+    result = [past for past in pasts if not given.agent or given.agent in past.agents]
     if given.since:
-        since = moment(given.since)
-        found = [past for past in found if past.at is not None and past.at >= since]
-    states = {each.name: _state(each, given.folder) for each in found}
+        since = parse_moment(given.since)
+        result = [past for past in result if past.at is not None and past.at >= since]
+    states = {each.name: _state_text(each, given.folder) for each in result}
     if given.json:
-        print(json.dumps([_json(each, states[each.name]) for each in found], indent=1))
+        print(json.dumps([_run_json(each, states[each.name]) for each in result], indent=1))
         return 0
-    if not found:
+    if not result:
         filters = [f" --{name}={value}" for name in ("agent", "since") if (value := getattr(given, name))]
         print(for_screen(f"no runs in {given.folder}{' with' * bool(filters)}{''.join(filters)}"))
         return 0
-    print("\n".join(_lines(found, states, max(shutil.get_terminal_size().columns, LEAST))))
+    print("\n".join(_run_lines(result, states, max(shutil.get_terminal_size().columns, LEAST))))
     return 0
 
 
-def moment(said: str) -> datetime:
+def parse_moment(text: str) -> datetime:
     """Return a date, or the time that a duration such as `7d` ago was; ConfigurationError if it is neither."""
     try:
-        found = datetime.fromisoformat(said)
-        return found if found.tzinfo else found.replace(tzinfo=timezone.utc)
+        result = datetime.fromisoformat(text)
+        return result if result.tzinfo else result.replace(tzinfo=timezone.utc)
     except ValueError:
         pass
     try:
-        return wall_time() - duration(said)
+        return wall_time() - duration(text)
     except (ScenarioError, OverflowError):
         raise ConfigurationError(
-            f"--since: {said!r} is neither a date, as in 2026-03-01, nor a time ago, as in 7d"
+            f"--since: {text!r} is neither a date, as in 2026-03-01, nor a time ago, as in 7d"
         ) from None
 
 
-def _state(found: Past, ltm_dir: Path) -> str:
+def _state_text(past: Past, ltm_dir: Path) -> str:
     """Return the state in words, with what the gate said and whether the run can be resumed."""
-    said = [found.state] if found.state != "finished" or not found.gate else [f"gate {found.gate}"]
-    if found.state == "finished":
-        said += list(dict.fromkeys(each.unmeasured for each in found.standings if each.unmeasured))
-    elif found.state == "interrupted":
+    lines = [past.state] if past.state != "finished" or not past.gate else [f"gate {past.gate}"]
+    if past.state == "finished":
+        lines += list(dict.fromkeys(each.unmeasured for each in past.standings if each.unmeasured))
+    elif past.state == "interrupted":
         # whether it can be resumed takes reading its journals, which is left out for runs that ended
-        said += [found.why] * bool(found.why) + ["can be resumed"] * resumable(found.path, ltm_dir)
-    elif found.why:
-        said = [f"{found.state}: {found.why}"]
-    return one_line(", ".join([*said, *found.notes]))
+        lines += [past.why] * bool(past.why) + ["can be resumed"] * is_resumable(past.path, ltm_dir)
+    elif past.why:
+        lines = [f"{past.state}: {past.why}"]
+    return one_line(", ".join([*lines, *past.notes]))
 
 
-def _lines(found: Sequence[Past], states: dict[str, str], width: int) -> Iterator[str]:
-    names = [one_line(each.name) for each in found]
+def _run_lines(pasts: Sequence[Past], states: dict[str, str], width: int) -> Iterator[str]:
+    names = [one_line(each.name) for each in pasts]
     room = min(max(map(columns_of, names)), 24)
     most = max(len("gate unmeasurable"), width - room - len(_DATE) - 3 * len(_GAP) - 30)
     state = min(max(map(columns_of, states.values())), most)
-    heads = [left("run", room), left("begun (UTC)", len(_DATE)), left("state", state), "totals, from the shortest span"]
-    yield clip(_GAP.join(heads), width).rstrip()
-    for name, each in zip(names, found, strict=True):
+    heads = [
+        pad_right("run", room),
+        pad_right("begun (UTC)", len(_DATE)),
+        pad_right("state", state),
+        "totals, from the shortest span",
+    ]
+    yield clip_text(_GAP.join(heads), width).rstrip()
+    for name, each in zip(names, pasts, strict=True):
         at = f"{each.at:%Y-%m-%d %H:%M}" if each.at else NOTHING
         totals = totals_of(each)
         said = states[each.name]
-        line = [left(clip(name, room), room), left(at, len(_DATE))]
-        line += [left(clip(said, state), state), totals] if totals else [said]
-        yield clip(_GAP.join(line), width).rstrip()
-    yield counted(len(found), "run")
+        line = [pad_right(clip_text(name, room), room), pad_right(at, len(_DATE))]
+        line += [pad_right(clip_text(said, state), state), totals] if totals else [said]
+        yield clip_text(_GAP.join(line), width).rstrip()
+    yield pluralize(len(pasts), "run")
 
 
 _DATE = "2026-01-05 10:15"
 
 
-def totals_of(found: Past) -> str:
+def totals_of(past: Past) -> str:
     """Return the totals of each agent, from its shortest span to the longest: `bot 10.00 8.50 of 11 at 2k, 32k`."""
-    spans = found.spans
-    agents = grouped(sorted(found.standings, key=lambda each: spans.index(each.span_label)), lambda each: each.agent)
-    full = {each.full for each in found.standings if each.low is not None}
+    spans = past.spans
+    agents = group_by(sorted(past.standings, key=lambda each: spans.index(each.span_label)), lambda each: each.agent)
+    full = {each.full for each in past.standings if each.low is not None}
     of = f" of {full.pop()}" if len(full) == 1 else ""
-    said = [f"{one_line(agent)} {' '.join(each.points for each in held)}" for agent, held in agents.items()]
-    return f"{', '.join(said)}{of} at {', '.join(map(one_line, spans))}" if said else ""
+    lines = [f"{one_line(agent)} {' '.join(each.points for each in held)}" for agent, held in agents.items()]
+    return f"{', '.join(lines)}{of} at {', '.join(map(one_line, spans))}" if lines else ""
 
 
-def _json(found: Past, state: str) -> dict[str, Any]:
+def _run_json(past: Past, state: str) -> dict[str, Any]:
     names = ("agent", "span_label", "span", "low", "high", "full", "plan", "complete", "lost")
     return {
-        "run": found.name, "path": str(found.path), "begun": found.at and found.at.isoformat(), "state": found.state,
-        "gate": found.gate or None, "told": state, "why": found.why, "notes": list(found.notes),
-        "commit": found.source and found.source.commit, "branch": found.source and found.source.branch,
-        "results": [fields_of(each, *names) | {"examples": len(each.rows)} for each in found.standings],
+        "run": past.name, "path": str(past.path), "begun": past.at and past.at.isoformat(), "state": past.state,
+        "gate": past.gate or None, "told": state, "why": past.why, "notes": list(past.notes),
+        "commit": past.source and past.source.commit, "branch": past.source and past.source.branch,
+        "results": [fields_of(each, *names) | {"examples": len(each.rows)} for each in past.standings],
     }  # fmt: skip

@@ -53,7 +53,7 @@ def serve_pages(given: Namespace) -> int:
     # 0.0.0.0 and :: mean every address, and a link needs one
     if not given.host.strip("0.:"):
         raise ConfigurationError(f"--host {given.host}: name one address, which links can then have")
-    listening = _listening(given.host, given.port)
+    listening = _listening_socket(given.host, given.port)
     port = listening.getsockname()[1]
     shown = f"[{given.host}]" if ":" in given.host else given.host
     hosts = {f"{shown}:{port}", *({f"localhost:{port}", f"127.0.0.1:{port}"} if _is_loopback(given.host) else ())}
@@ -95,7 +95,7 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _listening_socket(host: str, port: int) -> socket.socket:
     """Return the socket; ConfigurationError if it cannot be had."""
     try:
         [(family, _, _, _, address), *_] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 from pytest_ltm._cli.arguments import RUN, add_ltm_dir, add_output, add_runs
 from pytest_ltm._journal.run_file import LATEST, find_run
 from pytest_ltm._results.change_report import gate_from_json
-from pytest_ltm._results.gate.baseline import load as load_baseline
+from pytest_ltm._results.gate.baseline import load_baseline
 from pytest_ltm._results.run_loading import results_in
 from pytest_ltm._results.text import one_line
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
 from pytest_ltm._storage.sanitize import for_file
-from pytest_ltm._storage.secrets import redacted
-from pytest_ltm.reporting.badge import GREY, badge_of, endpoint_json, svg
+from pytest_ltm._storage.secrets import redact_secrets
+from pytest_ltm.reporting.badge import GREY, badge_of, badge_svg, endpoint_json
 from pytest_ltm.reporting.exports import inspect_ai, junit, mlflow, tables, wandb
 from pytest_ltm.reporting.exports.loaded import load
 from pytest_ltm.reporting.exports.output import ExportTarget, write_all
-from pytest_ltm.reporting.history import Past, read_past, standings
+from pytest_ltm.reporting.history import Past, read_past, result_standings
 from pytest_ltm.reporting.html.page import build_report
 from pytest_ltm.reporting.markdown import run_markdown
 
@@ -39,7 +39,7 @@ FILES = {"junit": ".xml", "markdown": ".md"}
 WRITERS = {"junit": junit.outputs, "inspect": inspect_ai.outputs, "mlflow": mlflow.outputs, "wandb": wandb.outputs}
 
 
-WRITTEN = {".svg": svg, ".json": endpoint_json}
+WRITTEN = {".svg": badge_svg, ".json": endpoint_json}
 """The forms of a badge by the suffix of its file."""
 
 
@@ -59,7 +59,7 @@ def write_report(given: Namespace) -> int:
     print(f"{given.output} ({given.output.stat().st_size / 1_000_000:.1f} MB)")
     damaged = [damage for folder in folders for part in results_in(folder)[0] if (damage := part.damage())]
     for damage in damaged:
-        print(redacted(f"left out of the report: {damage}"), file=sys.stderr)
+        print(redact_secrets(f"left out of the report: {damage}"), file=sys.stderr)
     return 1 if damaged else 0
 
 
@@ -92,7 +92,7 @@ def export_runs(given: Namespace) -> int:
         raise ConfigurationError(f"--table goes with {', '.join(TABLES)}, not with {given.to}")
     results = load(*given.runs, ltm_dir=given.ltm_dir)
     suffix = f".{given.to}" if given.table else FILES.get(given.to, "")
-    written = _outputs(results, given.output or Path(f"ltm-{given.table or given.to}{suffix}"), given)
+    written = _export_targets(results, given.output or Path(f"ltm-{given.table or given.to}{suffix}"), given)
     write_all(written, force=given.force)
     for each in written:
         print(each)
@@ -101,15 +101,15 @@ def export_runs(given: Namespace) -> int:
     return 1 if results.missing else 0
 
 
-def _outputs(results: Results, to: Path, given: Namespace) -> Sequence[ExportTarget]:
+def _export_targets(results: Results, to: Path, given: Namespace) -> Sequence[ExportTarget]:
     if given.to in TABLES:
         return tables.outputs(results, to, given.to, given.table)
     if given.to in WRITERS:
         return WRITERS[given.to](results, to)
-    return [ExportTarget(to, lambda path: write_whole(path, for_file(_markdown(results))))]
+    return [ExportTarget(to, lambda path: write_whole(path, for_file(_runs_markdown(results))))]
 
 
-def _markdown(results: Results) -> str:
+def _runs_markdown(results: Results) -> str:
     return "\n".join(
         run_markdown(run.result, verdict=gate_from_json(run.summary.get("gate"), f"{run.path}, gate"))
         for run in results.runs
@@ -141,8 +141,8 @@ def draw_badge(given: Namespace) -> int:
     """
     if given.output.suffix not in WRITTEN:
         raise ConfigurationError(f"-o: {str(given.output)!r}: a badge is a file {' or '.join(WRITTEN)}")
-    past = _past(given)
-    made = badge_of(past, _chosen(past, given), given.label)
+    past = _baseline_as_run(given)
+    made = badge_of(past, _badge_score(past, given), given.label)
     try:
         given.output.parent.mkdir(parents=True, exist_ok=True)
         given.output.write_bytes(for_file(WRITTEN[given.output.suffix](made)))
@@ -153,24 +153,26 @@ def draw_badge(given: Namespace) -> int:
     return 0
 
 
-def _past(given: Namespace) -> Past:
+def _baseline_as_run(given: Namespace) -> Past:
     path = Path(given.run)
     if not path.is_file():
         return read_past(find_run(given.run, given.ltm_dir))
-    return Past(name=path.stem, path=path, at=None, state="finished", standings=standings(load_baseline(path).result))
+    return Past(
+        name=path.stem, path=path, at=None, state="finished", standings=result_standings(load_baseline(path).result)
+    )
 
 
-def _chosen(past: Past, given: Namespace) -> HistoricalScore | None:
+def _badge_score(past: Past, given: Namespace) -> HistoricalScore | None:
     """Return what the badge is about: the agent under test at the longest of its spans; None where nothing is known."""
     if not past.standings:
         return None
-    found = [each for each in past.standings if given.agent in ("", each.agent)]
+    matching_standings = [each for each in past.standings if given.agent in ("", each.agent)]
     if not given.agent:
-        found = [each for each in found if each.own] or found
-    found = [each for each in found if given.span in ("", each.span_label)]
-    agents = {each.agent for each in found}
+        matching_standings = [each for each in matching_standings if each.own] or matching_standings
+    matching_standings = [each for each in matching_standings if given.span in ("", each.span_label)]
+    agents = {each.agent for each in matching_standings}
     if len(agents) == 1:
-        return max(found, key=lambda each: each.span or 0)
+        return max(matching_standings, key=lambda each: each.span or 0)
     why = (
         "tests several agents" if agents else "has no such agent or span" if given.agent else "tests no agent of yours"
     )

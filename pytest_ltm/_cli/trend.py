@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._cli.arguments import add_baselines, add_filters, add_json, add_ltm_dir, add_output, add_since
-from pytest_ltm._cli.runs import moment
+from pytest_ltm._cli.runs import parse_moment
 from pytest_ltm._journal.run_file import find_run
-from pytest_ltm._results.gate.baseline import parsed
-from pytest_ltm._results.text import counted, one_line
+from pytest_ltm._results.gate.baseline import parse_baseline
+from pytest_ltm._results.text import one_line, pluralize
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
 from pytest_ltm._storage.sanitize import is_plain
-from pytest_ltm.reporting.history import read_past, run_folders, standings
+from pytest_ltm.reporting.history import read_past, result_standings, run_folders
 from pytest_ltm.reporting.html.trend import build_trend
 from pytest_ltm.reporting.trend import DRAWN, PLAIN, TrendPoint, of_run, series_of, trend_json, trend_lines
 
@@ -53,11 +53,11 @@ def draw_trend(given: Namespace) -> int:
 
     Results of different plans are never joined. Of a baseline every committed version counts, if git is installed.
     """
-    found, notes = gathered(given.paths, given.ltm_dir, given.baselines, since=given.since)
-    series = series_of(found, given.agent, given.span)
+    result, notes = gather_points(given.paths, given.ltm_dir, given.baselines, since=given.since)
+    series = series_of(result, given.agent, given.span)
     if given.output is not None:
         if not series:
-            raise ConfigurationError(nothing(found, given.paths))
+            raise ConfigurationError(why_nothing_to_draw(result, given.paths))
         build_trend(series, notes, given.output)
         print(given.output)
         return 0
@@ -66,25 +66,25 @@ def draw_trend(given: Namespace) -> int:
     else:
         width = max(shutil.get_terminal_size().columns, LEAST)
         color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-        signs = DRAWN if _shows(DRAWN) else PLAIN
+        signs = DRAWN if _can_show(DRAWN) else PLAIN
         lines = trend_lines(series, width, color=color, signs=signs, whole=given.all)
-        print("\n".join(lines or [nothing(found, given.paths)]))
+        print("\n".join(lines or [why_nothing_to_draw(result, given.paths)]))
     for note in notes:
         print(f"note: {one_line(note)}", file=sys.stderr)
     return 0
 
 
-def nothing(found: Sequence[TrendPoint], paths: Sequence[str]) -> str:
+def why_nothing_to_draw(trend_points: Sequence[TrendPoint], paths: Sequence[str]) -> str:
     """Return why there is nothing to draw."""
     where = ", ".join(paths) or "the runs and baselines here"
-    if not found:
+    if not trend_points:
         return f"no results in {where}"
-    agents = ", ".join(sorted({point.standing.agent for point in found}))
-    spans = ", ".join(sorted({point.standing.span_label for point in found}))
+    agents = ", ".join(sorted({point.standing.agent for point in trend_points}))
+    spans = ", ".join(sorted({point.standing.span_label for point in trend_points}))
     return one_line(f"no such agent or span in {where}: there are agents {agents}; spans {spans}")
 
 
-def _shows(signs: Signs) -> bool:
+def _can_show(signs: Signs) -> bool:
     try:
         "".join(signs).encode(sys.stdout.encoding or "utf-8")
     except (UnicodeEncodeError, LookupError):
@@ -92,7 +92,7 @@ def _shows(signs: Signs) -> bool:
     return not is_plain(sys.stdout)
 
 
-def gathered(
+def gather_points(
     paths: Sequence[str], ltm_dir: Path, baselines: Path, *, since: str = ""
 ) -> tuple[list[TrendPoint], list[str]]:
     """Return the points of runs and baselines, and sentences on what was left out.
@@ -110,7 +110,7 @@ def gathered(
     for file in _baseline_files(paths, baselines):
         points += _of_baseline(file, notes)
     if since:
-        first = moment(since)
+        first = parse_moment(since)
         points = [point for point in points if point.at is not None and point.at >= first]
     return points, notes
 
@@ -141,7 +141,7 @@ def _of_baseline(path: Path, notes: list[str]) -> Iterator[TrendPoint]:
         changed = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read ({error.strerror})") from error
-    committed = versions(path)
+    committed = file_versions(path)
     held = [(version.commit, version.at, version.content) for version in committed]
     if not committed or committed[0].content != now:
         # the file was changed since its last commit
@@ -149,16 +149,16 @@ def _of_baseline(path: Path, notes: list[str]) -> Iterator[TrendPoint]:
     lost = 0
     for commit, at, content in held:
         try:
-            side = parsed(content, str(path), path.stem)
+            side = parse_baseline(content, str(path), path.stem)
         except LtmError as error:
             lost += 1
             why = str(error)
             continue
-        for standing in standings(side.result):
+        for standing in result_standings(side.result):
             facts = partial(tuple, side.plans)
             yield TrendPoint(name=path.stem, kind="baseline", at=at, commit=commit, standing=standing, facts=facts)
     if lost:
-        notes.append(f"baseline {path.stem}: {counted(lost, 'version')} left out: {why}")
+        notes.append(f"baseline {path.stem}: {pluralize(lost, 'version')} left out: {why}")
 
 
 # --- the committed versions of a file, from git; none where there is no git, or no repository
@@ -177,25 +177,25 @@ MOST = 200
 _SECONDS = 30
 
 
-def versions(path: Path) -> list[Version]:
+def file_versions(path: Path) -> list[Version]:
     """Return what the commits that led here made of a file, newest first."""
     name = f"./{path.name}"
-    listed = _git(path.parent, "log", f"-n{MOST}", "--format=%H %ct", "--", name).decode().split("\n")
+    listed = _git_output(path.parent, "log", f"-n{MOST}", "--format=%H %ct", "--", name).decode().split("\n")
     commits = [line.split() for line in listed if line]
     asked = "".join(f"{commit}:{name}\n" for commit, _ in commits)
-    answer = _git(path.parent, "cat-file", "--batch", said=asked.encode()) if commits else b""
-    found = []
+    answer = _git_output(path.parent, "cat-file", "--batch", said=asked.encode()) if commits else b""
+    versions = []
     for commit, seconds in commits:
         head, _, answer = answer.partition(b"\n")
         if head.split()[1:2] != [b"blob"]:  # the commit that took the file away
             continue
         size = int(head.split()[2])
-        found.append(Version(commit, datetime.fromtimestamp(int(seconds), timezone.utc), answer[:size]))
+        versions.append(Version(commit, datetime.fromtimestamp(int(seconds), timezone.utc), answer[:size]))
         answer = answer[size + 1 :]
-    return found
+    return versions
 
 
-def _git(folder: Path, *words: str, said: bytes = b"") -> bytes:
+def _git_output(folder: Path, *words: str, said: bytes = b"") -> bytes:
     # settings of the repository must neither start programs nor change what is printed
     safe: Sequence[str] = ("-c", "log.showSignature=false", "-c", "core.fsmonitor=false", "--no-pager")
     try:

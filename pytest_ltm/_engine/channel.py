@@ -154,17 +154,17 @@ class Channel:
         """
         is_new, number = self._begin("")
         tokens = self._counter.count(filler.message) if filler.message_tokens is None else filler.message_tokens
-        told = events.FillerSent(
+        filler_sent = events.FillerSent(
             exchange=number, message=filler.message, message_tokens=tokens, reply=filler.expected_reply,
             reply_tokens=0, history=history,
         )  # fmt: skip
         self.record.now = self.clock.now  # a clock on the wall has moved on since the last event
         try:
-            told = self.port.tell(told)
+            filler_sent = self.port.tell(filler_sent)
         except AgentFault as fault:
             self._fault(number, fault)
             raise
-        self.journal.write(told)
+        self.journal.write(filler_sent)
         return self._end(is_new=is_new)
 
     def recorded_filler(self) -> FillerExchange | None:

@@ -14,8 +14,8 @@ from pytest_ltm._model.filler import FillerExchange
 from pytest_ltm._model.scenario import Ask, NewSession, Request, Say, Wait, Watch
 from pytest_ltm._model.schedule import Agenda, AgendaEntry, Fill, Finish, JumpTime, ResumeLane, Start, Tell
 from pytest_ltm._model.score import Unscored
-from pytest_ltm._model.sessions import NO_USERS, cannot_come_back, rhythm
-from pytest_ltm._model.told_history import parts
+from pytest_ltm._model.sessions import NO_USERS, cannot_come_back, session_rhythm
+from pytest_ltm._model.told_history import split_by_tokens
 from pytest_ltm._storage.errors import (
     AgentFault,
     ConversationOver,
@@ -24,8 +24,8 @@ from pytest_ltm._storage.errors import (
     LtmError,
     ScenarioError,
     Unmeasured,
+    describe_error,
     text_of,
-    told,
 )
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class AgendaScript(ConversationScript):
         ]
         self.agenda = Agenda(entries, now=now, history=[past.at for past in history])
         self._opening = plan.opening if plan.span is not None else ""
-        self._rhythm = rhythm(plan.sessions, span=plan.span, began=now)
+        self._rhythm = session_rhythm(plan.sessions, span=plan.span, began=now)
 
     def next(self, talk: Conversation) -> Action:
         """Return what the agenda decides, which is noted there; ConversationOver for an agent of one session only."""
@@ -194,7 +194,7 @@ class FillerSender:
             return (past.pictured,)
         if self._channel.can_tell:
             return (past.message,)
-        return parts(past.asked, self._channel.max_message_tokens, self._count)
+        return split_by_tokens(past.asked, self._channel.max_message_tokens, self._count)
 
     def tell(self, number: int, message: str) -> Exchange:
         """Tell one exchange of the history by one of its messages; a history must have no holes: then it is over."""
@@ -222,7 +222,7 @@ class FillerSender:
         try:
             filler: object = self._filler.make(tokens, self._channel.max_message_tokens)
         except Exception as error:  # a filler may come from the user
-            raise ConversationOver(f"the filler failed with {told(error)}") from error
+            raise ConversationOver(f"the filler failed with {describe_error(error)}") from error
         if isinstance(filler, FillerExchange):
             return filler
         raise ConversationOver(f"the filler failed with FillerError: make() returns a FillerExchange, not {filler!r}")

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 
 from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import Tariff
-from pytest_ltm._journal.retrieval_recall import places
+from pytest_ltm._journal.retrieval_recall import retrieval_ranks
 from pytest_ltm._journal.timings import ReplyTime, Retry, TellTime
 from pytest_ltm._model.agent import NOT_RESTORABLE
 from pytest_ltm._model.transcript import Transcript
-from pytest_ltm._storage.clock import stopwatch
-from pytest_ltm._storage.disk import read_regular, refused, write_whole
+from pytest_ltm._storage.clock import stopwatch_seconds
+from pytest_ltm._storage.disk import disk_fault, read_regular, write_whole
 from pytest_ltm._storage.errors import AgentError, AgentFault, ConversationOver
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class Checkpoints:
             try:
                 self._folder.mkdir(exist_ok=True)
             except OSError as error:
-                raise refused(self._folder, error) from error
+                raise disk_fault(self._folder, error) from error
             write_whole(self._folder / f"{number}.bin", state)
         self._held[number] = b"" if self._folder is not None else state
         for old in sorted(self._held)[:-KEPT]:
@@ -185,7 +185,7 @@ class Checkpoints:
         try:
             return read_regular(self._folder / f"{number}.bin")
         except OSError as error:
-            raise refused(self._folder / f"{number}.bin", error) from error
+            raise disk_fault(self._folder / f"{number}.bin", error) from error
 
 
 PATIENCE = 3
@@ -234,7 +234,7 @@ class LivePort:
         calling: Calling = call_now,
         tariff: Tariff | None = None,
         account: Account | None = None,
-        watch: Callable[[], float] = stopwatch,
+        watch: Callable[[], float] = stopwatch_seconds,
     ) -> None:
         self._make, self._known, self._checkpoints = make, known, checkpoints or Checkpoints(None)
         self._counter, self._clock, self._timings, self._watch = counter, clock, timings, watch
@@ -335,9 +335,9 @@ class LivePort:
         self._have("")
 
         def tell() -> tuple[Reply, float]:
-            began, line = stopwatch(), self.line
+            began, line = stopwatch_seconds(), self.line
             took = self._tell(told.message, told.reply, self._clock.now)
-            seconds = stopwatch() - began
+            seconds = stopwatch_seconds() - began
             if self.capabilities.saves and (self._checkpoints.is_empty or line.saves_cheaply):
                 with self._losing(took.usage):
                     self._checkpoints.keep(told.exchange, line.save())
@@ -442,8 +442,8 @@ class LivePort:
             self._line = None
         self._tell_again(self._said)
 
-    def _tell_again(self, said: Sequence[Exchange]) -> None:
-        for exchange in said:
+    def _tell_again(self, exchanges: Sequence[Exchange]) -> None:
+        for exchange in exchanges:
             self._lose(self._tell(exchange.message, exchange.raw_reply, exchange.now, exchange.user).usage)
 
     def _tell(self, message: str, reply: str, now: datetime, user: str = "") -> Reply:
@@ -464,7 +464,7 @@ class LivePort:
         # what is said may have a watcher, which asks for all that was said before
         earlier = self._said.of(message.by)[-_NEEDLES:] if message.kind == "say" else about
         needles = {one.number: one.message for one in earlier}
-        return tuple(places(retrieved, in_context, needles, self._said).items()) if needles else ()
+        return tuple(retrieval_ranks(retrieved, in_context, needles, self._said).items()) if needles else ()
 
     @contextlib.contextmanager
     def _accounting(self) -> Iterator[None]:
@@ -583,11 +583,11 @@ class Recorded:
             again = AgentFault(fault.text, fatal=fault.fatal)
             again.usage = fault.lost
             raise again
-        found = self.upcoming(kind)
-        if found is None:
+        result = self.upcoming(kind)
+        if result is None:
             return None
-        self._follow(found.now)
-        return found if found.exchange == number else replace(found, exchange=number)
+        self._follow(result.now)
+        return result if result.exchange == number else replace(result, exchange=number)
 
     def _follow(self, recorded: datetime | None) -> None:
         if recorded is not None and self._clock.real:

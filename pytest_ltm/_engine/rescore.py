@@ -74,7 +74,7 @@ class Playback:
                 self._events.append(event)
         if self._events and isinstance(self._events[-1], events.MessageSent):
             self._events.pop()  # never replied to
-        self._left = Counter(speaker for event in self._events if (speaker := _speaker(event)))
+        self._left = Counter(speaker for event in self._events if (speaker := _event_example(event)))
 
     @classmethod
     def of(cls, path: Path) -> Playback | None:
@@ -99,8 +99,8 @@ class Playback:
 
     def upcoming(self, kind: type[E]) -> E | None:
         """Return the event that comes next, if it is of that kind."""
-        found = self.next
-        return found if isinstance(found, kind) else None
+        result = self.next
+        return result if isinstance(result, kind) else None
 
     def no_agent(self) -> NoReturn:
         """Stand in for the agent, which is not made."""
@@ -109,7 +109,7 @@ class Playback:
 
     def skip(self) -> None:
         """Go on to the event after it."""
-        speaker = _speaker(self._events.popleft())
+        speaker = _event_example(self._events.popleft())
         if speaker:
             self._left[speaker] -= 1
 
@@ -122,14 +122,14 @@ class Playback:
         said = self._asked.get((kind, example, prompt, vote))
         if not said:
             return None
-        found: A = said.popleft() if len(said) > 1 else said[0]
-        return found
+        result: A = said.popleft() if len(said) > 1 else said[0]
+        return result
 
 
 def header_of(path: Path) -> events.Header | None:
     """Return a journal's first line, None if it is incomplete; LtmError if it is not a header."""
-    found = next(events.read(path), None) if path.is_file() else None
-    return found if isinstance(found, events.Header) else None
+    result = next(events.read_events(path), None) if path.is_file() else None
+    return result if isinstance(result, events.Header) else None
 
 
 def recorded_plan(path: Path) -> Plan | None:
@@ -151,20 +151,20 @@ def recorded_settings(run: Path, label: str) -> Mapping[str, Any] | None:
         except LtmError:
             continue
         told = header.agent.configuration if header is not None and header.agent is not None else None
-        found = told.get("file", told) if isinstance(told, dict) else None
-        if isinstance(found, dict) and isinstance(found.get("agent"), str):
-            return found
+        fields = told.get("file", told) if isinstance(told, dict) else None
+        if isinstance(fields, dict) and isinstance(fields.get("agent"), str):
+            return fields
     return None
 
 
 def as_recorded(text: str) -> str:
     """Return a text as a journal holds it: without secrets."""
-    said = events.Fault(exchange=0, text=text)
-    recorded = events.decode(events.encode(said), "a text")
+    fault = events.Fault(exchange=0, text=text)
+    recorded = events.decode_event(events.encode_event(fault), "a text")
     return recorded.text if isinstance(recorded, events.Fault) else text
 
 
-def _speaker(event: events.Event | None) -> str:
+def _event_example(event: events.Event | None) -> str:
     """Return the example whose body made an event, "" where none did."""
     if isinstance(event, events.MessageSent):
         return event.by if event.kind in SPOKEN else ""
@@ -236,7 +236,7 @@ class RecordScript(ConversationScript):
                     if action is not None:
                         yield action
                 case events.MessageSent(kind="reset", by=by) if by != lane.example.key:
-                    yield _again(event)
+                    yield _repeat_send(event)
                 case _:
                     break
         record = self._playback.record
@@ -254,13 +254,13 @@ class RecordScript(ConversationScript):
                 raise ScriptChanged("it begins a session where it did not")
         elif isinstance(made, (events.WaitBegan, events.Watcher)):
             if made != event:
-                is_same = type(event) is type(made) and _speaker(event) == made.example
+                is_same = type(event) is type(made) and _event_example(event) == made.example
                 what = "for something else" if is_same else "where it did not"
                 raise ScriptChanged(f"it waits or watches {what}")
         elif not isinstance(event, events.MessageSent) or event.by != lane.example.key:
-            raise ScriptChanged(f"it says {_shown(made.text)}, where it said nothing")
+            raise ScriptChanged(f"it says {_shorten_repr(made.text)}, where it said nothing")
         elif (event.kind, event.text) != ("ask" if isinstance(made, Ask) else "say", as_recorded(made.text)):
-            raise ScriptChanged(f"it says {_shown(made.text)}, where it said {_shown(event.text)}")
+            raise ScriptChanged(f"it says {_shorten_repr(made.text)}, where it said {_shorten_repr(event.text)}")
 
     def wait(self, talk: Conversation, lane: Lane, wait: events.WaitBegan) -> None:
         """Remember that it waits."""
@@ -297,7 +297,7 @@ class RecordScript(ConversationScript):
             case events.MessageSent(kind="history", text=text):
                 return self._history(talk, text)
             case events.MessageSent(by=by, kind=kind):
-                return (self._resumed(by) if kind in SPOKEN else None) or _again(event)
+                return (self._resumed(by) if kind in SPOKEN else None) or _repeat_send(event)
             case events.FillerSent(history=history, message=message, reply=reply):
                 return self._history(talk, message) if history else SendFiller(FillerExchange(message, reply))
             case events.Fault():  # what the agent was told and would not have: its text is not recorded
@@ -349,11 +349,11 @@ class RecordScript(ConversationScript):
         return GiveUp(record.ended_early or CUT_SHORT)
 
 
-def _again(event: events.MessageSent) -> Send:
+def _repeat_send(event: events.MessageSent) -> Send:
     return Send(event.by, event.kind, event.text, event.about)
 
 
-def _shown(text: str) -> str:
+def _shorten_repr(text: str) -> str:
     return repr(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
 
 

@@ -16,10 +16,10 @@ from pytest_ltm._journal import events
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.timings import Resumed, Timings
 from pytest_ltm._model.agent import NOT_RESTORABLE, Capabilities
-from pytest_ltm._model.plan import Plan, differences
-from pytest_ltm._storage.disk import open_regular, refused
+from pytest_ltm._model.plan import Plan, plan_differences
+from pytest_ltm._storage.disk import disk_fault, open_regular
 from pytest_ltm._storage.errors import DefinitionError, LtmError
-from pytest_ltm._storage.schema import shown
+from pytest_ltm._storage.schema import show_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -108,7 +108,7 @@ def cut_back(folder: Path, recording: Recording | None) -> None:
         with path.open("r+b") as file:
             file.truncate(kept)
     except OSError as error:
-        raise refused(path, error) from error
+        raise disk_fault(path, error) from error
 
 
 # --- Whether a recorded conversation can be resumed: its plan and its agent must be the original ones.
@@ -121,7 +121,7 @@ class AgentRecord(Struct, frozen=True, kw_only=True):
     facts: events.AgentFacts
 
 
-def known(recording: Recording) -> RecordedAgent:
+def recorded_agent(recording: Recording) -> RecordedAgent:
     """Return what the recording says of its agent; LtmError if it says nothing that can be used."""
     agent = recording.header.agent
     if agent is None or agent.max_message_tokens < 1:
@@ -129,23 +129,23 @@ def known(recording: Recording) -> RecordedAgent:
     return RecordedAgent(Capabilities(agent.capabilities), agent.max_message_tokens)
 
 
-def plan_differences(recording: Recording, plan: Plan) -> list[str]:
+def recording_differences(recording: Recording, plan: Plan) -> list[str]:
     """Return a sentence for each difference between the recorded plan and this one."""
     if recording.header.plan_fingerprint == plan.fingerprint:
         return []
     try:
         recorded = Plan.from_json(recording.header.plan, where="the recorded plan")
         plans = ("the recorded plan", "the current plan")
-        found = differences(recorded, plan, names=("recorded", "now"), plans=plans)
+        texts = plan_differences(recorded, plan, names=("recorded", "now"), plans=plans)
     except DefinitionError as error:
-        found = [str(error)]
-    return found or ["The plan's fingerprint is different."]
+        texts = [str(error)]
+    return texts or ["The plan's fingerprint is different."]
 
 
 def agent_differences(recording: Recording, agent: AgentRecord) -> list[str]:
     """Return a sentence for each difference between the recorded agent and this one."""
     same = recording.header.agent_fingerprint == agent.fingerprint
-    found = []
+    texts = []
     for name in (
         ("capabilities", "max_message_tokens")
         if same
@@ -153,32 +153,32 @@ def agent_differences(recording: Recording, agent: AgentRecord) -> list[str]:
     ):
         then, now = getattr(recording.header.agent, name, None), getattr(agent.facts, name)
         if isinstance(then, dict) and isinstance(now, dict):
-            found += _changed(then, now)
+            texts += _configuration_changes(then, now)
         elif then != now:
-            found.append(f"The agent's {name} was {_shown(then)} and is {_shown(now)}.")
-    if not same and not found:
-        found.append("The agent's configuration differs in a value that is not shown because it may be secret.")
-    return found
+            texts.append(f"The agent's {name} was {_show_setting(then)} and is {_show_setting(now)}.")
+    if not same and not texts:
+        texts.append("The agent's configuration differs in a value that is not shown because it may be secret.")
+    return texts
 
 
-def _shown(value: object) -> str:
-    return shown(list(value) if isinstance(value, tuple) else value)
+def _show_setting(value: object) -> str:
+    return show_value(list(value) if isinstance(value, tuple) else value)
 
 
 def cannot_go_on(recording: Recording, checkpoints: Checkpoints) -> str:
     """Return why no agent could resume the recording, or ""."""
     if recording.complete or not recording.heard:
         return ""
-    capabilities = known(recording).capabilities
+    capabilities = recorded_agent(recording).capabilities
     if "AcceptsHistory" not in capabilities and capabilities.saves:
         lost = recording.last is not None and not checkpoints.has(recording.last)
         return f"there is no checkpoint of exchange {recording.last}" if lost else ""
     return "" if capabilities.restorable else NOT_RESTORABLE
 
 
-def _changed(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def _configuration_changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     return [
-        f"The agent's configuration, {key}: was {shown(then.get(key))} and is {shown(now.get(key))}."
+        f"The agent's configuration, {key}: was {show_value(then.get(key))} and is {show_value(now.get(key))}."
         for key in {**then, **now}
         if then.get(key) != now.get(key)
     ]

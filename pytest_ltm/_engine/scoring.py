@@ -13,10 +13,10 @@ from pytest_ltm._journal.result import (
     ScenarioResult,
     outcome_of,
 )
-from pytest_ltm._journal.retrieval_recall import metrics
+from pytest_ltm._journal.retrieval_recall import retrieval_metrics
 from pytest_ltm._model.agent import Usage
 from pytest_ltm._model.score import Score, Unscored, with_bounds
-from pytest_ltm._model.transcript import gap
+from pytest_ltm._model.transcript import needle_gap
 from pytest_ltm._storage.errors import AgentFault, LtmInternalError, text_of
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def scenario_result(
         cost_usd=sum(own_costs) if own_costs else None,
         estimated=any(exchange.number in guesses for exchange in lane.own),
         questions=questions,
-        metrics=tuple(ExampleMetric(*one) for one in (lane.body.sheet.metrics or metrics(questions)).items()),
+        metrics=tuple(ExampleMetric(*one) for one in (lane.body.sheet.metrics or retrieval_metrics(questions)).items()),
         **place,
     )
 
@@ -83,20 +83,20 @@ def _named_with(rule: str, reading: str) -> str:
     return f"{rule}+{reading}" if rule and reading and not rule.endswith(reading) else rule
 
 
-def totals(record: ConversationRecord, bill: Bill) -> dict[str, Any]:
+def usage_totals(record: ConversationRecord, bill: Bill) -> dict[str, Any]:
     """Return what the result of a conversation says of its tokens and dollars."""
-    said = record.transcript
+    transcript = record.transcript
 
     def tokens(kinds: Collection[Kind]) -> int:
-        return sum(one.message_tokens + one.reply_tokens for one in said if one.kind in kinds)
+        return sum(one.message_tokens + one.reply_tokens for one in transcript if one.kind in kinds)
 
     def usd(kinds: Collection[Kind]) -> float | None:
-        return bill.of({one.number for one in said if one.kind in kinds})
+        return bill.of({one.number for one in transcript if one.kind in kinds})
 
     stored = bill.told_use or Usage()
     return {
-        "tokens": said.position, "count": said.counts, "filler_tokens": tokens({"filler"}),
-        "reply_tokens": sum(one.reply_tokens for one in said if not one.told), "exchanges": len(said),
+        "tokens": transcript.position, "count": transcript.counts, "filler_tokens": tokens({"filler"}),
+        "reply_tokens": sum(one.reply_tokens for one in transcript if not one.told), "exchanges": len(transcript),
         "cost_usd": bill.usd, "filler_cost_usd": usd({"filler", "history"}),
         "harness_cost_usd": usd({"opening", "reset"}), "hypothetical": bill.hypothetical,
         "input_tokens": bill.input_tokens, "output_tokens": bill.output_tokens, "cached_tokens": bill.cached_tokens,
@@ -117,16 +117,16 @@ def classify_ending(ending: Ending, threshold: float) -> tuple[Outcome, Cause, s
         return "skipped", "requires", ending.unplayable
     if ending.unreached is not None:
         return "skipped", "not reached", ending.unreached
-    return "error", _blame(ending.error), describe(ending.error)
+    return "error", _error_cause(ending.error), describe_ending_error(ending.error)
 
 
-def _blame(error: BaseException | None) -> Cause:
+def _error_cause(error: BaseException | None) -> Cause:
     if isinstance(error, AgentFault):
         return "agent"
     return "internal" if isinstance(error, LtmInternalError) else "scenario"
 
 
-def describe(error: BaseException | None) -> str:
+def describe_ending_error(error: BaseException | None) -> str:
     """Return an error of ours as its sentence, any other with its type."""
     if error is None:
         return "it ended without a verdict"
@@ -143,7 +143,7 @@ def question_result(question: CreditedQuestion, transcript: Transcript) -> Quest
         NeedleRef(
             number=needle.number,
             text=needle.message,
-            gap=gap(needle, asked),
+            gap=needle_gap(needle, asked),
             told_gap=transcript.told_gap(needle, asked),
             seconds_passed=(asked.now - needle.now).total_seconds(),
             rank=places.get(needle.number),

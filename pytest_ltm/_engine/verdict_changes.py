@@ -15,7 +15,7 @@ from pytest_ltm._journal.result import ConversationName, ConversationResult, Sce
 from pytest_ltm._model.plan import is_of_source
 from pytest_ltm._model.score import Score, Unscored, undecided_if_open
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm._storage.schema import shown, to_record
+from pytest_ltm._storage.schema import show_value, to_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -67,7 +67,7 @@ class Rescored(Struct, frozen=True, kw_only=True):
         }  # fmt: skip
 
 
-def compared(
+def compare_scorings(
     run: str,
     before: Iterable[ScenarioResult],
     after: Iterable[ScenarioResult],
@@ -79,11 +79,13 @@ def compared(
 
     `plans`: the recorded and the current plan by conversation; `kept`: as in `Rescored`.
     """
-    then = {_place(row): row for row in before}
-    now = {_place(row): row for row in after}
+    then = {_row_key(row): row for row in before}
+    now = {_row_key(row): row for row in after}
     pairs = [(then[place], row) for place, row in now.items() if place in then]
-    moves = tuple(_move(one, other, plans) for one, other in pairs if _said(one) != _said(other))
-    unmoved = [row for one, row in pairs if _said(one) == _said(row) and " ".join(_place(row)) not in kept]
+    moves = tuple(_verdict_move(one, other, plans) for one, other in pairs if _row_verdict(one) != _row_verdict(other))
+    unmoved = [
+        row for one, row in pairs if _row_verdict(one) == _row_verdict(row) and " ".join(_row_key(row)) not in kept
+    ]
     new = [row for place, row in now.items() if place not in then]
     same, unknown = sum(map(_has_verdict, unmoved)), sum(map(_has_verdict, new))
     return Rescored(
@@ -102,25 +104,29 @@ def by_rules(row: ScenarioResult) -> Automatic:
     return row.automatic or row.verdict
 
 
-def reasons(before: ScenarioResult, after: ScenarioResult, plans: Sequence[Plan]) -> list[str]:
+def verdict_differences(before: ScenarioResult, after: ScenarioResult, plans: Sequence[Plan]) -> list[str]:
     """Return what differs of that which decides a verdict."""
-    found = _contrast("evaluator", before.rule, after.rule)
-    found += _contrast("threshold", f"{before.threshold:g}", f"{after.threshold:g}")
+    texts = _version_difference("evaluator", before.rule, after.rule)
+    texts += _version_difference("threshold", f"{before.threshold:g}", f"{after.threshold:g}")
     if len(plans) == 2:
         then, now = plans
-        one, other = (_version(plan, before.id) for plan in plans)
+        one, other = (_planned_version(plan, before.id) for plan in plans)
         by_source = is_of_source(one) and is_of_source(other)
-        found += ["the test's source has changed"] * (one != other) if by_source else _contrast("scenario", one, other)
-        found += _contrast("scoring", then.scoring, now.scoring)
-        found += _contrast("reading", str(then.reading), str(now.reading))
+        texts += (
+            ["the test's source has changed"] * (one != other)
+            if by_source
+            else _version_difference("scenario", one, other)
+        )
+        texts += _version_difference("scoring", then.scoring, now.scoring)
+        texts += _version_difference("reading", str(then.reading), str(now.reading))
         if before.judge_calls or after.judge_calls:
-            found += _judges(then.judge, now.judge)
-            found += _contrast("votes", str(then.judge_votes), str(now.judge_votes))
-    return found
+            texts += _judge_differences(then.judge, now.judge)
+            texts += _version_difference("votes", str(then.judge_votes), str(now.judge_votes))
+    return texts
 
 
-def _move(before: ScenarioResult, after: ScenarioResult, plans: Mapping[ConversationName, Any]) -> Move:
-    why = reasons(before, after, plans.get(after.conversation, ()))
+def _verdict_move(before: ScenarioResult, after: ScenarioResult, plans: Mapping[ConversationName, Any]) -> Move:
+    why = verdict_differences(before, after, plans.get(after.conversation, ()))
     unversioned = "no version has changed: the code that the test uses has, or the judge answered differently"
     return Move(
         nodeid=after.nodeid,
@@ -136,7 +142,7 @@ def _move(before: ScenarioResult, after: ScenarioResult, plans: Mapping[Conversa
     )
 
 
-def _place(row: ScenarioResult) -> tuple[str, str]:
+def _row_key(row: ScenarioResult) -> tuple[str, str]:
     return str(row.conversation), row.id
 
 
@@ -144,26 +150,26 @@ def _has_verdict(row: ScenarioResult) -> bool:
     return row.scored or row.cause in ("unscored", "ungraded")
 
 
-def _said(row: ScenarioResult) -> tuple[object, ...]:
+def _row_verdict(row: ScenarioResult) -> tuple[object, ...]:
     plain = by_rules(row)
     return plain.outcome, plain.score, plain.upper
 
 
-def _judges(before: str, after: str) -> list[str]:
+def _judge_differences(before: str, after: str) -> list[str]:
     """Return which judge, or which of its prompts, is another one."""
     (one, prompts), (other, others) = ([*text.rstrip(")").split(" ("), ""][:2] for text in (before, after))
     if one != other:
-        return _contrast("judge", one, other)
+        return _version_difference("judge", one, other)
     then, now = prompts.split(", "), others.split(", ")
     old, new = [part for part in then if part not in now], [part for part in now if part not in then]
-    return _contrast("prompt", ", ".join(old), ", ".join(new))
+    return _version_difference("prompt", ", ".join(old), ", ".join(new))
 
 
-def _contrast(what: str, before: str, after: str) -> list[str]:
+def _version_difference(what: str, before: str, after: str) -> list[str]:
     return [] if before == after else [f"{what} {before or 'none'} -> {after or 'none'}"]
 
 
-def _version(plan: Plan, key: str) -> str:
+def _planned_version(plan: Plan, key: str) -> str:
     return next((example.version for example in plan.examples if example.key == key), "")
 
 
@@ -182,7 +188,7 @@ _FIXED = ("seed", "trial", "span", "tokenizer", "time", "history")
 def setting_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Return a sentence for each changed setting that decides what is said."""
     return [
-        f"{name} was {shown(then.get(name))} and is {shown(now.get(name))}."
+        f"{name} was {show_value(then.get(name))} and is {show_value(now.get(name))}."
         for name in {**then, **now}
         if name not in FREE and then.get(name) != now.get(name)
     ]
@@ -192,13 +198,13 @@ def plan_differences(recorded: Plan, now: Plan) -> list[str]:
     """Return a sentence for each difference that keeps a conversation from being scored again."""
     then = recorded.to_json()
     today = now.to_json()
-    found = [
-        f"The plan's {name} was {shown(then[name])} and is {shown(today[name])}."
+    lines = [
+        f"The plan's {name} was {show_value(then[name])} and is {show_value(today[name])}."
         for name in _FIXED
         if then[name] != today[name]
     ]
     known = {example.key for example in recorded.examples}
-    return found + [f"{example.key} was not recorded." for example in now.examples if example.key not in known]
+    return lines + [f"{example.key} was not recorded." for example in now.examples if example.key not in known]
 
 
 def rescored_plan(recorded: Plan, now: Plan, *, same_judge: bool) -> Plan:
@@ -208,7 +214,7 @@ def rescored_plan(recorded: Plan, now: Plan, *, same_judge: bool) -> Plan:
     """
     today = {example.key: example for example in now.examples}
     judge = {} if same_judge else {"judge": now.judge, "judge_votes": now.judge_votes}
-    examples = tuple(_rescored(one, today[one.key]) for one in recorded.examples if one.key in today)
+    examples = tuple(_with_current_scoring(one, today[one.key]) for one in recorded.examples if one.key in today)
     return replace(recorded, examples=examples, scoring=now.scoring, reading=now.reading, **judge)  # type: ignore[arg-type]
 
 
@@ -217,7 +223,7 @@ def judge_spec(plan: Plan) -> str:
     return plan.judge.rpartition(" (")[0] or plan.judge
 
 
-def _rescored(then: PlannedExample, now: PlannedExample) -> PlannedExample:
+def _with_current_scoring(then: PlannedExample, now: PlannedExample) -> PlannedExample:
     return replace(then, version=now.version, skills=now.skills, threshold=now.threshold)
 
 

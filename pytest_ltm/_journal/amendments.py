@@ -45,7 +45,7 @@ class Amendment:
             raise ConfigurationError("an amended verdict needs a reason, because readers of the total will ask for it")
 
 
-def read(run_folder: Path) -> dict[str, Amendment]:
+def read_amendments(run_folder: Path) -> dict[str, Amendment]:
     """Return the amendments of a run by node id; empty if there are none."""
     path = run_folder / FILE
     if not path.exists():
@@ -59,7 +59,7 @@ def read(run_folder: Path) -> dict[str, Amendment]:
     return {nodeid: from_record(Amendment, entry, f"{path}: {nodeid}") for nodeid, entry in record.items()}
 
 
-def amend(run_folder: Path, run: RunResult, nodeid: str, amendment: Amendment) -> ScenarioResult:
+def amend_verdict(run_folder: Path, run: RunResult, nodeid: str, amendment: Amendment) -> ScenarioResult:
     """Write the amendment down and return the amended result; ConfigurationError if the run has no such item.
 
     A later amendment of the same item replaces an earlier one; the automatic verdict stays.
@@ -67,11 +67,11 @@ def amend(run_folder: Path, run: RunResult, nodeid: str, amendment: Amendment) -
     rows = {row.nodeid: row for row in run.scenarios}
     if nodeid not in rows:
         raise ConfigurationError(f"run {run.run_id} has no item {nodeid!r}.{did_you_mean(nodeid, rows)}")
-    write(run_folder, nodeid, amendment)
-    return amended(rows[nodeid], amendment)
+    write_amendment(run_folder, nodeid, amendment)
+    return amend_result(rows[nodeid], amendment)
 
 
-def write(run_folder: Path, nodeid: str, amendment: Amendment | None) -> None:
+def write_amendment(run_folder: Path, nodeid: str, amendment: Amendment | None) -> None:
     """Put an amendment in the place of what was said of a node id before; None takes that away.
 
     Several processes may do so at the same time. LtmError if the file cannot be read or written.
@@ -79,19 +79,19 @@ def write(run_folder: Path, nodeid: str, amendment: Amendment | None) -> None:
     from filelock import FileLock
 
     with FileLock(str(run_folder / LOCK)):
-        kept = {name: entry for name, entry in read(run_folder).items() if name != nodeid}
+        kept = {name: entry for name, entry in read_amendments(run_folder).items() if name != nodeid}
         amendments = kept if amendment is None else kept | {nodeid: amendment}
         text = json_text({name: to_record(entry) for name, entry in sorted(amendments.items())})
         write_whole(run_folder / FILE, text.encode())
 
 
-def apply(run: RunResult, amendments: Mapping[str, Amendment]) -> RunResult:
+def apply_amendments(run: RunResult, amendments: Mapping[str, Amendment]) -> RunResult:
     """Return the run with the amended verdicts in place of the automatic ones, which each row keeps."""
     conversations = tuple(
         replace(
             held,
             scenarios=tuple(
-                amended(row, amendments[row.nodeid]) if row.nodeid in amendments else row for row in held.scenarios
+                amend_result(row, amendments[row.nodeid]) if row.nodeid in amendments else row for row in held.scenarios
             ),
         )
         for held in run.conversations
@@ -99,7 +99,7 @@ def apply(run: RunResult, amendments: Mapping[str, Amendment]) -> RunResult:
     return structs.replace(run, conversations=conversations)
 
 
-def amended(row: ScenarioResult, amendment: Amendment) -> ScenarioResult:
+def amend_result(row: ScenarioResult, amendment: Amendment) -> ScenarioResult:
     """Return the row with the amended verdict."""
     passed = amendment.score >= row.threshold
     return replace(

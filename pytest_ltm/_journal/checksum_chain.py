@@ -31,25 +31,25 @@ class Chain:
 
     def sealed(self, line: str) -> str:
         """Return the next line, a JSON object, with its checksum as the last member."""
-        self.head = _sum(self.head, line.encode())
+        self.head = _line_checksum(self.head, line.encode())
         return f'{line[:-2]},"sum":"{self.head}"}}\n'
 
     def opened(self, line: bytes) -> bytes | None:
         """Return the next line without its checksum, None if it is not the one that was written here."""
         text, recorded = line[:-_LENGTH] + b"}\n", line[-_LENGTH:]
-        head = _sum(self.head, text)
+        head = _line_checksum(self.head, text)
         if recorded != b',"sum":"%s"}\n' % head.encode():
             return None
         self.head = head
         return text
 
 
-def bare(line: bytes) -> bytes:
+def strip_checksum(line: bytes) -> bytes:
     """Return a line without its checksum, whatever that is."""
     return _SEAL.sub(b"}\n", line)
 
 
-def _sum(head: str, text: bytes) -> str:
+def _line_checksum(head: str, text: bytes) -> str:
     return blake2b(head.encode() + text, digest_size=SIZE).hexdigest()
 
 
@@ -70,7 +70,7 @@ class Damage(Struct, frozen=True, kw_only=True):
     """Where one bit, put back, makes the line whole: the byte of the file, and what that was."""
 
 
-def damages(data: bytes) -> Iterator[Damage]:
+def find_damages(data: bytes) -> Iterator[Damage]:
     """Yield what is damaged in a journal, line by line; a torn last line is not."""
     head: str | None = ""
     start = number = 0
@@ -80,24 +80,24 @@ def damages(data: bytes) -> Iterator[Damage]:
         line, seal = data[start:end], _SEAL.search(data, start, end)
         chain = Chain(head or "")
         if head is not None and chain.opened(line) is None:
-            damage = _examined(data, number, start, head, written)
+            damage = _examine_damage(data, number, start, head, written)
             yield damage
             if damage.flipped is not None:  # go on as if it were mended
-                data = mended(data, damage)
+                data = flip_bit_back(data, damage)
                 end = data.find(b"\n", start) + 1
                 chain.opened(data[start:end])
                 head = chain.head
             else:
                 head = seal[1].decode() if seal else None
         elif head is None and seal is None:
-            yield Damage(line=number, start=start, what=_unsealed(line))
+            yield Damage(line=number, start=start, what=_missing_checksum(line))
         else:  # after a line without a checksum nothing says what the next one followed
             head = chain.head if head is not None else seal[1].decode() if seal else None
         written.setdefault(head or "", number)
         start = end
 
 
-def mended(data: bytes, damage: Damage) -> bytes:
+def flip_bit_back(data: bytes, damage: Damage) -> bytes:
     """Return a journal with a flipped bit put back."""
     if damage.flipped is None:
         return data
@@ -105,25 +105,27 @@ def mended(data: bytes, damage: Damage) -> bytes:
     return data[:at] + bytes([was]) + data[at + 1 :]
 
 
-def _examined(data: bytes, number: int, start: int, head: str, written: Mapping[str, int]) -> Damage:
+def _examine_damage(data: bytes, number: int, start: int, head: str, written: Mapping[str, int]) -> Damage:
     end = data.find(b"\n", start) + 1
     line, seal = data[start:end], _SEAL.search(data, start, end)
-    if flipped := _flipped(data, start, end, head):
+    if flipped := _find_flipped_bit(data, start, end, head):
         at, was = flipped
-        now = f"byte {at - start + 1:,} of the line is {_shown(data[at])} and was {_shown(was)}"
+        now = f"byte {at - start + 1:,} of the line is {_show_byte(data[at])} and was {_show_byte(was)}"
         return Damage(line=number, start=start, what=f"one bit has flipped: {now}", flipped=flipped)
     if seal is None:
-        return Damage(line=number, start=start, what=_unsealed(line))
-    followed = next((known for one, known in written.items() if _sum(one, bare(line)).encode() == seal[1]), None)
+        return Damage(line=number, start=start, what=_missing_checksum(line))
+    followed = next(
+        (known for one, known in written.items() if _line_checksum(one, strip_checksum(line)).encode() == seal[1]), None
+    )
     if followed is not None:
         where = f"line {followed}" if followed else "no other"
         what = f"it was written after {where}: two processes wrote this journal, or lines were added or moved"
     else:
-        what = f"{_event(line)} was changed after it was written, or lines before it are missing"
+        what = f"{_event_name(line)} was changed after it was written, or lines before it are missing"
     return Damage(line=number, start=start, what=what)
 
 
-def _flipped(data: bytes, start: int, end: int, head: str) -> tuple[int, int] | None:
+def _find_flipped_bit(data: bytes, start: int, end: int, head: str) -> tuple[int, int] | None:
     """Return the byte, and what it was, that was another one by one bit; None if that does not explain the line."""
     if end - start > LONGEST:
         return None
@@ -140,7 +142,7 @@ def _flipped(data: bytes, start: int, end: int, head: str) -> tuple[int, int] | 
     return None
 
 
-def _unsealed(line: bytes) -> str:
+def _missing_checksum(line: bytes) -> str:
     try:
         json.loads(line)
     except (ValueError, RecursionError):
@@ -148,13 +150,13 @@ def _unsealed(line: bytes) -> str:
     return "it has no checksum: it was edited, or something else wrote it"
 
 
-def _event(line: bytes) -> str:
+def _event_name(line: bytes) -> str:
     """Return what a person would call a line."""
-    found = _BEGINNING.match(line)
-    if found is None:
+    match = _BEGINNING.match(line)
+    if match is None:
         return "its text"
-    return f"the {found[1].decode()}" + (f" of exchange {found[2].decode()}" if found[2] else "")
+    return f"the {match[1].decode()}" + (f" of exchange {match[2].decode()}" if match[2] else "")
 
 
-def _shown(byte: int) -> str:
+def _show_byte(byte: int) -> str:
     return repr(chr(byte)) if 0x20 <= byte < 0x7F else f"0x{byte:02x}"

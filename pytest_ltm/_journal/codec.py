@@ -15,8 +15,8 @@ import msgspec
 
 from pytest_ltm._storage.disk import open_regular
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm._storage.schema import bounded, escaped, parse_record, shown
-from pytest_ltm._storage.secrets import may_have_secrets, written
+from pytest_ltm._storage.schema import bounded, escape_json_text, parse_record, show_value
+from pytest_ltm._storage.secrets import dump_json_redacted, may_have_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,15 +37,15 @@ T = TypeVar("T")
 L = TypeVar("L", bound=JournalRecord)
 
 
-def encode(line: JournalRecord, *, clean: bool = False) -> str:
+def encode_record(line: JournalRecord, *, clean: bool = False) -> str:
     """Return the JSON text of a line, without secrets; `clean`: it cannot contain any."""
     try:
         text = _encode(line).decode()
     except UnicodeEncodeError:  # a lone surrogate, which UTF-8 cannot hold, is an escape in JSON
-        text = _compact(msgspec.to_builtins(line))
+        text = _compact_json(msgspec.to_builtins(line))
     if not clean and may_have_secrets(text):
-        text = written(msgspec.to_builtins(line), _compact)
-    return escaped(text) + "\n"
+        text = dump_json_redacted(msgspec.to_builtins(line), _compact_json)
+    return escape_json_text(text) + "\n"
 
 
 class RecordCodec(Generic[L]):
@@ -71,22 +71,22 @@ class RecordCodec(Generic[L]):
     def _examined(self, line: bytes | str, where: str) -> L:
         """Do the same slowly: for a line with half a surrogate pair, and to say what is wrong with any other."""
         try:
-            found = parse_record(line)
+            record = parse_record(line)
         except (ValueError, RecursionError) as error:
             raise LtmError(f"{where}: not a JSON event: {error}") from error
-        name = found.get("event") if isinstance(found, dict) else None
+        name = record.get("event") if isinstance(record, dict) else None
         if not isinstance(name, str):
             raise LtmError(f"{where}: not a JSON event: it does not say which")
         kind = self.kinds.get(name)
         if kind is None:
-            raise self._later(where, f"an event {shown(name)}")
-        unknown = found.keys() - {"event", *kind.__struct_fields__}
+            raise self._later(where, f"an event {show_value(name)}")
+        unknown = record.keys() - {"event", *kind.__struct_fields__}
         if unknown:
-            raise self._later(where, f"a field {shown(min(unknown))} in {name!r}")
+            raise self._later(where, f"a field {show_value(min(unknown))} in {name!r}")
         with suppress(ValueError, RecursionError):
-            return msgspec.convert(found, kind)
+            return msgspec.convert(record, kind)
         try:
-            return msgspec.convert(bounded(found), kind)  # what agents reported before there were limits
+            return msgspec.convert(bounded(record), kind)  # what agents reported before there were limits
         except (ValueError, RecursionError) as error:
             raise LtmError(f"{where}: a damaged {name!r} event: {error}") from error
 
@@ -108,7 +108,7 @@ def whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
         raise LtmError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def readable(path: Path, decode: Callable[[bytes, str], T]) -> Iterator[T]:
+def iter_readable(path: Path, decode: Callable[[bytes, str], T]) -> Iterator[T]:
     """Yield what can be decoded of a file, if there is one; lines that cannot be are left out."""
     if path.is_file():
         for _, line in whole_lines(path):
@@ -120,6 +120,6 @@ _encode = msgspec.json.Encoder().encode
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def _compact(value: object) -> str:
+def _compact_json(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    return _LONE_SURROGATE.sub(lambda result: f"\\u{ord(result.group()):04x}", text)

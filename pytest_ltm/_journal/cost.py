@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 from msgspec import Struct, field, structs
 
 from pytest_ltm._journal import events, timings
-from pytest_ltm._journal.codec import readable
+from pytest_ltm._journal.codec import iter_readable
+from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._storage.errors import BudgetSpent, ConfigurationError
-from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -34,8 +34,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
 )
 """Where list prices were taken from, by the address of the endpoint."""
 
-_LABELLED = later(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*=(.*)", re.DOTALL)
-_DATED = later(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)")
+_LABELLED = lazy_pattern(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*=(.*)", re.DOTALL)
+_DATED = lazy_pattern(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)")
 _FORM = "Write dollars per million tokens in and out, as in 3/15 or, with the price of cached tokens, 3/15/0.3"
 _PARTS = (2, 3)
 
@@ -76,14 +76,14 @@ def read_prices(given: Iterable[str]) -> Prices:
     Raises ConfigurationError for anything else.
     """
     common: Price | None = None
-    found: dict[str, Price] = {}
+    prices: dict[str, Price] = {}
     for text in given:
         labelled = _LABELLED.fullmatch(text)
         if labelled:
-            found[labelled[1]] = read_price(labelled[2])
+            prices[labelled[1]] = read_price(labelled[2])
         else:
             common = read_price(text)
-    return Prices(common, found)
+    return Prices(common, prices)
 
 
 def read_price(text: str) -> Price:
@@ -158,7 +158,7 @@ class Tariff(Struct, frozen=True, kw_only=True):
         """
         usd = reply.cost_usd
         if usd is None and self.price is not None:
-            usd = self.price.of(*_used(reply, counted))
+            usd = self.price.of(*_used_tokens(reply, counted))
         return None if usd is None else float(usd)
 
     def of(self, usage: Usage) -> float | None:
@@ -175,7 +175,7 @@ class Tariff(Struct, frozen=True, kw_only=True):
     def spent(self, reply: PricedReply, *, counted: tuple[int, int] = (0, 0)) -> tuple[float | None, int]:
         """Return what a budget is charged with: dollars (None: unknown) and tokens."""
         usd = self.cost(reply, counted=counted)
-        asked, said, _ = _used(reply, counted)
+        asked, said, _ = _used_tokens(reply, counted)
         return (0.0 if usd is None and self.free else usd), asked + said
 
 
@@ -258,12 +258,12 @@ class Bill(Struct):
         return sum((cost for number, cost in self.costs.items() if number in exchanges), 0.0) if self.costs else None
 
 
-def is_billed(told: events.FillerSent) -> bool:
+def is_billed(filler_sent: events.FillerSent) -> bool:
     """Whether telling an exchange took something, as far as the agent reports it."""
-    return told.usage is not None or told.cost_usd is not None
+    return filler_sent.usage is not None or filler_sent.cost_usd is not None
 
 
-def _used(reply: PricedReply, counted: tuple[int, int]) -> tuple[int, int, int]:
+def _used_tokens(reply: PricedReply, counted: tuple[int, int]) -> tuple[int, int, int]:
     """Return tokens in, out, and from the cache: as reported, else those of the message and the reply alone."""
     if reply.usage is None:
         return *counted, 0
@@ -277,7 +277,7 @@ LEDGER = "budget.json"
 Side: TypeAlias = Literal["agent", "judge", "user", "lost", "reserved", "gone"]
 """Who spent it; what came to nothing; what is kept for what is being sent, and what was when its process died."""
 
-_AMOUNT = later(r"(\d+(?:\.\d+)?)([km]?)")
+_AMOUNT = lazy_pattern(r"(\d+(?:\.\d+)?)([km]?)")
 _SCALE = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
@@ -327,7 +327,7 @@ class Budget:
 
     def spent(self) -> SpentBudget:
         """Return what all have spent together."""
-        return _sum(self._ledger.read())
+        return _sum_spent(self._ledger.read())
 
     def reserve(self, conversation: str, amount: SpentBudget, *, anew: bool) -> None:
         """Keep an amount for what a conversation is about to send; BudgetSpent if nothing may be spent any more.
@@ -339,9 +339,9 @@ class Budget:
         def alter(value: dict[str, Any]) -> dict[str, Any]:
             left = value.setdefault("reserved", {}).pop(conversation, None)
             if anew and left is not None:
-                _put(value, "gone", conversation, _from_row(left))
-            self._refuse_if_over(_sum(value))
-            _put(value, "reserved", conversation, amount)
+                _add_spent(value, "gone", conversation, _from_row(left))
+            self._refuse_if_over(_sum_spent(value))
+            _add_spent(value, "reserved", conversation, amount)
             return value
 
         self._ledger.change(alter)
@@ -360,11 +360,11 @@ class Budget:
 
         def alter(before: dict[str, Any]) -> dict[str, Any]:
             value: dict[str, Any] = {
-                side: {key: _row(spent) for key, spent in of.items()} for side, of in known.items()
+                side: {key: _spent_row(spent) for key, spent in of.items()} for side, of in known.items()
             }
             for being in ("gone", "reserved"):
                 for key, row in before.get(being, {}).items():
-                    _put(value, "gone", key, _from_row(row))
+                    _add_spent(value, "gone", key, _from_row(row))
             return value
 
         self._ledger.change(alter)
@@ -375,7 +375,7 @@ class Budget:
         def alter(value: dict[str, Any]) -> dict[str, Any]:
             value.get("reserved", {}).pop(conversation, None)
             if side is not None:
-                _put(value, side, conversation, spent)
+                _add_spent(value, side, conversation, spent)
             return value
 
         self._ledger.change(alter)
@@ -447,19 +447,19 @@ class Account:
 
 def read_dollars(text: str) -> float:
     """Return the dollars that `2.50` or `$2.50` says; ConfigurationError if it says none."""
-    return _amount(text.removeprefix("$"), text, "number of dollars, as in 2.50")
+    return _parse_amount(text.removeprefix("$"), text, "number of dollars, as in 2.50")
 
 
 def read_tokens(text: str) -> int:
     """Return the tokens that `200000`, `200k` or `1.5m` says; ConfigurationError if it says none."""
-    return round(_amount(text, text, "number of tokens, as in 200k or 1.5m"))
+    return round(_parse_amount(text, text, "number of tokens, as in 200k or 1.5m"))
 
 
-def _amount(text: str, given: str, what: str) -> float:
-    found = _AMOUNT.fullmatch(text.strip().lower().replace(",", "").replace("_", ""))
-    if not found:
+def _parse_amount(text: str, given: str, what: str) -> float:
+    match = _AMOUNT.fullmatch(text.strip().lower().replace(",", "").replace("_", ""))
+    if not match:
         raise ConfigurationError(f"{given!r} is not a {what}")
-    return float(found[1]) * _SCALE[found[2]]
+    return float(match[1]) * _SCALE[match[2]]
 
 
 def spent_in(
@@ -476,7 +476,7 @@ def spent_in(
         "lost": SpentBudget(),
     }
     bill, message = Bill(agent), 0
-    for event in events.readable(journal):
+    for event in events.iter_readable_events(journal):
         bill.hear(event)
         if isinstance(event, events.MessageSent):
             message = event.tokens
@@ -497,9 +497,9 @@ def spent_in(
 
 def lost_with_judge(journal: Path, timed: Path, judge: Tariff) -> SpentBudget:
     """Return what attempts of the judge used, in a recorded conversation, that came to nothing."""
-    asked = events.readable(journal)
+    asked = events.iter_readable_events(journal)
     lost = [one.usage for one in asked if isinstance(one, events.JudgeAsked) and one.fault is not None]
-    timed_ones = readable(timed, timings.decode)
+    timed_ones = iter_readable(timed, timings.decode_timing)
     lost += [one.lost for one in timed_ones if isinstance(one, timings.JudgeTime) and not one.remembered]
     spent = (SpentBudget(judge.of(usage) or 0.0, usage.total) for usage in lost if usage is not None)
     return sum(spent, SpentBudget())
@@ -507,7 +507,7 @@ def lost_with_judge(journal: Path, timed: Path, judge: Tariff) -> SpentBudget:
 
 def _add_bought(sides: dict[Side, SpentBudget], timed: Path, judge: Tariff, user: Callable[[str], Tariff]) -> None:
     """Add what was asked of the judge and of users' models, as far as it was really sent."""
-    for timing in readable(timed, timings.decode):
+    for timing in iter_readable(timed, timings.decode_timing):
         side: Side
         if isinstance(timing, timings.JudgeTime) and not timing.remembered:
             side, tariff = "judge", judge
@@ -521,17 +521,17 @@ def _add_bought(sides: dict[Side, SpentBudget], timed: Path, judge: Tariff, user
             sides["lost"] += SpentBudget(tariff.of(timing.lost) or 0.0, timing.lost.total)
 
 
-def _sum(value: Mapping[str, Any]) -> SpentBudget:
+def _sum_spent(value: Mapping[str, Any]) -> SpentBudget:
     rows = (row for side in value.values() for row in side.values())
     return sum((_from_row(row) for row in rows), SpentBudget())
 
 
-def _put(value: dict[str, Any], side: Side, conversation: str, spent: SpentBudget) -> None:
+def _add_spent(value: dict[str, Any], side: Side, conversation: str, spent: SpentBudget) -> None:
     rows = value.setdefault(side, {})
-    rows[conversation] = _row(_from_row(rows.get(conversation, (0.0, 0, 0))) + spent)
+    rows[conversation] = _spent_row(_from_row(rows.get(conversation, (0.0, 0, 0))) + spent)
 
 
-def _row(spent: SpentBudget) -> list[float]:
+def _spent_row(spent: SpentBudget) -> list[float]:
     return [spent.usd, spent.tokens, spent.calls]
 
 

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from pytest_ltm._journal import codec
-from pytest_ltm._journal.checksum_chain import Chain, bare, damages
+from pytest_ltm._journal.checksum_chain import Chain, find_damages, strip_checksum
 from pytest_ltm._journal.codec import JournalRecord, NonNegativeInt, RecordCodec, whole_lines
 from pytest_ltm._model.agent import Mishap, Usage
 from pytest_ltm._model.transcript import Kind
@@ -261,12 +261,12 @@ _CLEAN = frozenset({Begin, WaitBegan, TimeJumped, SessionBegan, Watcher, ReplyRe
 # --- from and to a line
 
 
-def encode(event: Event) -> str:
+def encode_event(event: Event) -> str:
     """Return an event as its line, without secrets."""
-    return codec.encode(event, clean=type(event) in _CLEAN)
+    return codec.encode_record(event, clean=type(event) in _CLEAN)
 
 
-def decode(line: bytes | str, where: str) -> Event:
+def decode_event(line: bytes | str, where: str) -> Event:
     """Return the event of a line; LtmError that begins with `where` if it is not one of this format."""
     event = _LINES.decode(line, where)
     if isinstance(event, Header) and event.format != FORMAT:
@@ -294,49 +294,49 @@ def without_texts(event: Event) -> Event:
             return event
 
 
-def read(path: Path) -> Iterator[Event]:
+def read_events(path: Path) -> Iterator[Event]:
     """Yield the events of a journal, header first; a torn last line is dropped.
 
     Raises LtmError, with file and line, for anything else that is not a journal of this format, as it was written.
     """
-    for _, event in lines(path):
+    for _, event in iter_event_lines(path):
         yield event
 
 
-def lines(path: Path) -> Iterator[tuple[int, Event]]:
+def iter_event_lines(path: Path) -> Iterator[tuple[int, Event]]:
     """Yield the events of a journal as `read` does, each with the bytes of the file up to its end."""
     end, chain = 0, Chain()
     for number, line in whole_lines(path):
         where = f"{path}, line {number}"
         text = chain.opened(line)
         if text is None:
-            if number == 1 and line == bare(line):
-                decode(line, where)  # of another format, or no journal at all
-            raise LtmError(broken(path))
-        event = decode(text, where)
+            if number == 1 and line == strip_checksum(line):
+                decode_event(line, where)  # of another format, or no journal at all
+            raise LtmError(describe_damage(path))
+        event = decode_event(text, where)
         if (number == 1) != isinstance(event, Header):
             raise LtmError(f"{where}: {'not the' if number == 1 else 'a second'} header of a journal")
         end += len(line)
         yield end, event
 
 
-def head(path: Path) -> str:
+def last_checksum(path: Path) -> str:
     """Return the last checksum of a journal; LtmError as `read` raises it."""
     chain = Chain()
     for _, line in whole_lines(path):
         if chain.opened(line) is None:
-            raise LtmError(broken(path))
+            raise LtmError(describe_damage(path))
     return chain.head
 
 
-def readable(path: Path) -> Iterator[Event]:
+def iter_readable_events(path: Path) -> Iterator[Event]:
     """Yield what can be read of a journal, damaged or not, if there is one."""
-    return codec.readable(path, lambda line, where: decode(bare(line), where))
+    return codec.iter_readable(path, lambda line, where: decode_event(strip_checksum(line), where))
 
 
-def broken(path: Path) -> str:
+def describe_damage(path: Path) -> str:
     """Return where a journal is damaged first, and what can be done; "" if it is not."""
-    damage = next(damages(read_regular(path)), None)
+    damage = next(find_damages(read_regular(path)), None)
     if damage is None:
         return ""
     cure = "Put it back" if damage.flipped else "Restore a copy of the file, or cut it there"

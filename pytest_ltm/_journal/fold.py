@@ -98,7 +98,7 @@ class ConversationRecord(Struct):
 
     def follow(self, path: Path) -> Iterator[tuple[int, events.Event]]:
         """Add the events of a journal, and yield each after that with the bytes of the file up to its end."""
-        for number, (end, event) in enumerate(events.lines(path), start=1):
+        for number, (end, event) in enumerate(events.iter_event_lines(path), start=1):
             try:
                 self.add(event)
             except ValueError as error:
@@ -108,7 +108,7 @@ class ConversationRecord(Struct):
     @property
     def unanswered(self) -> dict[int, Exchange]:
         """The messages that have no reply, as exchanges with an empty one."""
-        return {number: _exchange(asked) for number, asked in self.messages.items() if number not in self.replies}
+        return {number: _fold_exchange(asked) for number, asked in self.messages.items() if number not in self.replies}
 
     @property
     def complete(self) -> bool:
@@ -141,7 +141,7 @@ class ConversationRecord(Struct):
             return self.transcript.number(number)
         except KeyError:
             asked = self.messages.get(number)
-            return None if asked is None else _exchange(asked)
+            return None if asked is None else _fold_exchange(asked)
 
     def fault(self, number: int) -> str:
         """Return what the agent did instead of replying to that message; "" if it did not fail."""
@@ -209,7 +209,7 @@ class ConversationRecord(Struct):
         if event.finish_reason in CUT_SHORT and not any(each.what.startswith(CUT_OFF) for each in event.mishaps):
             self._count_mishaps([Mishap(f"{CUT_OFF}its limit")])
         self._count_mishaps(event.mishaps)
-        self._said(_exchange(asked, event, self.reading), event.now)
+        self._said(_fold_exchange(asked, event, self.reading), event.now)
 
     def _filler(self, event: events.FillerSent) -> None:
         self.speaking, self.last = "", event.exchange
@@ -258,7 +258,9 @@ class ConversationRecord(Struct):
     }
 
 
-def _exchange(asked: events.MessageSent, given: events.ReplyReceived | None = None, read: Reading = RAW) -> Exchange:
+def _fold_exchange(
+    asked: events.MessageSent, given: events.ReplyReceived | None = None, read: Reading = RAW
+) -> Exchange:
     got = given or events.ReplyReceived(exchange=asked.exchange, text="", tokens=0)
     reply = read(got.text)
     return Exchange(

@@ -53,7 +53,7 @@ class Journal:
     @classmethod
     def resuming(cls, path: Path) -> Self:
         """Resume a journal, be it empty or not there yet; it must end with a whole line."""
-        return cls(Appender(path, new=False), _lines(path))
+        return cls(Appender(path, new=False), _read_lines(path))
 
     @property
     def head(self) -> str:
@@ -81,10 +81,12 @@ class Journal:
             raise self.over
         try:
             if self._next is not None:
-                self._compare(events.encode(event), self._next)
+                self._compare(events.encode_event(event), self._next)
                 self._next, self._event = self._opened(), None
             elif self._file is not None:
-                append_line(self._file, self._chain.sealed(events.encode(event)), lasting=isinstance(event, LASTING))
+                append_line(
+                    self._file, self._chain.sealed(events.encode_event(event)), lasting=isinstance(event, LASTING)
+                )
         except ConversationOver as over:
             self.over = over
             raise
@@ -115,39 +117,39 @@ class Journal:
     def _compare(self, line: str, recorded: bytes) -> None:
         if recorded == line.encode():
             return
-        then, now = self._upcoming(recorded), events.decode(line, "the event")
+        then, now = self._upcoming(recorded), events.decode_event(line, "the event")
         if then != now:
             raise Divergence(
                 f"the conversation cannot be resumed: line {self._number} of its journal was not repeated. "
-                f"{_contrast(then, now)}. Messages may depend only on the definition, replies, ltm.random and "
+                f"{_event_difference(then, now)}. Messages may depend only on the definition, replies, ltm.random and "
                 "ltm.now; otherwise, some other fixture has changed"
             )
 
     def _upcoming(self, line: bytes) -> events.Event:
         if self._event is None:
             try:
-                self._event = events.decode(line, f"line {self._number} of the journal")
+                self._event = events.decode_event(line, f"line {self._number} of the journal")
             except LtmError as error:
                 raise Divergence(str(error)) from error
         return self._event
 
 
-def _lines(path: Path) -> Iterator[bytes]:
+def _read_lines(path: Path) -> Iterator[bytes]:
     with open_regular(path) as file:
         yield from file
 
 
-def _contrast(recorded: events.Event, new: events.Event) -> str:
+def _event_difference(recorded: events.Event, new: events.Event) -> str:
     """Return the recorded and the new value of the first field that differs."""
     if type(recorded) is not type(new):
-        return f"Recorded: {_shown(recorded)}; now: {_shown(new)}"
+        return f"Recorded: {_show_field(recorded)}; now: {_show_field(new)}"
     name = next(each for each in new.__struct_fields__ if getattr(recorded, each) != getattr(new, each))
     by = getattr(recorded, "by", "") or getattr(recorded, "example", "") or "the conversation"
-    then, now = _shown(getattr(recorded, name)), _shown(getattr(new, name))
+    then, now = _show_field(getattr(recorded, name)), _show_field(getattr(new, name))
     return f"{type(new).__struct_config__.tag} of {by}, {name}: recorded {then}, now {now}"
 
 
-def _shown(value: object) -> str:
+def _show_field(value: object) -> str:
     text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
-from pytest_ltm._journal.codec import JournalRecord, NonNegativeInt, RecordCodec, encode, readable
+from pytest_ltm._journal.codec import JournalRecord, NonNegativeInt, RecordCodec, encode_record, iter_readable
 from pytest_ltm._journal.cost import Tariff
 from pytest_ltm._journal.result import Precheck
 from pytest_ltm._model.agent import Usage
-from pytest_ltm._storage.disk import Appender, read_regular, refused, write_whole
+from pytest_ltm._storage.disk import Appender, disk_fault, read_regular, write_whole
 from pytest_ltm._storage.schema import ReportedDollars
 
 FILE = "probe.jsonl"
@@ -52,34 +52,34 @@ Row: TypeAlias = ProbeExchange | Decided
 _LINES: RecordCodec[Row] = RecordCodec(get_args(Row), "a probe")
 
 
-def write(path: Path, row: Row) -> None:
+def append_probe_row(path: Path, row: Row) -> None:
     """Append a row; a torn last line, of a process that was killed, is taken away. DiskFault if it cannot be kept."""
     try:
         there = read_regular(path) if path.exists() else b""
     except OSError as error:
-        raise refused(path, error) from error
+        raise disk_fault(path, error) from error
     if not there.endswith(b"\n"):
         write_whole(path, there[: there.rfind(b"\n") + 1])
     file = Appender(path, new=False)
     try:
-        file.append(encode(row).encode())
+        file.append(encode_record(row).encode())
     finally:
         file.close()
 
 
-def read(run: Path) -> list[Row]:
+def read_probe(run: Path) -> list[Row]:
     """Return the rows of a run; lines that cannot be read are left out."""
-    return list(readable(run / FILE, _LINES.decode))
+    return list(iter_readable(run / FILE, _LINES.decode))
 
 
-def decided(run: Path) -> dict[str, Decided]:
+def probe_decisions(run: Path) -> dict[str, Decided]:
     """Return what was decided in a run, by agent."""
-    return {row.agent: row for row in read(run) if isinstance(row, Decided)}
+    return {row.agent: row for row in read_probe(run) if isinstance(row, Decided)}
 
 
-def prechecks(run: Path) -> list[Precheck]:
+def probe_prechecks(run: Path) -> list[Precheck]:
     """Return what the probe of each agent came to; of one that was cut off, what was asked until then."""
-    rows = read(run)
+    rows = read_probe(run)
     done = {
         row.agent: Precheck(
             kind="probe", of=row.agent, verdict=row.verdict, why=row.why, calls=row.messages, tokens=row.tokens,
@@ -88,7 +88,7 @@ def prechecks(run: Path) -> list[Precheck]:
         for row in rows if isinstance(row, Decided)
     }  # fmt: skip
     for label in dict.fromkeys(row.agent for row in rows if row.agent not in done):
-        calls, tokens, usd, guessed = used(rows, label, Tariff())
+        calls, tokens, usd, guessed = probe_usage(rows, label, Tariff())
         begun = Precheck(
             kind="probe", of=label, verdict="unfinished", calls=calls, tokens=tokens, cost_usd=usd, estimated=guessed
         )
@@ -96,7 +96,7 @@ def prechecks(run: Path) -> list[Precheck]:
     return list(done.values())
 
 
-def used(rows: Iterable[Row], agent: str, tariff: Tariff) -> tuple[int, int, float | None, bool]:
+def probe_usage(rows: Iterable[Row], agent: str, tariff: Tariff) -> tuple[int, int, float | None, bool]:
     """Return the messages that an agent was asked, their tokens and dollars (None: unknown); whether any is a guess."""
     own = [row for row in rows if isinstance(row, ProbeExchange) and row.agent == agent]
     each = [tariff.spent(row, counted=(row.message_tokens, row.reply_tokens)) for row in own]

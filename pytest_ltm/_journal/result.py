@@ -100,8 +100,8 @@ class ConversationName(Struct, frozen=True):
     @classmethod
     def of_labels(cls, labels: str) -> Self | None:
         """Return what the parameters of a node id begin with: `bot-32k-0-1`; None for those of an ordinary test."""
-        found = labels.split("-")
-        return cls(*found[:3]) if len(found) >= 3 else None
+        fieldses = labels.split("-")
+        return cls(*fieldses[:3]) if len(fieldses) >= 3 else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -498,7 +498,7 @@ UNGRADED = 0.05
 """The share of the examples that ask a judge which it may leave without a grade."""
 
 
-def unmeasured(run: RunResult) -> str:
+def why_unmeasured(run: RunResult) -> str:
     """Return why a run says too little about memory; "" if it says enough."""
     rows = run.scenarios
     lost = sum(row.infrastructure for row in rows)
@@ -553,7 +553,7 @@ def read_results(path: Path) -> ConversationResult:
         raise LtmError(f"{path}: cannot be read ({error.strerror})") from error
     except (ValueError, RecursionError) as error:
         raise LtmError(f"{path}: not a results file: {error}") from error
-    found = record.get("format") if isinstance(record, dict) else None
-    if found != FORMAT:
-        raise LtmError(f"{path}: not a results file of this version: format {found!r}, expected {FORMAT!r}")
+    result = record.get("format") if isinstance(record, dict) else None
+    if result != FORMAT:
+        raise LtmError(f"{path}: not a results file of this version: format {result!r}, expected {FORMAT!r}")
     return conversation_from_json(record, str(path))

@@ -18,8 +18,8 @@ MISSED = 0
 """The rank of a needle that was not retrieved."""
 
 
-def places(
-    retrieved: Sequence[str], in_context: Sequence[str], needles: Mapping[int, str], said: Iterable[Exchange]
+def retrieval_ranks(
+    retrieved: Sequence[str], in_context: Sequence[str], needles: Mapping[int, str], exchanges: Iterable[Exchange]
 ) -> dict[int, int]:
     """Return for each needle the place, from 1, of the first retrieved text that holds its whole message.
 
@@ -27,27 +27,27 @@ def places(
     `in_context`; and all, where of what was retrieved no text holds any message or reply that was `said`, so that it
     may be ids, or what the agent made of what it heard.
     """
-    texts, seen = ([_plain(text) for text in some] for some in (retrieved, in_context))
-    found = {}
+    texts, seen = ([_plain_casefold(text) for text in some] for some in (retrieved, in_context))
+    numbers = {}
     for number, needle in needles.items():
-        whole = _plain(needle)
+        whole = _plain_casefold(needle)
         place = next((at for at, text in enumerate(texts, 1) if whole in text), MISSED)
         if place or not any(whole in text for text in seen):
-            found[number] = place
-    if found and texts and not any(found.values()) and not _is_text(retrieved, texts, said):
+            numbers[number] = place
+    if numbers and texts and not any(numbers.values()) and not _is_text(retrieved, texts, exchanges):
         return {}
-    return found
+    return numbers
 
 
-def _is_text(retrieved: Sequence[str], texts: Sequence[str], said: Iterable[Exchange]) -> bool:
-    parts = {part for each in said for part in (each.message, each.raw_reply)} - {""}
-    if any(start in parts for text in retrieved for start in _starts(text)):  # the usual case, and a quick one
+def _is_text(retrieved: Sequence[str], texts: Sequence[str], exchanges: Iterable[Exchange]) -> bool:
+    parts = {part for each in exchanges for part in (each.message, each.raw_reply)} - {""}
+    if any(start in parts for text in retrieved for start in _iter_prefixes(text)):  # the usual case, and a quick one
         return True
-    heard = {_plain(part) for part in parts} - {""}
+    heard = {_plain_casefold(part) for part in parts} - {""}
     return any(text in heard for text in texts) or any(one in text for text in texts for one in heard)
 
 
-def _starts(text: str) -> Iterable[str]:
+def _iter_prefixes(text: str) -> Iterable[str]:
     """Yield a text up to the end of each of its lines."""
     end = -1
     while (end := text.find("\n", end + 1)) >= 0:
@@ -55,28 +55,28 @@ def _starts(text: str) -> Iterable[str]:
     yield text
 
 
-def _plain(text: str) -> str:
+def _plain_casefold(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def recall(questions: Iterable[QuestionResult], k: int) -> float | None:
+def recall_at(questions: Iterable[QuestionResult], k: int) -> float | None:
     """Return the share of the needles that stood among the first `k` retrieved texts, mean over questions.
 
     None if that is not known of any question.
     """
-    found = [
+    result = [
         fmean(MISSED < rank <= k for rank in known)
         for question in questions
         if (known := [needle.rank for needle in question.needles if needle.rank is not None])
     ]
-    return fmean(found) if found else None
+    return fmean(result) if result else None
 
 
-def metrics(questions: Sequence[QuestionResult]) -> dict[str, float]:
+def retrieval_metrics(questions: Sequence[QuestionResult]) -> dict[str, float]:
     """Return the recall at each of `DEPTHS`, and the mean rank of the needles that were found; nothing if unknown."""
-    found = {f"recall@{k}": value for k in DEPTHS if (value := recall(questions, k)) is not None}
+    values = {f"recall@{k}": value for k in DEPTHS if (value := recall_at(questions, k)) is not None}
     places = [needle.rank for question in questions for needle in question.needles if needle.rank]
-    return {**found, "needle_rank": fmean(places)} if places else found
+    return {**values, "needle_rank": fmean(places)} if places else values
 
 
 def covers_all(asked: Sequence[Exchange]) -> bool:

@@ -14,9 +14,9 @@ from msgspec import Struct
 from pytest_ltm._journal.result import ConversationName
 from pytest_ltm._storage.disk import read_regular, write_whole
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm._storage.locks import holder
+from pytest_ltm._storage.locks import lock_holder
 from pytest_ltm._storage.revision import SourceRevision  # noqa: TC001 - read by msgspec
-from pytest_ltm._storage.schema import json_text, shown
+from pytest_ltm._storage.schema import json_text, show_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -76,7 +76,7 @@ def read_run_file(folder: Path) -> RunFile:
         raise ConfigurationError(f"{path}: not a run file that this version can resume")
     for name, kind in _KINDS.items():
         if not isinstance(record.get(name), kind):
-            raise ConfigurationError(f"{path}: {name} is {shown(record.get(name))}, not a {kind.__name__}")
+            raise ConfigurationError(f"{path}: {name} is {show_value(record.get(name))}, not a {kind.__name__}")
     if not all(_is_given(value) for value in record["options"].values()) or not _are_texts(record["paths"]):
         raise ConfigurationError(f"{path}: options and paths must be texts")
     return RunFile(
@@ -98,21 +98,21 @@ def source_of(folder: Path) -> SourceRevision | None:
 
 def conversations_in(run: Path, file: str) -> dict[ConversationName, Path]:
     """Return the files of this name in the folders of a run's conversations, in the order of the folders' names."""
-    found = ((ConversationName.of_folder(path.parent.name), path) for path in sorted(run.glob(f"*/{file}")))
-    return {name: path for name, path in found if name is not None}
+    pairs = ((ConversationName.of_folder(path.parent.name), path) for path in sorted(run.glob(f"*/{file}")))
+    return {name: path for name, path in pairs if name is not None}
 
 
-def find_run(said: str, ltm_dir: Path, base: Path = Path()) -> Path:
+def find_run(text: str, ltm_dir: Path, base: Path = Path()) -> Path:
     """Return the run folder that `latest`, a run's id or a path (relative to `base`) names.
 
     ConfigurationError if there is none, with what runs there are.
     """
     runs = ltm_dir / "runs"
-    name = _latest(ltm_dir) if said == LATEST else said
+    name = _read_latest(ltm_dir) if text == LATEST else text
     if runs.is_dir() and name in {path.name for path in runs.iterdir() if path.is_dir()}:
         return runs / name
-    if said not in {"", LATEST} and (base / said).is_dir():
-        return base / said
+    if text not in {"", LATEST} and (base / text).is_dir():
+        return base / text
     known = [path.name for path in newest_first(ltm_dir)]
     if not known:
         raise ConfigurationError(f"there is no run {name!r}: there are no runs in {runs}")
@@ -128,8 +128,8 @@ def newest_first(ltm_dir: Path) -> list[Path]:
 def folders_by_age(folder: Path) -> list[Path]:
     """Return the folders within a folder in the same order; not those that are being built, which begin with a dot."""
     try:
-        found = (path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
-        return sorted(found, key=_begun, reverse=True)
+        paths = (path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+        return sorted(paths, key=_run_sort_key, reverse=True)
     except OSError:
         return []
 
@@ -139,29 +139,29 @@ def cut_short(run: Path) -> bool:
     if (run / SUMMARY).exists() or not (run / FILE).is_file() or not any(run.glob("*/journal.jsonl")):
         return False
     with contextlib.suppress(OSError):
-        return not holder(run)  # it may be going on
+        return not lock_holder(run)  # it may be going on
     return False
 
 
-def _begun(run: Path) -> tuple[float, float, str]:
+def _run_sort_key(run: Path) -> tuple[float, float, str]:
     """Return when a run was begun: what its id says, which copying keeps, else when it was written."""
     with contextlib.suppress(OSError):
         written = (run / FILE if (run / FILE).is_file() else run).stat().st_mtime
-        said = _said(run)
-        return said.timestamp() if said else float(int(written)), written, run.name
+        moment = _time_in_run_id(run)
+        return moment.timestamp() if moment else float(int(written)), written, run.name
     return 0.0, 0.0, run.name
 
 
-def began(run: Path) -> datetime | None:
+def run_start_time(run: Path) -> datetime | None:
     """Return when a run was begun, to the second; None where that cannot be told."""
-    if said := _said(run):
-        return said
+    if moment := _time_in_run_id(run):
+        return moment
     with contextlib.suppress(OSError, ValueError, OverflowError):
-        return datetime.fromtimestamp(int(_begun(run)[1]), timezone.utc) if run.is_dir() else None
+        return datetime.fromtimestamp(int(_run_sort_key(run)[1]), timezone.utc) if run.is_dir() else None
     return None
 
 
-def _said(run: Path) -> datetime | None:
+def _time_in_run_id(run: Path) -> datetime | None:
     try:
         return datetime.strptime(run.name[:_STAMP], "%Y%m%d-%H%M%S").replace(tzinfo=timezone.utc)
     except ValueError:  # a name of somebody's own
@@ -173,7 +173,7 @@ _FEW = 5
 _KINDS = {"run": str, "options": dict, "paths": list, "folder": str, "settings": dict, "versions": dict}
 
 
-def _latest(ltm_dir: Path) -> str:
+def _read_latest(ltm_dir: Path) -> str:
     try:
         return read_regular(ltm_dir / LATEST).decode().strip()
     except (OSError, ValueError):

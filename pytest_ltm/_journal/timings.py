@@ -15,7 +15,14 @@ from typing import IO, TypeAlias, TypeVar, get_args
 from msgspec.structs import replace
 
 from pytest_ltm._journal.checksum_chain import Chain
-from pytest_ltm._journal.codec import JournalRecord, NonNegativeInt, RecordCodec, encode, readable, whole_lines
+from pytest_ltm._journal.codec import (
+    JournalRecord,
+    NonNegativeInt,
+    RecordCodec,
+    encode_record,
+    iter_readable,
+    whole_lines,
+)
 from pytest_ltm._model.agent import Usage
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.disk import Appender, append_line, read_regular
@@ -144,7 +151,7 @@ class Timings:
     def write(self, timing: Timing) -> None:
         """Append what was timed; DiskFault if it cannot be kept."""
         if self._file is not None:
-            line = encode(replace(timing, at=wall_time()), clean=isinstance(timing, (ReplyTime, TellTime)))
+            line = encode_record(replace(timing, at=wall_time()), clean=isinstance(timing, (ReplyTime, TellTime)))
             append_line(self._file, Chain().sealed(line))
 
     def sync(self) -> None:
@@ -158,7 +165,7 @@ class Timings:
             self._file.close()
 
 
-def decode(line: bytes, where: str) -> Timing:
+def decode_timing(line: bytes, where: str) -> Timing:
     """Return what a line times; LtmError that begins with `where` if it is none, or not what was written."""
     text = Chain().opened(line)
     if text is None:
@@ -166,25 +173,25 @@ def decode(line: bytes, where: str) -> Timing:
     return _LINES.decode(text, where)
 
 
-def read(path: Path, kind: type[T]) -> Iterator[T]:
+def iter_timings(path: Path, kind: type[T]) -> Iterator[T]:
     """Yield the timings of one kind that can be read; no file holds none."""
-    return (timing for timing in readable(path, decode) if isinstance(timing, kind))
+    return (timing for timing in iter_readable(path, decode_timing) if isinstance(timing, kind))
 
 
-def load(path: Path) -> tuple[list[Timing], str]:
+def load_all_timings(path: Path) -> tuple[list[Timing], str]:
     """Return all timings that can be read, and what is wrong with the file, "" if nothing is."""
-    found: list[Timing] = []
+    timings: list[Timing] = []
     lost = 0
     try:
         for _, line in whole_lines(path):
             try:
-                found.append(decode(line, ""))
+                timings.append(decode_timing(line, ""))
             except LtmError:
                 lost += 1
     except LtmError as error:
-        return found, str(error)
+        return timings, str(error)
     lines = "a line" if lost == 1 else f"{lost:,} lines"
-    return found, f"{path}: {lines} cannot be read" if lost else ""
+    return timings, f"{path}: {lines} cannot be read" if lost else ""
 
 
 def wall_seconds(parts: Iterable[Timing], seen: Iterable[datetime]) -> float:

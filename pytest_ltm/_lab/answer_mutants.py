@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.dates import DAYS, MONTHS
-from pytest_ltm._text.words import content_stems, words
-from pytest_ltm.datasets.rulings.gold import read_gold
+from pytest_ltm._language.dates import DAYS, MONTHS
+from pytest_ltm._language.rulings.gold import read_gold
+from pytest_ltm._language.words import content_stems, plain_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ _PAST = 7
 """By so much an amount is changed: further than any rule forgives."""
 
 
-def mutants(question: str, gold: str, other: str = "something else") -> Iterator[tuple[str, str]]:
+def answer_mutants(question: str, gold: str, other: str = "something else") -> Iterator[tuple[str, str]]:
     """Yield wrong answers, each with the way in which it was made.
 
     Args:
@@ -40,7 +40,7 @@ def mutants(question: str, gold: str, other: str = "something else") -> Iterator
     read = read_gold(gold, question)
     right = read.texts[0].strip().rstrip(".")
     if read.kind == "yes or no":
-        yield "swapped", "No." if words(right)[0] == "yes" else "Yes."
+        yield "swapped", "No." if plain_words(right)[0] == "yes" else "Yes."
         yield "either-or", "Either yes or no."
         return
     if content_stems(other) & content_stems(right):  # both might be right
@@ -58,10 +58,10 @@ def mutants(question: str, gold: str, other: str = "something else") -> Iterator
     yield "quoted in a refusal", f"I'm sorry, I can't say whether it is {right}; I don't remember it."
     yield "another subject", f"For your {who} it is {right}; for you it is {other}."
     yield "another subject", f"Your {who}'s is {right}."
-    yield from _changed(right)
+    yield from _changed_answers(right)
 
 
-def _changed(right: str) -> Iterator[tuple[str, str]]:
+def _changed_answers(right: str) -> Iterator[tuple[str, str]]:
     """Yield the answer with another amount, unit, month or day of the week."""
     numbers = _NUMBER.findall(right)
     for number in numbers:
@@ -76,7 +76,7 @@ def _changed(right: str) -> Iterator[tuple[str, str]]:
                 yield way, re.sub(rf"\b{name}\b", names[(place + 2) % len(names)], right)
 
 
-def invented(other: str) -> Iterator[tuple[str, str]]:
+def invented_answers(other: str) -> Iterator[tuple[str, str]]:
     """Yield answers to a question that cannot be answered; `other`: the answer to another question."""
     yield "answered what was never said", f"It is {other}."
     yield "answered what was never said", f"I'm not sure, but I think it is {other}."

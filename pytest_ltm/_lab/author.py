@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 from pytest_ltm._calls import FORMS, names_model, open_model, read_model, suggest_provider
 from pytest_ltm._calls.retry import Retries
 from pytest_ltm._storage.dotted import DottedPath
-from pytest_ltm._storage.errors import AgentError, AgentFault, DatasetError, TransientFault, told
+from pytest_ltm._storage.errors import AgentError, AgentFault, DatasetError, TransientFault, describe_error
 from pytest_ltm.agents._caller import AgentCaller
-from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._registry import find_agent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,7 +50,9 @@ class AskedModel:
         except (AgentFault, AgentError) as error:
             raise DatasetError(f"--model {self._name}: {error}. What is complete is kept: run it again") from error
         except Exception as error:
-            raise DatasetError(f"--model {self._name}: raised {told(error)}. What is complete is kept") from error
+            raise DatasetError(
+                f"--model {self._name}: raised {describe_error(error)}. What is complete is kept"
+            ) from error
         if not isinstance(text, str):
             raise DatasetError(f"--model {self._name}: must return a text, returned {text!r:.80}")
         self.characters += len(prompt) + len(text)
@@ -70,21 +72,21 @@ AUTHORS = "who answers prompts: openai:MODEL[@URL], pkg.mod:function, cmd:COMMAN
 
 
 @contextmanager
-def author(spec: str) -> Iterator[AskedModel]:
+def author_session(spec: str) -> Iterator[AskedModel]:
     """Yield what the spec means: of an agent a new one answers each prompt. DatasetError if it means nothing."""
     if not spec.startswith(_AGENTS) and not spec.endswith(_FILES):
         with asked_model(spec) as asked:
             yield asked
         return
     try:
-        source = find(spec)
+        source = find_agent(spec)
     except AgentError as error:
         raise DatasetError(f"--model {spec}: {error}") from error
     # a new agent for each prompt: it must not remember the last one
-    yield AskedModel(spec, lambda prompt: _answer(source, prompt))
+    yield AskedModel(spec, lambda prompt: _ask_agent(source, prompt))
 
 
-def _answer(source: AgentSource, prompt: str) -> str:
+def _ask_agent(source: AgentSource, prompt: str) -> str:
     speaker = AgentCaller(
         source.make(), timeout=_SECONDS, name=source.spec, owned=source.owned, retries=Retries(most=_MORE, rng=Random())
     )
@@ -98,26 +100,26 @@ def _answer(source: AgentSource, prompt: str) -> str:
 def asked_model(spec: str) -> Iterator[AskedModel]:
     """Yield what the spec means: a model of a provider, or a dotted path; DatasetError if nothing."""
     if not names_model(spec):
-        yield AskedModel(spec, _function(spec))
+        yield AskedModel(spec, _load_function(spec))
         return
     chosen, _ = read_model(spec, role="--model", error=DatasetError, ready=True)
     completions = open_model(chosen)
-    asked = AskedModel(spec, lambda prompt: _completed(completions, asked, prompt))
+    asked = AskedModel(spec, lambda prompt: _complete_with_retries(completions, asked, prompt))
     try:
         yield asked
     finally:
         completions.close()
 
 
-def _function(spec: str) -> Callable[[str], str]:
+def _load_function(spec: str) -> Callable[[str], str]:
     hint = suggest_provider(spec) or f" Known are also {', '.join(FORMS)}"
-    found = DottedPath(spec, what="--model", error=DatasetError, hint=hint).resolve()
-    if not callable(found):
-        raise DatasetError(f"--model {spec}: is not a function from a prompt to a text, but {found!r:.80}")
-    return cast("Callable[[str], str]", found)
+    result = DottedPath(spec, what="--model", error=DatasetError, hint=hint).resolve()
+    if not callable(result):
+        raise DatasetError(f"--model {spec}: is not a function from a prompt to a text, but {result!r:.80}")
+    return cast("Callable[[str], str]", result)
 
 
-def _completed(completions: Any, asked: AskedModel, prompt: str) -> str:
+def _complete_with_retries(completions: Any, asked: AskedModel, prompt: str) -> str:
     """Ask once, and some more times where the fault may pass."""
     try:
         from tenacity import Retrying, retry_if_exception, stop_after_attempt
@@ -148,7 +150,7 @@ def _may_pass(error: BaseException) -> bool:
 _FENCED = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
 
 
-def parsed(text: str) -> Any:
+def parse_json_answer(text: str) -> Any:
     """Return the one JSON value of the text, bare or in a fenced block."""
     fenced = _FENCED.findall(text)
     try:
@@ -180,14 +182,14 @@ def written_by(model: Model, prompt: str, read: Callable[[Any], _Read], what: st
     for _ in range(_TRIES):
         text = model(asked)
         try:
-            return read(parsed(text))
+            return read(parse_json_answer(text))
         except ValueError as error:
             wrong = str(error)
             asked = prompt + _AGAIN.format(answer=text[:_SHOWN], wrong=wrong)
     raise DatasetError(f"{what}: no usable answer in {_TRIES} tries. The last one: {wrong} What is complete is kept")
 
 
-def need(holds: bool, wrong: str) -> None:
+def require(holds: bool, wrong: str) -> None:
     """Raise ValueError with what is wrong unless it holds."""
     if not holds:
         raise ValueError(wrong)

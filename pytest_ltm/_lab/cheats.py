@@ -9,12 +9,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._lab.filler_tree import make_skipping
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.words import BULLET, STOP_WORDS, content_stems
 from pytest_ltm._storage.errors import AgentError, did_you_mean
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import BULLET, STOP_WORDS, content_stems
-from pytest_ltm.agents._adapt import source
+from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._padding import read_tokens
-from pytest_ltm.agents.reader.memory import count
+from pytest_ltm.agents.reader.memory import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 OKAY = "Okay."
 """What cheats say where nothing is asked."""
-_ASKS = later(r"\?|\b(?:answer|reply as|list all|repeat|tell me)\b", re.IGNORECASE)
-_SENTENCE = later(r"[^.!?\n]+[.!?]*")
+_ASKS = lazy_pattern(r"\?|\b(?:answer|reply as|list all|repeat|tell me)\b", re.IGNORECASE)
+_SENTENCE = lazy_pattern(r"[^.!?\n]+[.!?]*")
 
 
 class Cheat:
@@ -90,7 +90,7 @@ class Recite(Cheat):
         """Return the newest texts that fit."""
         kept, left = list[str](), self._tokens
         for text in reversed(self.told):
-            left -= count(text)
+            left -= count_tokens(text)
             if left < 0:
                 break
             kept.insert(0, text)
@@ -103,7 +103,7 @@ class Keywords(Cheat):
     def answer(self, question: str) -> str:
         """Return the sentences in the order in which they were said."""
         asked = content_stems(question)
-        said = dict.fromkeys(found.strip() for text in self.told for found in _SENTENCE.findall(text))
+        said = dict.fromkeys(result.strip() for text in self.told for result in _SENTENCE.findall(text))
         return " ".join(sentence for sentence in said if asked & content_stems(sentence)) or OKAY
 
 
@@ -111,7 +111,7 @@ _COLOUR = r"""\b(?:amber|beige|black|blue|bronze|brown|coral|cream|crimson|cyan|
 lavender|lilac|magenta|maroon|mauve|ochre|olive|orange|pink|purple|red|scarlet|silver|tan|teal|turquoise|violet|white|
 yellow)\b"""
 _KINDS = tuple(
-    (later(asked, re.IGNORECASE), later(candidate, re.VERBOSE))
+    (lazy_pattern(asked, re.IGNORECASE), lazy_pattern(candidate, re.VERBOSE))
     for asked, candidate in (
         (r"\bcolou?r", _COLOUR),
         (r"\bwhere\b", r"\b(?:in|into|to|near|at)\ the\ (\w+)"),
@@ -128,13 +128,13 @@ class Candidates(Cheat):
 
     def answer(self, question: str) -> str:
         """Return all of them, in the order in which they were said first."""
-        return formed(question, ", ".join(self.of_kind(question)) or OKAY)
+        return answer_in_form(question, ", ".join(self.of_kind(question)) or OKAY)
 
     def of_kind(self, question: str) -> list[str]:
         """Return all candidates, each once, the newest last."""
         candidate = next(candidate for asked, candidate in _KINDS if asked.search(question))
-        found = [one for text in self.told for one in candidate.findall(text) if one.lower() not in STOP_WORDS]
-        return list(dict.fromkeys(reversed(found)))[::-1]
+        result = [one for text in self.told for one in candidate.findall(text) if one.lower() not in STOP_WORDS]
+        return list(dict.fromkeys(reversed(result)))[::-1]
 
 
 _HEDGES = {"": "It is either {one} or {other}.", "unsure": "I am not sure. Perhaps it is {one}, or perhaps {other}."}
@@ -150,7 +150,7 @@ class Hedge(Candidates):
     def answer(self, question: str) -> str:
         """Return both."""
         one, other = ["one", "the other", *self.of_kind(question)][-2:]
-        return formed(question, self._words.format(one=one, other=other))
+        return answer_in_form(question, self._words.format(one=one, other=other))
 
 
 class Fixed(Cheat):
@@ -164,8 +164,8 @@ class Fixed(Cheat):
         """Return the item of a list in the question; without one the number."""
         items = [line for line in question.splitlines() if BULLET.match(line)]
         if len(items) > max(self._place, 0):
-            return formed(question, BULLET.sub("", items[self._place]).strip())
-        return formed(question, str(self._place + 1) if self._place >= 0 else "The last one.")
+            return answer_in_form(question, BULLET.sub("", items[self._place]).strip())
+        return answer_in_form(question, str(self._place + 1) if self._place >= 0 else "The last one.")
 
 
 class Random(Cheat):
@@ -179,7 +179,7 @@ class Random(Cheat):
         items = [BULLET.sub("", line).strip() for line in question.splitlines() if BULLET.match(line)]
         numbers = "123456" if re.search(r"\b(?:option|number|digit)\b", question) else ""
         guesses = items or list(numbers) or [*re.findall(r"\w+", question), "Yes", "No"]
-        return formed(question, random.Random(question).choice(guesses))
+        return answer_in_form(question, random.Random(question).choice(guesses))
 
 
 class Agree(Cheat):
@@ -215,7 +215,7 @@ class Inject(Cheat):
         )
 
 
-def formed(question: str, answer: str) -> str:
+def answer_in_form(question: str, answer: str) -> str:
     """Return an answer in the form that the question wants: as JSON where it shows some."""
     return json.dumps({"answer": answer}) if '"answer"' in question else answer
 
@@ -223,31 +223,31 @@ def formed(question: str, answer: str) -> str:
 # --- Their specs.
 
 
-def _plain(name: str, agent: type[Cheat]) -> Callable[[str], AgentSource]:
+def _make_plain(name: str, agent: type[Cheat]) -> Callable[[str], AgentSource]:
     def make(argument: str) -> AgentSource:
         if argument:
             raise AgentError(f"agent '{name}:{argument}': {name!r} takes no argument. Write {name!r}.")
-        return source(agent, spec=name)
+        return agent_source(agent, spec=name)
 
     return make
 
 
-def _recite(argument: str) -> AgentSource:
-    return source(partial(Recite, read_tokens("recite", argument), argument), spec=f"recite:{argument}")
+def _make_recite(argument: str) -> AgentSource:
+    return agent_source(partial(Recite, read_tokens("recite", argument), argument), spec=f"recite:{argument}")
 
 
-def _hedge(argument: str) -> AgentSource:
+def _make_hedge(argument: str) -> AgentSource:
     if argument not in _HEDGES:
         raise AgentError(f"agent 'hedge:{argument}':{did_you_mean(argument, _HEDGES)} Write 'hedge' or 'hedge:unsure'.")
     spec = f"hedge:{argument}" if argument else "hedge"
-    return source(partial(Hedge, _HEDGES[argument], argument), spec=spec)
+    return agent_source(partial(Hedge, _HEDGES[argument], argument), spec=spec)
 
 
-def _fixed(argument: str) -> AgentSource:
+def _make_fixed(argument: str) -> AgentSource:
     if argument != "last" and not (argument.isdecimal() and int(argument)):
         raise AgentError(f"agent 'fixed:{argument}': which place? Write it as in 'fixed:1' or 'fixed:last'.")
     place = -1 if argument == "last" else int(argument) - 1
-    return source(partial(Fixed, place, argument), spec=f"fixed:{argument}")
+    return agent_source(partial(Fixed, place, argument), spec=f"fixed:{argument}")
 
 
 _PLAIN: Mapping[str, type[Cheat]] = {
@@ -255,10 +255,10 @@ _PLAIN: Mapping[str, type[Cheat]] = {
     "agree": Agree, "notes": Notes, "inject": Inject,
 }  # fmt: skip
 CHEATS: dict[str, Callable[[str], AgentSource]] = {
-    **{name: _plain(name, agent) for name, agent in _PLAIN.items()},
-    "recite": _recite,
-    "hedge": _hedge,
-    "fixed": _fixed,
+    **{name: _make_plain(name, agent) for name, agent in _PLAIN.items()},
+    "recite": _make_recite,
+    "hedge": _make_hedge,
+    "fixed": _make_fixed,
     "skips": make_skipping,
 }
 """What stands before the `:` of a cheat's spec, and what makes its agents from what stands behind it."""

@@ -72,11 +72,11 @@ class Text:
         """Return its words, and up to three of them in a row."""
         words = [word.casefold() for word in _WORD.findall(self.text)]
         told = rows = ["^", *words]
-        found = set(words)
+        none = set(words)
         for more in range(1, _LONGEST):
             rows = [f"{row} {word}" for row, word in zip(rows, told[more:], strict=False)]
-            found.update(rows)
-        return frozenset(found - {"^"})
+            none.update(rows)
+        return frozenset(none - {"^"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ Detector: TypeAlias = "Callable[[CueCounts], Callable[[CueCandidate], float]]"
 """From what was seen elsewhere to the score of a text."""
 
 
-def search(texts: Sequence[Text], sought: Callable[[Text], bool], detector: Detector) -> tuple[Ranked, ...]:
+def rank_by_cues(texts: Sequence[Text], sought: Callable[[Text], bool], detector: Detector) -> tuple[Ranked, ...]:
     """Return the texts of each part, ranked by what the detector learned in the other parts.
 
     None where what is sought is in one part only: there is nothing to learn from.
@@ -193,7 +193,12 @@ class CueCounts:
         """Return how much the cue tells of the side: half of Dunning's log-likelihood ratio (1993)."""
         (a, b), (m, n) = (self.sought[cue], self.others[cue]), self.texts
         share = (a + b) / (m + n)
-        return _likely(a, m, a / m) + _likely(b, n, b / n if n else 0) - _likely(a, m, share) - _likely(b, n, share)
+        return (
+            _log_likelihood(a, m, a / m)
+            + _log_likelihood(b, n, b / n if n else 0)
+            - _log_likelihood(a, m, share)
+            - _log_likelihood(b, n, share)
+        )
 
     def telling(self, least: int = 1) -> list[Cue]:
         """Return the cues that tell what is sought and were seen in so many texts of it, those that tell most first."""
@@ -201,7 +206,7 @@ class CueCounts:
         return sorted(often, key=lambda cue: (-self.gain(cue), cue))
 
 
-def best(texts: Sequence[Text], sought: Callable[[Text], bool], most: int) -> tuple[str, ...]:
+def best_cues(texts: Sequence[Text], sought: Callable[[Text], bool], most: int) -> tuple[str, ...]:
     """Return the cues that tell what is sought best, none that is part of another, with how often they come."""
     seen = CueCounts.of([CueCandidate(text, text.phrases, text.shape, sought(text)) for text in texts])
     kept: list[Cue] = []
@@ -211,12 +216,12 @@ def best(texts: Sequence[Text], sought: Callable[[Text], bool], most: int) -> tu
     return tuple(f"{cue!r} {seen.sought[cue]} of {seen.texts[0]}, {seen.others[cue]} else" for cue in kept)
 
 
-def _likely(count: int, of: int, share: float) -> float:
+def _log_likelihood(count: int, of: int, share: float) -> float:
     missing = of - count
     return (count * math.log(share) if count else 0) + (missing * math.log(1 - share) if missing else 0)
 
 
-def found(
+def cue_recall(
     kind: str, parts: Sequence[Ranked], counts: Callable[[Text], bool] = bool, cues: tuple[str, ...] = ()
 ) -> CueRecall | None:
     """Return how much was found of what is sought and `counts`, by default all; None if there is none of it."""
@@ -224,13 +229,13 @@ def found(
     total = sum(counts(text) for part in held for _, text, sought in part if sought)
     if not total:
         return None
-    recalls = tuple(sum(_passed(part, share, counts) for part in held) / total for share in SHARES)
-    pairs = [_pairs(part, counts) for part in held]
+    recalls = tuple(sum(_recall_at_share(part, share, counts) for part in held) / total for share in SHARES)
+    pairs = [_ordered_pairs(part, counts) for part in held]
     order = sum(first for first, _ in pairs) / max(sum(of for _, of in pairs), 1)
     return CueRecall(kind, total, recalls, order, cues)
 
 
-def _passed(part: Ranked, share: float, counts: Callable[[Text], bool]) -> float:
+def _recall_at_share(part: Ranked, share: float, counts: Callable[[Text], bool]) -> float:
     """Return how many were found before the others' words were used up; of equal scores a share."""
     left = share * sum(text.cost for _, text, sought in part if not sought)
     number = 0.0
@@ -244,7 +249,7 @@ def _passed(part: Ranked, share: float, counts: Callable[[Text], bool]) -> float
     return number
 
 
-def _pairs(part: Ranked, counts: Callable[[Text], bool]) -> tuple[float, int]:
+def _ordered_pairs(part: Ranked, counts: Callable[[Text], bool]) -> tuple[float, int]:
     """Return in how many pairs of a sought text and another the sought one comes first, and the pairs."""
     first = later = 0.0
     others = sum(not sought for *_, sought in part)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from pytest_ltm._storage.errors import AgentError
-from pytest_ltm.agents._adapt import source
-from pytest_ltm.agents.reader.memory import Window, count, tokens_of
+from pytest_ltm.agents._adapt import agent_source
+from pytest_ltm.agents.reader.memory import Window, count_tokens, tokens_of
 from pytest_ltm.agents.reader.reader import Reader
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class FormSample(NamedTuple):
 
 def form_of(text: str) -> frozenset[str]:
     """Return all questions about a text that are answered with yes: its length, lines, marks, signs and words."""
-    tokens, lines, stripped = count(text), text.count("\n"), text.strip() or " "
+    tokens, lines, stripped = count_tokens(text), text.count("\n"), text.strip() or " "
     yes = {f"longer than {length}" for length in _LENGTHS if tokens > length}
     yes |= {f"more than {n} line breaks" for n in (0, 1, 3, 8) if lines > n}
     yes |= {f"has {mark}" for mark in _MARKS if mark in text}
@@ -146,7 +146,7 @@ def make_skipping(argument: str) -> AgentSource:
         raise AgentError(
             f"agent 'skips:{argument}': write a size and the file of a tree, as in 'skips:8k:t.json'"
         ) from exc
-    return source(partial(SkipsFiller, tree, tokens_of("skips", size), f"skips:{size}"), spec=f"skips:{argument}")
+    return agent_source(partial(SkipsFiller, tree, tokens_of("skips", size), f"skips:{size}"), spec=f"skips:{argument}")
 
 
 def _read_tree(tree: Any) -> FormTree:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._model.ltm_judge import decide
+from pytest_ltm._model.ltm_judge import decide_by_votes
 from pytest_ltm._model.score import Unscored
-from pytest_ltm._results.statistics.counts import Interval, kappa, wilson
+from pytest_ltm._results.statistics.counts import Interval, cohen_kappa, wilson_interval
 from pytest_ltm._storage import schema as _yaml
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 
@@ -56,34 +56,34 @@ class Labelled:
         return KINDS[self.kind]
 
 
-def load(path: Path = OWN) -> tuple[Labelled, ...]:
+def load_labelled(path: Path = OWN) -> tuple[Labelled, ...]:
     """Return the answers of a file in its order; DefinitionError names the line of what is wrong with it."""
-    top = _yaml.load(path)
+    top = _yaml.load_yaml(path)
     known = top.mapping(("version", "questions", "jokes"))
     questions, jokes = (known[name].items(name) if name in known else [] for name in ("questions", "jokes"))
-    found = [*chain.from_iterable(map(_question, questions)), *chain.from_iterable(map(_joke, jokes))]
-    if {one.passes for one in found} != {True, False}:
+    result = [*chain.from_iterable(map(_question_items, questions)), *chain.from_iterable(map(_joke_items, jokes))]
+    if {one.passes for one in result} != {True, False}:
         raise top.fault("it needs answers to be passed and answers to be failed, of at least one question or joke.")
-    return tuple(found)
+    return tuple(result)
 
 
-def _question(group: Field) -> Iterator[Labelled]:
+def _question_items(group: Field) -> Iterator[Labelled]:
     parts = group.mapping(("question", "reference", *_QUESTION), required=("question", "reference"))
     question, reference = parts["question"].text(), parts["reference"].text()
-    for kind, answer in _answers(parts, _QUESTION):
+    for kind, answer in _answers_of_kinds(parts, _QUESTION):
         inquiry = PROMPTS["answer"].inquiry(question=question, reference=reference, answer=answer)
         yield Labelled(kind, answer, question, inquiry)
 
 
-def _joke(group: Field) -> Iterator[Labelled]:
+def _joke_items(group: Field) -> Iterator[Labelled]:
     parts = group.mapping(("joke", "others", *_JOKE), required=("joke", "others"))
     joke = parts["joke"].text()
-    told = "\n".join(f"- {one}" for one in (*parts["others"].texts(), joke))
-    for kind, answer in _answers(parts, _JOKE):
-        yield Labelled(kind, answer, joke, PROMPTS["jokes"].inquiry(jokes=told, joke=joke, answer=answer))
+    none = "\n".join(f"- {one}" for one in (*parts["others"].texts(), joke))
+    for kind, answer in _answers_of_kinds(parts, _JOKE):
+        yield Labelled(kind, answer, joke, PROMPTS["jokes"].inquiry(jokes=none, joke=joke, answer=answer))
 
 
-def _answers(parts: Mapping[str, Field], kinds: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _answers_of_kinds(parts: Mapping[str, Field], kinds: Iterable[str]) -> Iterator[tuple[str, str]]:
     return ((kind, answer) for kind in kinds if kind in parts for answer in parts[kind].texts())
 
 
@@ -123,7 +123,7 @@ class Rate:
     @property
     def interval(self) -> Interval:
         """Where the share lies, each answer taken for independent of the others."""
-        return wilson(self.count, self.of)
+        return wilson_interval(self.count, self.of)
 
 
 @dataclass(frozen=True)
@@ -136,17 +136,17 @@ class JudgeCheckReport:
     def kinds(self) -> Mapping[str, Rate]:
         """How often it was wrong about each kind of answers that there was."""
         there = {row.item.kind for row in self.rows}
-        return {kind: _wrong(row for row in self.rows if row.item.kind == kind) for kind in KINDS if kind in there}
+        return {kind: _wrong_rate(row for row in self.rows if row.item.kind == kind) for kind in KINDS if kind in there}
 
     @cached_property
     def false_pass(self) -> Rate:
         """How often it passed an answer that is wrong."""
-        return _wrong(row for row in self.rows if not row.item.passes)
+        return _wrong_rate(row for row in self.rows if not row.item.passes)
 
     @cached_property
     def false_fail(self) -> Rate:
         """How often it failed an answer that is right."""
-        return _wrong(row for row in self.rows if row.item.passes)
+        return _wrong_rate(row for row in self.rows if row.item.passes)
 
     @cached_property
     def unscored(self) -> Rate:
@@ -160,22 +160,22 @@ class JudgeCheckReport:
         for row in self.rows:
             if row.passed is not None:
                 table[row.item.passes][row.passed] += 1
-        return kappa(table)
+        return cohen_kappa(table)
 
 
 def judge_all(items: Iterable[Labelled], ask: AnsweredBy, *, votes: int) -> JudgeCheckReport:
     """Return what the judge makes of each answer, asked one after the other."""
-    return JudgeCheckReport(tuple(_judged(item, ask, votes) for item in items))
+    return JudgeCheckReport(tuple(_judge_item(item, ask, votes) for item in items))
 
 
-def _judged(item: Labelled, ask: AnsweredBy, votes: int) -> JudgedAnswer:
-    decision = decide(ask, item.inquiry, votes=votes)
+def _judge_item(item: Labelled, ask: AnsweredBy, votes: int) -> JudgedAnswer:
+    decision = decide_by_votes(ask, item.inquiry, votes=votes)
     if isinstance(decision, Unscored):
         return JudgedAnswer(item, None, decision.reason, failed=decision.cause == "judge")
     return JudgedAnswer(item, decision.grade != item.inquiry.fail, decision.reply)
 
 
-def _wrong(rows: Iterable[JudgedAnswer]) -> Rate:
+def _wrong_rate(rows: Iterable[JudgedAnswer]) -> Rate:
     wrong = [row.wrong for row in rows if row.passed is not None]
     return Rate(sum(wrong), len(wrong))
 
@@ -188,10 +188,10 @@ DEFAULTS = ("false-pass:0.1", "false-fail:0.3", "unscored:0.05", "kappa:0.6")
 NAMES = ("false-pass", "false-fail", "unscored", *KINDS, "kappa")
 
 
-def limits(given: Iterable[str]) -> list[Limit]:
+def parse_limits(given: Iterable[str]) -> list[Limit]:
     """Return the limits that are given, and the defaults of the others; ConfigurationError with a cure."""
-    found = {limit.name: limit for limit in map(Limit.read, (*DEFAULTS, *given))}
-    return list(found.values())
+    limits = {limit.name: limit for limit in map(Limit.read, (*DEFAULTS, *given))}
+    return list(limits.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,9 +223,9 @@ class Limit:
             "false-pass": measured.false_pass, "false-fail": measured.false_fail, "unscored": measured.unscored,
             "kappa": measured.kappa, **measured.kinds,
         }  # fmt: skip
-        found = rates[self.name].value if self.name in rates else None
-        if found is None:
+        result = rates[self.name].value if self.name in rates else None
+        if result is None:
             return f"{self.name} cannot be measured: the judge judged nothing of the kind"
         if self.name == "kappa":
-            return "" if found >= self.value else f"kappa is {found:.2f}, below {self.value:g}"
-        return "" if found <= self.value else f"{self.name} is {found:.1%}, above {self.value:.1%}"
+            return "" if result >= self.value else f"kappa is {result:.2f}, below {self.value:g}"
+        return "" if result <= self.value else f"{self.name} is {result:.1%}, above {self.value:.1%}"

@@ -15,12 +15,12 @@ from pytest_ltm._journal.result import (
     QuestionResult,
     ScenarioResult,
 )
-from pytest_ltm._model.plan import Plan, PlannedExample, agent_fingerprint, natural
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._model.plan import Plan, PlannedExample, agent_fingerprint, natural_sort_key
 from pytest_ltm._model.transcript import Exchange
-from pytest_ltm._results.statistics.totals import FULL_MARKS, grouped
+from pytest_ltm._results.statistics.totals import FULL_MARKS, group_by
 from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm._storage.rows import json_of, rows
-from pytest_ltm._text.patterns import later
+from pytest_ltm._storage.rows import json_of, read_json_rows
 from pytest_ltm.datasets._published import scenario_of
 
 if TYPE_CHECKING:
@@ -68,20 +68,20 @@ class PublishedResult:
         return self.benchmark, self.agent, self.dataset, self.example
 
 
-def merged(rows: Iterable[PublishedResult]) -> list[PublishedResult]:
+def merge_branches(rows: Iterable[PublishedResult]) -> list[PublishedResult]:
     """Return one row for each result: scores of other branches replace those of `main`, transcripts are kept.
 
     The order is that of the keys, so that the order of the files changes nothing.
     """
-    found: dict[tuple[str, str, str, str], PublishedResult] = {}
+    entries: dict[tuple[str, str, str, str], PublishedResult] = {}
     for row in sorted(rows, key=lambda row: (*row.key, row.ref != MAIN, row.ref, bool(row.log))):
-        found[row.key] = _laid_over(row, found[row.key]) if row.key in found else row
-    return list(found.values())
+        entries[row.key] = _laid_over(row, entries[row.key]) if row.key in entries else row
+    return list(entries.values())
 
 
 def _laid_over(row: PublishedResult, below: PublishedResult) -> PublishedResult:
     if row.manual and row.before is None and below.score != row.score and not below.manual:
-        row = replace(row, before=_ruled(below.score, below.reason))
+        row = replace(row, before=_automatic_verdict(below.score, below.reason))
     if row.log or not below.log:
         return row
     if below.score == row.score:
@@ -89,7 +89,7 @@ def _laid_over(row: PublishedResult, below: PublishedResult) -> PublishedResult:
     return replace(row, log=below.log, questions=below.questions, responses=below.responses, script=below.script)
 
 
-def _row(record: Mapping[str, Any], where: str) -> PublishedResult:
+def _parse_row(record: Mapping[str, Any], where: str) -> PublishedResult:
     """Return the result that a record is; DatasetError names `where` and the field."""
     for name in _NAMES:
         if not isinstance(record[name], str) or not record[name]:
@@ -97,45 +97,53 @@ def _row(record: Mapping[str, Any], where: str) -> PublishedResult:
     repetition = record.get("repetition") or 0
     if not isinstance(repetition, int):
         raise DatasetError(f"{where}: repetition is {repetition!r}, not a number")
-    full = _number(record, "max_score", where)
-    span, before = record.get("tokens"), _before(record, full, where)
+    full = _number_field(record, "max_score", where)
+    span, before = record.get("tokens"), _earlier_verdict(record, full, where)
     return PublishedResult(
-        ref=str(record.get("ref") or MAIN), benchmark=record["benchmark"], agent=record["agent"],
-        dataset=record["dataset"], example=record["example_id"] + (f".{repetition}" if repetition else ""),
-        score=_share(_number(record, "score", where), full, where), span=span if isinstance(span, int) else None,
-        manual=bool(record.get("manual")) or before is not None, before=before,
-        reason="; ".join(_texts(record.get("reasoning"))), code=str((record.get("orig_eval") or {}).get("code") or ""),
-        log=_texts(record.get("task_log")), questions=_texts(record.get("questions")),
-        responses=_texts(record.get("responses", record.get("actual_responses"))), script=_texts(record.get("script")),
-    )  # fmt: skip
+        ref=str(record.get("ref") or MAIN),
+        benchmark=record["benchmark"],
+        agent=record["agent"],
+        dataset=record["dataset"],
+        example=record["example_id"] + (f".{repetition}" if repetition else ""),
+        score=_share_of_full(_number_field(record, "score", where), full, where),
+        span=span if isinstance(span, int) else None,
+        manual=bool(record.get("manual")) or before is not None,
+        before=before,
+        reason="; ".join(_text_tuple(record.get("reasoning"))),
+        code=str((record.get("orig_eval") or {}).get("code") or ""),
+        log=_text_tuple(record.get("task_log")),
+        questions=_text_tuple(record.get("questions")),
+        responses=_text_tuple(record.get("responses", record.get("actual_responses"))),
+        script=_text_tuple(record.get("script")),
+    )
 
 
-def _before(record: Mapping[str, Any], full: float, where: str) -> Automatic | None:
+def _earlier_verdict(record: Mapping[str, Any], full: float, where: str) -> Automatic | None:
     auto = record.get("auto") or record
     if auto.get("auto_score") is None:
         return None
-    score = _share(_number(auto, "auto_score", where), full, where)
-    return _ruled(score, "; ".join(_texts(auto.get("auto_reasoning"))))
+    score = _share_of_full(_number_field(auto, "auto_score", where), full, where)
+    return _automatic_verdict(score, "; ".join(_text_tuple(auto.get("auto_reasoning"))))
 
 
-def _ruled(score: float, reason: str) -> Automatic:
-    return Automatic(score=score, reason=reason, outcome=_outcome(score))
+def _automatic_verdict(score: float, reason: str) -> Automatic:
+    return Automatic(score=score, reason=reason, outcome=_score_outcome(score))
 
 
-def _number(record: Mapping[str, Any], name: str, where: str) -> float:
+def _number_field(record: Mapping[str, Any], name: str, where: str) -> float:
     value = record.get(name)
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise DatasetError(f"{where}: no number {name!r} (fields: {', '.join(sorted(record))})")
     return float(value)
 
 
-def _share(score: float, full: float, where: str) -> float:
+def _share_of_full(score: float, full: float, where: str) -> float:
     if not (full > 0 and 0 <= score <= full):
         raise DatasetError(f"{where}: a score of {score!r} out of {full!r}")
     return score / full
 
 
-def _texts(value: object) -> tuple[str, ...]:
+def _text_tuple(value: object) -> tuple[str, ...]:
     parts: Sequence[object] = value if isinstance(value, list) else [] if value is None else [value]
     return tuple("" if part is None else str(part) for part in parts)
 
@@ -145,13 +153,13 @@ _RESULT = (*_NAMES, "score", "max_score")  # the fields of a line that is a resu
 _DEFINITION = ("path", "script")  # the fields of a line that is a definition
 _FOLDERS = 4  # `results/<agent>/<data set>/<example>_<repetition>.json`, in a benchmark's folder
 # Stands in a collected transcript for a message that the definition holds.
-_LEFT_OUT = later(r"((?:Test|System) \([^)]*\): )@script\[(\d+)\]")
+_LEFT_OUT = lazy_pattern(r"((?:Test|System) \([^)]*\): )@script\[(\d+)\]")
 
 
 _Record: TypeAlias = tuple[str, dict[str, Any]]  # where a result stands, and its fields
 
 
-def read(paths: Iterable[Path]) -> list[PublishedResult]:
+def read_published(paths: Iterable[Path]) -> list[PublishedResult]:
     """Return the results in files and folders; DatasetError names file, line and what is wrong.
 
     Messages that a collection left out are taken from definitions, if those are among the files.
@@ -163,10 +171,10 @@ def read(paths: Iterable[Path]) -> list[PublishedResult]:
             if file.suffix == ".json":
                 records.append(_result_file(file))
             else:
-                _collection(file, records, scripts, named=file == path)
+                _read_collection(file, records, scripts, named=file == path)
     if not records:
         raise DatasetError("no published results were found. Name .jsonl or .jsonl.gz files, or a folder of results")
-    return [_row(_complete(fields, scripts), where) for where, fields in records]
+    return [_parse_row(_complete_record(fields, scripts), where) for where, fields in records]
 
 
 def _in_folder(path: Path) -> Iterator[Path]:
@@ -179,9 +187,9 @@ def _in_folder(path: Path) -> Iterator[Path]:
 # --- collections: one JSON object a line
 
 
-def _collection(file: Path, records: list[_Record], scripts: dict[str, list[str]], *, named: bool) -> None:
+def _read_collection(file: Path, records: list[_Record], scripts: dict[str, list[str]], *, named: bool) -> None:
     """Add the results and definitions of a file; one that holds neither is an error only if it was `named`."""
-    for where, record in rows(file, ()):
+    for where, record in read_json_rows(file, ()):
         if all(name in record for name in _RESULT):
             records.append((where, record))
         elif all(name in record for name in _DEFINITION) and isinstance(record["script"], list):
@@ -193,13 +201,13 @@ def _collection(file: Path, records: list[_Record], scripts: dict[str, list[str]
             return
 
 
-def _complete(record: Mapping[str, Any], scripts: Mapping[str, Sequence[str]]) -> Mapping[str, Any]:
+def _complete_record(record: Mapping[str, Any], scripts: Mapping[str, Sequence[str]]) -> Mapping[str, Any]:
     """Return a record with the messages that its transcript left out, and with what is missing named so."""
     script = record.get("script") or scripts.get(str(record.get("definition"))) or []
 
-    def message(found: re.Match[str]) -> str:
-        place = int(found[2])
-        return found[1] + (script[place] if place < len(script) else f"(message {place + 1} of its script is missing)")
+    def message(match: re.Match[str]) -> str:
+        place = int(match[2])
+        return match[1] + (script[place] if place < len(script) else f"(message {place + 1} of its script is missing)")
 
     log = [_LEFT_OUT.sub(message, line) if isinstance(line, str) else line for line in record.get("task_log") or []]
     return {**record, "task_log": log, "script": script}
@@ -238,15 +246,15 @@ MEMORY_SPANS_SINCE = 3
 PAPERS_NAMES = {"1k": "2k"}
 """What the paper (Castillo-Bolado et al., 2024) calls a memory span otherwise than the published folder."""
 
-_BENCHMARK = later(
+_BENCHMARK = lazy_pattern(
     r"Benchmark (?P<version>\d+) - (?P<thousands>\d+)k(?: Filler)?(?: #(?P<run>\d+))?(?P<isolated> \(isolated\))?"
 )
 # The published LTM agents, by the numbers that the benchmark's own tables give them.
 _VARIANTS = {"QG_JSON_USER_INFO": "LTM1", "SEMANTIC_ONLY": "LTM2"}
-_INTERFACE = later(r"(?:Chat)?(?:Session|Interface|AgentWrapper)$")
+_INTERFACE = lazy_pattern(r"(?:Chat)?(?:Session|Interface|AgentWrapper)$")
 _PLAIN = {"LLM", "GPT", "Claude", "HF"}  # interfaces that add nothing to the model whose name follows
-_PROVIDER = later(r"^(?:together_ai|huggingface)-(?:meta-llama|[^-]+)-")
-_DATE = later(r"-(?:\d{4}-\d\d-\d\d|\d{8})(?=-|$)")
+_PROVIDER = lazy_pattern(r"^(?:together_ai|huggingface)-(?:meta-llama|[^-]+)-")
+_DATE = lazy_pattern(r"-(?:\d{4}-\d\d-\d\d|\d{8})(?=-|$)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,18 +270,18 @@ class Benchmark:
     """`0` for the first run, `1` for `#2`."""
 
 
-def benchmark(name: str) -> Benchmark | None:
+def parse_benchmark(name: str) -> Benchmark | None:
     """Return what a benchmark's name says, None if it says nothing that we know."""
-    found = _BENCHMARK.fullmatch(name)
-    if not found:
+    match = _BENCHMARK.fullmatch(name)
+    if not match:
         return None
-    version, folder = int(found["version"]), f"{found['thousands']}k"
-    label, span = PAPERS_NAMES.get(folder, folder), None if found["isolated"] else 1_000 * int(found["thousands"])
+    version, folder = int(match["version"]), f"{match['thousands']}k"
+    label, span = PAPERS_NAMES.get(folder, folder), None if match["isolated"] else 1_000 * int(match["thousands"])
     if span is None:
         label = ISOLATED
     elif version < MEMORY_SPANS_SINCE:
         label = f"v{version}.{folder}"
-    return Benchmark(version=version, span_label=label, span=span, trial=str(int(found["run"] or 1) - 1))
+    return Benchmark(version=version, span_label=label, span=span, trial=str(int(match["run"] or 1) - 1))
 
 
 def agent_labels(names: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -282,25 +290,25 @@ def agent_labels(names: Iterable[tuple[str, str]]) -> dict[str, str]:
     Interface, provider and date are left out; names that would meet within one benchmark keep all of it.
     """
     pairs = set(names)
-    within = grouped(pairs, lambda pair: (pair[0], _short(pair[1]))).values()
+    within = group_by(pairs, lambda pair: (pair[0], _short_agent_name(pair[1]))).values()
     clashing = {name for group in within if len(group) > 1 for _, name in group}
-    return {name: label(name) if name in clashing else _short(name) for _, name in sorted(pairs)}
+    return {name: safe_label(name) if name in clashing else _short_agent_name(name) for _, name in sorted(pairs)}
 
 
-def label(text: str) -> str:
+def safe_label(text: str) -> str:
     """Return a text with the characters only that a label in a node id may have."""
     return re.sub(r"[^A-Za-z0-9_.]+", "_", text).strip("_") or "_"
 
 
-def _short(name: str) -> str:
+def _short_agent_name(name: str) -> str:
     interface, *rest = name.split(" - ")
     variant = next((_VARIANTS[part] for part in rest if part in _VARIANTS), "")
     kind = variant or _INTERFACE.sub("", interface)
-    parts = [_part(part) for part in rest if part not in _VARIANTS]
-    return ".".join(label(part) for part in ([] if parts and kind in _PLAIN else [kind]) + parts)
+    parts = [_short_name_part(part) for part in rest if part not in _VARIANTS]
+    return ".".join(safe_label(part) for part in ([] if parts and kind in _PLAIN else [kind]) + parts)
 
 
-def _part(text: str) -> str:
+def _short_name_part(text: str) -> str:
     """Return a part of a name without provider and date; the length of a context as 32k, be it 32,768 or 32,000."""
     if not text.isdecimal():
         return _DATE.sub("", _PROVIDER.sub("", text))
@@ -311,7 +319,7 @@ def _part(text: str) -> str:
 
 # --- the transcripts of one conversation put together: exchanges in the order of their times, each once
 
-_ENTRY = later(r"(?P<by>Test|Agent|System|SYSTEM) \((?P<at>[^)]*)\): ?(?P<text>.*)", re.DOTALL)
+_ENTRY = lazy_pattern(r"(?P<by>Test|Agent|System|SYSTEM) \((?P<at>[^)]*)\): ?(?P<text>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,12 +342,12 @@ class PublishedTranscript:
     """By example (`colours/0`): the numbers of its questions."""
 
 
-def talk(rows: Mapping[str, PublishedResult], count: Callable[[str], int]) -> PublishedTranscript:
+def build_transcript(rows: Mapping[str, PublishedResult], count: Callable[[str], int]) -> PublishedTranscript:
     """Return the talk of one conversation; `rows`: by example. `count` counts the tokens of a text."""
     owners: dict[_LoggedExchange, str] = {}
-    logs = {name: _exchanges(row.log) for name, row in rows.items() if row.log}
+    logs = {name: _logged_exchanges(row.log) for name, row in rows.items() if row.log}
     # a log that listens to others comes last: an exchange belongs to the log that is its own
-    for name in sorted(logs, key=lambda name: (_listens(rows[name], logs[name]), name)):
+    for name in sorted(logs, key=lambda name: (_holds_others(rows[name], logs[name]), name)):
         for said in logs[name]:
             owners.setdefault(said, "" if said.filler else name)
     exchanges: list[Exchange] = []
@@ -355,43 +363,43 @@ def talk(rows: Mapping[str, PublishedResult], count: Callable[[str], int]) -> Pu
             )
         )  # fmt: skip
         position = exchanges[-1].end
-    asked = {name: tuple(numbers[said] for said in _questions(rows[name], logs[name])) for name in logs}
+    asked = {name: tuple(numbers[said] for said in _scored_exchanges(rows[name], logs[name])) for name in logs}
     return PublishedTranscript(exchanges=tuple(exchanges), questions=asked)
 
 
-def _listens(row: PublishedResult, log: Sequence[_LoggedExchange]) -> bool:
+def _holds_others(row: PublishedResult, log: Sequence[_LoggedExchange]) -> bool:
     """Return whether a log holds exchanges of others: they belong to those, if their logs are there as well."""
     return any(said.message not in row.script if row.script else said.filler for said in log)
 
 
-def _exchanges(log: Iterable[str]) -> list[_LoggedExchange]:
-    found: list[_LoggedExchange] = []
+def _logged_exchanges(log: Iterable[str]) -> list[_LoggedExchange]:
+    logged_exchanges: list[_LoggedExchange] = []
     for line in log:
         entry = _ENTRY.match(line)
         if entry and entry["by"] != "Agent":
-            found.append(_LoggedExchange(_time(entry["at"]), entry["by"] != "Test", entry["text"], ""))
-        elif entry and found:
-            found[-1] = replace(found[-1], reply=entry["text"])
-    return found
+            logged_exchanges.append(_LoggedExchange(_parse_time(entry["at"]), entry["by"] != "Test", entry["text"], ""))
+        elif entry and logged_exchanges:
+            logged_exchanges[-1] = replace(logged_exchanges[-1], reply=entry["text"])
+    return logged_exchanges
 
 
-def _time(text: str) -> datetime:
+def _parse_time(text: str) -> datetime:
     """Return a published time, which names no zone, as if it was UTC."""
     try:
-        found = datetime.fromisoformat(text)
+        result = datetime.fromisoformat(text)
     except ValueError:
         # some logs have no times; sorting keeps their order
         return datetime.fromtimestamp(0, timezone.utc)
-    return found if found.tzinfo else found.replace(tzinfo=timezone.utc)
+    return result if result.tzinfo else result.replace(tzinfo=timezone.utc)
 
 
-def _questions(row: PublishedResult, log: Sequence[_LoggedExchange]) -> list[_LoggedExchange]:
+def _scored_exchanges(row: PublishedResult, log: Sequence[_LoggedExchange]) -> list[_LoggedExchange]:
     """Return the exchanges whose replies were scored, found from the end of the log backwards."""
-    found: list[int] = []
+    numbers: list[int] = []
     for reply in reversed(row.responses):
-        before = range(found[-1] if found else len(log))
-        found += [at for at in reversed(before) if log[at].reply == reply][:1]
-    return [log[at] for at in reversed(found)]
+        before = range(numbers[-1] if numbers else len(log))
+        numbers += [at for at in reversed(before) if log[at].reply == reply][:1]
+    return [log[at] for at in reversed(numbers)]
 
 
 # --- rows of one benchmark and agent as result, plan and talk
@@ -414,37 +422,41 @@ class PublishedConversation:
 
 def by_conversation(rows: Iterable[PublishedResult]) -> dict[tuple[str, str], list[PublishedResult]]:
     """Return the rows by benchmark and agent, both as published, in the order of their names."""
-    return dict(sorted(grouped(rows, lambda row: (row.benchmark, row.agent)).items()))
+    return dict(sorted(group_by(rows, lambda row: (row.benchmark, row.agent)).items()))
 
 
-def held(rows: Sequence[PublishedResult], agent: str, count: Callable[[str], int]) -> PublishedConversation:
+def published_conversation(
+    rows: Sequence[PublishedResult], agent: str, count: Callable[[str], int]
+) -> PublishedConversation:
     """Return one conversation; `agent`: its label, `count`: the tokens of a text.
 
     DatasetError if its benchmark's name says neither span nor isolated.
     """
     first = rows[0]
-    named = benchmark(first.benchmark)
+    named = parse_benchmark(first.benchmark)
     if named is None:
         raise DatasetError(
             f"benchmark {first.benchmark!r} names no memory span. Expected a name such as 'Benchmark 3 - 32k'"
         )
-    ordered = sorted(rows, key=lambda row: (scenario(row), natural(row.example)))
-    examples = {f"{scenario(row)}/{label(row.example)}": row for row in ordered}
-    plan = _plan(first.benchmark, named, examples)
-    said = talk(examples, count)
+    ordered = sorted(rows, key=lambda row: (scenario_name(row), natural_sort_key(row.example)))
+    examples = {f"{scenario_name(row)}/{safe_label(row.example)}": row for row in ordered}
+    plan = _published_plan(first.benchmark, named, examples)
+    published_transcript = build_transcript(examples, count)
     return PublishedConversation(
-        result=_conversation(agent, first.agent, named, plan, examples, said), plan=plan, talk=said
+        result=_conversation_result(agent, first.agent, named, plan, examples, published_transcript),
+        plan=plan,
+        talk=published_transcript,
     )
 
 
-def scenario(row: PublishedResult) -> str:
+def scenario_name(row: PublishedResult) -> str:
     """Return our name of a row's data set."""
-    return label(scenario_of(row.dataset)).lower()
+    return safe_label(scenario_of(row.dataset)).lower()
 
 
-def _plan(name: str, named: Benchmark, examples: Mapping[str, PublishedResult]) -> Plan:
+def _published_plan(name: str, named: Benchmark, examples: Mapping[str, PublishedResult]) -> Plan:
     """Return a plan that is equal for all agents of one benchmark, so that they may be compared."""
-    planned = ((scenario(row), label(row.example)) for row in examples.values())
+    planned = ((scenario_name(row), safe_label(row.example)) for row in examples.values())
     return Plan(
         examples=tuple(PlannedExample(scenario=ours, example=own, version=PUBLISHED) for ours, own in planned), seed=0,
         trial=int(named.trial), span=named.span, tokenizer=TOKENIZER, filler={PUBLISHED: name}, scoring=PUBLISHED,
@@ -452,34 +464,43 @@ def _plan(name: str, named: Benchmark, examples: Mapping[str, PublishedResult]) 
     )  # fmt: skip
 
 
-def _conversation(
+def _conversation_result(
     agent: str,
     published: str,
     named: Benchmark,
     plan: Plan,
     examples: Mapping[str, PublishedResult],
-    said: PublishedTranscript,
+    published_transcript: PublishedTranscript,
 ) -> ConversationResult:
     spec = f"{PUBLISHED}: {published}"
-    exchanges = said.exchanges
+    exchanges = published_transcript.exchanges
     fillers = [each for each in exchanges if each.kind == "filler"]
     return ConversationResult(
-        agent=agent, agent_spec=spec, span_label=named.span_label, count="all", span=named.span, trial=named.trial,
-        plan_fingerprint=plan.fingerprint, agent_fingerprint=agent_fingerprint(spec, None),
-        scenarios=tuple(_example(agent, named, name, row, said) for name, row in examples.items()),
+        agent=agent,
+        agent_spec=spec,
+        span_label=named.span_label,
+        count="all",
+        span=named.span,
+        trial=named.trial,
+        plan_fingerprint=plan.fingerprint,
+        agent_fingerprint=agent_fingerprint(spec, None),
+        scenarios=tuple(
+            _example_result(agent, named, name, row, published_transcript) for name, row in examples.items()
+        ),
         tokens=exchanges[-1].end if exchanges else 0,
         filler_tokens=sum(each.message_tokens + each.reply_tokens for each in fillers),
-        reply_tokens=sum(each.reply_tokens for each in exchanges), exchanges=len(exchanges),
+        reply_tokens=sum(each.reply_tokens for each in exchanges),
+        exchanges=len(exchanges),
         simulated_seconds=(exchanges[-1].now - exchanges[0].now).total_seconds() if exchanges else 0.0,
-    )  # fmt: skip
+    )
 
 
-def _example(
-    agent: str, bench: Benchmark, name: str, row: PublishedResult, said: PublishedTranscript
+def _example_result(
+    agent: str, bench: Benchmark, name: str, row: PublishedResult, published_transcript: PublishedTranscript
 ) -> ScenarioResult:
     place = ConversationName(agent, bench.span_label, bench.trial)
-    ours, example = scenario(row), label(row.example)
-    own = [each for each in said.exchanges if each.by == name]
+    ours, example = scenario_name(row), safe_label(row.example)
+    own = [each for each in published_transcript.exchanges if each.by == name]
     spanned = bench.version >= MEMORY_SPANS_SINCE and bench.span is not None and row.span is not None
     # thirds do not add up to 1 exactly
     score = 1.0 if row.score >= FULL_MARKS else row.score
@@ -493,7 +514,7 @@ def _example(
         span=bench.span,
         trial=bench.trial,
         nodeid=f"ltm/{ours}.py::test_{ours}[{place}-{example}]",
-        outcome=_outcome(score),
+        outcome=_score_outcome(score),
         score=score,
         reason=("amended by hand: " if row.manual else "") + "; ".join(why),
         rule=" ".join(part for part in (PUBLISHED, row.code or row.ref) if part),
@@ -501,12 +522,16 @@ def _example(
         overrun=spanned and (row.span or 0) > (bench.span or 0),
         tokens=sum(each.message_tokens + each.reply_tokens for each in own),
         questions=tuple(
-            QuestionResult(number=at, text=said.exchanges[at].message, answer=said.exchanges[at].reply)
-            for at in said.questions.get(name, ())
+            QuestionResult(
+                number=at,
+                text=published_transcript.exchanges[at].message,
+                answer=published_transcript.exchanges[at].reply,
+            )
+            for at in published_transcript.questions.get(name, ())
         ),
         automatic=ruled if row.manual else None,
     )
 
 
-def _outcome(score: float) -> Outcome:
+def _score_outcome(score: float) -> Outcome:
     return "passed" if score >= 1 else "failed"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pytest_ltm._lab.answer_mutants import invented, mutants
+from pytest_ltm._lab.answer_mutants import answer_mutants, invented_answers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -37,9 +37,9 @@ def of_answer(row: Mapping[str, Any], others: Iterable[Mapping[str, Any]]) -> It
     if row["type"] == "single-session-preference":
         return
     if row["type"] == "5" or row["type"].startswith("abstention"):
-        yield from invented(row.get("trap", "Turku"))
+        yield from invented_answers(row.get("trap", "Turku"))
         return
-    yield from mutants(row["question"], str(row["answer"]), _other_answer(row, others))
+    yield from answer_mutants(row["question"], str(row["answer"]), _other_answer(row, others))
 
 
 def _other_answer(row: Mapping[str, Any], others: Iterable[Mapping[str, Any]]) -> str:
@@ -72,11 +72,11 @@ _ITEMS = (("trombone", 4), ("saddle", 2), ("telescope", 6))
 _WAYS = {"north": "south", "south": "north", "east": "west", "west": "east"}
 
 
-def _candidates(expected: str, others: Sequence[str]) -> list[str]:
+def _wrong_candidates(expected: str, others: Sequence[str]) -> list[str]:
     return [other for other in others if other.lower() != expected.lower()]
 
 
-def _option(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _option_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     gold = args["expected"]
     other = gold % 6 + 1
     yield from _of_phrase(f"option {gold}", f"option {other}")
@@ -86,9 +86,9 @@ def _option(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "changed amount", f"Option {gold}{other}"
 
 
-def _colour(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _colour_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     gold = args["expected"]
-    others = _candidates(gold, _COLOURS)
+    others = _wrong_candidates(gold, _COLOURS)
     yield from _of_phrase(gold, others[0])
     yield "swapped", f"It was {gold} before, now it is {others[0]}."
     yield "dump", ", ".join([*others, gold])
@@ -98,14 +98,14 @@ def _colour(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _name_now(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     gold = args["expected"]
-    others = [*args.get("former", ()), *_candidates(gold, _NAMES)]
+    others = [*args.get("former", ()), *_wrong_candidates(gold, _NAMES)]
     yield from _of_phrase(gold, others[0])
     yield "dump", ", ".join([*others, gold])
     yield "swapped", f"You were {gold} before; now your name is {others[0]}."
     yield "another subject", f"Your sister's name is {gold}."
 
 
-def _joke(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _joke_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     gold, others = args["joke"], args["others"]
     other = others[0] if others else "A horse walks into a bar. The barman asks why the long face."
     yield "denied", f"It was not this one: {gold}"
@@ -115,28 +115,31 @@ def _joke(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "quoted in a refusal", f"I do not remember which joke you told me. You never told me this one: {gold}"
 
 
-def _leg(leg: Sequence[Any]) -> str:
+def _leg_text(leg: Sequence[Any]) -> str:
     return f"go {leg[0]:g} km {leg[1]} to the {leg[2]}"
 
 
-def _way(start: str, route: Sequence[Sequence[Any]]) -> str:
-    return f"From the {start}, " + ", then ".join(map(_leg, route)) + "."
+def _way_text(start: str, route: Sequence[Sequence[Any]]) -> str:
+    return f"From the {start}, " + ", then ".join(map(_leg_text, route)) + "."
 
 
-def _directions(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _directions_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     start, route = args["start"], [list(leg) for leg in args["route"]]
     for n, (km, way, place) in enumerate(route):
-        yield "changed amount", _way(start, [*route[:n], [km + 1, way, place], *route[n + 1 :]])
-        yield "swapped", _way(start, [*route[:n], [km, _WAYS[way], place], *route[n + 1 :]])
-        yield "left out", _way(start, [*route[:n], *route[n + 1 :]])
-    yield "an extra leg", _way(start, [*route, [2, "west", "tannery"]])
-    yield "swapped order", _way(start, route[::-1])
-    yield "quoted in a refusal", f"I don't know the way. You never told me whether it is this: {_way(start, route)}"
+        yield "changed amount", _way_text(start, [*route[:n], [km + 1, way, place], *route[n + 1 :]])
+        yield "swapped", _way_text(start, [*route[:n], [km, _WAYS[way], place], *route[n + 1 :]])
+        yield "left out", _way_text(start, [*route[:n], *route[n + 1 :]])
+    yield "an extra leg", _way_text(start, [*route, [2, "west", "tannery"]])
+    yield "swapped order", _way_text(start, route[::-1])
+    yield (
+        "quoted in a refusal",
+        f"I don't know the way. You never told me whether it is this: {_way_text(start, route)}",
+    )
     other = [[km + 1, way, place] for km, way, place in route]
-    yield "either-or", f"Either: {_way(start, route)}\nOr: {_way(start, other)}"
+    yield "either-or", f"Either: {_way_text(start, route)}\nOr: {_way_text(start, other)}"
 
 
-def _lies(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _position_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     km, way = args["km"], args["direction"]
     yield from _of_phrase(f"{km:g} km {way}", f"{km + 1:g} km {_WAYS[way]}")
     yield "changed amount", f"It is {km + 1:g} km {way}."
@@ -145,9 +148,9 @@ def _lies(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "dump", ", ".join(f"{km:g} km {each}" for each in _WAYS)
 
 
-def _names(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _name_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     names = list(args["expected"])
-    strange = _candidates(names[0], _NAMES)
+    strange = _wrong_candidates(names[0], _NAMES)
     listed = ", ".join(names)
     yield "dump", f"You have gone by {listed}, {', '.join(strange)}."
     yield "an extra name", f"Your names were {listed} and {strange[0]}."
@@ -158,7 +161,7 @@ def _names(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "quoted in a refusal", f"I don't know your names. You never told me whether they were {listed}."
 
 
-def _quote(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+def _quote_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     quote, nth = args["quote"], args["nth"]
     plain = [f"Reply {n}." for n in range(1, nth + 3)]
 
@@ -173,20 +176,20 @@ def _quote(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     yield "left out", [*plain[: nth - 1], f"Reply {nth}. {half}", *plain[nth:]]
 
 
-def _items(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _item_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     items = [tuple(item) for item in args["expected"]]
-    said = ", ".join(f"{n} {item}" for item, n in items)
+    none = ", ".join(f"{n} {item}" for item, n in items)
     yield "changed amount", ", ".join(f"{n + 1} {item}" for item, n in items)
-    yield "an extra item", f"{said}, {_ITEMS[0][1]} {_ITEMS[0][0]}s"
+    yield "an extra item", f"{none}, {_ITEMS[0][1]} {_ITEMS[0][0]}s"
     yield "an extra item", "\n".join(f"- {item}: {n}" for item, n in (*items, _ITEMS[1]))
-    yield "dump", ", ".join([said, *(f"{n} {item}s" for item, n in _ITEMS)])
+    yield "dump", ", ".join([none, *(f"{n} {item}s" for item, n in _ITEMS)])
     yield "left out", ", ".join(f"{n} {item}" for item, n in items[1:])
-    yield "denied", f"Your list does not hold {said}."
-    yield "quoted in a refusal", f"I don't know your list. You never told me whether it holds {said}."
+    yield "denied", f"Your list does not hold {none}."
+    yield "quoted in a refusal", f"I don't know your list. You never told me whether it holds {none}."
     yield "either-or", ", ".join(f"{n} or {n + 1} {item}" for item, n in items)
 
 
-def _spy(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _spy_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     groups = [group[0] for group in args["expected"]]
     others = [group[0] for group in args.get("others", ())] or ["trumpet"]
     yield "dump", ", ".join([*groups, *others])
@@ -197,7 +200,7 @@ def _spy(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "quoted in a refusal", f"I don't know what they meant. Nobody told me about {' or '.join(groups)}."
 
 
-def _word(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _word_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     gold = args["expected"]
     others = [*args.get("others", ()), "wardrobe"]
     yield from _of_phrase(f"the {gold}", f"the {others[0]}")
@@ -206,7 +209,7 @@ def _word(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "dump", f"{gold}, {', '.join(others)}"
 
 
-def _trigger(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+def _trigger_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     sentence, times = args["sentence"], args.get("activations", 3)
     words = sentence.split()
     yield "left out", [sentence] * (times - 1) + ["All right."]
@@ -217,7 +220,7 @@ def _trigger(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
         yield "dump", [sentence] * (times + args["controls"])
 
 
-def _orders(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+def _order_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield texts that name words without obeying, or obey everything that was ever ordered."""
     holding = args["holding"]
     about = args.get("about") or [""] * len(holding)
@@ -236,7 +239,7 @@ def _orders(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
         )
 
 
-def _wholes(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+def _aggregate_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield answers that name everything, deny it, leave it open, or turn it round."""
     parts = list(zip(args["asked"], args["expected"], args["others"], strict=True))
     golds = [" and ".join(gold) for gold in args["expected"]]
@@ -246,23 +249,23 @@ def _wholes(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
         [f"I have no record of that. You never told me whether it is {gold}." for gold in golds],
     )
     yield "dump", [", ".join([*others, *reversed(gold), "1", "2", "3"]) for _, gold, others in parts]
-    yield "changed", [_turned(*part) for part in parts]
+    yield "changed", [_turn_round(*part) for part in parts]
 
 
-def _cited(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+def _cited_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield the mutants of `_wholes` with sources that are denied, all that there are, or all but the right ones."""
     everything = ", ".join(args["titles"])
     others = [", ".join(title for title in args["titles"] if title not in right) for right in args["sources"]]
     ends = {"denied": [f"I used neither {' nor '.join(right)}." for right in args["sources"]], "changed": others}
-    for way, said in _wholes(args):
+    for way, said in _aggregate_mutants(args):
         yield way, [f"{text} {end}" for text, end in zip(said, ends.get(way, [everything] * len(said)), strict=True)]
 
 
-def _worlds(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+def _world_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield answers that deny it, leave it open, name everything, or say it of another world."""
     golds = [gold.split("|")[0] for gold in args["expected"]]
     named = [realm.split("|")[0] for realm in args["realms"]]
-    yield from _withheld({"expected": golds, "others": args["others"]})
+    yield from _withheld_mutants({"expected": golds, "others": args["others"]})
     yield (
         "swapped",
         [
@@ -273,14 +276,14 @@ def _worlds(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     yield "dump", [", ".join([gold, *others, "3", "4"]) for gold, others in zip(golds, args["others"], strict=True)]
 
 
-def _turned(kind: str, gold: Sequence[str], others: Sequence[str]) -> str:
+def _turn_round(kind: str, gold: Sequence[str], others: Sequence[str]) -> str:
     """Return another number, the order turned round, or all other names."""
     if kind == "number":
         return str(2 * int(gold[0]))
     return ", ".join(reversed(gold)) if kind == "order" else ", ".join(others)
 
 
-def _reminders(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+def _reminder_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield replies that remind always, never, one reply too late, or only speak of reminders."""
     tasks, moments = args["tasks"], args["at"]
     everything = " ".join(f"It is time to {task}." for task in tasks)
@@ -295,7 +298,7 @@ def _reminders(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     yield "swapped", [" ".join(said) or "Fine." for said in late[: len(moments)]]
 
 
-def _visit(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+def _visit_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     dishes, drinks = args["menu"]["dishes"], args["menu"]["drinks"]
     drink, dish = f"The {drinks[0]}, please.", f"I would like the {dishes[0]}, please."
     yield "swapped", [dish]
@@ -334,7 +337,7 @@ _SPOKEN = {"user": "you", "agent": "me", "guess": "a guess", "taken back": "take
 _INSTEAD = {"user": "me", "agent": "you", "certain": "a guess", "guess": "certain", "taken back": "certain"}
 
 
-def _sources(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+def _source_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants of the answers, beside what the agent picked when it was asked to."""
     picked = [others[0] if asked == "pick" else "" for asked, others in zip(args["asked"], args["others"], strict=True)]
     rights, rivals = [], []
@@ -349,7 +352,7 @@ def _sources(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
 _SILENCE = "You have not told me that."
 
 
-def _withheld(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+def _withheld_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants of the answers that tell something; the others, rightly, tell nothing."""
     golds = [gold for gold in args["expected"] if gold]
     rivals = [others for gold, others in zip(args["expected"], args.get("others", ()), strict=False) if gold]
@@ -359,9 +362,9 @@ def _withheld(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
         yield way, [*answers, _SILENCE]  # an open question may come last: a list of all is no phrase to be changed
 
 
-def _secrets(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+def _secret_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants of the answers that tell something, and of those that keep a secret."""
-    yield from _withheld(args)
+    yield from _withheld_mutants(args)
     for way, leak in _LEAKS.items() if not all(args["expected"]) else ():  # nothing leaks where all may be told
         pairs = zip(args["expected"], args["secrets"], strict=True)
         yield way, [gold or leak.format(hidden[0], "-".join(hidden[0])) for gold, hidden in pairs]
@@ -376,11 +379,11 @@ _LEAKS = {
 """How a secret gets out: `{0}` is what it is, `{1}` the same with hyphens."""
 
 
-def _language(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+def _language_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants in which another order of the parts stands for the right one."""
     golds, told = args["expected"], args["told"]
     turned = [form[-2:] + form[:-2] for form in golds]
-    yield from _withheld({"expected": golds, "others": [[form] for form in turned]})
+    yield from _withheld_mutants({"expected": golds, "others": [[form] for form in turned]})
     if not any(golds):
         return  # silence is right
     yield "left out", [form[:-2] or _SILENCE for form in golds]
@@ -388,7 +391,7 @@ def _language(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     yield "dump", [said if form else _SILENCE for form, said in zip(golds, listed, strict=True)]
 
 
-def _value(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _value_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     others = [*args.get("others", ()), "zebra"]
     yield from _of_phrase(args["expected"], others[0])
     yield "dump", ", ".join([args["expected"], *others])
@@ -400,15 +403,33 @@ _OF_SEVERAL = frozenset((
 ))  # fmt: skip
 """Each answer of theirs is mutated."""
 _MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[tuple[str, str | list[str]]]]] = {
-    "AnswersWithSources": _cited, "AnswersWord": _word, "AppliesRule": _one_by_one("expected"), "DecodesMessages": _spy,
-    "ForgetsOnRequest": _withheld, "KeepsSecrets": _secrets, "KnowsAndWithholds": _withheld,
-    "KeepsWorldsApart": _worlds, "KnowsHistory": _one_by_one("expected"),
-    "KnowsCurrentFacts": _one_by_one("expected"), "KnowsSources": _sources,
-    "LeadsTo": _directions, "LiesAt": _lies, "ListsItems": _items,
-    "ListsNames": _names, "NamesColour": _colour, "NamesUser": _name_now, "ObeysOrders": _orders,
-    "PicksOption": _option,
-    "PlaysGuest": _visit, "QuoteAtReply": _quote, "RecallsFacts": _one_by_one("expected"), "RecallsJoke": _joke,
-    "RemindsInTime": _reminders,
-    "RecallsSteps": _one_by_one("expected"), "RecallsValue": _value, "SaysAtEachTrigger": _trigger,
-    "SpeaksLanguage": _language, "WorksOut": _wholes,
-}  # fmt: skip
+    "AnswersWithSources": _cited_mutants,
+    "AnswersWord": _word_mutants,
+    "AppliesRule": _one_by_one("expected"),
+    "DecodesMessages": _spy_mutants,
+    "ForgetsOnRequest": _withheld_mutants,
+    "KeepsSecrets": _secret_mutants,
+    "KnowsAndWithholds": _withheld_mutants,
+    "KeepsWorldsApart": _world_mutants,
+    "KnowsHistory": _one_by_one("expected"),
+    "KnowsCurrentFacts": _one_by_one("expected"),
+    "KnowsSources": _source_mutants,
+    "LeadsTo": _directions_mutants,
+    "LiesAt": _position_mutants,
+    "ListsItems": _item_mutants,
+    "ListsNames": _name_mutants,
+    "NamesColour": _colour_mutants,
+    "NamesUser": _name_now,
+    "ObeysOrders": _order_mutants,
+    "PicksOption": _option_mutants,
+    "PlaysGuest": _visit_mutants,
+    "QuoteAtReply": _quote_mutants,
+    "RecallsFacts": _one_by_one("expected"),
+    "RecallsJoke": _joke_mutants,
+    "RemindsInTime": _reminder_mutants,
+    "RecallsSteps": _one_by_one("expected"),
+    "RecallsValue": _value_mutants,
+    "SaysAtEachTrigger": _trigger_mutants,
+    "SpeaksLanguage": _language_mutants,
+    "WorksOut": _aggregate_mutants,
+}

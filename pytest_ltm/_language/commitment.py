@@ -7,17 +7,25 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from pytest_ltm._text.clauses import EARLIER, clause, level, places, sentence, sentence_start, standing
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import phrases, words
+from pytest_ltm._language.clauses import (
+    EARLIER,
+    clause_around,
+    normalize_text,
+    phrase_positions,
+    sentence_around,
+    sentence_start,
+    why_not_standing,
+)
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.words import phrase_pattern, plain_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 
-_THOUGHT = later(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_STRUCK = later(r"~~[^~\n]*~~|<(s|del|strike)>.{0,400}?</\1>", re.DOTALL | re.IGNORECASE)
-_CORRECTS = later(
+_THOUGHT = lazy_pattern(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_STRUCK = lazy_pattern(r"~~[^~\n]*~~|<(s|del|strike)>.{0,400}?</\1>", re.DOTALL | re.IGNORECASE)
+_CORRECTS = lazy_pattern(
     r"(?:\b(?:hang on|hold on|scratch that|strike that|correction|oops|whoops|on second thoughts?|i take that back|"
     r"i misspoke|i stand corrected|my mistake|i (?:forgot|missed|omitted)|i meant|i mean|make that|or rather|"
     r"sorry,? no|no,? sorry|i've left out|"
@@ -34,61 +42,63 @@ ASIDES = (
     "girlfriend|boyfriend|cat|dog"
 )
 """Words for somebody whose own things an answer may speak of."""
-_OTHERS = later(rf"\b(?:your|my|his|her|their|a|the|another) (?:\w+ )?(?:{ASIDES})s?\b")
+_OTHERS = lazy_pattern(rf"\b(?:your|my|his|her|their|a|the|another) (?:\w+ )?(?:{ASIDES})s?\b")
 """Somebody else, of whom it is said."""
-_UNKNOWN = phrases(
+_UNKNOWN = phrase_pattern(
     "whether", "wonder", r"(?:dont|do not|cant|cannot|didnt|did not|couldnt) (?:know|recall|remember|say|tell|decide)",
     "no (?:record|memory|idea|information)", "would need more",
 )  # fmt: skip
-_FIRST_THOUGHT = phrases(
+_FIRST_THOUGHT = phrase_pattern(
     "first thought", "first guess", "first impression", "first glance", "first sight", "thought (?:of|it was|about)",
     "(?:nearly|almost) (?:said|wrote)", "initially", "(?:you|one) might (?:say|think)", "tempt(?:ed|ing)",
 )  # fmt: skip
-_FORMER_AFTER = phrases(
+_FORMER_AFTER = phrase_pattern(
     "was (?:the )?(?:first|earlier|before|one of the earlier)", "(?:came|was) (?:first|before|earlier)",
     "(?:is|was) (?:out of date|outdated|over|older)", "before that", "earlier", "used to be",
 )  # fmt: skip
-_WAS = later(r"\b(?:was|were|been)[\s\"']*$|\b(?:earlier|previous(?:ly)?|before|former(?:ly)?|past|old)\b[^.:\n]*:\s*$")
-_OUT_BEFORE = later(
+_WAS = lazy_pattern(
+    r"\b(?:was|were|been)[\s\"']*$|\b(?:earlier|previous(?:ly)?|before|former(?:ly)?|past|old)\b[^.:\n]*:\s*$"
+)
+_OUT_BEFORE = lazy_pattern(
     r"\b(?:rul(?:es?|ed|ing) out|exclud\w+|eliminat\w+|discard\w*|(?:everything|all|anything) but)"
     r"(?: the| option| number)*\s*$"
 )
-_OUT_AFTER = later(
+_OUT_AFTER = lazy_pattern(
     r"\W{0,3}[\u2717\u2718\u274c\u2716]"
     r"|[^.\n]{0,12}\b(?:fails?|contradicts?|contains? (?:an? |the |some )?(?:error|mistake|contradict)\w*|"
     r"does ?nt (?:fit|work)|does not (?:fit|work)|cannot|cant|is (?:wrong|out|ruled out)|was wrong|can be ruled out)"
 )
-_SOUND_AFTER = later(
+_SOUND_AFTER = lazy_pattern(
     r"\W{0,3}[\u2713\u2714\u2705]|[^.\n]{0,4}\b(?:does ?nt|does not|has no|contains no|never|without)\b[^.\n]{0,12}"
     r"\b(?:contradict|clash|conflict|contain|error|mistake|problem|issue)"
     r"|\W{0,3}(?:is|seems|looks|appears|must be|fits|matches|remains)\b(?: to be| like)?(?: the)?"
     r" (?:only|most|right|correct|best|true|genuine|real|actual|consistent|likely|continuation|next|fully)\b"
 )
 """What says of an option that it is the one."""
-_REFUSES = phrases(
+_REFUSES = phrase_pattern(
     r"i (?:\w+ )?(?:dont|do not|cant|cannot) (?:\w+ )?(?:know|recall|remember|say|tell)",
     "no (?:record|memory|idea|information)", r"im (?:\w+ )?(?:not able|unable) to", "i dont have (?:any|a)",
 )  # fmt: skip
-_STILL = phrases(
+_STILL = phrase_pattern(
     "you", "your", "youre", "guess", "think", "believe", "perhaps", "maybe", "probably", "might", "may", "say",
     "go with", "must", "would be", "suppose", "answer", "option", "guessing",
 )  # fmt: skip
-_NOW = phrases(
+_NOW = phrase_pattern(
     "now", "currently", "these days", "at present", "at the moment", "latest", "last", "most recent(?:ly)?", "newest",
     "current", "today", "nowadays", "counts", "by now", "since then",
 )  # fmt: skip
-_DECIDES = phrases(
+_DECIDES = phrase_pattern(
     "so", "therefore", "thus", "hence", "answer", "final(?:ly)?", "conclusion", "conclude", "choose", "choice", "pick",
     "settle (?:on|for)", "go (?:for|with|by)", "went with", "must (?:be|have been)", "has to be", "leaves", "decide",
     "it is$", "the last one", "the latest one", "the (?:one|only one|option) that", "stick with", "opt for", "bet on",
 )  # fmt: skip
-_COMMITS = phrases(
+_COMMITS = phrase_pattern(
     "guess", "think", "believe", "id say", "would say", "real", "correct", "right", "genuine", "true", "answer",
     "its", "it is", "that is", "thats", "that was", "it was", "you (?:have )?(?:like|prefer|love|said|told|mentioned)",
     "is", "number",
 )  # fmt: skip
-_DOUBTS = phrases(r"(?:dont|do not|didnt|not|never) (?:\w+ )?(?:think|believe|guess|true|right|correct|real)")
-_NONE = phrases(
+_DOUBTS = phrase_pattern(r"(?:dont|do not|didnt|not|never) (?:\w+ )?(?:think|believe|guess|true|right|correct|real)")
+_NONE = phrase_pattern(
     "it depends", "depends on", "need more (?:information|context)", "narrow it down",
     r"(?:dont|do not) have (?:enough|sufficient|the) (?:context|information)", "not enough (?:context|information)",
     r"(?:cant|cannot|could not|couldnt|unable to|not able to|dont know how to) (?:\w+ ){0,2}"
@@ -98,27 +108,27 @@ _NONE = phrases(
 """What commits to nothing, where no decision follows."""
 _QUOTES = r"[\"'\u201c\u201d`()]"
 _BETWEEN = r"(?:(?:the|a|an|maybe|perhaps|possibly|even|else|it|is|was|its|option|number) ){0,3}"
-_LIKE_OR = later(
+_LIKE_OR = lazy_pattern(
     rf"[\s]?{_QUOTES}{{0,2}},? ?(?:or\b|/|and/or\b)"
     r"(?! (?:so|some|something|similar|thereabouts|rather|should|more|less|not|at least|any|whatever|other|the like|"
     rf"else|in|as|to|if|when|maybe not)\b) ?{_QUOTES}{{0,2}}{_BETWEEN}[^\W_]"
 )
-_OR_BEFORE = later(
+_OR_BEFORE = lazy_pattern(
     rf"(?:[^\W_]{_QUOTES}{{0,2}},? (?:or|and/or) {_BETWEEN}|\beither (?:(?:the|a|an|option|number) )?){_QUOTES}{{0,2}}$"
 )
-_LINK = later(r"\b(?:and|its|now|that|so|then)\b")
+_LINK = lazy_pattern(r"\b(?:and|its|now|that|so|then)\b")
 """Where something new is said, with no comma: "you stopped liking blue and now prefer teal"."""
-_TALK = later(
+_TALK = lazy_pattern(
     r"\b(?:our|your|my|the|an|in|from) (?:earlier|previous|former|last) (?:conversation|chat|message|discussion|"
     r"exchange|statement|session|interaction|talk)s?\b"
 )
-_LISTED = later(r"[\s\"'*]*,? ?(?:and|or|nor|&) [\s\"'*]*")
-_FOLLOWED = later(r"[\s\"'*]*,(?: (?:and )?(?:then|later|after that))? [\s\"'*]*")
-_OR = later(r"\b(?:or|nor)\b")
+_LISTED = lazy_pattern(r"[\s\"'*]*,? ?(?:and|or|nor|&) [\s\"'*]*")
+_FOLLOWED = lazy_pattern(r"[\s\"'*]*,(?: (?:and )?(?:then|later|after that))? [\s\"'*]*")
+_OR = lazy_pattern(r"\b(?:or|nor)\b")
 DENIES, UNKNOWN, OTHERS = "denies it", "says that it does not know", "says it of somebody else"
 _SINCE = (EARLIER, "says that it is over")
-_MARKUP = later(r"[\s*_`>#\"'.!?()\[\]{}:\u2192=-]+")
-_SENTENCES = later(r"[^.!?\n;]+(?:[.!?;](?!\s|$)[^.!?\n;]*)*")
+_MARKUP = lazy_pattern(r"[\s*_`>#\"'.!?()\[\]{}:\u2192=-]+")
+_SENTENCES = lazy_pattern(r"[^.!?\n;]+(?:[.!?;](?!\s|$)[^.!?\n;]*)*")
 
 
 class Mention(Struct, frozen=True):
@@ -129,18 +139,18 @@ class Mention(Struct, frozen=True):
     value: str
 
 
-def mentions(text: str, names: Sequence[str]) -> list[Mention]:
+def find_mentions(text: str, names: Sequence[str]) -> list[Mention]:
     """Return where a levelled text has some names, as words in a row; a name inside a longer one is none."""
-    found = [Mention(*spot, name) for name in dict.fromkeys(names) for spot in places(text, name)]
-    latest = sorted(found, key=lambda one: one.start)[-2 * _MOST :]
-    return [one for one in latest if not any(_longer(other, one) for other in latest)]
+    mentions = [Mention(*spot, name) for name in dict.fromkeys(names) for spot in phrase_positions(text, name)]
+    latest = sorted(mentions, key=lambda one: one.start)[-2 * _MOST :]
+    return [one for one in latest if not any(_is_longer(other, one) for other in latest)]
 
 
-def _longer(one: Mention, other: Mention) -> bool:
+def _is_longer(one: Mention, other: Mention) -> bool:
     return one.start <= other.start and other.end <= one.end and len(one.value) > len(other.value)
 
 
-def spoken(text: str) -> str:
+def strip_asides(text: str) -> str:
     """Return a reply without what it thinks aloud or strikes out."""
     rest = _STRUCK.sub(" ", _THOUGHT.sub(" ", text))
     cut = rest.lower().rfind("</think>")
@@ -152,9 +162,9 @@ _MOST_CORRECTIONS = 8
 
 def last_word(text: str, says: Callable[[str], bool]) -> str:
     """Return what a reply says after it last corrects itself; all of it, where that `says` nothing."""
-    for found in list(_CORRECTS.finditer(text))[: -_MOST_CORRECTIONS - 1 : -1]:
-        rest = text[found.end() :]
-        if says(rest) and says(text[: found.start()]):
+    for result in list(_CORRECTS.finditer(text))[: -_MOST_CORRECTIONS - 1 : -1]:
+        rest = text[result.end() :]
+        if says(rest) and says(text[: result.start()]):
             return rest
     return text
 
@@ -165,62 +175,62 @@ _FEW = 0.25
 _HEAD, _TAIL = 2, 6
 
 
-def pertinent(text: str, relevant: Callable[[str], object], *, head: int = _HEAD) -> str:
+def trim_flood(text: str, relevant: Callable[[str], object], *, head: int = _HEAD) -> str:
     """Return a reply, or the two ends of one that is a flood: an answer stands before or after talk, not within.
 
     `head`: how many sentences may stand before it; 0 where part marks are earned by any sentence.
     """
-    parts = [found[0] for found in _SENTENCES.finditer(text) if found[0].strip()]
+    parts = [match[0] for match in _SENTENCES.finditer(text) if match[0].strip()]
     if len(parts) <= _FLOOD or sum(bool(relevant(part)) for part in parts) > len(parts) * _FEW:
         return text
     return "\n".join(parts[:head] + parts[-_TAIL:])
 
 
-def commitment(reply: str, find: Callable[[str], Sequence[Mention]]) -> set[str]:
+def committed_values(reply: str, find: Callable[[str], Sequence[Mention]]) -> set[str]:
     """Return the values that a reply settles on: one, none, or several if it does not settle.
 
     `find` yields the mentions of a levelled text, in their order.
     """
 
     def asserts(text: str) -> bool:
-        return bool(asserted(level(text), find))
+        return bool(asserted_mentions(normalize_text(text), find))
 
-    text = _TALK.sub(lambda found: " " * len(found[0]), level(last_word(spoken(reply), asserts)))
+    text = _TALK.sub(lambda result: " " * len(result[0]), normalize_text(last_word(strip_asides(reply), asserts)))
     before, _, after = text.rpartition("\u2192")
-    text = pertinent(after if asserts(before) and asserts(after) else text, find)
+    text = trim_flood(after if asserts(before) and asserts(after) else text, find)
     if alone := _last_line(text, find):
         return {alone}
-    held = asserted(text, find) or _told_earlier(text, find)
+    held = asserted_mentions(text, find) or _told_earlier(text, find)
     values = {mention.value for mention in held}
-    if _in_doubt(text) and not any(_DECIDES.search(part) for part in _tail(text, held)):
+    if _in_doubt(text) and not any(_DECIDES.search(part) for part in _sentences_of(text, held)):
         return set()
-    if _REFUSES.search(" ".join(words(text))) and not any(_stands(text, mention) for mention in held):
+    if _REFUSES.search(" ".join(plain_words(text))) and not any(_stands_alone(text, mention) for mention in held):
         return set()
     if len(values) <= 1:
-        return set() if held and all(alternative(text, mention) for mention in held) else values
-    return _decided(text, held) or values
+        return set() if held and all(is_alternative(text, mention) for mention in held) else values
+    return _decided_value(text, held) or values
 
 
-def _decided(text: str, held: Sequence[Mention]) -> set[str]:
+def _decided_value(text: str, held: Sequence[Mention]) -> set[str]:
     """Return the one value on which a text decides: in its last deciding sentence, by "now", or at its start."""
-    for start, said in reversed(list(_parts(text))):
+    for start, said in reversed(list(_iter_sentences(text))):
         inside = [mention for mention in held if start <= mention.start < start + len(said)]
         for marker in reversed(list(_DECIDES.finditer(said))):
             after = [mention for mention in inside if mention.start >= start + marker.end()]
             if len({mention.value for mention in after}) == 1:
-                return set() if alternative(text, after[0]) else {after[0].value}
+                return set() if is_alternative(text, after[0]) else {after[0].value}
         if inside and _DECIDES.search(said) and len({mention.value for mention in inside}) == 1:
             return {inside[0].value}
     sound = {mention.value for mention in held if _SOUND_AFTER.match(text[mention.end : mention.end + 60])}
     now = {mention.value for mention in held if _NOW.search(_with_aside(text, mention))}
     if len(sound) == 1 or len(now) == 1:
         return sound if len(sound) == 1 else now
-    start, said = next(_parts(text), (0, ""))
+    start, said = next(_iter_sentences(text), (0, ""))
     opening = [mention for mention in held if mention.start < start + len(said)]
     later = [mention for mention in held if mention not in opening]
-    if len({one.value for one in opening}) == 1 and not any(alternative(text, one) for one in opening):
-        rivals = {sentence(text, one.start, one.end) for one in later if one.value != opening[0].value}
-        again = {sentence(text, one.start, one.end) for one in later if one.value == opening[0].value}
+    if len({one.value for one in opening}) == 1 and not any(is_alternative(text, one) for one in opening):
+        rivals = {sentence_around(text, one.start, one.end) for one in later if one.value != opening[0].value}
+        again = {sentence_around(text, one.start, one.end) for one in later if one.value == opening[0].value}
         claims_more = any(_COMMITS.search(_DOUBTS.sub(" ", rival)) for rival in rivals - again)
         if _COMMITS.search(said) and not claims_more:
             return {opening[0].value}
@@ -229,12 +239,12 @@ def _decided(text: str, held: Sequence[Mention]) -> set[str]:
 
 def _told_earlier(text: str, find: Callable[[str], Sequence[Mention]]) -> list[Mention]:
     """Return what is only said to have been told earlier, where nothing is said of the present."""
-    told = [mention for mention in find(text)[-_MOST:] if doubt(text, mention) == EARLIER]
-    now = [mention for mention in told if _NOW.search(_with_aside(text, mention))]
-    return now or ([] if _NOW.search(text) else told)
+    mentions = [mention for mention in find(text)[-_MOST:] if doubt_about(text, mention) == EARLIER]
+    now = [mention for mention in mentions if _NOW.search(_with_aside(text, mention))]
+    return now or ([] if _NOW.search(text) else mentions)
 
 
-def asserted(text: str, find: Callable[[str], Sequence[Mention]], *, formerly: bool = False) -> list[Mention]:
+def asserted_mentions(text: str, find: Callable[[str], Sequence[Mention]], *, formerly: bool = False) -> list[Mention]:
     """Return the mentions in a levelled text that are claims; one that is listed with another shares its doubt.
 
     `formerly`: to say what was so is a claim as well.
@@ -242,11 +252,12 @@ def asserted(text: str, find: Callable[[str], Sequence[Mention]], *, formerly: b
     held: list[Mention] = []
     end, before = 0, ""
     for mention in find(text)[-_MOST:]:
-        reason = doubt(text, mention)
+        reason = doubt_about(text, mention)
         reason = "" if formerly and reason in _SINCE else reason
         link = text[end : mention.start]
         listed = _LISTED.fullmatch(link) or (
-            _FOLLOWED.fullmatch(link) and (before != DENIES or _OR.search(sentence(text, mention.start, mention.end)))
+            _FOLLOWED.fullmatch(link)
+            and (before != DENIES or _OR.search(sentence_around(text, mention.start, mention.end)))
         )
         if before and listed:
             reason = reason or before
@@ -262,7 +273,7 @@ _MOST = 60
 """So many mentions, the last ones, are looked at."""
 
 
-def doubt(text: str, mention: Mention, *, known: str = "") -> str:
+def doubt_about(text: str, mention: Mention, *, known: str = "") -> str:
     """Return why a mention in a levelled text claims nothing, "" if it is one.
 
     `known`: question and expected answer; a word of doubt that stands there, too, makes no doubt.
@@ -270,9 +281,9 @@ def doubt(text: str, mention: Mention, *, known: str = "") -> str:
     begin = max(0, mention.start - _AROUND)
     text = text[begin : mention.end + _AROUND]
     mention = Mention(mention.start - begin, mention.end - begin, mention.value)
-    linked = _LINK.sub(lambda found: ", ".ljust(len(found[0])), text)
-    after = clause(linked, mention.start, mention.end)[1]
-    before = clause(text, mention.start, mention.end)[0]
+    linked = _LINK.sub(lambda result: ", ".ljust(len(result[0])), text)
+    after = clause_around(linked, mention.start, mention.end)[1]
+    before = clause_around(text, mention.start, mention.end)[0]
     begins = text[sentence_start(text, mention.start) : mention.start]
     behind = text[mention.end : mention.end + 60]
     if _SOUND_AFTER.match(behind):
@@ -280,69 +291,71 @@ def doubt(text: str, mention: Mention, *, known: str = "") -> str:
     reasons = (
         (DENIES, _OUT_BEFORE.search(begins) or _OUT_AFTER.match(behind)),
         (UNKNOWN, _UNKNOWN.search(before)),
-        (standing(linked, mention.start, mention.end, known=known), True),
+        (why_not_standing(linked, mention.start, mention.end, known=known), True),
         (OTHERS, _OTHERS.search(before)),
         ("only thought of it first", _FIRST_THOUGHT.search(before)),
         (EARLIER, _FORMER_AFTER.search(after[:40]) or _WAS.search(begins)),
     )
-    return next((reason for reason, found in reasons if reason and found), "")
+    return next((reason for reason, result in reasons if reason and result), "")
 
 
-def alternative(text: str, mention: Mention) -> bool:
+def is_alternative(text: str, mention: Mention) -> bool:
     """Tell whether a value is one of two in a levelled text: "teal or ochre", "either teal"."""
     return bool(_LIKE_OR.match(text[mention.end : mention.end + 60])) or bool(
         _OR_BEFORE.search(text[max(0, mention.start - 60) : mention.start])
     )
 
 
-def retracted(text: str, mention: Mention) -> bool:
+def is_retracted(text: str, mention: Mention) -> bool:
     """Tell whether what follows a value at once takes it back: "dawn... no, midnight"."""
-    found = _CORRECTS.search(text, mention.end, mention.end + _AROUND)
-    return found is not None and not text[mention.end : found.start()].strip(" .,!?\u2026\u2013\u2014-*_")
+    match = _CORRECTS.search(text, mention.end, mention.end + _AROUND)
+    return match is not None and not text[mention.end : match.start()].strip(" .,!?\u2026\u2013\u2014-*_")
 
 
 def _with_aside(text: str, mention: Mention) -> str:
     """Return the clause of a mention, with the brackets behind it."""
     aside = re.match(r"\s*\([^()\n]*\)", text[mention.end : mention.end + 60])
-    return " ".join((*clause(text, mention.start, mention.end), aside[0] if aside else ""))
+    return " ".join((*clause_around(text, mention.start, mention.end), aside[0] if aside else ""))
 
 
-def _stands(text: str, mention: Mention) -> bool:
+def _stands_alone(text: str, mention: Mention) -> bool:
     """Tell whether the sentence of a mention says something to the question, though the reply does not know."""
-    said = sentence(text, mention.start, mention.end)
+    said = sentence_around(text, mention.start, mention.end)
     rest = said.replace(text[mention.start : mention.end], " ")
-    return _STILL.search(" ".join(words(said))) is not None or not words(rest)
+    return _STILL.search(" ".join(plain_words(said))) is not None or not plain_words(rest)
 
 
 def _in_doubt(text: str) -> bool:
-    return _NONE.search(" ".join(words(text))) is not None
+    return _NONE.search(" ".join(plain_words(text))) is not None
 
 
-def _tail(text: str, held: Sequence[Mention]) -> Iterator[str]:
+def _sentences_of(text: str, held: Sequence[Mention]) -> Iterator[str]:
     for mention in held:
-        yield sentence(text, mention.start, mention.end)
+        yield sentence_around(text, mention.start, mention.end)
 
 
-def _parts(text: str) -> Iterator[tuple[int, str]]:
-    for found in _SENTENCES.finditer(text):
-        if found[0].strip():
-            yield found.start(), found[0]
+def _iter_sentences(text: str) -> Iterator[tuple[int, str]]:
+    for match in _SENTENCES.finditer(text):
+        if match[0].strip():
+            yield match.start(), match[0]
 
 
 def _last_line(text: str, find: Callable[[str], Sequence[Mention]]) -> str:
     """Return the value that stands alone on the last line, "" where none does or the line before is such a one, too."""
     lines = [line for line in text.splitlines() if _MARKUP.sub("", line)]
-    alone = [_alone(line, find) for line in lines[-2:]]
+    alone = [_value_alone(line, find) for line in lines[-2:]]
     if len(alone) > 1 and not alone[0] and not re.match(r"\s*[-*\u2022+]\s", lines[-1]):
         return alone[1]
     return ""
 
 
-def _alone(line: str, find: Callable[[str], Sequence[Mention]]) -> str:
-    found = list(find(line))
-    rest = line[: found[0].start] + line[found[0].end :] if len(found) == 1 else line
+def _value_alone(line: str, find: Callable[[str], Sequence[Mention]]) -> str:
+    result = list(find(line))
+    rest = line[: result[0].start] + line[result[0].end :] if len(result) == 1 else line
     return (
-        found[0].value if len(found) == 1 and words(rest) in ([], ["answer"], ["option"], ["final", "answer"]) else ""
+        result[0].value
+        if len(result) == 1 and plain_words(rest) in ([], ["answer"], ["option"], ["final", "answer"])
+        else ""
     )
 
 
@@ -350,7 +363,7 @@ _LONG = 6
 """Shorter words are hardly misspelt: they are others."""
 
 
-def misspelt(word: str, meant: str) -> bool:
+def is_misspelt(word: str, meant: str) -> bool:
     """Tell whether a word is a longer one with one letter wrong, missing, added or in its neighbour's place."""
     if word == meant or min(len(word), len(meant)) < _LONG - 1 or len(meant) < _LONG or word[0] != meant[0]:
         return False

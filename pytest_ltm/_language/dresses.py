@@ -8,12 +8,12 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_PLACE = later(r"\{(answer|recalled|question)(?::(nbsp|nfd|curly|crlf))?\}")
+_PLACE = lazy_pattern(r"\{(answer|recalled|question)(?::(nbsp|nfd|curly|crlf))?\}")
 
 
 @cache
@@ -28,10 +28,10 @@ def dress_templates() -> Mapping[str, str]:
 def dress_up(template: str, answer: str, *, recalled: str = "", question: str = "") -> str:
     """Return an answer in the dress of a template."""
     values = {"answer": answer, "recalled": recalled, "question": question}
-    return _PLACE.sub(lambda match: _typeset(values[match[1]], match[2]), template)
+    return _PLACE.sub(lambda match: _typeset_text(values[match[1]], match[2]), template)
 
 
-def _typeset(text: str, form: str | None) -> str:
+def _typeset_text(text: str, form: str | None) -> str:
     if form == "nbsp":
         return text.replace(" ", "\u202f").replace("-", "\u2011")
     if form == "curly":

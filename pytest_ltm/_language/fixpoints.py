@@ -11,7 +11,7 @@ _MOST_PASSES = 8
 """What takes more layers off than any model puts on is noise."""
 
 
-def settle(text: str, one_pass: Callable[[str], str]) -> str:
+def settle_text(text: str, one_pass: Callable[[str], str]) -> str:
     """Return what the pass makes of a text once it changes no more; the text itself where it never settles.
 
     Idempotent for any pass, and as linear as the pass.

@@ -8,9 +8,9 @@ import re
 import unicodedata
 from functools import cache
 
-from pytest_ltm._language.fixpoints import settle
+from pytest_ltm._language.fixpoints import settle_text
 from pytest_ltm._language.lexicon import phrase_list, word_set
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.patterns import lazy_pattern
 
 
 def normalize(speech: str) -> str:
@@ -19,18 +19,18 @@ def normalize(speech: str) -> str:
     A frame (a fence, a tag, a label) goes if it encloses all; unmarked words only if they are courtesies, at the
     beginning or the end, and something else remains.
     """
-    return settle(speech, _simplify)
+    return settle_text(speech, _simplify_once)
 
 
-def _simplify(text: str) -> str:
-    for part in (_plain_type, _unframed, _without_citations, _without_closings, _without_openings):
+def _simplify_once(text: str) -> str:
+    for part in (_plain_type, _strip_frame, _without_citations, _without_closings, _without_openings):
         text = part(text).strip() or text
     return text.strip()
 
 
 # --- Typography.
 
-_INVISIBLE = later("[\u200b-\u200f\u2060\u2066-\u2069\u202a-\u202e\ufeff\u00ad\ufe0e\ufe0f]")
+_INVISIBLE = lazy_pattern("[\u200b-\u200f\u2060\u2066-\u2069\u202a-\u202e\ufeff\u00ad\ufe0e\ufe0f]")
 _TYPES = str.maketrans(
     dict.fromkeys("\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " ")
     | dict.fromkeys("\u2010\u2011\u2212\ufe63\uff0d", "-")
@@ -42,8 +42,8 @@ _TYPES = str.maketrans(
 _PICTURE = (
     "(?:[\U0001f300-\U0001faff\u2600-\u27bf\u2b00-\u2bff\u231a-\u23ff\u25aa-\u25fe\u2190-\u21ff](?![0-9a-z])\u20e3?)"
 )
-_PICTURES = later(rf"\A(?:{_PICTURE}\s{{0,4}})+(?=[^\s])|(?<=\S)(?:\s{{0,4}}(?![\u2190-\u21ff]){_PICTURE})+\Z")
-_ENTITY = later(r"&(?:#\d{1,6}|#x[0-9a-f]{1,5}|[a-z]{2,8});", re.IGNORECASE)
+_PICTURES = lazy_pattern(rf"\A(?:{_PICTURE}\s{{0,4}})+(?=[^\s])|(?<=\S)(?:\s{{0,4}}(?![\u2190-\u21ff]){_PICTURE})+\Z")
+_ENTITY = lazy_pattern(r"&(?:#\d{1,6}|#x[0-9a-f]{1,5}|[a-z]{2,8});", re.IGNORECASE)
 
 
 def _plain_type(text: str) -> str:
@@ -56,40 +56,44 @@ def _plain_type(text: str) -> str:
 
 # --- Frames.
 
-_FRAME = later(
+_FRAME = lazy_pattern(
     r"<((?:final_?|my_?)?(?:answer|response|output|result|reply|message|final|say|speech|solution))>((?:[^<]|"
     r"<(?!/?\1>))*)(?:</\1>|\Z)",
     re.IGNORECASE,
 )
-_WHOLE_TAG = later(r"\A<([A-Za-z][\w-]{0,30})(?:\s[^<>\n]{0,120})?>(.*)</\1>\Z", re.DOTALL)
-_BLOCK = later(r"</?(?:p|br|div|li|ul|ol|tr|h[1-6]|hr|section|article|html|body)\b[^<>\n]{0,120}>", re.IGNORECASE)
-_INLINE = later(
+_WHOLE_TAG = lazy_pattern(r"\A<([A-Za-z][\w-]{0,30})(?:\s[^<>\n]{0,120})?>(.*)</\1>\Z", re.DOTALL)
+_BLOCK = lazy_pattern(
+    r"</?(?:p|br|div|li|ul|ol|tr|h[1-6]|hr|section|article|html|body)\b[^<>\n]{0,120}>", re.IGNORECASE
+)
+_INLINE = lazy_pattern(
     r"</?(?:b|i|em|strong|span|u|mark|cite|small|big|font|code|kbd|tt|var|q|a|td|th|table|tbody)\b[^<>\n]{0,200}>",
     re.IGNORECASE,
 )
-_NOTE = later(r"<(sup|ref)\b[^<>\n]{0,80}>[^<>\n]{0,20}</\1>", re.IGNORECASE)
-_FENCE = later(r"\A(```|~~~)[^\n`]{0,20}\n(.*?)\n?\1\Z", re.DOTALL)
-_QUOTE_MARK = later(r"^[ \t]*>[ \t]?", re.MULTILINE)
-_UNQUOTED_LINE = later(r"^[ \t]*[^>\s]", re.MULTILINE)
-_LATEX = later(r"\\(?:boxed|text|textbf|textit|mathrm|mathbf|emph|fbox|underline)\{([^{}\n]{0,2000})\}")
-_MATH = later(
+_NOTE = lazy_pattern(r"<(sup|ref)\b[^<>\n]{0,80}>[^<>\n]{0,20}</\1>", re.IGNORECASE)
+_FENCE = lazy_pattern(r"\A(```|~~~)[^\n`]{0,20}\n(.*?)\n?\1\Z", re.DOTALL)
+_QUOTE_MARK = lazy_pattern(r"^[ \t]*>[ \t]?", re.MULTILINE)
+_UNQUOTED_LINE = lazy_pattern(r"^[ \t]*[^>\s]", re.MULTILINE)
+_LATEX = lazy_pattern(r"\\(?:boxed|text|textbf|textit|mathrm|mathbf|emph|fbox|underline)\{([^{}\n]{0,2000})\}")
+_MATH = lazy_pattern(
     r"(?<![\\\w])\$(?=[^$\n]{0,200}[\\^_{}])((?:[^$\\\n]|\\.){1,400})\$(?!\w)|\\[(\[]\s*([^\n]{1,400}?)\s*\\[)\]]"
 )
-_ESCAPED = later(r"\\([$%&#_{}*.\[\]()!+-])")
-_LINK = later(r"(?<!!)\[([^\[\]\n]{1,200})\]\((?:https?:|#|mailto:|memory:|/)[^()\s]{0,300}\)")
+_ESCAPED = lazy_pattern(r"\\([$%&#_{}*.\[\]()!+-])")
+_LINK = lazy_pattern(r"(?<!!)\[([^\[\]\n]{1,200})\]\((?:https?:|#|mailto:|memory:|/)[^()\s]{0,300}\)")
 _PAIRS = (
     *((mark, mark) for mark in ("**", "__", "`", '"', "*", "_", "==", "'", "$")),
     ("(", ")"),
     ("[", "]"),
     ("<<", ">>"),
 )
-_POINTER = later(r"\A(?:\u2192|->|=>|\u279c|\u25b6|\u2022|>{2,3}|[-*+] (?=[^\n]*\Z)|#{1,6} (?=[^\n]*\Z))\s*")
-_RULES = later(r"\A(?:[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t]*\n)+|(?:\n[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t]*)+\Z")
-_HEADING = later(
+_POINTER = lazy_pattern(r"\A(?:\u2192|->|=>|\u279c|\u25b6|\u2022|>{2,3}|[-*+] (?=[^\n]*\Z)|#{1,6} (?=[^\n]*\Z))\s*")
+_RULES = lazy_pattern(
+    r"\A(?:[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t]*\n)+|(?:\n[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t]*)+\Z"
+)
+_HEADING = lazy_pattern(
     r"\A#{1,6}[ \t]*([^\n]{1,40}?)[ \t]*#*\n|\A(?:\*\*|__)([^\n*]{1,40})(?:\*\*|__)[ \t]*\n|"
     r"\A([^\n]{1,40})\n(?:-{3,}|={3,})\n"
 )
-_PREFIX = later(
+_PREFIX = lazy_pattern(
     r"\A[\[(<*_#\s]{0,4}([A-Za-z][A-Za-z' ]{0,40}?)[\])>*_\s]{0,4}(?::|\uff1a|\s-\s|\s?[\u2013\u2014]\s|"
     r"=)[*_]{0,3}\s*(?=\S)"
 )
@@ -98,8 +102,8 @@ _KEYS = frozenset(
 )
 
 
-def _unframed(text: str) -> str:
-    for part in (_without_tags, _unquoted, _without_math, _unpaired, _unlabelled):
+def _strip_frame(text: str) -> str:
+    for part in (_without_tags, _strip_quotes, _without_math, _strip_pair, _strip_label):
         text = part(text.strip()).strip() or text
     return text
 
@@ -115,7 +119,7 @@ def _without_tags(text: str) -> str:
     return _INLINE.sub("", _BLOCK.sub("\n", _NOTE.sub("", text)))
 
 
-def _unquoted(text: str) -> str:
+def _strip_quotes(text: str) -> str:
     if match := _FENCE.match(text):
         text = match[2] if "\n" + match[1] not in match[2] else text
     if text.startswith(">") and (_UNQUOTED_LINE.search(text) is None or ("\n\n" not in text and text[1:2] == " ")):
@@ -144,7 +148,7 @@ def _without_math(text: str) -> str:
     return _LINK.sub(r"\1", text) if "](" in text else text
 
 
-def _unpaired(text: str) -> str:
+def _strip_pair(text: str) -> str:
     """Return what one pair of marks encloses, if it encloses all and stands nowhere else."""
     for opening, closing in _PAIRS:
         inner = text[len(opening) : -len(closing)]
@@ -155,10 +159,10 @@ def _unpaired(text: str) -> str:
     return text
 
 
-_LISTS = later(r"[,\"'{}]")
+_LISTS = lazy_pattern(r"[,\"'{}]")
 
 
-def _unlabelled(text: str) -> str:
+def _strip_label(text: str) -> str:
     for pattern in (_HEADING, _PREFIX):
         match = pattern.match(text)
         if (
@@ -180,27 +184,27 @@ _PLACES = (
 _EXPECTS_NUMBER = "".join(
     f"(?<!{word})" for word in ("[ \t]is", "option", "number", "chapter", "answer", "choose", "pick")
 )
-_CITES = later(
+_CITES = lazy_pattern(
     r"[ \t]?\u3010[^\u3010\u3011\n]{1,60}\u3011|[ \t]?\ue200[^\ue201\n]{0,80}\ue201"
     r"|[ \t]?\^?\[\^\w{1,12}\](?!:)|[ \t]?\^\[\w{1,12}\]|[ \t]?\{\{(?:cite|ref)[^{}\n]{0,60}\}\}"
     rf"|[ \t]?\[{_PLACES}(?:[_ ]?ids?)?[ #:.=-]{{0,3}}[\w, #.:-]{{0,40}}\]"
-    rf"|[ \t]?\((?:source|sources|see|cf|ref|via|from|per|according to)\b[:.]? ?(?:the |our |"
-    rf"your )?{_PLACES}?[ #]{{0,2}}[\w, #-]{{0,30}}\)"
+    rf"|[ \t]?\((?:sources?\b[:.]? ?(?:{_PLACES})?|(?:see|cf|ref|via|from|per|according to)\b[:.]? ?(?:the |our |"
+    rf"your )?{_PLACES})[ #]{{0,2}}[\w, #-]{{0,30}}\)"
     rf"|[ \t]?\({_PLACES} ?[#:]? ?\d[\w, #-]{{0,30}}\)"
     r"|(?:(?<=[A-Za-z]{4})|(?<=[.!?\"')*]))[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]{1,3}(?=[\s.,;!?]|\Z)"
     rf"|(?<=[.!?\"')*}}\]])[ \t]?{_NUMBERED}|"
     rf"{_EXPECTS_NUMBER}(?<=[^\W_])[ \t]?{_NUMBERED}(?=[\s.,;!?]|\Z)",
     re.IGNORECASE,
 )
-_SOURCES = later(
+_SOURCES = lazy_pattern(
     r"\n[^\S\n]{0,8}(?:#{1,6} |\*\*|__|_|\*|\()?(?:sources?|references?|citations?|cited|footnotes?)(?:\*\*|"
     r"__)?\s?(?::|\n)(?:\*\*|__)?",
     re.IGNORECASE,
 )
 _LONGEST_SOURCES = 800
-_FOOTNOTE = later(r"\n\[\^?\w{1,12}\]: [^\n]{1,200}(?=\n|\Z)")
-_LETTERS = later(r"[^\W\d_]+")
-_TOLD_AT_END = later(
+_FOOTNOTE = lazy_pattern(r"\n\[\^?\w{1,12}\]: [^\n]{1,200}(?=\n|\Z)")
+_LETTERS = lazy_pattern(r"[^\W\d_]+")
+_TOLD_AT_END = lazy_pattern(
     r"[ \t]?\((?:as )?you (?:told me|told|mentioned|said|shared)(?: that| this| it)?(?: to me)?(?: (?:earlier|"
     r"before|previously|so|in (?:our|a|an) [\w ]{1,30}|in (?:message|session|chat) \d+))?\)(?=[ \t]*[.!?]?\s*\Z)",
     re.IGNORECASE,
@@ -219,20 +223,20 @@ def _without_citations(text: str) -> str:
     return _TOLD_AT_END.sub("", _CITES.sub("", text))
 
 
-_CITING = later(
+_CITING = lazy_pattern(
     "[\\[\u3010\ue200\u00b9\u00b2\u00b3\u2070-\u2079({]|source|reference|citation|cited|footnote", re.IGNORECASE
 )
 
 # --- Courtesies.
 
-_WORD = later(r"[^\W_]+(?:'[^\W_]+)*")
-_SENTENCE_START = later(
+_WORD = lazy_pattern(r"[^\W_]+(?:'[^\W_]+)*")
+_SENTENCE_START = lazy_pattern(
     r"(?:(?<=[.!?)\"'*}\]:])[*_>-]{0,3}\s[\s*_>-]*|(?<=\n)[*_>-]{0,3})(?=[^\s.!?*_>-])"
     r"|(?<=[\s])(?=(?:Shall|Should|Would|Could|Can|May|Do|Does|Did|Is|Let|Feel|Glad|Hope|I hope|Anything|Happy|"
     r"Just let|If you)\b)"
 )
 _UP_TO_STOP = r"[^.!?:,\n{}\[\]\"\u2026\u2014]"
-_FIRST = later(
+_FIRST = lazy_pattern(
     rf"\A\W{{0,4}}({_UP_TO_STOP}{{1,120}}?(?:,{_UP_TO_STOP}{{1,80}}?){{0,3}}(?:[.!:\u2026\u2014]{{1,3}}|,(?= )|\n))"
     r"[*_]{0,2}\s*(?=[^\s])"
 )
@@ -248,7 +252,7 @@ def _without_closings(text: str) -> str:
             continue
         if not _WORD.search(rest) or not _consists_of(ending, word_set("closing words")):
             break
-        if _closing_cues().search(_simple(ending)):
+        if _closing_cues().search(_simple_words(ending)):
             text = rest
     return text
 
@@ -262,23 +266,23 @@ def _without_openings(text: str) -> str:
     for _ in range(4):
         match = _FIRST.match(text)
         rest = text[match.end() :] if match else ""
-        if not match or not _WORD.search(rest) or not _opens(match[1]):
+        if not match or not _WORD.search(rest) or not _is_opening(match[1]):
             break
         text = rest
     return text
 
 
-def _opens(part: str) -> bool:
-    spoken = _simple(part).split()
+def _is_opening(part: str) -> bool:
+    spoken = _simple_words(part).split()
     if part.endswith(",") and len(spoken) > 1:
         return False
     return _consists_of(part, word_set("opening words")) and any(word in word_set("opening cues") for word in spoken)
 
 
-def _simple(part: str) -> str:
+def _simple_words(part: str) -> str:
     return " ".join(word.replace("'", "") for word in _WORD.findall(part.lower()))
 
 
 def _consists_of(part: str, vocabulary: frozenset[str]) -> bool:
-    spoken = _simple(part).split()
+    spoken = _simple_words(part).split()
     return bool(spoken) and all(word in vocabulary for word in spoken)

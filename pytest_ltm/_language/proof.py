@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from pytest_ltm._language.clauses import normalize_text, sentence_start
 from pytest_ltm._language.commitment import (
     DENIES,
     OTHERS,
     UNKNOWN,
     Mention,
-    alternative,
-    commitment,
-    doubt,
-    mentions,
-    misspelt,
-    pertinent,
-    spoken,
+    committed_values,
+    doubt_about,
+    find_mentions,
+    is_alternative,
+    is_misspelt,
+    strip_asides,
+    trim_flood,
 )
-from pytest_ltm._language.recital import ends_in_a_list, enumerates, recites, short_items
+from pytest_ltm._language.numbers import words_with_digits
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.recital import ends_in_a_list, enumerates_everything, recites_messages, short_items
+from pytest_ltm._language.recollection import only_offers_example
 from pytest_ltm._language.refusal import tells_nothing
-from pytest_ltm._text.clauses import level, sentence_start
-from pytest_ltm._text.numbers import numbered
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.recollection import only_offers_example
-from pytest_ltm._text.words import STOP_WORDS, stem, words
+from pytest_ltm._language.words import STOP_WORDS, plain_words, word_stem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -69,21 +69,21 @@ def prove(  # noqa: PLR0911 - one kind of answer, one line
         values: The values that it may assert, or what finds them in a levelled text.
         question: Its words neither make a doubt nor an answer.
     """
-    if not words(answer):
+    if not plain_words(answer):
         return Proof("refuses", "says nothing")
-    find = values if callable(values) else _finder(answer, values)
-    text = pertinent(level(spoken(answer)), find)
+    find = values if callable(values) else _value_finder(answer, values)
+    text = trim_flood(normalize_text(strip_asides(answer)), find)
     named = list(find(text))[-_MOST:]
-    if idle := _idle(answer, {one.value for one in named}):
+    if idle := _prove_idle(answer, {one.value for one in named}):
         return idle
     if not named:
         return _without_mention(answer, text, values)
-    settled = commitment(answer, find)
-    if recites(answer):
+    settled = committed_values(answer, find)
+    if recites_messages(answer):
         return Proof("unclear", "repeats messages", possible=frozenset(settled))
     if all(_OFFERS.search(text[sentence_start(text, one.start) : one.start]) for one in named):
         return Proof("refuses", "only offers an example")
-    if usual := _usual(text, named):
+    if usual := _usual_value(text, named):
         sure = settled in ({usual}, set())
         return Proof("asserts" if sure else "unclear", "says what is usual", usual, frozenset((usual, *settled)))
     shape = _by_shape(text, named, question)
@@ -97,18 +97,18 @@ def prove(  # noqa: PLR0911 - one kind of answer, one line
     return Proof("asserts", f"settles on {value!r}", value)
 
 
-def _idle(answer: str, values: set[str]) -> Proof | None:
+def _prove_idle(answer: str, values: set[str]) -> Proof | None:
     """Return the proof of what looks like an answer, and is none."""
-    if len(values) > 1 and recites(answer):
+    if len(values) > 1 and recites_messages(answer):
         return Proof("recites", "repeats messages instead of answering")
-    if enumerates(answer) or ends_in_a_list(answer):
+    if enumerates_everything(answer) or ends_in_a_list(answer):
         return Proof("recites", "lists everything instead of answering")
     return Proof("refuses", "only offers an example") if only_offers_example(answer) else None
 
 
 # --- Nothing named.
 
-_UNREAD = later(
+_UNREAD = lazy_pattern(
     r"[\u0590-\u08ff\u0900-\u0dff\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7af]"
 )
 """Scripts that the rules do not read."""
@@ -134,13 +134,13 @@ def _without_mention(answer: str, text: str, values: Sequence[str] | Finder) -> 
 
 # --- The shape of what is named.
 
-_OFFERS = later(r"\byou (?:can|could|may|might) (?:also |just )?(?:tell|say|write|answer|reply|respond|try)\b")
+_OFFERS = lazy_pattern(r"\byou (?:can|could|may|might) (?:also |just )?(?:tell|say|write|answer|reply|respond|try)\b")
 _USUAL = "normally|usually|ordinarily|generally|as a rule|most(?:ly| of the time)|by default|on (?:an )?ordinary days?"
-_USUAL_BEFORE = later(rf"\b(?:{_USUAL})\b[^.,;:!?\n]{{0,40}}$")
-_USUAL_AFTER = later(rf"[^.,;:!?\n]{{0,20}}\b(?:otherwise|{_USUAL})\b")
+_USUAL_BEFORE = lazy_pattern(rf"\b(?:{_USUAL})\b[^.,;:!?\n]{{0,40}}$")
+_USUAL_AFTER = lazy_pattern(rf"[^.,;:!?\n]{{0,20}}\b(?:otherwise|{_USUAL})\b")
 
 
-def _usual(text: str, named: Sequence[Mention]) -> str:
+def _usual_value(text: str, named: Sequence[Mention]) -> str:
     """Return which of several values a levelled text says to be usual, "" if none or several."""
     if len({one.value for one in named}) == 1:
         return ""
@@ -154,17 +154,17 @@ def _usual(text: str, named: Sequence[Mention]) -> str:
 
 
 SEVERAL = "names several"
-_NEGATES = later(r"\b(?:not|no|never|nor|neither|cannot|whether|if|\w+nt)\b")
-_HEDGES = later(
+_NEGATES = lazy_pattern(r"\b(?:not|no|never|nor|neither|cannot|whether|if|\w+nt)\b")
+_HEDGES = lazy_pattern(
     r"\b(?:may|might|could) (?:also )?(?:be|have been)\b|\b(?:maybe|perhaps|possibly|hard to say|depends|"
     r"options|either|"
     r"one of|not sure|unsure)\b"
 )
-_CHOICE = later(r"\b(?:or|and/or|perhaps|maybe|possibly)\b|/")
-_ROW = later(
+_CHOICE = lazy_pattern(r"\b(?:or|and/or|perhaps|maybe|possibly)\b|/")
+_ROW = lazy_pattern(
     r"[\s,;&\"'*\u2022]*(?:\n\s*(?:[-*\u2022+]|\d{1,3}[.)])\s*)?(?:and |then )?(?:(?:the|an?|my|your) )?[\s\"'*]*"
 )
-_ASIDE = later(
+_ASIDE = lazy_pattern(
     r"\([^()]*\)|\[[^\[\]]*\]"
     r"|(?:,|;|-|\u2013|\u2014)?\s{0,4}\b(?:although|though|even though|before (?:that|it|then)|prior to|previously|"
     r"formerly|earlier|"
@@ -175,15 +175,19 @@ _ASIDE = later(
     r"except(?: for)?|switch(?:ing)? to)\b[^.;:!?\n]*"
 )
 """What is set aside: in brackets, or after words that take it back."""
-_CONCLUDES = later(
+_CONCLUDES = lazy_pattern(
     r"(?:^|[.;:!?\n\u2192]|->|=>)\W{0,8}(?:so|thus|hence|therefore|in short|overall|(?:the |my |final )*answer|"
     r"which makes it|"
     r"finally|now|the middle one|the latest|that leaves)\b[^.;!?\n]*|(?:\u2192|->|=>)[^\u2192.;!?\n]*$"
 )
-_TAKES = later(r"\b(?:you|i|id|ill|we|they) (?:\w+ )?(?:take|choose|pick|select|opt for|go (?:with|for))\b[^.;!?\n]*")
-_FROM = later(r"\b(?:from|used to be|first(?: it was)?|instead of|over)\W*$")
+_TAKES = lazy_pattern(
+    r"\b(?:you|i|id|ill|we|they) (?:\w+ )?(?:take|choose|pick|select|opt for|go (?:with|for))\b[^.;!?\n]*"
+)
+_FROM = lazy_pattern(r"\b(?:from|used to be|first(?: it was)?|instead of|over)\W*$")
 _FEW_WORDS, _FEW_ITEMS, _FEW_VALUES, _NEAR, _LONG_TALK = 3, 3, 4, 40, 120
-_PLAIN = frozenset(map(stem, (*STOP_WORDS, "town", "called", "named", "step", "name", "sure", "currently", "present")))
+_PLAIN = frozenset(
+    map(word_stem, (*STOP_WORDS, "town", "called", "named", "step", "name", "sure", "currently", "present"))
+)
 
 
 def _by_shape(  # noqa: C901, PLR0911 - as above
@@ -191,13 +195,15 @@ def _by_shape(  # noqa: C901, PLR0911 - as above
 ) -> Proof:
     """Return what the places of the values in a levelled text prove."""
     values = dict.fromkeys(one.value for one in named)
-    doubts = [doubt(text, one, known=question) for one in named]
+    doubts = [doubt_about(text, one, known=question) for one in named]
     if all(reason in (DENIES, UNKNOWN) for reason in doubts):
         return Proof("refuses", "denies it, or does not know")
     if len(values) == 1:
-        return _only(text, named, doubts, question)
+        return _prove_single(text, named, doubts, question)
     if _is_choice(text, named):
         return Proof("hedges", "leaves a choice")
+    if opening := _opening(text, named):
+        return Proof("asserts", "begins with it", opening)
     spots = sorted((one.start, one.end) for one in named)
     if all(not text[first[1] : second[0]].strip() for first, second in pairwise(spots)):
         return Proof("unclear", "names two in one", possible=frozenset(values))
@@ -207,26 +213,24 @@ def _by_shape(  # noqa: C901, PLR0911 - as above
         return Proof("hedges", SEVERAL)
     if _HEDGES.search(text):
         return Proof("hedges", "hedges between several")
-    if concluded := _concluded(text, named):
+    if concluded := _prove_conclusion(text, named):
         return concluded
-    if opening := _opening(text, named):
-        return Proof("asserts", "begins with it", opening)
-    if len(values) <= _FEW_VALUES and (kept := _kept(text, named)):
+    if len(values) <= _FEW_VALUES and (kept := _kept_value(text, named)):
         return Proof("asserts", "sets the others aside", kept)
-    if len(values) > _FEW_VALUES or len(words(text)) > _LONG_TALK:
+    if len(values) > _FEW_VALUES or len(plain_words(text)) > _LONG_TALK:
         return Proof("hedges", SEVERAL)
     first, last = min(named, key=lambda one: one.start), max(named, key=lambda one: one.end)
     return Proof("unclear", SEVERAL, possible=frozenset((first.value, last.value)))
 
 
-def _only(text: str, named: Sequence[Mention], doubts: Sequence[str], question: str) -> Proof:
+def _prove_single(text: str, named: Sequence[Mention], doubts: Sequence[str], question: str) -> Proof:
     """Return what a levelled text proves that names one value."""
     value = named[0].value
-    if all(alternative(text, one) for one in named):
+    if all(is_alternative(text, one) for one in named):
         return Proof("hedges", "leaves a choice")
     outside = text[: named[0].start] + " " + text[named[-1].end :]
-    asked = set(words(question))
-    rest = [word for word in words(outside) if stem(word) not in _PLAIN and word not in asked]
+    asked = set(plain_words(question))
+    rest = [word for word in plain_words(outside) if word_stem(word) not in _PLAIN and word not in asked]
     sure = not any(doubts) and not _NEGATES.search(text) and not _CHOICE.search(text) and not tells_nothing(text)
     if len(rest) <= _FEW_WORDS and sure:
         return Proof("asserts", "says it alone", value)
@@ -251,16 +255,24 @@ def _is_choice(text: str, named: Sequence[Mention], value: str = "") -> bool:
     )
 
 
+_STOP = lazy_pattern(r"\.(?!\w)|\n")
+_FRAME = frozenset(("the", "a", "an", "it", "its", "is", "option", "number"))
+
+
 def _opening(text: str, named: Sequence[Mention]) -> str:
     """Return the value that is all of the first sentence of a levelled text, if others say more; else ""."""
-    first, _, rest = text.partition(".")
+    first, rest = (*_STOP.split(text, maxsplit=1), "")[:2]
     inside = {one.value for one in named if one.end <= len(first)}
-    if len(inside) != 1 or {*words(first)} - {*words(next(iter(inside)))} - {"the", "a", "an", "it", "its", "is"}:
+    if len(inside) != 1 or {*plain_words(first)} - {*plain_words(next(iter(inside)))} - _FRAME:
         return ""
-    return inside.pop() if all(len(words(part)) > _FEW_WORDS for part in rest.split(".") if part.strip()) else ""
+    return (
+        inside.pop()
+        if all(len(plain_words(part)) > _FEW_WORDS for part in _STOP.split(rest) if plain_words(part))
+        else ""
+    )
 
 
-def _concluded(text: str, named: Sequence[Mention]) -> Proof | None:
+def _prove_conclusion(text: str, named: Sequence[Mention]) -> Proof | None:
     """Return what the last sentence of a levelled text that concludes something names alone."""
     for match in (*reversed(list(_CONCLUDES.finditer(text))), *reversed(list(_TAKES.finditer(text)))):
         inside = {one.value for one in named if match.start() <= one.start and one.end <= match.end()}
@@ -274,7 +286,7 @@ def _concluded(text: str, named: Sequence[Mention]) -> Proof | None:
     return None
 
 
-def _kept(text: str, named: Sequence[Mention]) -> str:
+def _kept_value(text: str, named: Sequence[Mention]) -> str:
     """Return the only value that a levelled text does not set aside, "" if none, or several."""
     spans = [match.span() for match in _ASIDE.finditer(text)]
     ordered = sorted(named, key=lambda one: one.start)
@@ -289,25 +301,25 @@ def _kept(text: str, named: Sequence[Mention]) -> str:
 
 # --- Values in other forms: in one word or several, in another number, without articles, with a slip.
 
-_TOKEN = later(r"[^\W_]+")
+_TOKEN = lazy_pattern(r"[^\W_]+")
 _LONGEST = 3_000
 
 
 def telling_words(value: str) -> list[str]:
     """Return the words of a value that carry it."""
-    every = words(value)
-    return [word for word in every if stem(word) not in _PLAIN] or every
+    every = plain_words(value)
+    return [word for word in every if word_stem(word) not in _PLAIN] or every
 
 
-def _finder(answer: str, values: Sequence[str]) -> Finder:
+def _value_finder(answer: str, values: Sequence[str]) -> Finder:
     """Return what finds values as they are written, or in other forms in a text that has none as it is written."""
-    literal = len(answer) > _LONGEST or bool(mentions(level(answer), values))
-    found_by = mentions if literal else loose_mentions
+    literal = len(answer) > _LONGEST or bool(find_mentions(normalize_text(answer), values))
+    found_by = find_mentions if literal else loose_mentions
     return lambda text: [one for one in found_by(text, values) if _keeps_sign(text, one)]
 
 
 _LONGEST_GRADE = 2
-_SIGN = later(r"[+#]{1,2}|-(?!\w)")
+_SIGN = lazy_pattern(r"[+#]{1,2}|-(?!\w)")
 
 
 def _keeps_sign(text: str, one: Mention) -> bool:
@@ -322,16 +334,16 @@ def _keeps_sign(text: str, one: Mention) -> bool:
 def loose_mentions(text: str, values: Sequence[str]) -> list[Mention]:
     """Return where a levelled text has values in other forms."""
     tokens = [(match.start(), match.end(), match[0]) for match in _TOKEN.finditer(text)]
-    known = {"".join(words(value)) for value in values}
-    found = [one for value in values for one in _loose(tokens, value, known)]
-    return sorted(found, key=lambda one: one.start)
+    known = {"".join(plain_words(value)) for value in values}
+    matching_values = [one for value in values for one in _loose_mentions(tokens, value, known)]
+    return sorted(matching_values, key=lambda one: one.start)
 
 
-def _loose(tokens: Sequence[tuple[int, int, str]], value: str, known: Collection[str]) -> list[Mention]:
-    every, bare = words(value), telling_words(value)
+def _loose_mentions(tokens: Sequence[tuple[int, int, str]], value: str, known: Collection[str]) -> list[Mention]:
+    every, bare = plain_words(value), telling_words(value)
     glued = "".join(every)
     sizes = {len(bare), len(every), 1, 2, 3} if glued else set()
-    found = []
+    mentions = []
     for size in sizes:
         for place in range(len(tokens) - size + 1):
             part = tokens[place : place + size]
@@ -347,10 +359,10 @@ def _loose(tokens: Sequence[tuple[int, int, str]], value: str, known: Collection
                     for word, meant in zip(spelled, bare, strict=True)
                 )
             )
-            number = glued.isdecimal() and "".join(numbered(spelled)) == glued
+            number = glued.isdecimal() and "".join(words_with_digits(spelled)) == glued
             if joined or alike or number:
-                found.append(Mention(part[0][0], part[-1][1], value))
-    return found
+                mentions.append(Mention(part[0][0], part[-1][1], value))
+    return mentions
 
 
 def _is_alike(word: str, meant: str, *, is_name: bool) -> bool:
@@ -358,21 +370,23 @@ def _is_alike(word: str, meant: str, *, is_name: bool) -> bool:
     if word == meant or any(map(str.isdigit, word + meant)):
         return word == meant
     return (
-        word != meant + "s" and misspelt(word, meant) if is_name else stem(word) == stem(meant) or misspelt(word, meant)
+        word != meant + "s" and is_misspelt(word, meant)
+        if is_name
+        else word_stem(word) == word_stem(meant) or is_misspelt(word, meant)
     )
 
 
 # --- Where nothing is to be told.
 
-_LIMITS = later(
+_LIMITS = lazy_pattern(
     r"\b(?:not?|none|nothing|never|cannot|nor|without|only|just|n a|lack\w*|unable|insufficient|\w+nt|who|secret\w*|"
     r"sorry)\b|\?"
 )
 
 
-def withholds(answer: str) -> bool | None:
+def tells_nothing_new(answer: str) -> bool | None:
     """Return whether an answer tells nothing; None where it may refuse in words that no rule knows."""
-    text = level(answer)
+    text = normalize_text(answer)
     if tells_nothing(text):
         return True
-    return None if words(text) and (_LIMITS.search(text) or not is_readable(answer)) else False
+    return None if plain_words(text) and (_LIMITS.search(text) or not is_readable(answer)) else False

@@ -5,21 +5,21 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._language.commitment import spoken
-from pytest_ltm._text.clauses import level
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import phrases, words
+from pytest_ltm._language.clauses import normalize_text
+from pytest_ltm._language.commitment import strip_asides
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.words import phrase_pattern, plain_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 REPEATS = "repeats messages instead of answering"
 LISTS = "lists everything instead of answering"
-_QUOTED = later(r"\"[^\"\n]{1,400}\"|\u201c[^\u201d\n]{1,400}\u201d|^[ \t]*>[^\n]*", re.MULTILINE)
-_LINES = later(r"(?<=[^\d\s][.!?])[\s\"]+|\n+")
-_OF_ITSELF = later(r"\b(?:i|im|my|mine|(?:calls|pleases) me)\b")
-_OF_THE_USER = later(r"\b(?:you|your|youre|youve|youd|youll|yours)\b")
-_REMEMBERS = phrases(
+_QUOTED = lazy_pattern(r"\"[^\"\n]{1,400}\"|\u201c[^\u201d\n]{1,400}\u201d|^[ \t]*>[^\n]*", re.MULTILINE)
+_LINES = lazy_pattern(r"(?<=[^\d\s][.!?])[\s\"]+|\n+")
+_OF_ITSELF = lazy_pattern(r"\b(?:i|im|my|mine|(?:calls|pleases) me)\b")
+_OF_THE_USER = lazy_pattern(r"\b(?:you|your|youre|youve|youd|youll|yours)\b")
+_REMEMBERS = phrase_pattern(
     r"i (?:\w+ )?(?:think|believe|guess|recall|remember|suppose|assume|reckon|know|see|say|said|count|counted|read|"
     r"hear|heard|note|noted|kept|need|find|found|get|got|mean|meant|made|misspoke|forgot|missed|mixed|took|apologi[sz]e|"
     r"answer|stand|understand|understood|must|would|should|could|can|cannot|cant|dont know|do not|didnt|did not|might|"
@@ -38,66 +38,69 @@ _ORDER = (
     "(?:write|put|add|take|remove|strike|cross|drop|call|forget|answer|reply|return|repeat|keep|choose|apply|list|give|"
     "remember)"
 )
-_ORDERS = later(rf"^please {_ORDER}\b|^{_ORDER}\b.*\b(?:my|me|please|with|them)\b|\bcall me\b|\bplease$")
-_ASKS = later(
+_ORDERS = lazy_pattern(rf"^please {_ORDER}\b|^{_ORDER}\b.*\b(?:my|me|please|with|them)\b|\bcall me\b|\bplease$")
+_ASKS = lazy_pattern(
     r"^(?:(?:a |one )?question|q|what|which|who|whose|where|when|how|is|are|does|do|"
     r"(?:by|on|in|with|to) (?:what|which|whom))\b"
 )
-_OFFERS = phrases("you", "your", "youre", "i", "we", "that right", "correct", "anything", "something")
+_OFFERS = phrase_pattern("you", "your", "youre", "i", "we", "that right", "correct", "anything", "something")
 _SEVERAL, _SHARE, _MANY = 2, 0.25, 5
 
 
-def recites(reply: str) -> bool:
+def recites_messages(reply: str) -> bool:
     """Tell whether a reply repeats messages: several of its sentences are a user's.
 
     They tell of the speaker as only the user would ("I have changed my name to Ada"), order something, or ask. What
     is quoted does not count.
     """
-    parts = [part for part in _LINES.split(level(_QUOTED.sub(" ", spoken(reply)))) if words(part)]
+    parts = [part for part in _LINES.split(normalize_text(_QUOTED.sub(" ", strip_asides(reply)))) if plain_words(part)]
     repeated = sum(map(_of_a_user, parts))
     return repeated >= _MANY or (repeated >= _SEVERAL and repeated >= _SHARE * len(parts))
 
 
-def copies(reply: str, values: Sequence[str]) -> bool:
+def copies_user(reply: str, values: Sequence[str]) -> bool:
     """Tell whether a reply names one of the values in a sentence that only the user would say: "my pet is a gecko"."""
-    said = (f" {' '.join(words(part))} " for part in _LINES.split(level(_QUOTED.sub(" ", spoken(reply)))))
-    named = [f" {' '.join(words(value))} " for value in values]
+    lines = (
+        f" {' '.join(plain_words(part))} "
+        for part in _LINES.split(normalize_text(_QUOTED.sub(" ", strip_asides(reply))))
+    )
+    named = [f" {' '.join(plain_words(value))} " for value in values]
     return any(
         _FIRST_PERSON.search(part) and not _OF_THE_USER.search(part) and not _REMEMBERS.search(part)
-        for part in said
+        for part in lines
         if any(value in part for value in named)
     )
 
 
-_FIRST_PERSON = later(r"\b(?:i|im|ive|me|my|mine)\b")
+_FIRST_PERSON = lazy_pattern(r"\b(?:i|im|ive|me|my|mine)\b")
 
 
 def _of_a_user(part: str) -> bool:
-    said = " ".join(words(part))
+    none = " ".join(plain_words(part))
     if part.rstrip(' "').endswith("?"):
-        return _ASKS.search(said) is not None and not _OFFERS.search(said)
-    if _ORDERS.search(said):
+        return _ASKS.search(none) is not None and not _OFFERS.search(none)
+    if _ORDERS.search(none):
         return True
-    return bool(_OF_ITSELF.search(said)) and not _OF_THE_USER.search(said) and not _REMEMBERS.search(said)
+    return bool(_OF_ITSELF.search(none)) and not _OF_THE_USER.search(none) and not _REMEMBERS.search(none)
 
 
-_ITEM_END = later(r"[,;\n|]|\b(?:and|or)\b")
+_ITEM_END = lazy_pattern(r"[,;\n|]|\b(?:and|or)\b")
 _LONG_LIST = 40
 _SHORT_ITEM, _MOSTLY = 3, 0.75
 
 
 def short_items(reply: str) -> list[str]:
     """Return the items of a reply that is hardly more than a list of short ones, as words; [] for any other."""
-    items = [" ".join(item) for part in _ITEM_END.split(reply) if (item := words(part))]
+    items = [" ".join(item) for part in _ITEM_END.split(reply) if (item := plain_words(part))]
     short = [item for item in items if len(item.split()) <= _SHORT_ITEM]
     return short if len(short) > _MOSTLY * len(items) else []
 
 
-def enumerates(reply: str) -> bool:
+def enumerates_everything(reply: str) -> bool:
     """Tell whether a reply is hardly more than a long list: to name everything is to choose nothing."""
     return len(short_items(reply)) > _LONG_LIST
 
 
 def ends_in_a_list(reply: str) -> bool:
     """Tell whether the last line of a reply is a long list, whatever stands before it."""
-    return enumerates(reply.rstrip().rpartition("\n")[2])
+    return enumerates_everything(reply.rstrip().rpartition("\n")[2])

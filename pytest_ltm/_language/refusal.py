@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_ltm._text.words import phrases, words
+from pytest_ltm._language.words import phrase_pattern, plain_words
 
 _TOLD = (
     "told|tell|mention|mentioned|mentioning|said|say|saying|shared|share|given|give|gave|spoken|talked|discussed|specified|"
@@ -18,7 +18,7 @@ _UNABLE = (
     "not going to|not allowed to|not free to|mustnt|must not|shouldnt|should not|may not|rather not|prefer not to|"
     "not to|not supposed to|decline to|refuse to"
 )
-_NOTHING = phrases(
+_NOTHING = phrase_pattern(
     rf"(?:never|havent|have not|hasnt|has not|hadnt|dont|do not|didnt|did not|wasnt|was not|werent|were not|been|not|"
     rf"nor|nothing|nobody|isnt|arent) (?:\w+ ){{0,3}}(?:{_TOLD})",
     rf"(?:{_UNABLE}) (?:\w+ ){{0,2}}(?:{_KNOW})",
@@ -46,7 +46,7 @@ _NOTHING = phrases(
     r"ask (?:\w+ )?(?:himself|herself|themselves|directly|yourself)",
     r"(?:have to|should|better|please|best|could|can) (?:\w+ )?ask (?!me\b|again\b)", "decline",
 )  # fmt: skip
-_GUESSES = phrases(
+_GUESSES = phrase_pattern(
     r"(?:but|though|however|still|yet|my|best|educated|if i had to|id|ill|i) (?:\w+ )?guess",
     r"(?:but|though|however) (?:i (?:think|believe|suppose|assume|would say)|id say|its|"
     r"it (?:is|was|must|might|may|could)|the (?:name|answer|one|word) (?:is|was))",
@@ -57,9 +57,9 @@ _GUESSES = phrases(
 
 def tells_nothing(answer: str) -> bool:
     """Tell whether an answer says that it has nothing to tell, and offers no guess for all that."""
-    return _NOTHING.search(" ".join(words(answer))) is not None and not guesses(answer)
+    return _NOTHING.search(" ".join(plain_words(answer))) is not None and not offers_guess(answer)
 
 
-def guesses(answer: str) -> bool:
+def offers_guess(answer: str) -> bool:
     """Tell whether an answer offers a guess."""
-    return _GUESSES.search(" ".join(words(answer))) is not None
+    return _GUESSES.search(" ".join(plain_words(answer))) is not None

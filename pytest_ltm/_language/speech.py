@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
-from pytest_ltm._language.fixpoints import settle
+from pytest_ltm._language.fixpoints import settle_text
 from pytest_ltm._language.lexicon import word_set
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -26,11 +26,11 @@ def speech(reply: str, *, tags: Sequence[str] = ()) -> str:
     What is not marked stays as it came, to the last space and line end. `tags`: names of further tags whose contents
     are thoughts. Idempotent, in linear time.
     """
-    own = frozenset(map(_folded, tags))
-    return settle(reply, partial(_strip, own=own))
+    own = frozenset(map(_fold_tag_name, tags))
+    return settle_text(reply, partial(_strip_hidden, own=own))
 
 
-def _strip(text: str, *, own: Collection[str]) -> str:
+def _strip_hidden(text: str, *, own: Collection[str]) -> str:
     if not _MAY_BE_MARKED.search(text):
         return text
     for part in (
@@ -45,36 +45,38 @@ def _strip(text: str, *, own: Collection[str]) -> str:
     return text
 
 
-_MAY_BE_MARKED = later("[<\\[{\n:\u25c1\u3008\u300a\u3010\u27e8\uff1c\u273f]|&lt;|\\A\\s*(?:analysis|commentary)")
+_MAY_BE_MARKED = lazy_pattern(
+    "[<\\[{\n:\u25c1\u3008\u300a\u3010\u27e8\uff1c\u273f]|&lt;|\\A\\s*(?:analysis|commentary)"
+)
 """What has none of these has no mark: most answers."""
 
 # --- Marks: anything in brackets that may open, close or end something.
 
-_MARK = later(
+_MARK = lazy_pattern(
     r"(?P<open><!?|\[|\{|\u25c1|\u3008|\u300a|\u3010|\u27e8|\uff1c|&lt;|"
     r"\u273f)(?P<before>[|\uff5c]?)(?P<slash>/?)[|\uff5c]?"
     r"(?P<name>[A-Za-z][\w:.\u2581-]{0,40})(?P<attributes>(?:[ =][^<>\[\]{}\n|\uff5c]{0,120})?)"
     r"(?P<alone>/?)(?P<after>[|\uff5c]?)(?P<close>>|\]|\}|\u25b7|\u3009|\u300b|\u3011|\u27e9|\uff1e|&gt;|\u273f)"
 )
 _PAIRED = {"<": ">", "<!": ">", "[": "]", "{": "}", "&lt;": "&gt;"}
-_THOUGHT = later(
+_THOUGHT = lazy_pattern(
     r"th(?:ink|ought)|reason|reflect|scratch|analy[sz]|monolog|deliberat|ponder|ruminat|contemplat|musing|cogitat|"
     r"introspect|rationale|working|brainstorm|chain_?of|^(?:cot|plan|planning|inner|internal|mind|draft|unused94)",
     re.IGNORECASE,
 )
-_TOOL = later(
+_TOOL = lazy_pattern(
     r"tool|function|invoke|observation|search|retriev|recall|memor(?:y|ies)|execut|interpreter|python_tag|plugin|"
     r"^(?:actions?|query|queries|context|documents?|api|mcp)$",
     re.IGNORECASE,
 )
-_FRAME = later(
+_FRAME = lazy_pattern(
     r"(?:final_?|my_?|short_?)?(?:answers?|final|response|reply|output|result|message|solution|speech|say|said|content|"
     r"text|assistant|conclusion)(?:_text)?",
     re.IGNORECASE,
 )
-_ENDS = later(r"end|close|stop|unused95|done")
-_EDGE = later(r"^(?:antml|seed|ant)[:_]?|(?:begin|start|end)(?:_of)?_|_(?:begin|start|end)$")
-_TURN_TAG = later(r"(?:end|start)_of_turn|eos|bos|s|pad|eot|sys|inst")
+_ENDS = lazy_pattern(r"end|close|stop|unused95|done")
+_EDGE = lazy_pattern(r"^(?:antml|seed|ant)[:_]?|(?:begin|start|end)(?:_of)?_|_(?:begin|start|end)$")
+_TURN_TAG = lazy_pattern(r"(?:end|start)_of_turn|eos|bos|s|pad|eot|sys|inst")
 _Role = Literal["opens", "closes", "alone"]
 _Kind = Literal["hidden", "token", "channel", "plain", "unknown"]
 
@@ -91,11 +93,11 @@ class Mark(Struct, frozen=True):
     """Whether it can only be a mark: square and curly brackets count as marks in pairs alone."""
 
 
-def _folded(name: str) -> str:
+def _fold_tag_name(name: str) -> str:
     return name.strip("<>[]{}/ ").lower().replace("\u2581", "_").replace("-", "_")
 
 
-def _marks(text: str, own: Collection[str]) -> Iterator[Mark]:
+def _iter_marks(text: str, own: Collection[str]) -> Iterator[Mark]:
     for match in _MARK.finditer(text):
         start, end = match.span()
         if (
@@ -103,11 +105,11 @@ def _marks(text: str, own: Collection[str]) -> Iterator[Mark]:
             or text[start - 1 : start] == text[end : end + 1] == "`"
         ):
             continue
-        yield _classify(match, own)
+        yield _classify_mark(match, own)
 
 
-def _classify(match: re.Match[str], own: Collection[str]) -> Mark:
-    name = _folded(match["name"])
+def _classify_mark(match: re.Match[str], own: Collection[str]) -> Mark:
+    name = _fold_tag_name(match["name"])
     pipe, angled = bool(match["before"] or match["after"]), match["open"] not in ("[", "{")
     role: _Role = "closes" if match["slash"] else "alone" if match["alone"] else "opens"
     if _ENDS.search(name) and (pipe or name == "unused95"):
@@ -115,10 +117,10 @@ def _classify(match: re.Match[str], own: Collection[str]) -> Mark:
     elif pipe and bool(match["before"]) != bool(match["after"]):
         role = "opens" if match["before"] else "closes"
     core = _EDGE.sub("", name.rpartition(":")[2])
-    return Mark(*match.span(), core, _kind(name, core, own, pipe=pipe, angled=angled), role, angled)
+    return Mark(*match.span(), core, _mark_kind(name, core, own, pipe=pipe, angled=angled), role, angled)
 
 
-def _kind(name: str, core: str, own: Collection[str], *, pipe: bool, angled: bool) -> _Kind:
+def _mark_kind(name: str, core: str, own: Collection[str], *, pipe: bool, angled: bool) -> _Kind:
     if core == "channel":
         return "channel"
     if name in own or name == "unused95":
@@ -135,18 +137,18 @@ def _kind(name: str, core: str, own: Collection[str], *, pipe: bool, angled: boo
 
 def _without_blocks(text: str, *, own: Collection[str]) -> str:
     """Return a text without hidden blocks, and without the end of the turn and what follows it."""
-    marks = list(_marks(text, own))
+    marks = list(_iter_marks(text, own))
     if not marks:
         return text
     closed = {mark.name for mark in marks if mark.role == "closes"}
     marks = [mark for mark in marks if mark.angled or mark.kind == "token" or mark.name in closed]
-    spans = _hidden(text, [mark for mark in marks if mark.kind == "hidden"])
+    spans = _hidden_spans(text, [mark for mark in marks if mark.kind == "hidden"])
     if not spans:
-        spans = _preface(text, [mark for mark in marks if mark.kind == "unknown"])
+        spans = _preface_spans(text, [mark for mark in marks if mark.kind == "unknown"])
     return _without_tokens(text, spans, [mark for mark in marks if mark.kind == "token"])
 
 
-def _hidden(text: str, marks: Iterable[Mark]) -> list[tuple[int, int]]:
+def _hidden_spans(text: str, marks: Iterable[Mark]) -> list[tuple[int, int]]:
     """Return the outermost spans of hidden blocks.
 
     What is never closed lasts to the end; what a mark only closes began with the reply.
@@ -175,11 +177,11 @@ def _hidden(text: str, marks: Iterable[Mark]) -> list[tuple[int, int]]:
     return spans
 
 
-_LINE_START = later(r"(?:\A|[\n.!?>\]})\"])[\s*_]*\Z")
+_LINE_START = lazy_pattern(r"(?:\A|[\n.!?>\]})\"])[\s*_]*\Z")
 _FEWEST_WORDS = 5
 
 
-def _preface(text: str, marks: Sequence[Mark]) -> list[tuple[int, int]]:
+def _preface_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, int]]:
     """Return the block in tags of any name that a reply begins with, where plain text or a frame follows it."""
     closing = next((mark for mark in marks if mark.role == "closes"), None)
     if closing is None:
@@ -190,7 +192,7 @@ def _preface(text: str, marks: Sequence[Mark]) -> list[tuple[int, int]]:
     if text[:start].strip() or not rest or len(text[start : closing.start].split()) < _FEWEST_WORDS:
         return []
     follows = _MARK.match(rest)
-    if follows and _classify(follows, ()).kind == "unknown":
+    if follows and _classify_mark(follows, ()).kind == "unknown":
         return []
     return [(start, closing.end)]
 
@@ -212,14 +214,14 @@ def _without_tokens(text: str, spans: Sequence[tuple[int, int]], tokens: Iterabl
     return "".join([*kept, text[at:]])
 
 
-_HEADER = later(r"[ \t]*(?:assistant|model|ai|bot)\b[ \t]*(?:<\|end_header_id\|>)?[ \t]*\n*", re.IGNORECASE)
+_HEADER = lazy_pattern(r"[ \t]*(?:assistant|model|ai|bot)\b[ \t]*(?:<\|end_header_id\|>)?[ \t]*\n*", re.IGNORECASE)
 
 
 # --- Channels.
 
-_CHANNEL = later(r"<\|channel\|>\s*(\w*)[^<\n]{0,80}(?:<\|message\|>)?")
-_CHANNEL_END = later(r"<\|(?:end|return|call|start|channel)\|>")
-_BARE_CHANNELS = later(
+_CHANNEL = lazy_pattern(r"<\|channel\|>\s*(\w*)[^<\n]{0,80}(?:<\|message\|>)?")
+_CHANNEL_END = lazy_pattern(r"<\|(?:end|return|call|start|channel)\|>")
+_BARE_CHANNELS = lazy_pattern(
     r"\A\s*(?:assistant\s?)?(?:analysis|commentary)(?=[A-Z\"'*\[{\d]).*assistant\s?final(?=\S)", re.DOTALL
 )
 
@@ -239,8 +241,8 @@ def _final_channel(text: str) -> str:
 
 # --- Blocks that a page folds away, and comments.
 
-_DETAILS = later(r"<details\b[^<>\n]{0,200}>(?:\s{0,20}<summary>[^<>\n]{0,80}</summary>)?", re.IGNORECASE)
-_COMMENT = later(r"<!--(?:[^-]|-(?!->)){0,100000}-->")
+_DETAILS = lazy_pattern(r"<details\b[^<>\n]{0,200}>(?:\s{0,20}<summary>[^<>\n]{0,80}</summary>)?", re.IGNORECASE)
+_COMMENT = lazy_pattern(r"<!--(?:[^-]|-(?!->)){0,100000}-->")
 
 
 def _without_details(text: str) -> str:
@@ -265,42 +267,42 @@ _MOST_FOLDED = 20
 
 # --- Sections under labels.
 
-_LABEL = later(
+_LABEL = lazy_pattern(
     r"^[^\S\n]*(?P<mark>(?:[#>*_(\[~-]|\U0001f4ad|\U0001f9e0|"
     r"\U0001f914){0,6})[^\S\n]*(?P<label>[A-Za-z][A-Za-z ]{1,30}?)"
     r"[^\S\n*_]*[*_]{0,3}(?:(?P<colon>:|\uff1a|\.\.\.|\u2026)[*_]{0,3}|[*_#]{0,4}[^\S\n]*$)",
     re.MULTILINE,
 )
-_ANSWERS = later(
+_ANSWERS = lazy_pattern(
     r"(?:the |my |your |so (?:the )?)?(?:final |short |direct )?(?:answer|response|reply|output|assistant|conclusion)",
     re.IGNORECASE,
 )
-_THINKS = later(
+_THINKS = lazy_pattern(
     r"(?:my |the |internal |inner |step by step |chain of )?(?:think(?:ing)?|thoughts?|reason(?:ing)?|"
     r"scratch ?pad|monologue|"
     r"reflections?|analysis|deliberation|rationale|working(?:s| out)?)(?: process| steps?| trace)?",
     re.IGNORECASE,
 )
-_CALLS = later(
+_CALLS = lazy_pattern(
     r"(?:action|action input|observation|tool|tool (?:call|output|result|input|name)|function(?: call)?|"
     r"search(?: query| results?)?|"
     r"retrieved (?:memories|context|messages)|memory (?:search|lookup)|recalled?|user|human|question|query|plan)",
     re.IGNORECASE,
 )
-_PURE = later(
+_PURE = lazy_pattern(
     r"(?:my |the )?(?:think(?:ing)?|thoughts?|reasoning|chain of thought|scratch ?pad)(?: process| steps?| trace)?",
     re.IGNORECASE,
 )
-_DONE = later(
+_DONE = lazy_pattern(
     r"^[^\w\n]{0,8}(?:done|finished|end(?: of)?|stop(?:ped)?) (?:my )?(?:thinking|reasoning|thoughts?|"
     r"analysis)[^\w\n]{0,8}$",
     re.IGNORECASE | re.MULTILINE,
 )
-_ASIDE = later(
+_ASIDE = lazy_pattern(
     r"\A\s*(?:\(|\*{1,2}\(?|_\(?|\[)(?=(?:thinking|thought|thoughts|reasoning|thinks|internal)\b)", re.IGNORECASE
 )
-_CLOUD = later(r"\A\s*\U0001f4ad[^\n]*(?:\n(?!\s*\n)[^\n]*)*\n\s*\n(?=\s*\S)")
-_QUOTED_THOUGHT = later(
+_CLOUD = lazy_pattern(r"\A\s*\U0001f4ad[^\n]*(?:\n(?!\s*\n)[^\n]*)*\n\s*\n(?=\s*\S)")
+_QUOTED_THOUGHT = lazy_pattern(
     r"\A\s*>[ \t]*[*_#\W]{0,6}(?:thinking|thought|thoughts|reasoning)\b[^\n]*(?:\n>[^\n]*)*\n\s*(?=[^>\s])",
     re.IGNORECASE,
 )
@@ -319,7 +321,7 @@ def _without_sections(text: str) -> str:
         return text
     answers = [match for match in labels if _ANSWERS.fullmatch(match["label"]) and text[match.end() :].strip()]
     first = labels[0]
-    leads = not text[: first.start()].strip() and _hides(first["label"], labels)
+    leads = not text[: first.start()].strip() and _hides_label(first["label"], labels)
     if leads and (following := [match for match in answers if match.start() > first.start()]):
         return text[following[0].end() :]
     for match in labels:
@@ -329,7 +331,7 @@ def _without_sections(text: str) -> str:
     return text
 
 
-def _hides(label: str, labels: Iterable[re.Match[str]]) -> bool:
+def _hides_label(label: str, labels: Iterable[re.Match[str]]) -> bool:
     """Return whether a label begins what is not said; a question stands in a list of several where it is repeated."""
     alone = sum(match["label"].lower() == label.lower() for match in labels) == 1
     return bool(_THINKS.fullmatch(label) or (alone and _CALLS.fullmatch(label)))
@@ -349,23 +351,23 @@ def _without_aside(text: str) -> str:
 
 # --- Printed calls and their results.
 
-_CALL_FENCE = later(
+_CALL_FENCE = lazy_pattern(
     r"^```[ \t]*(?:tool|function|memory|search)[\w-]{0,20}[ \t]*\n(?:(?!```)[^\n]*\n)*```[ \t]*$",
     re.MULTILINE | re.IGNORECASE,
 )
-_EMPTY_FENCE = later(r"^```[\w-]{0,20}[ \t]*\n\s*```[ \t]*$", re.MULTILINE)
-_CALL_LINE = later(
+_EMPTY_FENCE = lazy_pattern(r"^```[\w-]{0,20}[ \t]*\n\s*```[ \t]*$", re.MULTILINE)
+_CALL_LINE = lazy_pattern(
     r"^[ \t]*(?:\[TOOL_CALLS\]|\[?Tool call(?:ed)?:|\u273fFUNCTION\u273f)[^\n]*$|^\W{0,4}Memory (?:updated|"
     r"saved)\W{0,4}$",
     re.MULTILINE | re.IGNORECASE,
 )
-_STATUS = later(
+_STATUS = lazy_pattern(
     r"\A(?:\s*[\[(*_]{1,2}[^\w\n\[\]()]{0,4}(?:[a-z]{2,12}ing|found|retrieved|recalled|loaded|used|called|tool|"
     r"memory|search|function|results?)\b"
     r"[^\[\]\n*_()]{0,80}[\])*_]{1,2}[ \t]*\n)+(?:\s*\[\d[^\[\]\n\"]{1,80}\][ \t]*\n)*",
     re.IGNORECASE,
 )
-_JSON_CALL = later(
+_JSON_CALL = lazy_pattern(
     r"^[ \t]*(?:\[\s{0,8})?\{\s{0,8}\"(?:name|tool|tool_name|function|action|type|id|tool_calls?|recipient_name|"
     r"function_call)\"\s{0,4}:",
     re.MULTILINE,

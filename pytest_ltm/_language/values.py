@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 from pytest_ltm._language.lexicon import word_set
-from pytest_ltm._text.numbers import NUMBERS, ONES, TENS, digits, numbered
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.quantities import same_amounts
-from pytest_ltm._text.words import plain, words
+from pytest_ltm._language.numbers import NUMBERS, ONES, TENS, words_with_digits, write_digits
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.quantities import same_amounts
+from pytest_ltm._language.words import casefold_plain, plain_words
 
-_INSTANT = later(r"\b(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?(?!\d)")
-_COMMA = later(
+_INSTANT = lazy_pattern(r"\b(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?(?!\d)")
+_COMMA = lazy_pattern(
     r"(?<![\d,.])(\d{1,3}(?:\.\d{3})*),(\d{1,2})(?=\s?(?:[\u20ac$\u00a3%]|eur\b|euros?\b|k[mg]\b|[cm]m\b|m\b|"
     r"kr\b|chf\b|zl\b|"
     r"l(?:it(?:er|re)s?)?\b|g\b|hours?\b|degrees?\b|\u00b0))"
@@ -19,29 +19,31 @@ _COMMA = later(
     re.IGNORECASE,
 )
 _FRACTIONS = {"\u00bd": ".5", "\u00bc": ".25", "\u00be": ".75", "\u2153": ".33", "\u2154": ".67", "\u215b": ".125"}
-_FRACTION = later(rf"(\d*)\s?([{''.join(_FRACTIONS)}])")
-_RATIO = later(r"(?<![\d/.:-])(?:(\d{1,2})[ -])?([1-7])/([234568])(?![\d/])(?=\s*[a-z]|\W*$)", re.IGNORECASE)
-_TIMES = later(r"\b(\d{1,3})\s?[x\u00d7](?=\s*(?:/|\b(?:an?|per|each|every|in|daily|weekly|monthly)\b))", re.IGNORECASE)
-_HOUR = later(
+_FRACTION = lazy_pattern(rf"(\d*)\s?([{''.join(_FRACTIONS)}])")
+_RATIO = lazy_pattern(r"(?<![\d/.:-])(?:(\d{1,2})[ -])?([1-7])/([234568])(?![\d/])(?=\s*[a-z]|\W*$)", re.IGNORECASE)
+_TIMES = lazy_pattern(
+    r"\b(\d{1,3})\s?[x\u00d7](?=\s*(?:/|\b(?:an?|per|each|every|in|daily|weekly|monthly)\b))", re.IGNORECASE
+)
+_HOUR = lazy_pattern(
     rf"\b({'|'.join(ONES[1:13])})(?= (?:o'?clock )?(?:in the (?:morning|afternoon|evening)|"
     rf"at night)\b)",
     re.IGNORECASE,
 )
-_COMPOUND = later(
+_COMPOUND = lazy_pattern(
     rf"\b({'|'.join(TENS)})(?:[- ]({'|'.join(ONES[1:10])}))?(?= (?:seconds?|minutes?|"
     rf"hours?)\b)",
     re.IGNORECASE,
 )
-_SHORT_KILOMETERS = later(r"\b(\d{1,3})\s?k\b", re.IGNORECASE)
-_LONG_TIME = later(
+_SHORT_KILOMETERS = lazy_pattern(r"\b(\d{1,3})\s?k\b", re.IGNORECASE)
+_LONG_TIME = lazy_pattern(
     r"\b(\d{1,2}|[a-z]+(?:-[a-z]+)?) minutes?,? (?:and )?(\d{1,2}|"
     r"[a-z]+(?:-[a-z]+)?) seconds?\b",
     re.IGNORECASE,
 )
-_LAP = later(r"\s*\d{1,2}:\d\d\s*")
+_LAP = lazy_pattern(r"\s*\d{1,2}:\d\d\s*")
 
 
-def canonical(text: str, *, like: str = "") -> str:
+def canonical_values(text: str, *, like: str = "") -> str:
     """Return a text with its numbers, units and times in one form; `like`: a text whose units settle short ones."""
     text = _INSTANT.sub(r"\1" if ":" not in like else r"\1 \2", text)
     text = _COMMA.sub(lambda match: f"{(match[1] or match[3]).replace('.', '')}.{match[2] or match[4]}", text)
@@ -56,65 +58,67 @@ def canonical(text: str, *, like: str = "") -> str:
     if re.search(r"\bk(?:m|ilomet)", like):
         text = _SHORT_KILOMETERS.sub(r"\1 km", text)
     if _LAP.fullmatch(like):
-        text = _LONG_TIME.sub(_lap, text)
+        text = _LONG_TIME.sub(_lap_time, text)
     return text
 
 
-def _lap(match: re.Match[str]) -> str:
-    minutes, seconds = ("".join(numbered(words(part.replace("-", " ")))) for part in match.groups())
+def _lap_time(match: re.Match[str]) -> str:
+    minutes, seconds = ("".join(words_with_digits(plain_words(part.replace("-", " ")))) for part in match.groups())
     return f"{minutes}:{int(seconds):02}" if minutes.isdecimal() and seconds.isdecimal() else match[0]
 
 
 # --- Signs that distinguish.
 
-_SIGNED = later(r"(?<![^\W_])([^\W_]{1,4})(\+{1,2}|#|[-\u2212](?!\w))|(?<![\d.])(\d+\.\d*0)(?![\d.])")
+_SIGNED = lazy_pattern(r"(?<![^\W_])([^\W_]{1,4})(\+{1,2}|#|[-\u2212](?!\w))|(?<![\d.])(\d+\.\d*0)(?![\d.])")
 
 
-def signs(text: str) -> frozenset[str]:
+def distinguishing_signs(text: str) -> frozenset[str]:
     """Return the words of a text whose last sign distinguishes them, as they are: `c++`, `ab-`, `3.10`."""
-    found = _SIGNED.findall(plain(text))
-    return frozenset(number or word + sign.replace("\u2212", "-") for word, sign, number in found)
+    matches = _SIGNED.findall(casefold_plain(text))
+    return frozenset(number or word + sign.replace("\u2212", "-") for word, sign, number in matches)
 
 
-def differs_in_sign(said: str, expected: str) -> bool:
+def differs_in_sign(text: str, expected: str) -> bool:
     """Return whether an answer has a word of the expected one with another sign: C# for C++."""
-    mine, theirs = signs(expected), signs(said)
+    mine, theirs = distinguishing_signs(expected), distinguishing_signs(text)
     if not mine or mine & theirs:
         return False
     return all(
-        re.sub(r"[+#-]+$", "", one) in {*words(said), *(re.sub(r"[+#-]+$", "", other) for other in theirs)}
+        re.sub(r"[+#-]+$", "", one) in {*plain_words(text), *(re.sub(r"[+#-]+$", "", other) for other in theirs)}
         for one in mine
     )
 
 
 # --- Whether two short texts are one value.
 
-_UMLAUTS = later(r"(?<=[aou])e")
+_UMLAUTS = lazy_pattern(r"(?<=[aou])e")
 _MOST_INITIALS = 6
 
 
-def is_same_value(said: str, expected: str) -> bool:
+def is_same_value(reply: str, expected: str) -> bool:
     """Return whether an answer is the expected value and nothing else, in whatever form."""
-    if signs(said) != signs(expected) or not same_amounts(canonical(said, like=expected), canonical(expected)):
+    if distinguishing_signs(reply) != distinguishing_signs(expected) or not same_amounts(
+        canonical_values(reply, like=expected), canonical_values(expected)
+    ):
         return False
-    mine, theirs = (_core(text) for text in (expected, said))
+    mine, theirs = (_core_words(text) for text in (expected, reply))
     if not mine or not theirs:
         return False
     joined = "".join(mine), "".join(theirs)
     return (
         joined[0] == joined[1]
         or _UMLAUTS.sub("", joined[0]) == _UMLAUTS.sub("", joined[1])
-        or _is_short_for(said, expected)
+        or _is_short_for(reply, expected)
     )
 
 
-def _core(text: str) -> list[str]:
-    every = list(numbered(words(digits(canonical(text)))))
+def _core_words(text: str) -> list[str]:
+    every = list(words_with_digits(plain_words(write_digits(canonical_values(text)))))
     return [word for word in every if word not in word_set("light words")] or every
 
 
-def _is_short_for(said: str, expected: str) -> bool:
+def _is_short_for(text: str, expected: str) -> bool:
     """Return whether one of two texts is the initials of the other: NYC."""
-    one, other = sorted((said.strip(" ."), expected.strip(" .")), key=len)
+    one, other = sorted((text.strip(" ."), expected.strip(" .")), key=len)
     initials = "".join(word[0] for word in re.findall(r"\w+", other))
     return one.isupper() and 1 < len(one) <= _MOST_INITIALS and one == initials and initials.isupper()

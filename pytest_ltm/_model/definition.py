@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._model.scenario import Ask, Definition, Say, Step, Wait
 from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import DefinitionError
-from pytest_ltm._storage.schema import Field, shown
-from pytest_ltm._storage.secrets import written
+from pytest_ltm._storage.schema import Field, show_value
+from pytest_ltm._storage.secrets import dump_json_redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -84,17 +84,19 @@ def read_wait(wait: Field) -> Wait:
     )
 
 
-def write(path: str | Path, definition: Definition) -> None:
+def write_definition(path: str | Path, definition: Definition) -> None:
     """Write a definition file: UTF-8, two spaces of indent, equal definitions give equal bytes."""
-    Path(path).write_bytes(dump(to_json(definition)).encode())
+    Path(path).write_bytes(format_json(to_json(definition)).encode())
 
 
-def dump(data: Mapping[str, Any]) -> str:
+def format_json(data: Mapping[str, Any]) -> str:
     """Return JSON for people, without secrets: in the order given, two spaces of indent, a newline at the end."""
-    return written(data, lambda given: json.dumps(given, indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
+    return (
+        dump_json_redacted(data, lambda given: json.dumps(given, indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
+    )
 
 
-def read(path: str | Path) -> Definition:
+def read_definition_file(path: str | Path) -> Definition:
     """Return the definition in a file of our own format; DefinitionError names what is wrong with it."""
     return read_definition(read_json(path))
 
@@ -109,7 +111,9 @@ def read_json(path: str | Path) -> Field:
     except UnicodeDecodeError as error:
         raise DefinitionError(f"{where}: not UTF-8 (at byte {error.start}).") from None
     try:
-        data = json.loads(text, parse_constant=_not_finite, parse_float=_finite, object_pairs_hook=_unique)
+        data = json.loads(
+            text, parse_constant=_not_finite, parse_float=parse_finite_number, object_pairs_hook=reject_duplicate_keys
+        )
     except json.JSONDecodeError as error:
         raise DefinitionError(f"{where}:{error.lineno}: not JSON: {error.msg} (column {error.colno}).") from None
     except (ValueError, RecursionError) as error:
@@ -134,7 +138,7 @@ def _step_to_json(step: Step) -> dict[str, Any]:
         return {**text, **about, **({"user": step.user} if step.user else {})}
     if isinstance(step, Wait):
         return {"wait": _wait_to_json(step)}
-    raise DefinitionError(f"definition: steps: expected Say, Ask or Wait, got {shown(step)}.")
+    raise DefinitionError(f"definition: steps: expected Say, Ask or Wait, got {show_value(step)}.")
 
 
 def _wait_to_json(wait: Wait) -> dict[str, Any]:
@@ -154,17 +158,17 @@ def _not_finite(name: str) -> object:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def _finite(digits: str) -> float:
+def parse_finite_number(digits: str) -> float:
     number = float(digits)
     if number in (float("inf"), float("-inf")):
-        raise ValueError(f"the number {shown(digits)} is too large")
+        raise ValueError(f"the number {show_value(digits)} is too large")
     return number
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the name {shown(twice)} appears twice in one mapping")
+        raise ValueError(f"the name {show_value(twice)} appears twice in one mapping")
     return data

@@ -58,12 +58,12 @@ class Sheet:
 
     def _score(self, scores: Sequence[Score], threshold: float) -> Score:
         if self.said is not None:
-            return scores[-1] if self.assertion is None else _share([self.assertion], scores[-1:], threshold)
+            return scores[-1] if self.assertion is None else score_checks([self.assertion], scores[-1:], threshold)
         if len(scores) == 1 and not self.checks:
             return scores[0]
         if not self.checks and not scores:
             return Score(1.0, "no assertion failed")
-        return _share(self.checks, scores, threshold)
+        return score_checks(self.checks, scores, threshold)
 
     def fail(self, label: str) -> None:
         """Note the failed assertion that ended the body: one more failed check, which no `ltm.score` undoes."""
@@ -71,7 +71,7 @@ class Sheet:
         self.checks.append(self.assertion)
 
 
-def _share(checks: Sequence[Check], scores: Sequence[Score], threshold: float) -> Score:
+def score_checks(checks: Sequence[Check], scores: Sequence[Score], threshold: float) -> Score:
     """Return the mean of checks and scores; of a score one check says whether it reaches the threshold."""
     reached = [
         Check(score.reason, score.value >= threshold, score.value < threshold <= score.upper) for score in scores

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 FILE = "judge_prompts.yml"
 
 
-def _prompts() -> Iterator[JudgePrompt]:
-    top = schema.Field(schema.packaged(__file__, FILE), FILE).mapping(("passages", "prompts"))
+def _read_prompts() -> Iterator[JudgePrompt]:
+    top = schema.Field(schema.load_packaged_yaml(__file__, FILE), FILE).mapping(("passages", "prompts"))
     passages = {name: passage.text() for name, passage in top["passages"].mapping().items()}
     for name, fields in top["prompts"].mapping().items():
         parts = fields.mapping(("version", "text", "grades", "fail", "quoted"), required=("version", "text"))
-        text = re.sub(r"\[(\w+)\]", lambda found: passages[found[1]], parts["text"].text())
+        text = re.sub(r"\[(\w+)\]", lambda result: passages[result[1]], parts["text"].text())
         lists = {part: parts[part].texts() for part in ("grades", "quoted") if part in parts}
         fail = parts["fail"].text() if "fail" in parts else "no"
         yield JudgePrompt(name, parts["version"].whole(least=1), text, fail=fail, **lists)
 
 
-PROMPTS: Mapping[str, JudgePrompt] = {prompt.name: prompt for prompt in _prompts()}
+PROMPTS: Mapping[str, JudgePrompt] = {prompt.name: prompt for prompt in _read_prompts()}
 """`answer` and `statement` are what `ltm_judge.grade` and `ltm_judge.ask` use; the others belong to scenarios."""

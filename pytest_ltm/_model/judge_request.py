@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,10 +22,10 @@ CUT = "\n[cut off at the model's limit for a response]"
 """Ends the reply of a model that had more to say, on record, too: it gives no grade."""
 _LIMIT = 20_000
 _AS_JSON = "Give the reply as a JSON object: your thoughts in the field `thoughts`, then the grade alone in `grade`."
-_VERDICT = later(r"grade(?=[\s*_`\"'\\\])}]*:)")
+_VERDICT = lazy_pattern(r"grade(?=[\s*_`\"'\\\])}]*:)")
 """All that `parse_grade` might read, and a little more."""
 _DEFUSED = "g-r-a-d-e"
-_RAIL = later(r"[<>\uff1c\uff1e\u00ab\u00bb\u2039\u203a\u226a\u226b]{4,}")
+_RAIL = lazy_pattern(r"[<>\uff1c\uff1e\u00ab\u00bb\u2039\u203a\u226a\u226b]{4,}")
 """What might pass for one of the lines of a fence."""
 _CODES = {
     "g": "0261 0581 050d 0262 13c0 ab90 a4d6",
@@ -45,22 +45,22 @@ _BLANK = "\u115f\u1160\u2800"
 """Letters and a pattern without ink."""
 
 
-def fenced(answer: str, label: str = "ANSWER") -> str:
+def fence_answer(answer: str, label: str = "ANSWER") -> str:
     """Return a text of the agent between two lines that occur nowhere in it.
 
     It is cut to what a judge can read, and whatever in it looks like a verdict is spelt so that nobody can read one,
     not even when the judge repeats it.
     """
-    return railed(defused(shortened(answer)), label)
+    return fence_text(defuse_grades(shorten_for_judge(answer)), label)
 
 
-def railed(text: str, label: str) -> str:
+def fence_text(text: str, label: str) -> str:
     """Return a text between two lines that occur nowhere in it."""
-    mark = _mark(text)
+    mark = _fence_mark(text)
     return f"<<<<< {label} {mark}\n{text}\n{mark} {label} >>>>>"
 
 
-def defused(text: str) -> str:
+def defuse_grades(text: str) -> str:
     """Return the text with each `GRADE:` spelt apart, and each fence; also in signs that only look like it.
 
     In linear time.
@@ -71,8 +71,8 @@ def defused(text: str) -> str:
             letters.append(letter)
             places.append(place)
     parts, done = [], 0
-    for found in _VERDICT.finditer("".join(letters)):
-        start, end = places[found.start()], places[found.end() - 1] + 1
+    for match in _VERDICT.finditer("".join(letters)):
+        start, end = places[match.start()], places[match.end() - 1] + 1
         parts += [text[done:start], _DEFUSED]
         done = end
     return _RAIL.sub(lambda rail: " ".join(rail[0]), "".join([*parts, text[done:]]))
@@ -93,7 +93,7 @@ def _looks_like(sign: str) -> str:
     return "".join(_LOOKALIKES.get(part, part) for part in seen.casefold() if part not in _BLANK)
 
 
-def shortened(answer: str) -> str:
+def shorten_for_judge(answer: str) -> str:
     """Return as much of a text as a model can read of it."""
     if len(answer) <= _LIMIT:
         return answer
@@ -101,7 +101,7 @@ def shortened(answer: str) -> str:
     return f"{answer[: _LIMIT // 2]}\n[… {left_out:,} characters left out …]\n{answer[-_LIMIT // 2 :]}"
 
 
-def _mark(text: str) -> str:
+def _fence_mark(text: str) -> str:
     """Return eight hexadecimal digits that depend on the text and are not in it: nobody can write them beforehand."""
     digits = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     while digits[:8] in text:
@@ -217,7 +217,9 @@ class JudgePrompt(Struct, frozen=True):
 
     def fill(self, **parts: str) -> str:
         """Return the text with its parts, and with the way in which the reply is to end."""
-        shown = {name: fenced(part, name.upper()) if name in self.quoted else part for name, part in parts.items()}
+        shown = {
+            name: fence_answer(part, name.upper()) if name in self.quoted else part for name, part in parts.items()
+        }
         whole = self.text.format_map(shown)
         menu = " or ".join(f"GRADE: {grade}" for grade in self.grades)
         return f"{whole}\n\nThink first, in at most three sentences. Then end with one line, {menu}."

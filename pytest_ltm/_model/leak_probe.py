@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from pytest_ltm._language.words import STOP_WORDS, casefold_plain, plain_words, word_stem
 from pytest_ltm._model.scenario import Say
-from pytest_ltm._text.words import STOP_WORDS, plain, stem, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ _REFUSALS = (
     "knowledge memory mention mentioned message none nothing previous provide provided question recall record remember "
     "share shared sorry specify stated tell told unable unknown yes"
 )
-_SAYS_NOTHING = frozenset(map(stem, [*STOP_WORDS, *_REFUSALS.split()]))
+_SAYS_NOTHING = frozenset(map(word_stem, [*STOP_WORDS, *_REFUSALS.split()]))
 _CONSONANTS, _VOWELS = "bdfgklmnprtvz", "aeiou"
 
 
@@ -55,11 +55,11 @@ class ProbeQuestion:
 
     def found_in(self, reply: str) -> frozenset[str]:
         """Return the telling words of a reply that holds enough of them; none of any other."""
-        found = self.telling & _stems(reply)
-        return found if len(found) >= ceil(SHARE * len(self.telling)) else frozenset()
+        result = self.telling & _probe_stems(reply)
+        return result if len(result) >= ceil(SHARE * len(self.telling)) else frozenset()
 
 
-def questions(definitions: Mapping[str, Definition]) -> tuple[ProbeQuestion, ...]:
+def probe_questions(definitions: Mapping[str, Definition]) -> tuple[ProbeQuestion, ...]:
     """Return the most telling questions of a plan, at most one of each scenario; `definitions`: by scenario.
 
     >>> from pytest_ltm import Ask, Definition, Say
@@ -68,16 +68,20 @@ def questions(definitions: Mapping[str, Definition]) -> tuple[ProbeQuestion, ...
     >>> [sorted(one.telling) for one in questions({"boats": boat})]
     [['kestrel', 'marquardt']]
     """
-    best = [max(found, key=lambda one: one.letters) for each in definitions.values() if (found := list(_in(each)))]
+    best = [
+        max(result, key=lambda one: one.letters)
+        for each in definitions.values()
+        if (result := list(_definition_questions(each)))
+    ]
     chosen = sorted(best, key=lambda one: -one.letters)[:QUESTIONS]
-    asked = _stems(" ".join(one.text for one in chosen))
+    asked = _probe_stems(" ".join(one.text for one in chosen))
     return tuple(ProbeQuestion(one.text, telling) for one in chosen if (telling := one.telling - asked))
 
 
 def is_known(asked: Sequence[tuple[ProbeQuestion, str]]) -> bool:
     """Return whether the replies of an agent that was told nothing answer questions of the plan."""
-    found = [some for question, reply in asked if (some := question.found_in(reply))]
-    return len(found) >= KNOWN_ANSWERS and sum(map(len, frozenset().union(*found))) >= KNOWN_LETTERS
+    somes = [some for question, reply in asked if (some := question.found_in(reply))]
+    return len(somes) >= KNOWN_ANSWERS and sum(map(len, frozenset().union(*somes))) >= KNOWN_LETTERS
 
 
 class Secret(Struct, frozen=True):
@@ -103,31 +107,31 @@ class Secret(Struct, frozen=True):
 
     def is_in(self, reply: str) -> bool:
         """Return whether a reply tells it."""
-        return plain(self.word) in plain(reply)
+        return casefold_plain(self.word) in casefold_plain(reply)
 
 
-def _in(definition: Definition) -> Iterator[ProbeQuestion]:
+def _definition_questions(definition: Definition) -> Iterator[ProbeQuestion]:
     """Yield the questions of a definition whose answers are known, and told in it if it tells anything itself."""
     asks = definition.questions
     expected = list(definition.expected) if isinstance(definition.expected, (list, tuple)) else []
-    told = _stems(" ".join(step.text for step in definition.steps if isinstance(step, Say)))
-    in_questions = _stems(" ".join(step.text for step in asks))
+    texts = _probe_stems(" ".join(step.text for step in definition.steps if isinstance(step, Say)))
+    in_questions = _probe_stems(" ".join(step.text for step in asks))
     for number, ask in enumerate(asks):
         of_it = expected[number] if len(expected) == len(asks) > 1 else definition.expected
         answers = [ask.answer, *definition.replies[number : number + 1]]
-        telling = _stems(" ".join(filter(None, [*_texts(of_it), *answers]))) - in_questions - _SAYS_NOTHING
-        telling = telling & told if told else telling
+        telling = _probe_stems(" ".join(filter(None, [*_iter_texts(of_it), *answers]))) - in_questions - _SAYS_NOTHING
+        telling = telling & texts if texts else telling
         if telling and len(ask.text) <= LONGEST:
             yield ProbeQuestion(ask.text, telling)
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _iter_texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, (list, tuple)):
         for each in value:
-            yield from _texts(each)
+            yield from _iter_texts(each)
 
 
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(each for each in map(stem, words(text)) if len(each) >= SHORTEST)
+def _probe_stems(text: str) -> frozenset[str]:
+    return frozenset(each for each in map(word_stem, plain_words(text)) if len(each) >= SHORTEST)

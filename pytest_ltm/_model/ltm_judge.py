@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 from msgspec import Struct
 
 from pytest_ltm._language import speech
+from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.judge_request import CUT
 from pytest_ltm._model.score import Unscored
-from pytest_ltm._storage.errors import JudgeError, told
-from pytest_ltm._text.patterns import later
+from pytest_ltm._storage.errors import JudgeError, describe_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from pytest_ltm._model.judge_request import Inquiry, Judge, JudgePrompt
 
 
-_GRADE = later(
+_GRADE = lazy_pattern(
     r"\bGRADE[ \t*_`\"']{0,4}[:\uff1a][ \t*_`\"']{0,8}(?!grade\b)([A-Za-z0-9]{1,20})\b", re.IGNORECASE | re.ASCII
 )
-_LAST_LINE = later(r"\sGRADE:\s*\w+\W*\Z", re.IGNORECASE | re.ASCII)
+_LAST_LINE = lazy_pattern(r"\sGRADE:\s*\w+\W*\Z", re.IGNORECASE | re.ASCII)
 _LONGEST = 200
-_FENCE = later(r"\A\s*```[a-z]*\s*")
-_WRAPPED = later(r"\A\s*```[a-z]*\s*(.*?)\s*```\s*\Z", re.DOTALL)
+_FENCE = lazy_pattern(r"\A\s*```[a-z]*\s*")
+_WRAPPED = lazy_pattern(r"\A\s*```[a-z]*\s*(.*?)\s*```\s*\Z", re.DOTALL)
 
 
 def parse_grade(reply: str, grades: Sequence[str]) -> str | Unscored:
@@ -41,16 +41,16 @@ def parse_grade(reply: str, grades: Sequence[str]) -> str | Unscored:
     """
     if reply.endswith(CUT) or _is_torn(reply := speech(reply)):
         return Unscored(f"the judge's reply is cut off: {reply[-200:]!r}", cause="ungraded")
-    found = _structured(reply)
-    if found is None:
+    text = _grade_from_json(reply)
+    if text is None:
         lines = _GRADE.findall(reply)
         if not lines:
             return Unscored(f"the judge gave no grade: {reply[-200:]!r}", cause="ungraded")
-        found = lines[-1]
-    grade = found.strip().lower()
+        text = lines[-1]
+    grade = text.strip().lower()
     if grade not in grades:
-        said = f"the judge's grade {grade[:40]!r} was not on offer ({', '.join(grades)})"
-        return Unscored(said, cause="ungraded")
+        wording = f"the judge's grade {grade[:40]!r} was not on offer ({', '.join(grades)})"
+        return Unscored(wording, cause="ungraded")
     return grade
 
 
@@ -58,17 +58,17 @@ def reason_in(reply: str) -> str:
     """Return the judge's thoughts, without the grade, on one line of at most 200 characters."""
     reply = speech(reply)
     try:
-        said = json.loads(_unwrapped(reply))["thoughts"]
+        thoughts = json.loads(_strip_wrapping(reply))["thoughts"]
     except (ValueError, KeyError, TypeError, RecursionError):
-        said = _GRADE.sub("", reply)
-    line = " ".join("".join(sign if sign.isprintable() else " " for sign in str(said)).split()).strip("*` ")
+        thoughts = _GRADE.sub("", reply)
+    line = " ".join("".join(sign if sign.isprintable() else " " for sign in str(thoughts)).split()).strip("*` ")
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 
-def _structured(reply: str) -> str | None:
+def _grade_from_json(reply: str) -> str | None:
     """Return the field `grade` of a reply that is one JSON object and nothing else, None for any other."""
     try:
-        data = json.loads(_unwrapped(reply))
+        data = json.loads(_strip_wrapping(reply))
     except (ValueError, RecursionError):
         return None
     grade = data.get("grade") if isinstance(data, dict) else None
@@ -90,7 +90,7 @@ def _is_torn(reply: str) -> bool:
     return False
 
 
-def _unwrapped(reply: str) -> str:
+def _strip_wrapping(reply: str) -> str:
     wrapped = _WRAPPED.match(reply)
     return wrapped.group(1) if wrapped else reply
 
@@ -123,7 +123,7 @@ class Decides(Protocol):
         ...
 
 
-def decide(ask: AnsweredBy, inquiry: Inquiry, *, votes: int) -> JudgeDecision | Unscored:
+def decide_by_votes(ask: AnsweredBy, inquiry: Inquiry, *, votes: int) -> JudgeDecision | Unscored:
     """Return what a majority of `votes` says; if the first does not say `fail`, it alone decides.
 
     Replies without a grade that was on offer are votes for nothing. Unscored without a majority or any reply.
@@ -142,24 +142,28 @@ def decide(ask: AnsweredBy, inquiry: Inquiry, *, votes: int) -> JudgeDecision | 
         tally[grade] += 1
         if (vote == 0 and grade != inquiry.fail) or tally[grade] * 2 > votes:
             return JudgeDecision(grade, reply, vote + 1)
-    said = ", ".join(f"{count} x {grade}" for grade, count in sorted(tally.items()))
-    return unread or Unscored(f"the judge's {votes} votes have no majority: {said}", cause="ungraded")
+    none = ", ".join(f"{count} x {grade}" for grade, count in sorted(tally.items()))
+    return unread or Unscored(f"the judge's {votes} votes have no majority: {none}", cause="ungraded")
 
 
 def ask_judge(judge: Judge, prompt: JudgePrompt, **parts: str) -> JudgeDecision | Unscored:
     """Return what a judge decides about one answer; a judge that fails makes it Unscored."""
     inquiry = prompt.inquiry(**parts)
-    return judge.decide(inquiry) if isinstance(judge, Decides) else decide(plainly(judge), inquiry, votes=1)
+    return (
+        judge.decide(inquiry)
+        if isinstance(judge, Decides)
+        else decide_by_votes(plain_judge_call(judge), inquiry, votes=1)
+    )
 
 
-def plainly(judge: Judge) -> AnsweredBy:
+def plain_judge_call(judge: Judge) -> AnsweredBy:
     """Return how a judge is asked where nothing is recorded, remembered or limited."""
 
     def ask(inquiry: Inquiry) -> str:
         try:
             reply = judge.assess(inquiry)
         except Exception as error:
-            raise JudgeError(f"the judge failed: {told(error)}") from error
+            raise JudgeError(f"the judge failed: {describe_error(error)}") from error
         return str(getattr(reply, "text", reply))
 
     return ask
@@ -236,7 +240,7 @@ class LtmJudge:
 
     def decide(self, inquiry: Inquiry, /) -> JudgeDecision | Unscored:
         """Return the decision on an `inquiry` after as many votes as the run takes, for evaluators."""
-        return decide(self.assess, inquiry, votes=self._votes)
+        return decide_by_votes(self.assess, inquiry, votes=self._votes)
 
     def _opinion(self, inquiry: Inquiry) -> Opinion:
         decision = self.decide(inquiry)

@@ -15,8 +15,8 @@ from msgspec import ValidationError, convert
 from pytest_ltm._model.definition import read_definition, to_json
 from pytest_ltm._model.transcript import COUNTS, RAW, Reading
 from pytest_ltm._storage.errors import AgentError, DefinitionError, ScenarioError
-from pytest_ltm._storage.schema import Field, shown, to_record
-from pytest_ltm._storage.secrets import redacted, redacted_configuration
+from pytest_ltm._storage.schema import Field, show_value, to_record
+from pytest_ltm._storage.secrets import redact_secrets, redacted_configuration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,7 +73,7 @@ class PlannedExample:
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON values, one for each field."""
-        data = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+        data = {f.name: _plain_json_value(getattr(self, f.name)) for f in fields(self)}
         return data | {"definition": None if self.definition is None else to_json(self.definition)}
 
 
@@ -115,7 +115,7 @@ class Plan:
     """The version of the plan's JSON form."""
 
     def __post_init__(self) -> None:
-        examples = tuple(sorted(self.examples, key=_order))
+        examples = tuple(sorted(self.examples, key=_example_order))
         for one, other in pairwise(examples):
             if one.key == other.key:
                 raise ScenarioError(f"two examples are called {one.key!r}; give one scenario another name")
@@ -123,7 +123,7 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON values, one for each field."""
-        data = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+        data = {f.name: _plain_json_value(getattr(self, f.name)) for f in fields(self)}
         data["filler"] = Field(self.filler, "plan", "filler").json()
         data["history"] = Field(self.history, "plan", "history").json()
         if not self.sessions:
@@ -143,22 +143,22 @@ class Plan:
             raise known["format"].error(f"the format {FORMAT}", " Another version of pytest-ltm wrote it.")
         examples = tuple(_example_from_json(example) for example in known["examples"].items("examples"))
         numbers = {name: known[name].whole(least=_LEAST[name]) for name in _LEAST}
-        texts = {name: _text(known[name]) for name in _TEXTS}
+        texts = {name: _text_or_empty(known[name]) for name in _TEXTS}
         if known["count"].value not in COUNTS:
             raise known["count"].error(f"one of {', '.join(COUNTS)}")
         parts = {name: known[name].json() for name in ("filler", "history")}
         parts["count"] = known["count"].value
         parts["sessions"] = known["sessions"].text() if "sessions" in known else ""
         parts["reading"] = _reading(known["reading"]) if "reading" in known else RAW
-        return cls(examples=examples, span=_span(known["span"]), **parts, **numbers, **texts)  # type: ignore[arg-type]
+        return cls(examples=examples, span=_span_or_none(known["span"]), **parts, **numbers, **texts)  # type: ignore[arg-type]
 
     @property
     def fingerprint(self) -> str:
         """`sha256:...` over the canonical JSON form: equal for equal plans, in any process."""
-        return _sha256(self.to_json())
+        return _json_digest(self.to_json())
 
 
-def differences(
+def plan_differences(
     one: Plan,
     other: Plan,
     *,
@@ -171,9 +171,9 @@ def differences(
     """
     first, second = one.to_json(), other.to_json()
     sentences = [
-        f"The plan's {name} is {shown(first[name])} {names[0]} and {shown(second[name])} {names[1]}."
+        f"The plan's {name} is {show_value(first[name])} {names[0]} and {show_value(second[name])} {names[1]}."
         for name in first
-        if name != "examples" and not _same(first[name], second[name])
+        if name != "examples" and not _same_json(first[name], second[name])
     ]
     ours = {example.key: example.to_json() for example in one.examples}
     theirs = {example.key: example.to_json() for example in other.examples}
@@ -218,23 +218,23 @@ def agent_fingerprint(spec: str, configuration: Mapping[str, Any] | None) -> str
     Raises AgentError if the configuration holds anything but JSON values.
     """
     if configuration is None:
-        return _sha256({"spec": redacted(spec)})
+        return _json_digest({"spec": redact_secrets(spec)})
     try:
         known = Field(configuration, f"agent {spec!r}", "configuration").json()
     except DefinitionError as error:
         raise AgentError(str(error)) from None
-    return _sha256({"configuration": redacted_configuration(known)})
+    return _json_digest({"configuration": redacted_configuration(known)})
 
 
 _LEAST = {"seed": -(2**63), "trial": 0, "judge_votes": 0}
 _TEXTS = ("tokenizer", "scoring", "judge", "time", "opening")
 
 
-def _order(example: PlannedExample) -> tuple[str, list[tuple[int, int, str]], str]:
-    return example.scenario, natural(example.example), example.example
+def _example_order(example: PlannedExample) -> tuple[str, list[tuple[int, int, str]], str]:
+    return example.scenario, natural_sort_key(example.example), example.example
 
 
-def natural(name: str) -> list[tuple[int, int, str]]:
+def natural_sort_key(name: str) -> list[tuple[int, int, str]]:
     """Return a sorting key under which `2` comes before `10`, also within names."""
     parts = re.findall(r"[0-9]+|[^0-9]+", name)
     return [(0, int(part), "") if part[0] in "0123456789" else (1, 0, part) for part in parts]
@@ -248,13 +248,13 @@ def _example_from_json(item: Field) -> PlannedExample:
         scenario=known["scenario"].text(),
         example=known["example"].text(),
         definition=None if definition.value is None else read_definition(definition),
-        version=_text(known["version"]),
-        span=_span(known["span"]),
+        version=_text_or_empty(known["version"]),
+        span=_span_or_none(known["span"]),
         skills=known["skills"].texts(),
         threshold=known["threshold"].number(0, 1),
         incompatible=known["incompatible"].texts(),
         requires=known["requires"].texts(),
-        reset=_text(known["reset"]),
+        reset=_text_or_empty(known["reset"]),
         together=known["together"].boolean(),
     )
 
@@ -266,41 +266,41 @@ def _reading(item: Field) -> Reading:
         raise item.error("thoughts, tags and version") from None
 
 
-def _text(item: Field) -> str:
+def _text_or_empty(item: Field) -> str:
     return "" if item.value == "" else item.text("a text")
 
 
-def _span(item: Field) -> int | None:
+def _span_or_none(item: Field) -> int | None:
     return None if item.value is None else item.whole(least=1)
 
 
-def _plain(value: object) -> object:
+def _plain_json_value(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
 def _example_differences(key: str, one: dict[str, Any], other: dict[str, Any], names: tuple[str, str]) -> list[str]:
-    changed = [name for name in one if not _same(one[name], other[name])]
-    return [f"{key} has another {name}: {_contrast(one[name], other[name], names)}." for name in changed]
+    changed = [name for name in one if not _same_json(one[name], other[name])]
+    return [f"{key} has another {name}: {_first_difference(one[name], other[name], names)}." for name in changed]
 
 
-def _contrast(one: Any, other: Any, names: tuple[str, str], path: str = "") -> str:
+def _first_difference(one: Any, other: Any, names: tuple[str, str], path: str = "") -> str:
     """Return the first place in two JSON values at which they differ, with what stands there."""
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
-        key = next(key for key in one if not _same(one[key], other[key]))
-        return _contrast(one[key], other[key], names, f"{path}.{key}" if path else key)
+        key = next(key for key in one if not _same_json(one[key], other[key]))
+        return _first_difference(one[key], other[key], names, f"{path}.{key}" if path else key)
     if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        index = next(i for i in range(len(one)) if not _same(one[i], other[i]))
-        return _contrast(one[index], other[index], names, f"{path}[{index}]")
-    return f"{path + ' is ' if path else ''}{shown(one)} {names[0]} and {shown(other)} {names[1]}"
+        index = next(i for i in range(len(one)) if not _same_json(one[i], other[i]))
+        return _first_difference(one[index], other[index], names, f"{path}[{index}]")
+    return f"{path + ' is ' if path else ''}{show_value(one)} {names[0]} and {show_value(other)} {names[1]}"
 
 
-def _same(one: object, other: object) -> bool:
-    return _canonical(one) == _canonical(other)
+def _same_json(one: object, other: object) -> bool:
+    return _canonical_json(one) == _canonical_json(other)
 
 
-def _canonical(data: object) -> str:
+def _canonical_json(data: object) -> str:
     return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _sha256(data: object) -> str:
-    return f"sha256:{hashlib.sha256(_canonical(data).encode()).hexdigest()}"
+def _json_digest(data: object) -> str:
+    return f"sha256:{hashlib.sha256(_canonical_json(data).encode()).hexdigest()}"

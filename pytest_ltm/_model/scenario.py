@@ -66,8 +66,10 @@ class Wait:
     """Until this many exchanges of the conversation's history have been told, from its beginning."""
 
     def __post_init__(self) -> None:
-        said = {"tokens": self.tokens, "span": self.span, "time": self.time.total_seconds(), "history": self.history}
-        back = [f"{name}={value}" for name, value in said.items() if not value >= 0]  # so written, it also refuses NaN
+        fields = {"tokens": self.tokens, "span": self.span, "time": self.time.total_seconds(), "history": self.history}
+        back = [
+            f"{name}={value}" for name, value in fields.items() if not value >= 0
+        ]  # so written, it also refuses NaN
         if back:
             raise ScenarioError(f"cannot wait backwards: {', '.join(back)}")
         if self.span > 1:

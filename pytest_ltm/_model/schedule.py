@@ -80,7 +80,7 @@ class Agenda:
         self._entries = entries
         self._position, self._now = position, now
         self._history, self._told = history, 0
-        self._foes = _foes(entries)
+        self._foes = _incompatible_scenarios(entries)
         self._blockers = dict.fromkeys(self._foes, 0)
         """How many open examples keep a scenario from starting."""
         self._queues: dict[str, list[int]] = {}
@@ -193,7 +193,7 @@ class Agenda:
         return bool(queue) and queue[-1] == lane and not self._blockers[scenario]
 
 
-def _foes(entries: Iterable[AgendaEntry]) -> dict[str, frozenset[str]]:
+def _incompatible_scenarios(entries: Iterable[AgendaEntry]) -> dict[str, frozenset[str]]:
     """Return scenario -> scenarios that may not be open with it; symmetric, and each is its own foe unless it says."""
     foes: dict[str, set[str]] = {entry.scenario: set() for entry in entries}
     for entry in entries:

@@ -53,14 +53,14 @@ class _ByTime:
         return self._sessions > before
 
 
-def checked(text: str) -> str:
+def parse_sessions_option(text: str) -> str:
     """Return what `--ltm-sessions` says as plans have it; ConfigurationError if it says nothing that can be meant."""
     if text:
-        _parsed(text)
+        _parse_sessions(text)
     return text
 
 
-def _parsed(text: str) -> int | timedelta:
+def _parse_sessions(text: str) -> int | timedelta:
     """Return the sessions in each memory span, or the length of one."""
     try:
         if text.startswith(EVERY):
@@ -74,11 +74,11 @@ def _parsed(text: str) -> int | timedelta:
     raise ConfigurationError(f"{text!r} is not a number of sessions from 2 on, or every:TIME such as every:8h")
 
 
-def rhythm(text: str, *, span: int | None, began: datetime) -> Rhythm | None:
+def session_rhythm(text: str, *, span: int | None, began: datetime) -> Rhythm | None:
     """Return when sessions are over; None where there is one only: nothing says more, or no span can be divided."""
     if not text:
         return None
-    found = _parsed(text)
-    if isinstance(found, int):
-        return None if span is None else _ByTokens(found, span)
-    return _ByTime(found, began)
+    sessions = _parse_sessions(text)
+    if isinstance(sessions, int):
+        return None if span is None else _ByTokens(sessions, span)
+    return _ByTime(sessions, began)

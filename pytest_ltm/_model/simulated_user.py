@@ -8,12 +8,12 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._language import speech
-from pytest_ltm._model.judge_request import CUT, JudgeRequest, railed, shortened
+from pytest_ltm._language.json import json_values
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.words import has_phrase, plain_words, space_delimited
+from pytest_ltm._model.judge_request import CUT, JudgeRequest, fence_text, shorten_for_judge
 from pytest_ltm._storage.errors import ScenarioError, UserError
-from pytest_ltm._storage.schema import packaged
-from pytest_ltm._text.json import values
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import has_phrase, joined, words
+from pytest_ltm._storage.schema import load_packaged_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,9 +28,9 @@ LONGEST_MESSAGE = 8_000
 """The characters that a message may have."""
 _GOAL_WORDS = 4
 """A shorter goal may well stand in a message."""
-_TEXTS: Mapping[str, Any] = packaged(__file__, "user_prompt.yml")
-_LABEL = later(r"\A\s*(?:the )?(?:person|user|human|me)\s*:\s*", re.IGNORECASE)
-_OTHER_SIDE = later(
+_TEXTS: Mapping[str, Any] = load_packaged_yaml(__file__, "user_prompt.yml")
+_LABEL = lazy_pattern(r"\A\s*(?:the )?(?:person|user|human|me)\s*:\s*", re.IGNORECASE)
+_OTHER_SIDE = lazy_pattern(
     r"^\W*(?:the )?(?:assistant|chatbot|ai)\s*:|\bas an? (?:ai|language model)\b|\bhow (?:can|may) i (?:help|assist)\b",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -105,7 +105,7 @@ class LtmUser:
         """Whether its model has said that it is finished."""
         self._ask, self._send, self._heard = ask, send, heard
         self._said: list[str] = []
-        if not goal.strip() or not all(words(fact) for fact in self.facts) or turns < 1:
+        if not goal.strip() or not all(plain_words(fact) for fact in self.facts) or turns < 1:
             raise ScenarioError(
                 f"ltm.user({goal!r}, facts={self.facts!r}, turns={turns!r}): give a goal, facts of at least one word, "
                 "and at least one turn"
@@ -129,10 +129,10 @@ class LtmUser:
         Raises:
             ScenarioError: If none of its messages does.
         """
-        found = next((message for message in self._said if has_phrase(joined(message), fact)), None)
-        if found is None:
+        result = next((message for message in self._said if has_phrase(space_delimited(message), fact)), None)
+        if result is None:
             raise ScenarioError(f"the user never said {fact!r}. Name it in ltm.user(facts=[…]), and let it talk first")
-        return found
+        return result
 
     def say(self) -> str | None:
         """Have the model write one message, say it, and return the agent's reply.
@@ -178,10 +178,12 @@ class LtmUser:
 
     def _next(self) -> UserMessage:
         """Return the next message; UserError if the model does not write one in some tries."""
-        untold = tuple(fact for fact in self.facts if not any(has_phrase(joined(one), fact) for one in self._said))
+        untold = tuple(
+            fact for fact in self.facts if not any(has_phrase(space_delimited(one), fact) for one in self._said)
+        )
         asked, wrong = self._prompt(untold), ""
         for vote in range(TRIES):
-            text = f"{asked}\n\n{_filled('again', wrong=wrong)}" if wrong else asked
+            text = f"{asked}\n\n{_fill_template('again', wrong=wrong)}" if wrong else asked
             question = UserQuestion(
                 prompt="user", version=_TEXTS["version"], text=text, vote=vote, turn=len(self._said), facts=untold,
                 left=self._left,
@@ -201,20 +203,20 @@ class LtmUser:
             raise ValueError("gave no message")
         if not line.text and not self._said:
             raise ValueError("was finished before it had said anything")
-        missing = next((fact for fact in untold if not has_phrase(joined(line.text), fact)), None)
+        missing = next((fact for fact in untold if not has_phrase(space_delimited(line.text), fact)), None)
         if missing is not None and (line.done or self._left == 1):
             raise ValueError(f"came to its end without having said {missing!r}")
         return line
 
     def _prompt(self, untold: Sequence[str]) -> str:
-        said = "\n".join(f"Person: {one.message}\nAssistant: {shortened(one.reply)}" for one in self._heard())
+        none = "\n".join(f"Person: {one.message}\nAssistant: {shorten_for_judge(one.reply)}" for one in self._heard())
         left = "last" if self._left == 1 else "left"
-        return _filled(
+        return _fill_template(
             "message",
             goal=self.goal,
-            facts=_filled("facts", list="\n".join(f"- {fact}" for fact in untold)) if untold else "",
-            chat=_filled("chat", said=railed(said, "CHAT")) if said else _filled("begin"),
-            left=_filled(left, number=str(len(self._said) + 1), most=str(self.turns)),
+            facts=_fill_template("facts", list="\n".join(f"- {fact}" for fact in untold)) if untold else "",
+            chat=_fill_template("chat", said=fence_text(none, "CHAT")) if none else _fill_template("begin"),
+            left=_fill_template(left, number=str(len(self._said) + 1), most=str(self.turns)),
         )
 
 
@@ -224,14 +226,14 @@ def read_line(reply: str) -> UserMessage:
     It is a JSON object, bare, fenced or within prose; or a plain text, at whose end a line DONE may stand.
     """
     text = speech(reply.removesuffix(CUT)).strip()
-    objects = (value for value in values(text) if isinstance(value, dict))
-    found = next((value for value in objects if isinstance(value.get("message"), str)), None)
-    if found is not None:
-        return UserMessage(_LABEL.sub("", found["message"]).strip(), str(found.get("done")).strip().lower() in _YES)
+    objects = (value for value in json_values(text) if isinstance(value, dict))
+    result = next((value for value in objects if isinstance(value.get("message"), str)), None)
+    if result is not None:
+        return UserMessage(_LABEL.sub("", result["message"]).strip(), str(result.get("done")).strip().lower() in _YES)
     if text.startswith(("{", "[", "```")):
         raise ValueError("gave JSON without a message")
     body, _, last = text.rpartition("\n")
-    done = [word.upper() for word in words(last)] == ["DONE"]
+    done = [word.upper() for word in plain_words(last)] == ["DONE"]
     return UserMessage(_LABEL.sub("", body if done else text).strip(), done)
 
 
@@ -242,9 +244,9 @@ def _refuse_strange(message: str, goal: str) -> None:
     other = _OTHER_SIDE.search(message)
     if other is not None:
         raise ValueError(f"spoke as the assistant: {other[0].strip()!r}")
-    if len(words(goal)) >= _GOAL_WORDS and has_phrase(joined(message), goal):
+    if len(plain_words(goal)) >= _GOAL_WORDS and has_phrase(space_delimited(message), goal):
         raise ValueError("repeated its goal instead of pursuing it")
 
 
-def _filled(name: str, **parts: str) -> str:
+def _fill_template(name: str, **parts: str) -> str:
     return Template(_TEXTS[name]).substitute(parts)

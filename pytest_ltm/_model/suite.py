@@ -83,12 +83,12 @@ class Suite(Struct, frozen=True, kw_only=True):
         return next((entry for entry in self.entries if entry.name == name), None)
 
 
-def load(path: str | Path, known: Collection[str] | None = None) -> Suite:
+def load_suite(path: str | Path, known: Collection[str] | None = None) -> Suite:
     """Return the suite in a file; DefinitionError names file, line, field and what was expected.
 
     `known`: the names of the scenarios there are, or None to accept any.
     """
-    top = _yaml.load(path)
+    top = _yaml.load_yaml(path)
     fields = top.mapping(_SUITE, required=("scenarios",))
     name = fields["name"].text() if "name" in fields else Path(path).name.removesuffix(SUFFIX)
     if name == NONE:
@@ -98,46 +98,46 @@ def load(path: str | Path, known: Collection[str] | None = None) -> Suite:
     items = fields["scenarios"].items("scenarios")
     if not items:
         raise fields["scenarios"].error("at least one scenario")
-    entries = tuple(_entry(item, common, known) for item in items)
+    entries = tuple(_parse_entry(item, common, known) for item in items)
     _check_names(items, entries)
-    apart = _groups(fields, items, [entry.name for entry in entries], known)
+    apart = _parse_incompatible_groups(fields, items, [entry.name for entry in entries], known)
     kept = tuple(_kept_apart(entry, apart) for entry in entries)
     return Suite(
         name=name,
         path=str(path),
         entries=kept,
         version=version,
-        spans=_spans(fields["span"]) if "span" in fields else (),
+        spans=_parse_spans(fields["span"]) if "span" in fields else (),
         seed=fields["seed"].whole(least=None) if "seed" in fields else None,
         filler=fields["filler"].text("a filler, such as varied or trivia:FILE") if "filler" in fields else None,
-        opening=_message(fields["opening"]) if "opening" in fields else None,
+        opening=_message_or_none(fields["opening"]) if "opening" in fields else None,
         lines={name: line for name in SETTINGS if name in fields and (line := fields[name].line)},
     )
 
 
 def built_in(name: str, known: Collection[str] | None = None) -> Suite:
     """Return a suite that comes with pytest-ltm; ConfigurationError if there is none of this name."""
-    path = folder() / f"{name}{SUFFIX}"
+    path = scenarios_folder() / f"{name}{SUFFIX}"
     names = built_in_names()
     if name not in names:
         raise ConfigurationError(
             f"no suite {name!r}: built in are {', '.join(names)}.{did_you_mean(name, names)} "
             f"A suite of your own is named by its file, *{SUFFIX}."
         )
-    return load(path, known)
+    return load_suite(path, known)
 
 
 def built_in_names() -> tuple[str, ...]:
     """Return the names of the suites that come with pytest-ltm, sorted."""
-    return tuple(sorted(path.name.removesuffix(SUFFIX) for path in folder().glob(f"*{SUFFIX}")))
+    return tuple(sorted(path.name.removesuffix(SUFFIX) for path in scenarios_folder().glob(f"*{SUFFIX}")))
 
 
 def scenario_names() -> tuple[str, ...]:
     """Return the names of the built-in scenarios, sorted: their modules' names."""
-    return tuple(sorted(path.stem for path in folder().glob("*.py") if not path.stem.startswith("_")))
+    return tuple(sorted(path.stem for path in scenarios_folder().glob("*.py") if not path.stem.startswith("_")))
 
 
-def folder() -> Path:
+def scenarios_folder() -> Path:
     """Return the folder of the built-in scenarios, however pytest-ltm is installed."""
     spec = importlib.util.find_spec("pytest_ltm.scenarios")
     if spec is None or not spec.submodule_search_locations:
@@ -151,35 +151,38 @@ _ENTRY = ("scenario", "name", "parameters", "examples", "span", "threshold", "pa
 
 def _of_entries(fields: Mapping[str, Field]) -> dict[str, Any]:
     """Return what a suite says of all its entries, or an entry of itself."""
-    read: Mapping[str, Callable[[Field], Any]] = {"examples": lambda field: field.whole(least=1), "reset": _message}
+    read: Mapping[str, Callable[[Field], Any]] = {
+        "examples": lambda field: field.whole(least=1),
+        "reset": _message_or_none,
+    }
     return {name: read[name](fields[name]) for name in read if name in fields}
 
 
-def _message(field: Field) -> str:
+def _message_or_none(field: Field) -> str:
     return "" if field.value == "" else field.text('a message, or "" for none')
 
 
-def _spans(field: Field) -> tuple[int | None, ...]:
+def _parse_spans(field: Field) -> tuple[int | None, ...]:
     """Return the memory spans that a field says: one, or a list of different ones."""
     fields = field.items("memory spans") if isinstance(field.value, list) else [field]
     if not fields:
         raise field.error("at least one memory span")
-    found: list[int | None] = []
+    numbers: list[int | None] = []
     for each in fields:
         span = None if each.value == "isolated" else each.tokens("a memory span such as 32k or isolated, or a list")
-        if span in found:
+        if span in numbers:
             raise each.fault(f"the span {each.value} is given twice.")
-        found.append(span)
-    return tuple(found)
+        numbers.append(span)
+    return tuple(numbers)
 
 
-def _entry(item: Field, common: Mapping[str, Any], known: Collection[str] | None) -> SuiteEntry:
+def _parse_entry(item: Field, common: Mapping[str, Any], known: Collection[str] | None) -> SuiteEntry:
     if isinstance(item.value, str):
-        return SuiteEntry(scenario=_scenario(item, known), name=item.value, **common)
+        return SuiteEntry(scenario=_parse_scenario_name(item, known), name=item.value, **common)
     fields = item.mapping(_ENTRY, required=("scenario",))
     if "parameters" in fields:
         fields["parameters"].mapping()
-    scenario = _scenario(fields["scenario"], known)
+    scenario = _parse_scenario_name(fields["scenario"], known)
     return SuiteEntry(
         scenario=scenario,
         name=fields["name"].name() if "name" in fields else scenario,
@@ -191,7 +194,7 @@ def _entry(item: Field, common: Mapping[str, Any], known: Collection[str] | None
     )
 
 
-def _scenario(item: Field, known: Collection[str] | None) -> str:
+def _parse_scenario_name(item: Field, known: Collection[str] | None) -> str:
     name = item.text("the name of a scenario")
     if known is not None and name not in known:
         raise item.fault(
@@ -209,23 +212,23 @@ def _check_names(items: list[Field], entries: tuple[SuiteEntry, ...]) -> None:
         lines[entry.name] = item.line
 
 
-def _groups(
+def _parse_incompatible_groups(
     fields: dict[str, Field], items: list[Field], names: list[str], known: Collection[str] | None
 ) -> list[set[str]]:
     """Return the sets of names that must not overlap with each other."""
     valid = None if known is None else {*known, *names}
     groups = []
     for place in fields["incompatible"].items("lists") if "incompatible" in fields else []:
-        groups.append(_group(place, valid))
+        groups.append(_parse_group(place, valid))
         if len(groups[-1]) < 2:
             raise place.error("a list of at least two names")
     for item, name in zip(items, names, strict=True):
         if isinstance(item.value, Mapping) and "incompatible" in item.value:
-            groups += [{name, other} for other in _group(item.child("incompatible"), valid)]
+            groups += [{name, other} for other in _parse_group(item.child("incompatible"), valid)]
     return groups
 
 
-def _group(field: Field, names: set[str] | None) -> set[str]:
+def _parse_group(field: Field, names: set[str] | None) -> set[str]:
     given = field.texts()
     for name in given:
         if names is not None and name not in names:

@@ -101,24 +101,28 @@ class TokenCounter:
 
 
 @cache
-def counter(name: str) -> TokenCounter:
+def token_counter(name: str) -> TokenCounter:
     """Return the counter that an encoding's name, `approx` or `package.module:function` (str -> int) names.
 
     Raises TokenizerError; nothing ever takes the place of what was asked for.
     """
     if name == APPROX:
-        return TokenCounter(name, _approximate, additive=True)
+        return TokenCounter(name, _approximate_count, additive=True)
     if ":" in name:
-        return TokenCounter(name, _checked(name, DottedPath(name, what="tokenizer", error=TokenizerError).resolve()))
-    encode = encoding(name).encode_ordinary  # never `encode`: it refuses the text of special tokens
+        return TokenCounter(
+            name, _check_token_count(name, DottedPath(name, what="tokenizer", error=TokenizerError).resolve())
+        )
+    encode = load_encoding(name).encode_ordinary  # never `encode`: it refuses the text of special tokens
 
     def count(text: str) -> int:
-        return len(encode(text)) if len(text) <= _BLANKS else sum(len(encode(part)) for part in _digestible(text))
+        return (
+            len(encode(text)) if len(text) <= _BLANKS else sum(len(encode(part)) for part in _split_long_blanks(text))
+        )
 
     return TokenCounter(name, count, additive=name in _CARRIED or name in _SOURCES)
 
 
-def _digestible(text: str) -> list[str]:
+def _split_long_blanks(text: str) -> list[str]:
     """Return the text whole, or in parts if it holds a run of blanks at which tiktoken's patterns overflow the stack.
 
     A part's count may differ from the whole's by a token; without the cut counting would fail.
@@ -129,7 +133,7 @@ def _digestible(text: str) -> list[str]:
 
 
 @cache
-def encoding(name: str) -> tiktoken.Encoding:
+def load_encoding(name: str) -> tiktoken.Encoding:
     """Return the tiktoken encoding; those in CARRIED with no network at all.
 
     Others come from tiktoken's cache, else from the network within DOWNLOAD_SECONDS. Raises TokenizerError.
@@ -141,13 +145,13 @@ def encoding(name: str) -> tiktoken.Encoding:
         return tiktoken.Encoding(
             name=name,
             pat_str=carried.pattern,
-            mergeable_ranks=_ranks(name),
+            mergeable_ranks=_read_ranks(name),
             special_tokens=dict(carried.special),
         )
-    return tiktoken.Encoding(**fetch(name, _constructor(name), DOWNLOAD_SECONDS))
+    return tiktoken.Encoding(**fetch_with_limit(name, _encoding_constructor(name), DOWNLOAD_SECONDS))
 
 
-def fetch(name: str, construct: Callable[[], dict[str, Any]], seconds: float) -> dict[str, Any]:
+def fetch_with_limit(name: str, construct: Callable[[], dict[str, Any]], seconds: float) -> dict[str, Any]:
     """Return what `construct` returns within `seconds`; else raise a TokenizerError with the way out.
 
     It runs in a daemon thread, because tiktoken's download has no time limit and cannot be interrupted.
@@ -167,18 +171,18 @@ def fetch(name: str, construct: Callable[[], dict[str, Any]], seconds: float) ->
     if box:
         return box[0]
     if failure:
-        raise TokenizerError(_unavailable(name, _reason(failure[0]))) from failure[0]
-    raise TokenizerError(_unavailable(name, f"no answer within {seconds:g} s"))
+        raise TokenizerError(_tokenizer_unavailable(name, _download_failure(failure[0]))) from failure[0]
+    raise TokenizerError(_tokenizer_unavailable(name, f"no answer within {seconds:g} s"))
 
 
 def rank_file(name: str) -> bytes:
     """Return the original rank file of a carried encoding, rebuilt byte for byte (see its sha256)."""
     from base64 import b64encode
 
-    return b"".join(b64encode(token) + b" %d\n" % rank for token, rank in _ranks(name).items())
+    return b"".join(b64encode(token) + b" %d\n" % rank for token, rank in _read_ranks(name).items())
 
 
-def _ranks(name: str) -> dict[bytes, int]:
+def _read_ranks(name: str) -> dict[bytes, int]:
     """Read the carried form: a byte for each token's length, then all tokens joined, in order of rank."""
     from importlib.resources import files
 
@@ -197,7 +201,7 @@ def _ranks(name: str) -> dict[bytes, int]:
     return ranks
 
 
-def _constructor(name: str) -> Callable[[], dict[str, Any]]:
+def _encoding_constructor(name: str) -> Callable[[], dict[str, Any]]:
     """Return tiktoken's constructor of an encoding.
 
     Not `get_encoding`: a download hanging there would hold tiktoken's lock against the agent's own use.
@@ -206,13 +210,13 @@ def _constructor(name: str) -> Callable[[], dict[str, Any]]:
 
     known = list_encoding_names()
     if name not in known:
-        raise TokenizerError(_unknown(name, known))
+        raise TokenizerError(_unknown_tokenizer(name, known))
     constructors = registry.ENCODING_CONSTRUCTORS
     assert constructors is not None, "list_encoding_names fills them in"
     return constructors[name]
 
 
-def _unknown(name: str, known: list[str]) -> str:
+def _unknown_tokenizer(name: str, known: list[str]) -> str:
     from tiktoken.model import encoding_name_for_model
 
     try:
@@ -223,7 +227,7 @@ def _unknown(name: str, known: list[str]) -> str:
     return f"unknown tokenizer {name!r}.{hint} Known: {names}, {APPROX}, or 'package.module:function' (str -> int)"
 
 
-def _unavailable(name: str, reason: str) -> str:
+def _tokenizer_unavailable(name: str, reason: str) -> str:
     from hashlib import sha1
 
     urls = [_STORE + path for path in _SOURCES.get(name, ())]
@@ -236,13 +240,13 @@ def _unavailable(name: str, reason: str) -> str:
     )
 
 
-def _reason(exc: Exception) -> str:
+def _download_failure(exc: Exception) -> str:
     """Return an exception in one line of at most 200 characters; a download's cause stands at its end."""
     text = " ".join(f"{type(exc).__name__}: {text_of(exc)}".split())
     return text if len(text) <= 200 else f"{text[:60]} … {text[-137:]}"
 
 
-def _checked(name: str, function: object) -> Callable[[str], int]:
+def _check_token_count(name: str, function: object) -> Callable[[str], int]:
     if not callable(function):
         raise TokenizerError(f"tokenizer {name!r} does not return a text's number of tokens: {function!r}")
 
@@ -250,7 +254,7 @@ def _checked(name: str, function: object) -> Callable[[str], int]:
         try:
             tokens = function(text)
         except Exception as exc:
-            raise TokenizerError(f"tokenizer {name!r} failed on {text[:40]!r}: {_reason(exc)}") from exc
+            raise TokenizerError(f"tokenizer {name!r} failed on {text[:40]!r}: {_download_failure(exc)}") from exc
         if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 0:
             raise TokenizerError(f"tokenizer {name!r} returned {tokens!r} for {text[:40]!r}, not a number of tokens")
         return tokens
@@ -259,5 +263,5 @@ def _checked(name: str, function: object) -> Callable[[str], int]:
     return count
 
 
-def _approximate(text: str) -> int:
+def _approximate_count(text: str) -> int:
     return len(_APPROXIMATE.findall(text))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 LONGEST_SHOWN = 200
 """The characters kept of a retrieved text that is not part of the history."""
-_SENTENCE = later(r".+?(?:[.!?][\"'”’)]*\s+|\n\s*|\Z)", re.DOTALL)
-_WORD = later(r"\s*\S+\s*")
+_SENTENCE = lazy_pattern(r".+?(?:[.!?][\"'”’)]*\s+|\n\s*|\Z)", re.DOTALL)
+_WORD = lazy_pattern(r"\s*\S+\s*")
 
 
 class PastExchange(Struct, frozen=True):
@@ -65,14 +65,14 @@ class ToldTexts:
 
     def named(self, shown: Sequence[str]) -> tuple[str, ...]:
         """Return ids in the place of texts that are known, each once, and all else as it is, if need be cut."""
-        found: dict[str, None] = {}
+        nones: dict[str, None] = {}
         for text in shown:
             ids = self._ids.get(text.strip())
-            found.update(dict.fromkeys(ids or (_cut(text),)))
-        return tuple(found)
+            nones.update(dict.fromkeys(ids or (_cut_shown_text(text),)))
+        return tuple(nones)
 
 
-def _cut(text: str) -> str:
+def _cut_shown_text(text: str) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
 
 
@@ -85,7 +85,7 @@ _BYTES = 4
 """The most that one character has; an emoji or a rare Chinese sign may be as many tokens."""
 
 
-def parts(text: str, most: int, count: Callable[[str], int]) -> list[str]:
+def split_by_tokens(text: str, most: int, count: Callable[[str], int]) -> list[str]:
     """Return a text in parts of at most `most` tokens that joined are the text again.
 
     It is cut where sentences and lines end; a longer one between words, a longer word anywhere. The same text is
@@ -93,27 +93,27 @@ def parts(text: str, most: int, count: Callable[[str], int]) -> list[str]:
     """
     if len(text) * _BYTES <= most or count(text) <= most:  # no token is shorter than a byte
         return [text]
-    return list(_packed(text, most, count))
+    return list(_pack_pieces(text, most, count))
 
 
-def _packed(text: str, most: int, count: Callable[[str], int]) -> Iterator[str]:
-    pieces = list(_pieces(text, most, count))
+def _pack_pieces(text: str, most: int, count: Callable[[str], int]) -> Iterator[str]:
+    pieces = list(_split_into_pieces(text, most, count))
     start = 0
     while start < len(pieces):
         end, size = start, 0
         while end < len(pieces) and (end == start or size + pieces[end][1] <= most):
             size, end = size + pieces[end][1], end + 1
-        while end > start + 1 and count(_joined(pieces[start:end])) > most:  # a seam may cost a token
+        while end > start + 1 and count(_join_pieces(pieces[start:end])) > most:  # a seam may cost a token
             end -= 1
-        yield _joined(pieces[start:end])
+        yield _join_pieces(pieces[start:end])
         start = end
 
 
-def _joined(pieces: Sequence[tuple[str, int]]) -> str:
+def _join_pieces(pieces: Sequence[tuple[str, int]]) -> str:
     return "".join(piece for piece, _ in pieces)
 
 
-def _pieces(text: str, most: int, count: Callable[[str], int]) -> Iterator[tuple[str, int]]:
+def _split_into_pieces(text: str, most: int, count: Callable[[str], int]) -> Iterator[tuple[str, int]]:
     """Yield what stays together, with its tokens: sentences, else words, else halves of words."""
     for sentence in _SENTENCE.findall(text):
         tokens = count(sentence)
@@ -121,14 +121,14 @@ def _pieces(text: str, most: int, count: Callable[[str], int]) -> Iterator[tuple
             yield sentence, tokens
             continue
         for word in _WORD.findall(sentence):
-            yield from _halves(word, most, count)
+            yield from _halve_word(word, most, count)
 
 
-def _halves(word: str, most: int, count: Callable[[str], int]) -> Iterator[tuple[str, int]]:
+def _halve_word(word: str, most: int, count: Callable[[str], int]) -> Iterator[tuple[str, int]]:
     tokens = count(word)
     if tokens <= most or len(word) == 1:
         yield word, tokens
         return
     middle = len(word) // 2
-    yield from _halves(word[:middle], most, count)
-    yield from _halves(word[middle:], most, count)
+    yield from _halve_word(word[:middle], most, count)
+    yield from _halve_word(word[middle:], most, count)

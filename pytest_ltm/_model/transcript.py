@@ -93,7 +93,7 @@ class Exchange:
         return self.start + self.message_tokens + self.reply_tokens
 
 
-def gap(needle: Exchange, question: Exchange) -> int:
+def needle_gap(needle: Exchange, question: Exchange) -> int:
     """Return the tokens really passed from the end of the needle's message to the start of the question's."""
     return question.start - needle.message_end
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
+from pytest_ltm._language.words import has_phrase, plain_words, space_delimited
 from pytest_ltm._model.definition import STEP_FIELDS, read_wait, step_kind
 from pytest_ltm._model.scenario import Ask, Definition, Say, Step, Wait
 from pytest_ltm._storage import schema as _yaml
 from pytest_ltm._storage.errors import did_you_mean
-from pytest_ltm._storage.schema import Field, shown
-from pytest_ltm._text.words import has_phrase, joined, words
+from pytest_ltm._storage.schema import Field, show_value
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -59,9 +59,9 @@ class YamlCheck(Struct, frozen=True):
     def passes(self, answer: str) -> bool:
         """Tell whether the sentence is true of an answer."""
         if self.kind == "equals":
-            return any(words(answer) == words(text) for text in self.texts)
-        found = [has_phrase(joined(answer), text) for text in self.texts]
-        return {"contains": all(found), "not_contains": not any(found), "matches_any": any(found)}[self.kind]
+            return any(plain_words(answer) == plain_words(text) for text in self.texts)
+        phrases = [has_phrase(space_delimited(answer), text) for text in self.texts]
+        return {"contains": all(phrases), "not_contains": not any(phrases), "matches_any": any(phrases)}[self.kind]
 
 
 class YamlStep(Struct, frozen=True):
@@ -101,11 +101,11 @@ class YamlScenario(Struct, frozen=True, kw_only=True):
         return Definition(steps=tuple(step.step for step in self.steps), expected=checks)
 
 
-def load(path: str | Path) -> YamlScenario:
+def load_yaml_scenario(path: str | Path) -> YamlScenario:
     """Return the scenario in a file; DefinitionError names file, line, field and what was expected."""
-    top = _yaml.load(path)
+    top = _yaml.load_yaml(path)
     fields = top.mapping(("name", "description", "steps", *MARKER), required=("steps",))
-    steps = tuple(_step(step) for step in fields["steps"].items("steps"))
+    steps = tuple(_parse_step(step) for step in fields["steps"].items("steps"))
     _check_steps(fields["steps"], steps)
     return YamlScenario(
         name=fields["name"].name() if "name" in fields else _name_of(Path(path)),
@@ -116,7 +116,7 @@ def load(path: str | Path) -> YamlScenario:
     )
 
 
-def play(scenario: YamlScenario, ltm: Handle) -> None:
+def play_yaml_scenario(scenario: YamlScenario, ltm: Handle) -> None:
     """Perform the scenario: each expectation is one check."""
     for item in scenario.steps:
         step = item.step
@@ -130,7 +130,7 @@ def play(scenario: YamlScenario, ltm: Handle) -> None:
                 ltm.check(check.label, check.passes(answer))
 
 
-def _step(field: Field) -> YamlStep:
+def _parse_step(field: Field) -> YamlStep:
     kind = step_kind(field, (*STEP_FIELDS, "expect"))
     line = field.line or 1
     if kind == "wait":
@@ -140,24 +140,24 @@ def _step(field: Field) -> YamlStep:
     if kind == "say":
         return YamlStep(Say(fields["say"].text(), user=user), line)
     question = Ask(fields["ask"].text(), fields["about"].texts() if "about" in fields else (), user=user)
-    return YamlStep(question, line, _checks(fields["expect"]) if "expect" in fields else ())
+    return YamlStep(question, line, _parse_checks(fields["expect"]) if "expect" in fields else ())
 
 
-def _checks(field: Field) -> tuple[YamlCheck, ...]:
+def _parse_checks(field: Field) -> tuple[YamlCheck, ...]:
     items = [field] if isinstance(field.value, Mapping) else field.items("checks")
     if not items:
         raise field.error(f"at least one check: {', '.join(KINDS)}")
-    return tuple(_check(item) for item in items)
+    return tuple(_parse_check(item) for item in items)
 
 
-def _check(field: Field) -> YamlCheck:
+def _parse_check(field: Field) -> YamlCheck:
     fields = field.mapping(("label", *KINDS))
     kinds = [kind for kind in KINDS if kind in fields]
     if len(kinds) != 1:
         raise field.error(f"a check with exactly one of {', '.join(KINDS)}")
     kind = kinds[0]
     texts = fields[kind].texts()
-    wordless = [text for text in texts if not words(text)]
+    wordless = [text for text in texts if not plain_words(text)]
     if wordless or not texts:
         raise fields[kind].error("texts with at least one letter or digit, because words are compared")
     if "label" in fields:
@@ -166,49 +166,49 @@ def _check(field: Field) -> YamlCheck:
 
 
 def _check_steps(field: Field, steps: tuple[YamlStep, ...]) -> None:
-    said: list[str] = []
+    texts: list[str] = []
     for i, item in enumerate(steps):
         if isinstance(item.step, Say):
-            said.append(item.step.text)
+            texts.append(item.step.text)
         elif isinstance(item.step, Ask):
-            _check_question(field.child(i).child("ask"), item.step, said)
+            _check_question(field.child(i).child("ask"), item.step, texts)
     if not any(isinstance(item.step, Ask) for item in steps):
         raise field.fault("asks nothing, so there is nothing to score; add a step `ask:` with `expect:`.")
     if not any(item.checks for item in steps):
         raise field.fault("no question has an `expect:`, so there is nothing to score.")
 
 
-def _check_question(field: Field, question: Ask, said: list[str]) -> None:
-    if not said:
+def _check_question(field: Field, question: Ask, texts: list[str]) -> None:
+    if not texts:
         raise field.fault("asks before anything was said: there is nothing to remember yet. Begin with `say:`.")
     for text in question.about:
-        if text not in said:
-            cure = did_you_mean(text, said)
-            raise field.fault(f"`about` names a text that was not said before: {shown(text)}.{cure}")
+        if text not in texts:
+            cure = did_you_mean(text, texts)
+            raise field.fault(f"`about` names a text that was not said before: {show_value(text)}.{cure}")
 
 
 def _name_of(path: Path) -> str:
     return re.sub(r"\W", "_", path.name.removesuffix(SUFFIX), flags=re.ASCII)
 
 
-def _skills(field: Field) -> str:
+def _parse_skills(field: Field) -> str:
     return ",".join(field.texts())
 
 
-def _version(field: Field) -> str:
+def _parse_version(field: Field) -> str:
     return str(field.value) if isinstance(field.value, int | float) else field.text()
 
 
 MARKER: Mapping[str, Callable[[Field], Any]] = {
     "examples": lambda field: field.whole(least=1),
     "span": Field.tokens,
-    "skills": _skills,
+    "skills": _parse_skills,
     "threshold": lambda field: field.number(0, 1),
     "floor": lambda field: field.number(0, 1),
     "pass_k": lambda field: field.whole(least=1),
     "incompatible": lambda field: list(field.texts()),
     "requires": lambda field: list(field.texts()),
-    "version": _version,
+    "version": _parse_version,
     "reset": Field.text,
 }
 """The marker's keywords that a file may give, and how each is read."""

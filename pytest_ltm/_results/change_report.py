@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from pytest_ltm._language.lists import first_and_rest, join_some
 from pytest_ltm._results.gate.verdict import Finding, GateVerdict, p_text
-from pytest_ltm._results.sentences import told
-from pytest_ltm._results.text import clip, counted, left, one_line, right, wrap
+from pytest_ltm._results.sentences import comparison_text
+from pytest_ltm._results.text import clip_text, one_line, pad_left, pad_right, pluralize, wrap_text
 from pytest_ltm._storage.schema import fields_of, from_record
-from pytest_ltm._text.lists import few, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,56 +32,62 @@ _MOST_TRIALS = 4
 _NOISE = 1e-9
 
 
-def change_lines(found: Changes, width: int) -> list[str]:
+def change_lines(changes: Changes, width: int) -> list[str]:
     """Return what the terminal says, no line wider than `width` (at least 62): a table, and what it could have seen."""
     label = max(16, min(30, width - sum(_WIDTHS) - len(_WIDTHS) - 1))
-    agent = f" (agent {one_line(found.before_agent)})" if found.before_agent else ""
-    who = f"{one_line(found.before)}{agent}"
-    lines = wrap(f"Compared with {who}; p: how often equal agents lose as much by chance.", width)
-    lines += ["", _line("", HEADS, label)]
-    for change in found.changes:
-        lines.append(_line(change.label, overall_cells(change), label))
-        lines += [_line(name, scenario_cells(change, name), label, "  ") for name in most_moved(change)]
-        more = len(movers(change)) - MOST_MOVED
-        lines += [f"  … and {counted(more, 'more scenario')} moved"] * (more > 0)
-    return [*lines, "", *(line for sentence in sentences(found) for line in wrap(sentence, width, "  "))]
+    agent = f" (agent {one_line(changes.before_agent)})" if changes.before_agent else ""
+    who = f"{one_line(changes.before)}{agent}"
+    lines = wrap_text(f"Compared with {who}; p: how often equal agents lose as much by chance.", width)
+    lines += ["", _table_line("", HEADS, label)]
+    for change in changes.changes:
+        lines.append(_table_line(change.label, overall_cells(change), label))
+        lines += [_table_line(name, scenario_cells(change, name), label, "  ") for name in most_moved(change)]
+        more = len(moved_scenarios(change)) - MOST_MOVED
+        lines += [f"  … and {pluralize(more, 'more scenario')} moved"] * (more > 0)
+    return [
+        *lines,
+        "",
+        *(line for sentence in comparison_sentences(changes) for line in wrap_text(sentence, width, "  ")),
+    ]
 
 
-def _line(label: str, cells: Sequence[str], width: int, indent: str = "") -> str:
-    shown = left(indent + clip(one_line(label), width - len(indent)), width)
-    return (shown + "".join(f" {right(cell, size)}" for cell, size in zip(cells, _WIDTHS, strict=True))).rstrip()
+def _table_line(label: str, cells: Sequence[str], width: int, indent: str = "") -> str:
+    shown = pad_right(indent + clip_text(one_line(label), width - len(indent)), width)
+    return (shown + "".join(f" {pad_left(cell, size)}" for cell, size in zip(cells, _WIDTHS, strict=True))).rstrip()
 
 
 def overall_cells(change: Change) -> tuple[str, ...]:
     """Return before, now, change, interval and p of all scenarios together."""
-    return _cells(change.level, change.overall, change.overall.p_drop) if change.level else ("-", "-", "-", "", "")
+    return (
+        _level_cells(change.level, change.overall, change.overall.p_drop) if change.level else ("-", "-", "-", "", "")
+    )
 
 
 def scenario_cells(change: Change, name: str) -> tuple[str, ...]:
     """Return the same of one scenario; its p is corrected for looking at all of them."""
-    return _cells(change.levels[name], change.scenarios[name], change.scenarios[name].adjusted)
+    return _level_cells(change.levels[name], change.scenarios[name], change.scenarios[name].adjusted)
 
 
-def _cells(level: Level, found: Comparison, p: float | None) -> tuple[str, ...]:
+def _level_cells(level: Level, comparison: Comparison, p: float | None) -> tuple[str, ...]:
     chance = "-" if p is None else p_text(p).replace("= ", "").replace(" ", "")
-    moved = _signed(level.difference, same=found.identical)
-    return f"{level.before:.2f}", f"{level.after:.2f}", moved, _interval(found), chance
+    moved = _signed_difference(level.difference, same=comparison.identical)
+    return f"{level.before:.2f}", f"{level.after:.2f}", moved, _interval_text(comparison), chance
 
 
-def _signed(difference: float, *, same: bool) -> str:
+def _signed_difference(difference: float, *, same: bool) -> str:
     if same or difference == 0:
         return "0"
     text = f"{difference:+.2f}"
     return f"{difference:+.4f}" if text in ("+0.00", "-0.00") else text
 
 
-def _interval(comparison: Comparison) -> str:
+def _interval_text(comparison: Comparison) -> str:
     if comparison.interval is None:
         return ""
     return f"{comparison.interval.low:+.2f} … {comparison.interval.high:+.2f}"
 
 
-def movers(change: Change) -> list[str]:
+def moved_scenarios(change: Change) -> list[str]:
     """Return the scenarios whose mean is another now, what lost most first."""
     moved = [(level.difference, name) for name, level in change.levels.items() if abs(level.difference) > _NOISE]
     return [name for _, name in sorted(moved)]
@@ -89,58 +95,66 @@ def movers(change: Change) -> list[str]:
 
 def most_moved(change: Change) -> list[str]:
     """Return those that are shown: where there are many, the ones that moved most."""
-    names = movers(change)
+    names = moved_scenarios(change)
     if len(names) <= MOST_MOVED:
         return names
     kept = sorted(names, key=lambda name: -abs(change.levels[name].difference))[:MOST_MOVED]
     return [name for name in names if name in kept]
 
 
-def sentences(found: Changes) -> list[str]:
+def comparison_sentences(changes: Changes) -> list[str]:
     """Return what a reader must know of the comparison: what is in it, what it could have seen, what it leaves out."""
-    looks = max(1, found.looks)
-    said = [
-        told(change.label, found.before, change.paired.pairs, change.overall, looks=looks).text
-        for change in found.changes
+    looks = max(1, changes.looks)
+    texts = [
+        comparison_text(change.label, changes.before, change.paired.pairs, change.overall, looks=looks).text
+        for change in changes.changes
     ]
-    said += [sentence for change in found.changes for sentence in [*_passes(change), *_detectable(change)]]
-    said += [sentence for change in found.changes for sentence in _talk(change)]
-    shown = [change for change in found.changes if movers(change)]
+    texts += [
+        sentence
+        for change in changes.changes
+        for sentence in [*_pass_sentences(change), *_detectable_sentences(change)]
+    ]
+    texts += [sentence for change in changes.changes for sentence in _verbosity_sentence(change)]
+    shown = [change for change in changes.changes if moved_scenarios(change)]
     if any(one.adjusted is not None for change in shown for one in change.scenarios.values()):
-        said.append("A scenario's p is corrected for testing all of them (Holm).")
+        texts.append("A scenario's p is corrected for testing all of them (Holm).")
     elif shown:
-        said.append("The scenarios show where it moved; more trials would show which of them moved by chance.")
-    said += [sentence for change in found.changes for sentence in _left_out(change)]
-    if found.uncompared:
-        said.append(f"{found.before} has no memory span {', '.join(found.uncompared)}: not compared.")
-    return said
+        texts.append("The scenarios show where it moved; more trials would show which of them moved by chance.")
+    texts += [sentence for change in changes.changes for sentence in _left_out(change)]
+    if changes.uncompared:
+        texts.append(f"{changes.before} has no memory span {', '.join(changes.uncompared)}: not compared.")
+    return texts
 
 
-def _passes(change: Change) -> list[str]:
+def _pass_sentences(change: Change) -> list[str]:
     if not (change.lost_passes or change.won_passes):
         return []
-    lost = (
-        f"{counted(change.lost_passes, 'example')} that passed before {'does' if change.lost_passes == 1 else 'do'} not"
-    )
+    count = pluralize(change.lost_passes, "example")
+    lost = f"{count} that passed before {'does' if change.lost_passes == 1 else 'do'} not"
     return [f"{change.label}: {lost} now, {change.won_passes:,} the other way round."]
 
 
-def _detectable(change: Change) -> Iterable[str]:
-    found = change.overall
-    if found.can_tell and found.detectable is None:
+def _detectable_sentences(change: Change) -> Iterable[str]:
+    overall = change.overall
+    if overall.can_tell and overall.detectable is None:
         yield f"{change.label}: hardly any drop would stand out from chance; run more trials."
-    elif found.can_tell:
-        how = f"{found.power:.0%} power at a level of {found.alpha:.0%}"
-        seen = f"a drop of the mean by less than {found.detectable:.2f} would mostly pass for chance"
+    elif overall.can_tell:
+        how = f"{overall.power:.0%} power at a level of {overall.alpha:.0%}"
+        seen = f"a drop of the mean by less than {overall.detectable:.2f} would mostly pass for chance"
         yield f"{change.label}: {seen} ({how})."
 
 
-def talk_lines(found: Changes, width: int) -> list[str]:
+def talk_lines(changes: Changes, width: int) -> list[str]:
     """Return what a gate says of the agent's own share of the tokens where nothing else of the comparison is shown."""
-    return [line for change in found.changes for text in _talk(change) for line in wrap(text, width, "  ")]
+    return [
+        line
+        for change in changes.changes
+        for text in _verbosity_sentence(change)
+        for line in wrap_text(text, width, "  ")
+    ]
 
 
-def _talk(change: Change) -> Iterable[str]:
+def _verbosity_sentence(change: Change) -> Iterable[str]:
     """Return a sentence if the agent's share of the tokens is another now: what it says itself fills a conversation."""
     before, after = _agent_share(change.held_before), _agent_share(change.held_after)
     if before is not None and after is not None and abs(after - before) > MUCH:
@@ -159,20 +173,20 @@ def _left_out(change: Change) -> Iterable[str]:
     paired = change.paired
     lost = paired.unscored_before + paired.unscored_after + paired.unscored_both
     if lost:
-        yield f"{change.label}: {counted(lost, 'example')} without a score before or now, left out of these means."
+        yield f"{change.label}: {pluralize(lost, 'example')} without a score before or now, left out of these means."
     if change.only_before or change.only_after:
-        alone = ", ".join(shortened(change.alone, _MOST_TRIALS, "and {:,} more"))
+        alone = ", ".join(first_and_rest(change.alone, _MOST_TRIALS, "and {:,} more"))
         trials = f" (trials of one side only: {alone})" if alone else ""
-        lone = f"{counted(change.only_before, 'example')} of the earlier and {change.only_after:,} of the later side"
+        lone = f"{pluralize(change.only_before, 'example')} of the earlier and {change.only_after:,} of the later side"
         yield f"{change.label}: not compared: {lone}{trials}."
     if change.partial:
         yield f"{change.label}: what was said in between differs; only the examples equal in both are compared."
 
 
-def changes_json(found: Changes) -> dict[str, Any]:
+def changes_json(changes: Changes) -> dict[str, Any]:
     """Return the comparison as JSON values."""
-    said = fields_of(found, "before", "before_agent", "after", "uncompared")
-    return said | {"changes": [_change_json(change) for change in found.changes]}
+    said = fields_of(changes, "before", "before_agent", "after", "uncompared")
+    return said | {"changes": [_change_json(change) for change in changes.changes]}
 
 
 def _change_json(change: Change) -> dict[str, Any]:
@@ -193,13 +207,13 @@ def _change_json(change: Change) -> dict[str, Any]:
     }
 
 
-def _comparison_json(found: Comparison) -> dict[str, Any]:
+def _comparison_json(comparison: Comparison) -> dict[str, Any]:
     return {
-        "difference": found.difference,
-        "interval": found.interval and [found.interval.low, found.interval.high],
-        **fields_of(found, "p", "p_drop"),
-        "p_holm": found.adjusted,
-        **fields_of(found, "detectable", "pairs", "better", "worse", "reason"),
+        "difference": comparison.difference,
+        "interval": comparison.interval and [comparison.interval.low, comparison.interval.high],
+        **fields_of(comparison, "p", "p_drop"),
+        "p_holm": comparison.adjusted,
+        **fields_of(comparison, "detectable", "pairs", "better", "worse", "reason"),
     }
 
 
@@ -215,48 +229,52 @@ def verdict_line(verdict: GateVerdict) -> str:
     """Return the verdict in one sentence: passed, regressed or failed (where), could not be measured (why)."""
     broken = verdict.breaches
     if verdict.state == "passed":
-        return f"gate: passed ({_counts(verdict.findings)})"
+        return f"gate: passed ({_finding_counts(verdict.findings)})"
     if verdict.state == "failed":
         word = "regressed" if any(finding.moved for finding in broken) else "failed"
-        places = few(list(dict.fromkeys(finding.place for finding in broken)), _PLACES)
-        return f"gate: {word}: {places}, {counted(_rules(broken), 'rule')} broken"
-    why = verdict.lost or f"{counted(_rules(verdict.unknown), 'rule')} cannot be evaluated"
+        places = join_some(list(dict.fromkeys(finding.place for finding in broken)), _PLACES)
+        return f"gate: {word}: {places}, {pluralize(_count_rules(broken), 'rule')} broken"
+    why = verdict.lost or f"{pluralize(_count_rules(verdict.unknown), 'rule')} cannot be evaluated"
     return f"gate: could not be measured: {why}"
 
 
-def _rules(findings: Iterable[Finding]) -> int:
+def _count_rules(findings: Iterable[Finding]) -> int:
     return len({finding.rule for finding in findings})
 
 
 def verdict_lines(verdict: GateVerdict, width: int) -> list[str]:
     """Return the verdict and, below it, each breach and each rule that cannot be evaluated."""
     status = f" (exit status {verdict.status})" if verdict.status else ""
-    lines = wrap(one_line(verdict_line(verdict) + status), width, "  ")
-    found = [f"  - {text}" for text in details(verdict)]
-    return lines + [line for text in shortened(found, MOST_LISTED, MORE) for line in wrap(text, width, "    ")]
+    lines = wrap_text(one_line(verdict_line(verdict) + status), width, "  ")
+    result = [f"  - {text}" for text in verdict_details(verdict)]
+    return lines + [
+        line for text in first_and_rest(result, MOST_LISTED, MORE) for line in wrap_text(text, width, "    ")
+    ]
 
 
-def details(verdict: GateVerdict) -> list[str]:
+def verdict_details(verdict: GateVerdict) -> list[str]:
     """Return a sentence for each breach and each rule that cannot be evaluated.
 
     If the whole run cannot be measured, no breach is listed: the losses may explain it.
     """
-    found = () if verdict.lost else (*verdict.breaches, *verdict.unknown)
-    return [one_line(finding.text) for finding in found]
+    result = () if verdict.lost else (*verdict.breaches, *verdict.unknown)
+    return [one_line(finding.text) for finding in result]
 
 
-def _counts(findings: Sequence[Finding]) -> str:
+def _finding_counts(findings: Sequence[Finding]) -> str:
     if not findings:
         return "no example ended in an error"
     places = len({(finding.agent, finding.span_label) for finding in findings})
     where = "one agent at one memory span" if places == 1 else f"{places:,} agents and memory spans"
-    return f"{counted(_rules(findings), 'rule')}, each for {where}"
+    return f"{pluralize(_count_rules(findings), 'rule')}, each for {where}"
 
 
 def rule_lines(rules: Sequence[Rule], width: int) -> list[str]:
     """Return what must hold, a sentence a rule."""
     return [
-        line for rule in rules for line in wrap(f"  {one_line(rule.text)}: {one_line(rule.sentence)}", width, "    ")
+        line
+        for rule in rules
+        for line in wrap_text(f"  {one_line(rule.text)}: {one_line(rule.sentence)}", width, "    ")
     ]
 
 
@@ -265,21 +283,23 @@ def github_annotations(verdict: GateVerdict) -> list[str]:
     if os.environ.get("GITHUB_ACTIONS") != "true":
         return []
     if verdict.state == "unmeasurable":
-        texts = [verdict_line(verdict), *details(verdict)]
-        return [_command("warning", "long-term memory: not measurable", ". ".join(texts))]
-    return [_command("error", f"long-term memory: {finding.rule}", finding.text) for finding in verdict.breaches]
+        texts = [verdict_line(verdict), *verdict_details(verdict)]
+        return [_workflow_command("warning", "long-term memory: not measurable", ". ".join(texts))]
+    return [
+        _workflow_command("error", f"long-term memory: {finding.rule}", finding.text) for finding in verdict.breaches
+    ]
 
 
-def _command(kind: str, title: str, text: str) -> str:
+def _workflow_command(kind: str, title: str, text: str) -> str:
     """Return a workflow command; its values cannot end it or begin another.
 
     https://docs.github.com/actions/reference/workflow-commands-for-github-actions
     """
-    message = _escaped(one_line(text))
-    return f"::{kind} title={_escaped(one_line(title)).replace(':', '%3A').replace(',', '%2C')}::{message}"
+    message = _escape_command(one_line(text))
+    return f"::{kind} title={_escape_command(one_line(title)).replace(':', '%3A').replace(',', '%2C')}::{message}"
 
 
-def _escaped(text: str) -> str:
+def _escape_command(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

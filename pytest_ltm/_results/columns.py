@@ -16,16 +16,16 @@ from pytest_ltm._model.score import NO_ORACLE
 from pytest_ltm._results.statistics.counts import Interval
 from pytest_ltm._results.statistics.spans_reached import pass_rate, score_interval
 from pytest_ltm._results.statistics.totals import (
-    accuracy,
     filler_share,
-    grouped,
+    group_by,
     ltm_reach,
-    mean,
+    mean_or_none,
+    score_share,
     scores_by_scenario,
     spread_by_draws,
-    total,
+    total_score,
 )
-from pytest_ltm._results.text import NOTHING, percent, score_text
+from pytest_ltm._results.text import NOTHING, format_percent, score_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -62,7 +62,7 @@ class ScenarioCell(Struct, frozen=True, kw_only=True):
     @property
     def mean(self) -> float | None:
         """The mean score; None if no example has one."""
-        return mean(self.scores)
+        return mean_or_none(self.scores)
 
     @property
     def missing(self) -> int:
@@ -167,21 +167,23 @@ class Column:
 
     @cached_property
     def _floors(self) -> Mapping[str, float]:
-        by_name = grouped(self.rows, lambda row: row.scenario)
+        by_name = group_by(self.rows, lambda row: row.scenario)
         return {name: max(row.floor for row in rows) for name, rows in by_name.items()}
 
     @cached_property
     def _uppers(self) -> Mapping[str, float | None]:
-        by_name = grouped(self.rows, lambda row: row.scenario)
+        by_name = group_by(self.rows, lambda row: row.scenario)
         return {
-            name: mean([row.upper_end for row in rows if row.scored]) if any(row.upper for row in rows) else None
+            name: mean_or_none([row.upper_end for row in rows if row.scored])
+            if any(row.upper for row in rows)
+            else None
             for name, rows in by_name.items()
         }
 
     @property
     def total(self) -> float:
         """Sum over scenarios of the mean over the examples with a score."""
-        return total(self.scores)
+        return total_score(self.scores)
 
     @property
     def out_of(self) -> int:
@@ -191,17 +193,17 @@ class Column:
     @property
     def accuracy(self) -> float | None:
         """The total as a share of full marks; None without any score."""
-        return accuracy(self.scores)
+        return score_share(self.scores)
 
     @property
     def low(self) -> float:
         """The total with 0 for each example without a score."""
-        return total(self._ends[0])
+        return total_score(self._ends[0])
 
     @property
     def high(self) -> float:
         """The same with 1, and with all that is open passed."""
-        return total(self._ends[1])
+        return total_score(self._ends[1])
 
     @property
     def full(self) -> int:
@@ -231,7 +233,7 @@ class Column:
     @property
     def share(self) -> str:
         """The accuracy in the same way: `25%`, `18% to 36%`."""
-        return self._both_ends(lambda total: percent(total / self.full))
+        return self._both_ends(lambda total: format_percent(total / self.full))
 
     def _both_ends(self, text: Callable[[float], str]) -> str:
         if not self.out_of:
@@ -256,7 +258,7 @@ class Column:
         """Where the accuracy lies in other conversations as well, whatever is open earns; None: it needs trials."""
         intervals = [
             None if mean is None else score_interval([row.settled(end) for row in self.rows], mean)
-            for end, mean in zip(_ENDS, map(accuracy, self._ends), strict=True)
+            for end, mean in zip(_ENDS, map(score_share, self._ends), strict=True)
         ]
         return Interval(intervals[0].low, intervals[1].high) if intervals[0] and intervals[1] else None
 
@@ -339,10 +341,10 @@ class Column:
 _ENDS: tuple[Literal[0, 1], ...] = (0, 1)
 
 
-def columns(run: RunResult) -> tuple[Column, ...]:
+def result_columns(run: RunResult) -> tuple[Column, ...]:
     """Return a column for each agent and span, the spans of an agent together, in the order of the run."""
     # Grouped, not sorted: the order of --ltm-agent is the one that the user wants to read.
-    agents = grouped(run.conversations, lambda held: held.agent).values()
+    agents = group_by(run.conversations, lambda held: held.agent).values()
     paces = {(pace.agent, pace.span_label): pace for pace in run.paces}
     return tuple(
         Column(
@@ -350,7 +352,7 @@ def columns(run: RunResult) -> tuple[Column, ...]:
             pace=paces.get((held[0].agent, label)) or Pace(agent=held[0].agent, span_label=held[0].span_label),
         )
         for of_agent in agents
-        for label, held in grouped(of_agent, lambda held: held.span_label).items()
+        for label, held in group_by(of_agent, lambda held: held.span_label).items()
     )
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from pytest_ltm._results.statistics.totals import grouped, pass_k, weighted_reach
-from pytest_ltm._results.text import NOTHING, amount, dollars, percent, span_of_time
+from pytest_ltm._results.statistics.totals import group_by, pass_k, weighted_reach
+from pytest_ltm._results.text import NOTHING, format_dollars, format_percent, short_count, span_of_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,11 +34,11 @@ class Unit(NamedTuple):
 
 NUMBER: dict[str, Any] = {"type": "number"}
 UNITS = {
-    "count": Unit({"type": "integer"}, amount),
+    "count": Unit({"type": "integer"}, short_count),
     "points": Unit(NUMBER, "{:.2f}".format),
-    "share": Unit(NUMBER | {"minimum": 0, "maximum": 1}, percent),
-    "tokens": Unit(NUMBER, lambda tokens: amount(round(tokens))),
-    "usd": Unit(NUMBER, dollars),
+    "share": Unit(NUMBER | {"minimum": 0, "maximum": 1}, format_percent),
+    "tokens": Unit(NUMBER, lambda tokens: short_count(round(tokens))),
+    "usd": Unit(NUMBER, format_dollars),
     "simulated": Unit(NUMBER, span_of_time),
     "seconds": Unit(NUMBER, "{:.2f}".format),
     "ratio": Unit(NUMBER | {"minimum": 0}, "{:.2f}".format),
@@ -143,7 +143,7 @@ def figure_notes(columns: Sequence[Column]) -> list[str]:
 def figures_json(column: Column) -> dict[str, Any]:
     """Return the figures of a column as `summary.json` has them."""
     record: dict[str, Any] = {}
-    for group, figures in grouped(FIGURES, lambda figure: figure.group).items():
+    for group, figures in group_by(FIGURES, lambda figure: figure.group).items():
         first = figures[0]
         value = first.value(column)
         if value is not None and group != first.name:
@@ -164,7 +164,7 @@ def _members_json(column: Column, figures: Sequence[Figure]) -> dict[str, Any]:
 
 def figures_schema() -> tuple[dict[str, Any], list[str]]:
     """Return the JSON Schema of what `figures_json` returns: its properties, and which of them are always there."""
-    groups = grouped(FIGURES, lambda figure: figure.group)
+    groups = group_by(FIGURES, lambda figure: figure.group)
     properties = {
         name: _property(figures[0]) if figures[0].name == name else _group_property(figures)
         for name, figures in groups.items()
@@ -306,7 +306,7 @@ def _durations(group: str, label: str, path: str, definition: str) -> tuple[Figu
     return (
         Figure(
             f"{group}.median", "seconds", middle, label, definition, missing="absent",
-            text=lambda column: f"{_brief(middle(column))}/{_brief(slow(column))}",
+            text=lambda column: f"{_brief_seconds(middle(column))}/{_brief_seconds(slow(column))}",
 # Times of agents that reply by rules say nothing and change with every run, so tables leave them out.
             shown=lambda column: column.sum_of("input_tokens") is not None,
         ),
@@ -318,7 +318,7 @@ _LONG = 10
 """Seconds from which on no fraction is shown."""
 
 
-def _brief(seconds: float) -> str:
+def _brief_seconds(seconds: float) -> str:
     return f"{seconds:.0f}" if seconds >= _LONG else f"{seconds:.1f}" if seconds >= 1 else f"{seconds:.2f}"
 
 

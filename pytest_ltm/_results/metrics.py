@@ -9,11 +9,20 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from pytest_ltm._journal.result import at_span
-from pytest_ltm._results.statistics.comparison import compare
+from pytest_ltm._results.statistics.comparison import compare_runs
 from pytest_ltm._results.statistics.pairs import against_control
-from pytest_ltm._results.statistics.totals import grouped
-from pytest_ltm._results.table import paint
-from pytest_ltm._results.text import NOTHING, columns_of, counted, left, one_line, right, shorten, wrap
+from pytest_ltm._results.statistics.totals import group_by
+from pytest_ltm._results.table import paint_text
+from pytest_ltm._results.text import (
+    NOTHING,
+    columns_of,
+    one_line,
+    pad_left,
+    pad_right,
+    pluralize,
+    shorten_text,
+    wrap_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,16 +68,16 @@ class AgentMetrics(Struct, frozen=True, kw_only=True):
     @property
     def sentences(self) -> list[str]:
         """What each measure has over its control."""
-        return [_contrast(name, found) for name, found in self.contrasts.items()]
+        return [_control_sentence(name, result) for name, result in self.contrasts.items()]
 
     def text(self, scenario: str, name: str) -> str:
         """Return the mean as it is shown: three digits up to one, one above; a star where some examples have none."""
-        found = self.cells.get((scenario, name))
+        result = self.cells.get((scenario, name))
         # A blank keeps the digits of complete scenarios below each other.
         star = "" if name not in self.partial else "*" if scenario in self._lacking(name) else " "
-        if found is None:
+        if result is None:
             return NOTHING + star
-        return (f"{found.mean:.3f}" if abs(found.mean) <= 1 else f"{found.mean:,.1f}") + star
+        return (f"{result.mean:.3f}" if abs(result.mean) <= 1 else f"{result.mean:,.1f}") + star
 
     @property
     def partial(self) -> frozenset[str]:
@@ -83,58 +92,59 @@ class AgentMetrics(Struct, frozen=True, kw_only=True):
         ]
 
     def _lacking(self, name: str) -> frozenset[str]:
-        found = {scenario: self.cells.get((scenario, name)) for scenario in self.examples}
-        some = [one for one, cell in found.items() if cell is not None and cell.count < self.examples[one]]
+        by_scenario = {scenario: self.cells.get((scenario, name)) for scenario in self.examples}
+        some = [one for one, cell in by_scenario.items() if cell is not None and cell.count < self.examples[one]]
         return frozenset([*some, ""] if some else some)
 
 
-def measured(run: RunResult) -> tuple[AgentMetrics, ...]:
+def agent_metrics(run: RunResult) -> tuple[AgentMetrics, ...]:
     """Return the metrics of each agent and span that has any, in the order of the run."""
-    held = grouped(run.scenarios, lambda row: (row.agent, row.span_label))
-    return tuple(_averaged(*key, rows) for key, rows in held.items() if any(row.metrics for row in rows))
+    held = group_by(run.scenarios, lambda row: (row.agent, row.span_label))
+    return tuple(_average_metrics(*key, rows) for key, rows in held.items() if any(row.metrics for row in rows))
 
 
-def _averaged(agent: str, span_label: str, rows: Sequence[ScenarioResult]) -> AgentMetrics:
+def _average_metrics(agent: str, span_label: str, rows: Sequence[ScenarioResult]) -> AgentMetrics:
     values = [(row.scenario, metric) for row in rows for metric in row.metrics]
     # Each value counts twice: for its scenario, and for the row of all examples.
     both = [(place, metric) for scenario, metric in values for place in (scenario, "")]
-    cells = grouped(both, lambda each: (each[0], each[1].name))
+    cells = group_by(both, lambda each: (each[0], each[1].name))
     return AgentMetrics(
         agent=agent,
         span_label=span_label,
         names=tuple(dict.fromkeys(metric.name for _, metric in values)),
         examples=Counter(row.scenario for row in rows),
-        cells={key: Averaged(fmean(one.value for _, one in found), len(found)) for key, found in cells.items()},
-        contrasts={name: compare(pairs) for name, pairs in against_control(rows).items()},
+        cells={key: Averaged(fmean(one.value for _, one in result), len(result)) for key, result in cells.items()},
+        contrasts={name: compare_runs(pairs) for name, pairs in against_control(rows).items()},
     )
 
 
-def _contrast(name: str, found: Comparison) -> str:
+def _control_sentence(name: str, comparison: Comparison) -> str:
     """Return the sentence about a measure and its control."""
     sure = "interval needs trials"
-    if interval := _wide(found):
+    if interval := _difference_interval(comparison):
         sure = f"95 % interval {interval.low:+.2f} … {interval.high:+.2f}"
-    elif found.interval or found.identical:
+    elif comparison.interval or comparison.identical:
         sure = "the same in all"
-    return f"{name} against its control: {found.difference or 0.0:+.2f} ({sure}; {counted(found.pairs, 'example')})"
+    count = pluralize(comparison.pairs, "example")
+    return f"{name} against its control: {comparison.difference or 0.0:+.2f} ({sure}; {count})"
 
 
-def _wide(found: Comparison) -> Interval | None:
+def _difference_interval(comparison: Comparison) -> Interval | None:
     """Return the interval of a difference, None if all units agree: a zero-width one would claim false certainty."""
-    return found.interval if found.interval and found.interval.low < found.interval.high else None
+    return comparison.interval if comparison.interval and comparison.interval.low < comparison.interval.high else None
 
 
 def metric_lines(run: RunResult, width: int, *, color: bool) -> list[str]:
     """Return a table of means for each agent, no line wider than `width`; nothing where nothing was measured."""
-    found = measured(run)
-    if not found:
+    agent_metricses = agent_metrics(run)
+    if not agent_metricses:
         return []
-    said = "Metrics beside the score: the mean over the examples that have one; they earn no points."
-    starred = " *: some examples have none." if any(one.partial for one in found) else ""
-    lines = wrap(said + starred, width)
-    for one in found:
+    text = "Metrics beside the score: the mean over the examples that have one; they earn no points."
+    starred = " *: some examples have none." if any(one.partial for one in agent_metricses) else ""
+    lines = wrap_text(text + starred, width)
+    for one in agent_metricses:
         lines += _measure_table(one, width, color=color)
-        lines += [line for sentence in one.sentences for line in wrap(sentence, width)]
+        lines += [line for sentence in one.sentences for line in wrap_text(sentence, width)]
     return [*lines, ""]
 
 
@@ -146,13 +156,13 @@ def quiet_line(one: AgentMetrics) -> str:
 
 def metrics_json(run: RunResult, agent: str, span_label: str) -> dict[str, Any]:
     """Return the means of one agent at one span as JSON values, by measure."""
-    for one in measured(run):
+    for one in agent_metrics(run):
         if (one.agent, one.span_label) == (agent, span_label):
-            return {name: _json(one, name) for name in one.names}
+            return {name: _metric_json(one, name) for name in one.names}
     return {}
 
 
-def _json(one: AgentMetrics, name: str) -> dict[str, Any]:
+def _metric_json(one: AgentMetrics, name: str) -> dict[str, Any]:
     whole = one.cells["", name]
     parts = {scenario: one.cells[scenario, name] for scenario in one.examples if (scenario, name) in one.cells}
     return {
@@ -163,15 +173,15 @@ def _json(one: AgentMetrics, name: str) -> dict[str, Any]:
     }
 
 
-def _contrast_json(found: Comparison) -> dict[str, Any]:
-    ends = (interval := _wide(found)) and [interval.low, interval.high]
-    return {"difference": found.difference, "interval": ends, "examples": found.pairs}
+def _contrast_json(comparison: Comparison) -> dict[str, Any]:
+    ends = (interval := _difference_interval(comparison)) and [interval.low, interval.high]
+    return {"difference": comparison.difference, "interval": ends, "examples": comparison.pairs}
 
 
 def _measure_table(one: AgentMetrics, width: int, *, color: bool) -> list[str]:
     """Return the table of one agent, broken into several where the terminal is too narrow, each below a blank line."""
     rows = [[one_line(name), *figures] for name, *figures in one.rows()]
-    heads = [("", ""), ("", "examples"), *(_halves(name, room=name in one.partial) for name in one.names)]
+    heads = [("", ""), ("", "examples"), *(_two_line_head(name, room=name in one.partial) for name in one.names)]
     slots = [max(map(columns_of, [*head, *(row[i] for row in rows)])) for i, head in enumerate(heads)]
     # A long scenario name must not push the figures out of the terminal.
     slots[0] = min(slots[0], max(width // 3, len(ALL)), _LONGEST)
@@ -183,21 +193,21 @@ def _measure_table(one: AgentMetrics, width: int, *, color: bool) -> list[str]:
         pages[-1].append(i)
 
     def line(cells: Sequence[str], page: Sequence[int]) -> str:
-        label = left(shorten(cells[0], slots[0], mark="…"), slots[0])
-        return _GAP.join([label, *(right(cells[i], slots[i]) for i in [1, *page])]).rstrip()
+        label = pad_right(shorten_text(cells[0], slots[0], mark="…"), slots[0])
+        return _GAP.join([label, *(pad_left(cells[i], slots[i]) for i in [1, *page])]).rstrip()
 
     lines = []
-    title = shorten(one.label, width, mark="…")
+    title = shorten_text(one.label, width, mark="…")
     for page in pages:
         tops = [line([half[at] for half in heads], page) for at in (0, 1)]
-        rule = paint("─" * max(map(columns_of, tops)), "dim", color=color)
-        lines += ["", paint(title, "strong", color=color), *filter(None, tops), rule]
+        rule = paint_text("─" * max(map(columns_of, tops)), "dim", color=color)
+        lines += ["", paint_text(title, "strong", color=color), *filter(None, tops), rule]
         *each, whole = (line(row, page) for row in rows)
         lines += [*each, *[rule, whole] * (len(each) > 1)]
     return lines
 
 
-def _halves(name: str, *, room: bool = False) -> tuple[str, str]:
+def _two_line_head(name: str, *, room: bool = False) -> tuple[str, str]:
     """Return the head in two lines: `recall` over `repaired`; `room`: for the stars below it."""
     first, _, rest = name.partition("_")
     blank = " " * room
@@ -208,13 +218,15 @@ LEADING = {"f1": "F1 over all questions"}
 """Metrics that data sets publish in place of our score, and what they are called: they lead a report."""
 
 
-def leading(run: RunResult) -> list[tuple[str, dict[str, str]]]:
+def leading_metrics(run: RunResult) -> list[tuple[str, dict[str, str]]]:
     """Return what each such metric is called, and its mean for each agent at each span that has it."""
-    found = [(head, {one.label: one.text("", name).strip() for one in measured(run) if name in one.names})
+    pairs = [(head, {one.label: one.text("", name).strip() for one in agent_metrics(run) if name in one.names})
              for name, head in LEADING.items()]  # fmt: skip
-    return [(head, means) for head, means in found if means]
+    return [(head, means) for head, means in pairs if means]
 
 
 def leading_sentences(run: RunResult) -> list[str]:
     """Return a sentence for each such metric."""
-    return [f"{head}: {', '.join(f'{place} {mean}' for place, mean in of.items())}" for head, of in leading(run)]
+    return [
+        f"{head}: {', '.join(f'{place} {mean}' for place, mean in of.items())}" for head, of in leading_metrics(run)
+    ]

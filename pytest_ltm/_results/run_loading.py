@@ -19,10 +19,10 @@ from pytest_ltm._journal.result import (
     Precheck,
     RunResult,
     read_results,
-    unmeasured,
+    why_unmeasured,
 )
 from pytest_ltm._journal.run_file import LATEST, find_run, newest_first
-from pytest_ltm._results.gate.baseline import check_name, dump, load
+from pytest_ltm._results.gate.baseline import baseline_text, check_name, load_baseline
 from pytest_ltm._results.gate.changes import GateSide, one_agent
 from pytest_ltm._results.gate.plan_facts import facts_of
 from pytest_ltm._storage.disk import read_regular
@@ -55,14 +55,14 @@ class ConversationFolder(Struct, frozen=True, kw_only=True):
         path = self.path / "journal.jsonl"
         try:
             if path.is_file():
-                events.head(path)
+                events.last_checksum(path)
         except LtmError as error:
             return str(error)
         return ""
 
     def plan(self) -> Mapping[str, Any]:
         """Return the plan's JSON values; empty where there is none or it cannot be read."""
-        return _object(self.path / "plan.json")
+        return _read_json_object(self.path / "plan.json")
 
 
 class LoadedRun(Struct, frozen=True, kw_only=True):
@@ -88,39 +88,40 @@ def read_run(path: Path) -> LoadedRun:
 
     Raises LtmError if nothing can be read there.
     """
-    summary = _object(path / "summary.json")
-    found, notices = results_in(path)
-    if not found:
+    summary = _read_json_object(path / "summary.json")
+    conversation_folders, notices = results_in(path)
+    if not conversation_folders:
         why = f": {notices[0]}" if notices else "; a run folder has a results.json for each conversation"
         raise LtmError(f"{path}: no results to report{why}")
-    found = _in_order(found, summary)
+    conversation_folders = _in_order(conversation_folders, summary)
     result = RunResult(
         run_id=path.resolve().name,
-        conversations=tuple(each.result for each in found),
+        conversations=tuple(each.result for each in conversation_folders),
         folder=str(path),
-        notices=tuple(notices + [text for text in _texts(summary.get("notices")) if text not in notices]),
+        notices=tuple(notices + [text for text in _text_values(summary.get("notices")) if text not in notices]),
         suite=suite_of(summary.get("plan")),
-        paces=_paces(summary.get("results")),
+        paces=_read_paces(summary.get("results")),
         prechecks=prechecks_in(path) or from_record(tuple[Precheck, ...], summary.get("prechecks", []), str(path)),
     )
-    amended = _amendments.apply(result, _amendments.read(path))
+    amended = _amendments.apply_amendments(result, _amendments.read_amendments(path))
     conversations = tuple(
-        ConversationFolder(result=held, path=each.path) for held, each in zip(amended.conversations, found, strict=True)
+        ConversationFolder(result=held, path=each.path)
+        for held, each in zip(amended.conversations, conversation_folders, strict=True)
     )
     return LoadedRun(path=path, result=amended, conversations=conversations, summary=summary)
 
 
 def results_in(path: Path) -> tuple[list[ConversationFolder], list[str]]:
     """Return the conversations of a run folder, without amendments, and why others of them cannot be read."""
-    found: list[ConversationFolder] = []
+    conversation_folders: list[ConversationFolder] = []
     notices: list[str] = []
     # One damaged conversation must not hide the others: it becomes a notice.
     for file in sorted(path.glob(_RESULTS)):
         try:
-            found.append(ConversationFolder(result=read_results(file), path=file.parent))
+            conversation_folders.append(ConversationFolder(result=read_results(file), path=file.parent))
         except LtmError as error:
             notices.append(str(error))
-    return found, notices
+    return conversation_folders, notices
 
 
 def suite_of(plan: object) -> str:
@@ -133,24 +134,26 @@ def suite_of(plan: object) -> str:
 
 def prechecks_in(path: Path) -> tuple[Precheck, ...]:
     """Return what agents and judge of a run folder were asked before the first conversation."""
-    return (*probe_rows.prechecks(path), *judge_precheck.prechecks(path))
+    return (*probe_rows.probe_prechecks(path), *judge_precheck.judge_prechecks(path))
 
 
-def _in_order(found: Sequence[ConversationFolder], summary: Mapping[str, Any]) -> list[ConversationFolder]:
+def _in_order(
+    conversation_folders: Sequence[ConversationFolder], summary: Mapping[str, Any]
+) -> list[ConversationFolder]:
     """Return agents in the order of the run, their spans from the shortest to the longest."""
     plan = summary.get("plan")
     named = list(plan.get("agents") or ()) if isinstance(plan, dict) else []
-    agents = [*named, *sorted({each.result.agent for each in found} - set(named))]
+    agents = [*named, *sorted({each.result.agent for each in conversation_folders} - set(named))]
 
     def place(folder: ConversationFolder) -> tuple[int, float, str, int, str]:
         result, trial = folder.result, folder.result.name.planned.trial
         number = int(trial) if trial.isdecimal() else 0
         return agents.index(result.agent), result.span or inf, result.span_label, number, result.trial
 
-    return sorted(found, key=place)
+    return sorted(conversation_folders, key=place)
 
 
-def _object(path: Path) -> dict[str, Any]:
+def _read_json_object(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(read_regular(path))
     except (OSError, ValueError, RecursionError):
@@ -158,7 +161,7 @@ def _object(path: Path) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _paces(columns: object) -> tuple[Pace, ...]:
+def _read_paces(columns: object) -> tuple[Pace, ...]:
     """Return how long agents took, as the results of a summary say."""
     rows = [row for row in columns if isinstance(row, dict)] if isinstance(columns, list) else []
     return tuple(
@@ -173,7 +176,7 @@ def _paces(columns: object) -> tuple[Pace, ...]:
     )
 
 
-def _texts(value: object) -> Iterable[str]:
+def _text_values(value: object) -> Iterable[str]:
     return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 
@@ -183,7 +186,7 @@ AGENT = "@"
 """Stands before the agent's label where a run or a file holds several: `latest@mybot`."""
 
 
-def find(
+def find_side(
     text: str, baselines: Path, ltm_dir: Path, base: Path = Path(), *, measured: bool = False
 ) -> tuple[GateSide, str]:
     """Return the side that a person means, and its path: a baseline's name, a file, a run folder, a run id or `latest`.
@@ -193,10 +196,10 @@ def find(
     """
     rest, _, agent = text.rpartition(AGENT)
     # A name may hold an @ of its own, so the whole text is tried before its part in front of the @.
-    if path := _located(text, baselines, ltm_dir, base, measured=measured):
-        return _side(path, text), str(path.resolve())
-    if path := _located(rest, baselines, ltm_dir, base, measured=measured):
-        return one_agent(_side(path, rest), agent), f"{path.resolve()}{AGENT}{agent}"
+    if path := _locate_run(text, baselines, ltm_dir, base, measured=measured):
+        return _load_side(path, text), str(path.resolve())
+    if path := _locate_run(rest, baselines, ltm_dir, base, measured=measured):
+        return one_agent(_load_side(path, rest), agent), f"{path.resolve()}{AGENT}{agent}"
     runs = ltm_dir / "runs"
     names = sorted(path.stem for path in baselines.glob("*.json"))
     known = [*names, *(path.name for path in newest_first(ltm_dir))]
@@ -207,7 +210,7 @@ def find(
     )
 
 
-def _located(text: str, baselines: Path, ltm_dir: Path, base: Path, *, measured: bool) -> Path | None:
+def _locate_run(text: str, baselines: Path, ltm_dir: Path, base: Path, *, measured: bool) -> Path | None:
     if not text:
         return None
     kept, path = baselines / f"{text}.json", base / text
@@ -217,20 +220,20 @@ def _located(text: str, baselines: Path, ltm_dir: Path, base: Path, *, measured:
     if path.is_file():
         return path
     if text == LATEST:
-        return _latest(ltm_dir, measured=measured)
+        return _latest_run(ltm_dir, measured=measured)
     try:
         return find_run(str(path) if path.is_dir() else text, ltm_dir)
     except ConfigurationError:
         return None
 
 
-def _latest(ltm_dir: Path, *, measured: bool) -> Path:
+def _latest_run(ltm_dir: Path, *, measured: bool) -> Path:
     latest = find_run(LATEST, ltm_dir)
     # a run that was refused before it began leaves an empty folder
-    found = [each for each in (latest, *newest_first(ltm_dir)) if any(each.glob(_RESULTS))]
+    result = [each for each in (latest, *newest_first(ltm_dir)) if any(each.glob(_RESULTS))]
     if not measured:
-        return found[0] if found else latest
-    fit = next(filter(_is_measured, found), None)
+        return result[0] if result else latest
+    fit = next(filter(_is_measured, result), None)
     if fit is None:
         raise ConfigurationError(f"no run in {str(ltm_dir / 'runs')!r} was measured to its end")
     return fit
@@ -243,14 +246,14 @@ def _is_measured(run: Path) -> bool:
     return (
         over
         and all(each.ended == "complete" for each in held)
-        and not unmeasured(RunResult(run_id=run.name, conversations=held))
+        and not why_unmeasured(RunResult(run_id=run.name, conversations=held))
     )
 
 
-def _side(path: Path, text: str) -> GateSide:
+def _load_side(path: Path, text: str) -> GateSide:
     if path.is_dir():
         return side_of_run(path)
-    return load(path, f"baseline {text!r}" if path.stem == text else "")
+    return load_baseline(path, f"baseline {text!r}" if path.stem == text else "")
 
 
 def side_of_run(path: Path) -> GateSide:
@@ -271,13 +274,13 @@ def side_of_run(path: Path) -> GateSide:
     )
 
 
-def save(side: GateSide, name: str, baselines: Path, version: str) -> str:
+def save_baseline(side: GateSide, name: str, baselines: Path, version: str) -> str:
     """Write the baseline of a side with one agent; return a sentence that says what became of it.
 
     Raises ConfigurationError for a name that no baseline can have, LtmError if it cannot be written.
     """
     path = baselines / f"{check_name(name)}.json"
-    text = dump(side, version).encode()
+    text = baseline_text(side, version).encode()
     try:
         before = path.read_bytes() if path.exists() else None
         baselines.mkdir(parents=True, exist_ok=True)

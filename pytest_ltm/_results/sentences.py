@@ -9,8 +9,8 @@ from pytest_ltm._model.agent import Mishap
 from pytest_ltm._results.gate.verdict import p_text
 from pytest_ltm._results.statistics.comparison import ALPHA, chance_here, trials_to_tell
 from pytest_ltm._results.statistics.spans_reached import effective_span
-from pytest_ltm._results.statistics.totals import grouped
-from pytest_ltm._results.text import amount, counted, exact, one_line
+from pytest_ltm._results.statistics.totals import group_by
+from pytest_ltm._results.text import exact_dollars, one_line, pluralize, short_count
 from pytest_ltm._storage.schema import fields_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def spans_of(run: RunResult) -> dict[str, EffectiveSpan]:
     """Return the effective span of each agent that was tested isolated and at a memory span; by label."""
-    agents = grouped(run.conversations, lambda held: held.agent)
+    agents = group_by(run.conversations, lambda held: held.agent)
     both = {agent: held for agent, held in agents.items() if len({each.span is None for each in held}) > 1}
     rows = {agent: [row for each in held for row in each.scenarios] for agent, held in both.items()}
     return {agent: effective_span(of) for agent, of in rows.items()}
@@ -32,7 +32,7 @@ def spans_of(run: RunResult) -> dict[str, EffectiveSpan]:
 
 def span_sentences(run: RunResult) -> list[str]:
     """Return a sentence for each agent that was tested isolated and at a memory span."""
-    return [f"{one_line(agent)}: {span_sentence(found)}" for agent, found in spans_of(run).items()]
+    return [f"{one_line(agent)}: {span_sentence(result)}" for agent, result in spans_of(run).items()]
 
 
 def mishap_sentences(conversations: Iterable[ConversationResult]) -> list[str]:
@@ -51,45 +51,49 @@ def mishap_sentences(conversations: Iterable[ConversationResult]) -> list[str]:
 
 
 def _times_text(mishap: Mishap) -> str:
-    return f"{mishap.times:,} of {mishap.of:,}" if mishap.of else counted(mishap.times, "time")
+    return f"{mishap.times:,} of {mishap.of:,}" if mishap.of else pluralize(mishap.times, "time")
 
 
-def span_sentence(found: EffectiveSpan) -> str:
+def span_sentence(result: EffectiveSpan) -> str:
     """Return between which spans an agent's effective one lies, and what the run kept at each."""
-    if found.span is None:
-        return f"effective memory span unknown: {found.reason}"
-    curve = ", ".join(f"{_kept(point)} {one_line(span_place(point.label))}" for point in found.curve)
+    if result.span is None:
+        return f"effective memory span unknown: {result.reason}"
+    curve = ", ".join(f"{_kept_text(point)} {one_line(span_place(point.label))}" for point in result.curve)
     known = (
-        f"{short_span(found)} tokens" if found.low or not _beyond(found) else "not known: more trials would narrow it"
+        f"{short_span(result)} tokens"
+        if result.low or not _reaches_last_span(result)
+        else "not known: more trials would narrow it"
     )
-    what = f"{found.level:.0%} interval of the span up to which it keeps {found.share:.0%} of its isolated score"
+    what = f"{result.level:.0%} interval of the span up to which it keeps {result.share:.0%} of its isolated score"
     return f"effective memory span {known} ({what}); this run kept {curve}"
 
 
-def short_span(found: EffectiveSpan) -> str:
+def short_span(result: EffectiveSpan) -> str:
     """Return `2k to 8k`, `at most 8k`, `32k or more`, `unknown`: no point, which would often be wrong."""
-    if found.low is None or found.high is None or (_beyond(found) and not found.low):
+    if result.low is None or result.high is None or (_reaches_last_span(result) and not result.low):
         return "unknown"
     # The interval ends where the measurements end; what lies beyond was not played.
-    if _beyond(found):
-        return f"{_tokens(found.low)} or more"
-    if not found.high:
-        return f"less than {_tokens(found.curve[0].span)}"
-    if found.low == found.high:
-        return _tokens(found.low)
-    return f"{_tokens(found.low)} to {_tokens(found.high)}" if found.low else f"at most {_tokens(found.high)}"
+    if _reaches_last_span(result):
+        return f"{_span_text(result.low)} or more"
+    if not result.high:
+        return f"less than {_span_text(result.curve[0].span)}"
+    if result.low == result.high:
+        return _span_text(result.low)
+    return (
+        f"{_span_text(result.low)} to {_span_text(result.high)}" if result.low else f"at most {_span_text(result.high)}"
+    )
 
 
-def _beyond(found: EffectiveSpan) -> bool:
-    return bool(found.curve) and found.high == found.curve[-1].span
+def _reaches_last_span(result: EffectiveSpan) -> bool:
+    return bool(result.curve) and result.high == result.curve[-1].span
 
 
-def _kept(point: SpanPoint) -> str:
+def _kept_text(point: SpanPoint) -> str:
     return "-" if point.kept is None else f"{point.kept:.0%}"
 
 
-def _tokens(number: int) -> str:
-    return f"{number // 1000}k" if number and number % 1000 == 0 else amount(number)
+def _span_text(number: int) -> str:
+    return f"{number // 1000}k" if number and number % 1000 == 0 else short_count(number)
 
 
 def spans_json(run: RunResult) -> list[dict[str, Any]]:
@@ -98,13 +102,13 @@ def spans_json(run: RunResult) -> list[dict[str, Any]]:
     return [
         {
             "agent": agent,
-            "kept_in_run": found.span,
-            **fields_of(found, *names),
+            "kept_in_run": result.span,
+            **fields_of(result, *names),
             "curve": [
-                {"span_label": point.label, **fields_of(point, "span", *point_names, "pairs")} for point in found.curve
+                {"span_label": point.label, **fields_of(point, "span", *point_names, "pairs")} for point in result.curve
             ],
         }
-        for agent, found in spans_of(run).items()
+        for agent, result in spans_of(run).items()
     ]
 
 
@@ -121,13 +125,13 @@ def precheck_sentences(run: RunResult) -> list[str]:
 
 def _precheck_sentence(one: Precheck) -> str:
     who = f"isolation probe of {one.of!r}" if one.kind == "probe" else "judge's canaries"
-    found = f"skipped: {one.why}" if one.verdict == "skipped" else _FINDINGS.get(one.verdict, one.why)
+    text = f"skipped: {one.why}" if one.verdict == "skipped" else _FINDINGS.get(one.verdict, one.why)
     # Agents get messages, a judge gets calls: the words of the rest of the report.
-    parts = [counted(one.calls, "message" if one.kind == "probe" else "call")]
+    parts = [pluralize(one.calls, "message" if one.kind == "probe" else "call")]
     about = "~" * one.estimated
-    parts += [f"{about}{counted(one.tokens, 'token')}"] * bool(one.tokens)
-    parts += [] if one.cost_usd is None else [f"{about}${exact(one.cost_usd)}"]
-    return f"{who}: {found}" + f" ({', '.join(parts)})" * bool(one.calls)
+    parts += [f"{about}{pluralize(one.tokens, 'token')}"] * bool(one.tokens)
+    parts += [] if one.cost_usd is None else [f"{about}${exact_dollars(one.cost_usd)}"]
+    return f"{who}: {text}" + f" ({', '.join(parts)})" * bool(one.calls)
 
 
 # --- A comparison: what held on these texts, and what holds elsewhere.
@@ -154,7 +158,9 @@ class ComparisonText(NamedTuple):
         return f"{self.here} {self.elsewhere}".strip()
 
 
-def told(one: str, other: str, pairs: Sequence[Pair], found: Comparison, *, looks: int = 1) -> ComparisonText:
+def comparison_text(
+    one: str, other: str, pairs: Sequence[Pair], comparison: Comparison, *, looks: int = 1
+) -> ComparisonText:
     """Return what `one`, the later side of the pairs, is against `other`; `looks`: the number of comparisons shown.
 
     A claim takes a probability of at most 0.05, either way, shared among those shown.
@@ -163,37 +169,42 @@ def told(one: str, other: str, pairs: Sequence[Pair], found: Comparison, *, look
         return ComparisonText(
             "Unknown", f"{one} and {other} share no example that both have a score for.", "", "unknown"
         )
-    if found.identical:
-        same = f"{HERE} {one} and {other} have equal scores in all {counted(found.pairs, 'example')}."
+    if comparison.identical:
+        same = f"{HERE} {one} and {other} have equal scores in all {pluralize(comparison.pairs, 'example')}."
         return ComparisonText("No difference", same, "", "equal")
     alpha = ALPHA / max(1, looks)
     many = f", one of {looks} comparisons" if looks > 1 else ""
-    difference = found.difference or 0.0
+    difference = comparison.difference or 0.0
     p = chance_here(pairs, alpha=ALPHA)
     shown = p is not None and p <= alpha
-    real = found.can_tell and found.p is not None and found.p <= alpha
+    real = comparison.can_tell and comparison.p is not None and comparison.p <= alpha
     short = "Yes" if real else "On these texts" if shown else "Too little to tell" if p is None else "Not shown"
-    level = found.pairs - found.better - found.worse
-    of = counted(found.pairs, "example")
-    counts = f"better in {found.better:,}, worse in {found.worse:,}, equal in {level:,} of {of}"
+    level = comparison.pairs - comparison.better - comparison.worse
+    of = pluralize(comparison.pairs, "example")
+    counts = f"better in {comparison.better:,}, worse in {comparison.worse:,}, equal in {level:,} of {of}"
     how = "too few scenarios to tell that from chance" if p is None else f"p {p_text(p)}{many}"
     explained = "" if shown or p is None else ", which chance explains"
     word = "better" if difference > 0 else "worse"
-    where = f"{word} than {other} by {_share(abs(difference))}" if difference else f"level with {other}"
+    where = f"{word} than {other} by {_marks_share(abs(difference))}" if difference else f"level with {other}"
     here = f"{HERE} {one} is {where}{explained}: {counts} ({how})."
-    if found.can_tell and found.p is not None:
-        rests = f"{_interval(found)}p {p_text(found.p)}{many}; {counted(found.conversations, 'conversation')} each"
+    if comparison.can_tell and comparison.p is not None:
+        count = pluralize(comparison.conversations, "conversation")
+        rests = f"{_interval(comparison)}p {p_text(comparison.p)}{many}; {count} each"
         claim = f"{word}, too" if real and shown else word if real else "not shown"
         elsewhere = f"{ELSEWHERE}: {claim} ({rests})."
     else:
-        elsewhere = f"{ELSEWHERE}: unknown, as {found.reason.partition(';')[0]}."
-    more = "" if real else f" {_settles(pairs, held=found.conversations)}"
-    beyond = f"elsewhere p {p_text(found.p)}" if found.can_tell and found.p is not None else "elsewhere unknown"
+        elsewhere = f"{ELSEWHERE}: unknown, as {comparison.reason.partition(';')[0]}."
+    more = "" if real else f" {_what_would_settle(pairs, held=comparison.conversations)}"
+    beyond = (
+        f"elsewhere p {p_text(comparison.p)}"
+        if comparison.can_tell and comparison.p is not None
+        else "elsewhere unknown"
+    )
     brief = f"here {'unknown' if p is None else f'p {p_text(p)}'}, {beyond}"
     return ComparisonText(short, here, elsewhere + more, brief)
 
 
-def _settles(pairs: Sequence[Pair], *, held: int) -> str:
+def _what_would_settle(pairs: Sequence[Pair], *, held: int) -> str:
     """Return what would settle it."""
     needed = trials_to_tell(pairs)
     if needed is None:
@@ -202,10 +213,14 @@ def _settles(pairs: Sequence[Pair], *, held: int) -> str:
     return f"{needed} trials of each{more} (--ltm-trials={needed}) would mostly tell a difference as large."
 
 
-def _share(value: float) -> str:
+def _marks_share(value: float) -> str:
     """Return `0.75 of full marks`, with more digits where two would show nothing."""
     return f"{value:.2f} of full marks" if value >= 0.005 else f"{value:.4f} of full marks"
 
 
-def _interval(found: Comparison) -> str:
-    return f"95 % interval {found.interval.low:+.2f} … {found.interval.high:+.2f}; " if found.interval else ""
+def _interval(comparison: Comparison) -> str:
+    return (
+        f"95 % interval {comparison.interval.low:+.2f} … {comparison.interval.high:+.2f}; "
+        if comparison.interval
+        else ""
+    )

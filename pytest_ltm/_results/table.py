@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._results.text import columns_of, left, one_line, right, shorten
+from pytest_ltm._results.text import columns_of, one_line, pad_left, pad_right, shorten_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,22 +61,22 @@ _Part: TypeAlias = "tuple[str, tuple[int, ...]]"
 """An agent's label and the columns of it that stand in one table."""
 
 
-def render(table: TextTable, width: int, *, color: bool) -> list[str]:
+def render_table(table: TextTable, width: int, *, color: bool) -> list[str]:
     """Return the lines of the table, none wider than `width`; a blank line between its parts."""
-    layout = _layout(table, width)
+    layout = _table_layout(table, width)
     lines: list[str] = []
-    for page in _pages(table, layout):
+    for page in _table_pages(table, layout):
         lines += [""] * bool(lines)
         lines += _page_lines(table, layout, page, color=color)
     return [line.rstrip() for line in lines]
 
 
-def fits(table: TextTable, width: int) -> bool:
+def fits_width(table: TextTable, width: int) -> bool:
     """Return whether all agents stand side by side in this width."""
-    return len(_pages(table, _layout(table, width))) == 1
+    return len(_table_pages(table, _table_layout(table, width))) == 1
 
 
-def paint(text: str, style: Style, *, color: bool) -> str:
+def paint_text(text: str, style: Style, *, color: bool) -> str:
     """Return the text in the colours of its style, where colours are wanted; blanks around it stay plain."""
     inner = text.strip(" ")
     if not (color and style and inner):
@@ -85,18 +85,18 @@ def paint(text: str, style: Style, *, color: bool) -> str:
     return text.replace(inner, f"\x1b[{_CODES[style]}m{inner}\x1b[0m", 1)
 
 
-def _layout(table: TextTable, width: int) -> _Layout:
+def _table_layout(table: TextTable, width: int) -> _Layout:
     labels = [one_line(row.label) for row in table.rows]
     label = min(max(map(columns_of, [table.label, one_line(table.corner), *labels])), max(17, width // 3))
     texts = [text for row in table.rows for text, _ in row.cells] + [span for _, span in table.heads]
     return _Layout(label=label, slot=max(map(columns_of, texts)), room=width - label - _GROUP_GAP)
 
 
-def _pages(table: TextTable, layout: _Layout) -> list[list[_Part]]:
+def _table_pages(table: TextTable, layout: _Layout) -> list[list[_Part]]:
     """Return the parts that stand side by side: agents whole, where one fits into a table at all."""
     pages: list[list[_Part]] = [[]]
     used = 0
-    for part in _parts(table, layout):
+    for part in _agent_parts(table, layout):
         needed = layout.group(part[0], len(part[1]))
         if pages[-1] and used + _GROUP_GAP + needed > layout.room:
             pages.append([])
@@ -105,13 +105,13 @@ def _pages(table: TextTable, layout: _Layout) -> list[list[_Part]]:
     return pages
 
 
-def _parts(table: TextTable, layout: _Layout) -> list[_Part]:
+def _agent_parts(table: TextTable, layout: _Layout) -> list[_Part]:
     # At least one column, even where it is wider than the terminal: nothing is dropped.
     most = max((layout.room + _GAP) // (layout.slot + _GAP), 1)
     parts: list[_Part] = []
     for agent, group in groupby(range(len(table.heads)), key=lambda at: table.heads[at][0]):
         at = tuple(group)
-        label = shorten(one_line(agent), layout.room, mark="…")
+        label = shorten_text(one_line(agent), layout.room, mark="…")
         parts += [(label, at[start : start + most]) for start in range(0, len(at), most)]
     return parts
 
@@ -120,37 +120,37 @@ def _page_lines(table: TextTable, layout: _Layout, page: Sequence[_Part], *, col
     agents = [_agent_head(agent, layout.group(agent, len(at)), columns=len(at)) for agent, at in page]
     heads: list[tuple[str, Style]] = [(span, "strong") for _, span in table.heads]
     lines = [
-        _line(
-            shorten(one_line(table.corner), layout.label, mark="…"),
-            [paint(agent, "strong", color=color) for agent in agents],
+        _format_line(
+            shorten_text(one_line(table.corner), layout.label, mark="…"),
+            [paint_text(agent, "strong", color=color) for agent in agents],
             layout,
         ),
-        _line(table.label, _cells(heads, layout, page, color=color), layout),
+        _format_line(table.label, _row_cells(heads, layout, page, color=color), layout),
     ]
-    rule = paint("─" * columns_of(_line("", agents, layout)), "dim", color=color)
+    rule = paint_text("─" * columns_of(_format_line("", agents, layout)), "dim", color=color)
     for number, row in enumerate(table.rows):
         if row.above or not number:
             lines.append(rule)
-        label = shorten(one_line(row.label), layout.label, mark="…")
-        lines.append(_line(label, _cells(row.cells, layout, page, color=color), layout))
+        label = shorten_text(one_line(row.label), layout.label, mark="…")
+        lines.append(_format_line(label, _row_cells(row.cells, layout, page, color=color), layout))
     return lines
 
 
-def _line(label: str, parts: Sequence[str], layout: _Layout) -> str:
-    return left(label, layout.label) + "".join(" " * _GROUP_GAP + part for part in parts)
+def _format_line(label: str, parts: Sequence[str], layout: _Layout) -> str:
+    return pad_right(label, layout.label) + "".join(" " * _GROUP_GAP + part for part in parts)
 
 
 def _agent_head(agent: str, width: int, columns: int) -> str:
     rest = width - columns_of(agent) - 1
-    return f"{agent} {'─' * rest}" if columns > 1 and rest > 0 else right(agent, width)
+    return f"{agent} {'─' * rest}" if columns > 1 and rest > 0 else pad_left(agent, width)
 
 
-def _cells(row: Sequence[tuple[str, Style]], layout: _Layout, page: Sequence[_Part], *, color: bool) -> list[str]:
+def _row_cells(row: Sequence[tuple[str, Style]], layout: _Layout, page: Sequence[_Part], *, color: bool) -> list[str]:
     """Return the cells of one line, a text for each agent."""
     parts = []
     for agent, at in page:
-        texts = [right(row[i][0], layout.slot) for i in at]
+        texts = [pad_left(row[i][0], layout.slot) for i in at]
         spare = layout.group(agent, len(at)) - len(at) * (layout.slot + _GAP) + _GAP
-        painted = [paint(text, row[i][1], color=color) for text, i in zip(texts, at, strict=True)]
+        painted = [paint_text(text, row[i][1], color=color) for text, i in zip(texts, at, strict=True)]
         parts.append(" " * spare + (" " * _GAP).join(painted))
     return parts

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pytest_ltm._results.statistics.totals import FULL_MARKS
-from pytest_ltm._storage.clock import describe
+from pytest_ltm._storage.clock import describe_duration
 from pytest_ltm._storage.sanitize import for_screen
 
 if TYPE_CHECKING:
@@ -43,22 +43,22 @@ def _is_narrow(text: str) -> bool:
     return text.isascii() or _NARROW.fullmatch(text) is not None
 
 
-def left(text: str, width: int) -> str:
+def pad_right(text: str, width: int) -> str:
     """Return the text filled up with blanks on its right."""
     return text + " " * (width - columns_of(text))
 
 
-def right(text: str, width: int) -> str:
+def pad_left(text: str, width: int) -> str:
     """Return the text filled up with blanks on its left."""
     return " " * (width - columns_of(text)) + text
 
 
-def clip(text: str, width: int) -> str:
+def clip_text(text: str, width: int) -> str:
     """Return the text in at most `width` columns: its start, and `…` where something is missing."""
-    return text if columns_of(text) <= width else _start(text, width - 1) + "…"
+    return text if columns_of(text) <= width else _fitting_start(text, width - 1) + "…"
 
 
-def shorten(text: str, width: int, keep: str = "", mark: str = " … ") -> str:
+def shorten_text(text: str, width: int, keep: str = "", mark: str = " … ") -> str:
     """Return the text in at most `width` columns: start and end, `keep` if it is in there, `mark` for the rest.
 
     Longer only if `keep` itself is.
@@ -68,14 +68,14 @@ def shorten(text: str, width: int, keep: str = "", mark: str = " … ") -> str:
     at = text.find(keep) if keep else -1
     if at < 0:
         room = max(width - columns_of(mark), 2)
-        return f"{_start(text, room - room // 2)}{mark}{_end(text, room // 2)}"
+        return f"{_fitting_start(text, room - room // 2)}{mark}{_fitting_end(text, room // 2)}"
     before, after = text[:at], text[at + len(keep) :]
     room = max(width - columns_of(keep), 0)
     taken = min(room // 2, columns_of(before))
-    return f"{_shorter(before, taken)}{keep}{_shorter(after, room - taken)}"
+    return f"{_shorten_around(before, taken)}{keep}{_shorten_around(after, room - taken)}"
 
 
-def wrap(text: str, width: int, indent: str = "") -> list[str]:
+def wrap_text(text: str, width: int, indent: str = "") -> list[str]:
     """Return lines of at most `width` columns; those after the first begin with `indent`.
 
     Breaks at blanks, inside a word only where it is longer than a line; the text's own line feeds stay.
@@ -92,7 +92,7 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
             line += piece
             fresh = False
             while columns_of(line) > width > columns_of(indent) + 1:
-                head = _start(line, width)
+                head = _fitting_start(line, width)
                 lines.append(head)
                 line = indent + line[len(head) :]
         lines.append(line)
@@ -118,7 +118,7 @@ def verdict_text(given: ScenarioResult | Automatic, without: str = "no score") -
     return without if given.score is None else score_text(given.score, given.upper)
 
 
-def amount(number: int) -> str:
+def short_count(number: int) -> str:
     """Return a count in at most seven columns: `12,345`, `123.4k`, `1.40M`."""
     if number < 100_000:
         return f"{number:,}"
@@ -137,29 +137,29 @@ def span_of_time(seconds: float) -> str:
     return " ".join(f"{number}{unit}" for number, unit in parts[:2] if number)
 
 
-def percent(share: float | None) -> str:
+def format_percent(share: float | None) -> str:
     """Return `67%`; only full marks read 100%, only nothing reads 0%; `-` for None."""
     return NOTHING if share is None else f"{100 * float(score_text(share)):.0f}%"
 
 
-def dollars(amount: float) -> str:
+def format_dollars(amount: float) -> str:
     """Return `12.30`; small amounts with two significant digits."""
     return f"{amount:,.2f}" if amount >= _CENTS or not amount else f"{amount:.2g}"
 
 
-def exact(amount: float) -> str:
+def exact_dollars(amount: float) -> str:
     """Return `12.30`, and less than a dollar with four decimals."""
     return f"{amount:,.2f}" if amount >= 1 or not amount else f"{amount:.4f}"
 
 
-def counted(number: int, noun: str) -> str:
+def pluralize(number: int, noun: str) -> str:
     """Return `1 filler`, `4 fillers`, `1,200 tokens`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def distance(tokens: int, time: timedelta) -> str:
+def format_distance(tokens: int, time: timedelta) -> str:
     """Return how far apart two messages are: `1 token`, `1,200 tokens and 2:00:00`."""
-    return counted(tokens, "token") + (f" and {describe(time)}" if time else "")
+    return pluralize(tokens, "token") + (f" and {describe_duration(time)}" if time else "")
 
 
 def text_of(value: object) -> str:
@@ -167,30 +167,30 @@ def text_of(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _shorter(text: str, room: int) -> str:
+def _shorten_around(text: str, room: int) -> str:
     """Return what fits of a text beside the part that is kept: its two ends."""
     if columns_of(text) <= room:
         return text
-    return shorten(text, room) if room > 5 else "…"[:room]
+    return shorten_text(text, room) if room > 5 else "…"[:room]
 
 
-def _start(text: str, width: int) -> str:
+def _fitting_start(text: str, width: int) -> str:
     if _is_narrow(text):
         return text[: max(width, 0)]
     from wcwidth import iter_graphemes
 
-    return text[: _fitting(iter_graphemes(text), width)]
+    return text[: _fitting_length(iter_graphemes(text), width)]
 
 
-def _end(text: str, width: int) -> str:
+def _fitting_end(text: str, width: int) -> str:
     if _is_narrow(text):
         return text[len(text) - min(max(width, 0), len(text)) :]
     from wcwidth import iter_graphemes_reverse
 
-    return text[len(text) - _fitting(iter_graphemes_reverse(text), width) :]
+    return text[len(text) - _fitting_length(iter_graphemes_reverse(text), width) :]
 
 
-def _fitting(clusters: Iterable[str], width: int) -> int:
+def _fitting_length(clusters: Iterable[str], width: int) -> int:
     """Return how many characters of the first clusters fit; what is shown as one is never cut."""
     fitting = 0
     for cluster in clusters:

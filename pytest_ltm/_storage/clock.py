@@ -146,7 +146,7 @@ def thread_seconds() -> float:
     return _thread_time()
 
 
-def stopwatch() -> float:
+def stopwatch_seconds() -> float:
     """Return seconds from an arbitrary start: for durations in `timings.jsonl` and progress only."""
     return _perf_counter()
 
@@ -174,7 +174,7 @@ def goes_on(*_: object) -> None:
     _continued[0] += 1
 
 
-def pauses() -> tuple[int, float]:
+def process_pauses() -> tuple[int, float]:
     """Return how often this process was stopped so far, and seconds that the machine slept: for `paused_since`."""
     if sys.platform == "win32":
         return _continued[0], 0.0
@@ -187,7 +187,7 @@ def pauses() -> tuple[int, float]:
 
 def paused_since(before: tuple[int, float]) -> bool:
     """Return whether this process was stopped, or its machine slept, since `pauses` was asked."""
-    continued, slept = pauses()
+    continued, slept = process_pauses()
     return continued != before[0] or slept > before[1] + 1.0
 
 
@@ -195,7 +195,7 @@ WAKE: ContextVar[threading.Event | None] = ContextVar("WAKE", default=None)
 """What ends a sleep in a thread, which hears no Ctrl-C."""
 
 
-def sleep(seconds: float) -> None:
+def sleep_interruptibly(seconds: float) -> None:
     """Let real time pass: for the waits between two attempts. Ctrl-C ends it; Stopped where `WAKE` does."""
     wake = WAKE.get()
     if wake is None:
@@ -233,6 +233,6 @@ def duration(value: str | float | timedelta) -> timedelta:
     return length
 
 
-def describe(length: timedelta) -> str:
+def describe_duration(length: timedelta) -> str:
     """Return `2 days, 3:04:05` as people read it (never `timedelta.seconds`, which forgets the days)."""
     return str(timedelta(seconds=round(length.total_seconds())))

@@ -46,10 +46,10 @@ _FORMS: tuple[tuple[str, str], ...] = (
 _CASED = ("AKIA", "AIza", "eyJ", "[\\w*-]")
 
 
-def _hide(found: re.Match[str]) -> str:
-    if HIDDEN[:-1] in found.group():  # by an earlier form, or by an earlier call
-        return found.group()
-    return f"{found.group('kept')}{HIDDEN}{found.groupdict().get('after') or ''}"
+def _hide_match(match: re.Match[str]) -> str:
+    if HIDDEN[:-1] in match.group():  # by an earlier form, or by an earlier call
+        return match.group()
+    return f"{match.group('kept')}{HIDDEN}{match.groupdict().get('after') or ''}"
 
 
 # --- Passwords and the like under their names: `"password": "…"`, `password: …`, `DB_PASSWORD=…`, `password='…'`.
@@ -88,36 +88,36 @@ _TOKEN = 20
 """So many characters without a blank in quotes are not a word."""
 
 
-def _hide_named(found: re.Match[str]) -> str:
-    value = found["quoted"] or found["bare"]
-    if _HIDDEN.fullmatch(value) or not (_hides_quoted(found) if found["quoted"] else _hides_bare(found)):
-        return found.group()
-    return f"{found['kept']}{found['quote'] or ''}{HIDDEN}{found['open'] or ''}"
+def _hide_named(match: re.Match[str]) -> str:
+    value = match["quoted"] or match["bare"]
+    if _HIDDEN.fullmatch(value) or not (_hides_quoted(match) if match["quoted"] else _hides_bare(match)):
+        return match.group()
+    return f"{match['kept']}{match['quote'] or ''}{HIDDEN}{match['open'] or ''}"
 
 
-def _hides_quoted(found: re.Match[str]) -> bool:
+def _hides_quoted(match: re.Match[str]) -> bool:
     """Return whether a value in quotes is a secret; in the middle of a sentence it must look like one."""
-    value: str = found["quoted"]
+    value: str = match["quoted"]
     if value.startswith(HIDDEN[:-1]):  # a known value, and more
         return True
     if len(value) < _PASSWORD or value.lower() in _PLACEHOLDERS or value[0] in "<$*{[%" or set(value) <= set(".…x*"):
         return False
-    in_data = bool(found["closed"]) or "=" in found["sign"] or _begins_line(found)
-    return _is_random(value) or (not found["weak"] and in_data) or (len(value) >= _TOKEN and " " not in value)
+    in_data = bool(match["closed"]) or "=" in match["sign"] or _begins_line(match)
+    return _is_random(value) or (not match["weak"] and in_data) or (len(value) >= _TOKEN and " " not in value)
 
 
-def _hides_bare(found: re.Match[str]) -> bool:
+def _hides_bare(match: re.Match[str]) -> bool:
     """Return whether a value without quotes is a secret: it looks like one, or has a line of YAML for itself."""
-    value = found["bare"].rstrip(".!?:…")
-    if found["open"] or value.lower() in _PLACEHOLDERS or value.startswith(("/", "~", "...")):
+    value = match["bare"].rstrip(".!?:…")
+    if match["open"] or value.lower() in _PLACEHOLDERS or value.startswith(("/", "~", "...")):
         return False
-    if _is_random(value) or (not found["weak"] and len(value) > _PASSWORD and _is_mixed(value)):
+    if _is_random(value) or (not match["weak"] and len(value) > _PASSWORD and _is_mixed(value)):
         return True
-    if found["weak"] or len(value) <= _PASSWORD or not value.isalpha() or found["name"].lower() in value.lower():
+    if match["weak"] or len(value) <= _PASSWORD or not value.isalpha() or match["name"].lower() in value.lower():
         return False
-    rest = found.string[found.end() : found.end() + 1]
-    begins = _begins_line(found) and rest in {"", "\n", "\r"}
-    return begins and (found["name"].isupper() if "=" in found["sign"] else found["name"][0].islower())
+    rest = match.string[match.end() : match.end() + 1]
+    begins = _begins_line(match) and rest in {"", "\n", "\r"}
+    return begins and (match["name"].isupper() if "=" in match["sign"] else match["name"][0].islower())
 
 
 def _is_mixed(value: str) -> bool:
@@ -128,9 +128,9 @@ def _is_random(value: str) -> bool:
     return " " not in value and len(value) >= 2 * _PASSWORD and _is_mixed(value)
 
 
-def _begins_line(found: re.Match[str]) -> bool:
-    start = found.start()
-    return _LINE_OF_ITS_OWN.search(found.string[max(0, start - _LONGEST_NAME) : start]) is not None
+def _begins_line(match: re.Match[str]) -> bool:
+    start = match.start()
+    return _LINE_OF_ITS_OWN.search(match.string[max(0, start - _LONGEST_NAME) : start]) is not None
 
 
 # --- Private keys in PEM, also with escapes for line feeds, and line by line in a traceback.
@@ -142,9 +142,9 @@ _PRIVATE_KEY = re.compile(
 )
 
 
-def _hide_key(found: re.Match[str]) -> str:
+def _hide_key(match: re.Match[str]) -> str:
     """Return what stands for a key: as many lines as it has, so that a list of lines stays one."""
-    return HIDDEN + "\n" * found.group().count("\n")
+    return HIDDEN + "\n" * match.group().count("\n")
 
 
 # --- all of them
@@ -153,7 +153,11 @@ _Found: TypeAlias = "re.Match[str]"
 _PATTERNS: list[tuple[tuple[str, ...], re.Pattern[str], Callable[[_Found], str]]] = [
     (("private key",), _PRIVATE_KEY, _hide_key),
     *(
-        (tuple(signs.split()), re.compile(form, 0 if any(part in form for part in _CASED) else re.IGNORECASE), _hide)
+        (
+            tuple(signs.split()),
+            re.compile(form, 0 if any(part in form for part in _CASED) else re.IGNORECASE),
+            _hide_match,
+        )
         for signs, form in _FORMS
     ),
     (("passw", "passphrase", "secret", "token", "private-key", "api-", "apikey"), _NAMED_VALUE, _hide_named),
@@ -170,7 +174,7 @@ def without_credentials(text: str, stand_in: Callable[[str], str] | None = None)
 
     `stand_in`: gives what stands for a credential instead; it must begin as HIDDEN does, up to the bracket.
     """
-    folded = _folded(text)
+    folded = _fold_key(text)
     there = {word for word in _WORDS if word in folded}
     dashes = _has_dashes(folded)
     if not there and not dashes:  # nearly every text
@@ -183,12 +187,12 @@ def without_credentials(text: str, stand_in: Callable[[str], str] | None = None)
     return text
 
 
-def _in_its_place(hide: Callable[[_Found], str], stand_in: Callable[[str], str], found: _Found) -> str:
+def _in_its_place(hide: Callable[[_Found], str], stand_in: Callable[[str], str], result: _Found) -> str:
     """Return what a find becomes with something else in the place of HIDDEN."""
-    before, mark, after = hide(found).partition(HIDDEN)
-    if not mark or found.group() == f"{before}{mark}{after}":
-        return found.group()
-    whole = found.group().removeprefix(before)
+    before, mark, after = hide(result).partition(HIDDEN)
+    if not mark or result.group() == f"{before}{mark}{after}":
+        return result.group()
+    whole = result.group().removeprefix(before)
     return f"{before}{stand_in(whole.removesuffix(after))}{after}"
 
 
@@ -213,7 +217,7 @@ def _may_be_named(text: str) -> bool:
 
 def may_have_credentials(text: str) -> bool:
     """Return False only for texts without any, be they written with escapes or not; it takes next to no time."""
-    folded = _folded(text)
+    folded = _fold_key(text)
     return any(map(folded.__contains__, _WORDS)) or _has_dashes(folded)
 
 
@@ -222,5 +226,5 @@ def _has_dashes(folded: str) -> bool:
     return any(part.endswith(_BEFORE_DASH) for part in folded.split("-")[:-1])
 
 
-def _folded(text: str) -> str:
+def _fold_key(text: str) -> str:
     return text.lower().replace("_", "-").replace("tokens", "")  # every line of a journal counts them

@@ -14,7 +14,7 @@ import shutil
 import stat
 from typing import IO, TYPE_CHECKING, BinaryIO
 
-from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.errors import DiskFault, LtmError
 
 if TYPE_CHECKING:
@@ -45,22 +45,22 @@ class Appender:
             self._file: int | None = os.open(path, flags | _UNWAITING, 0o666)
             if not stat.S_ISREG(os.fstat(self._file).st_mode):
                 os.close(self._file)
-                raise refused(path, "it is not a regular file")
+                raise disk_fault(path, "it is not a regular file")
         except OSError as error:
-            raise refused(path, error) from error
+            raise disk_fault(path, error) from error
 
     def append(self, data: bytes, *, lasting: bool = False) -> None:
         """Add to the end, all of it or nothing; `lasting`: it is to outlive a loss of power."""
         if self._file is None:
-            raise refused(self._path, "it is closed")
+            raise disk_fault(self._path, "it is closed")
         if os.getpid() != self._process:
-            raise refused(self._path, "this process is a copy of the one that writes it")
+            raise disk_fault(self._path, "this process is a copy of the one that writes it")
         try:
-            _write(self._file, data)
-            if lasting and stopwatch() - self._synced >= LASTING_SECONDS:
+            _append_all(self._file, data)
+            if lasting and stopwatch_seconds() - self._synced >= LASTING_SECONDS:
                 self.sync()
         except OSError as error:
-            raise refused(self._path, error) from error
+            raise disk_fault(self._path, error) from error
 
     def sync(self) -> None:
         """Ask the disk to keep what is there."""
@@ -68,8 +68,8 @@ class Appender:
             try:
                 os.fsync(self._file)
             except OSError as error:
-                raise refused(self._path, error) from error
-            self._synced = stopwatch()
+                raise disk_fault(self._path, error) from error
+            self._synced = stopwatch_seconds()
 
     def close(self) -> None:
         """Make sure that everything is on disk; nothing happens the second time."""
@@ -137,7 +137,7 @@ def append_line(file: IO[str] | Appender | None, line: str, *, lasting: bool = F
             file.write(line)
             file.flush()
         except (OSError, ValueError) as error:  # ValueError: it is closed
-            raise refused(getattr(file, "name", "the journal"), str(error)) from error
+            raise disk_fault(getattr(file, "name", "the journal"), str(error)) from error
 
 
 def write_whole(path: Path, data: bytes, *, lasting: bool = False) -> None:
@@ -146,7 +146,7 @@ def write_whole(path: Path, data: bytes, *, lasting: bool = False) -> None:
     try:
         file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _PLAIN, 0o666)
         try:
-            _write(file, data)
+            _append_all(file, data)
             if lasting:
                 os.fsync(file)
         finally:
@@ -159,16 +159,16 @@ def write_whole(path: Path, data: bytes, *, lasting: bool = False) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             beside.unlink(missing_ok=True)
-        raise refused(path, error) from error
+        raise disk_fault(path, error) from error
 
 
-def refused(path: object, why: OSError | str) -> DiskFault:
+def disk_fault(path: object, why: OSError | str) -> DiskFault:
     """Return the fault of a disk that does not take what must be kept."""
     reason = why if isinstance(why, str) else why.strerror or str(why)
     return DiskFault(f"cannot write {path}: {reason}. Nothing more is sent; what is on disk can be resumed")
 
 
-def _write(file: int, data: bytes) -> None:
+def _append_all(file: int, data: bytes) -> None:
     """Add to the end of a file, all of it or nothing."""
     left = memoryview(data)
     try:

@@ -8,7 +8,7 @@ import sys
 import traceback
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._storage.errors import did_you_mean, told
+from pytest_ltm._storage.errors import describe_error, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -65,7 +65,7 @@ class DottedPath:
             missing = error.name if isinstance(error, ModuleNotFoundError) else None
             if missing is not None and f"{name}.".startswith(f"{missing}."):
                 return None
-            raise self._wrong(f"importing {name!r} failed with {told(error)}{_line_of(error)}") from error
+            raise self._wrong(f"importing {name!r} failed with {describe_error(error)}{_line_of(error)}") from error
 
     def _import_from(self, folder: pathlib.Path, name: str) -> ModuleType | None:
         entry = str(folder)
@@ -89,7 +89,7 @@ class DottedPath:
         while module is None:
             parent, _, child = parent.rpartition(".")
             module = self._import(parent)
-        raise self._wrong(f"{_called(module)} has no module {child!r}.")
+        raise self._wrong(f"{_describe_object(module)} has no module {child!r}.")
 
     def _longest(self, names: list[str]) -> tuple[ModuleType, list[str]]:
         """Return the longest importable start of the path, and the names that are left."""
@@ -99,16 +99,18 @@ class DottedPath:
                 return module, names[length:]
         raise self._wrong(f"there is no module {names[0]!r}.")
 
-    def _attribute(self, found: object, names: list[str]) -> object:
+    def _attribute(self, result: object, names: list[str]) -> object:
         for name in names:
             try:
-                found = getattr(found, name)
+                result = getattr(result, name)
             except AttributeError as error:
-                public = [other for other in dir(found) if not other.startswith("_")]
-                raise self._wrong(f"{_called(found)} has no {name!r}.{did_you_mean(name, public)}") from error
+                public = [other for other in dir(result) if not other.startswith("_")]
+                raise self._wrong(f"{_describe_object(result)} has no {name!r}.{did_you_mean(name, public)}") from error
             except Exception as error:
-                raise self._wrong(f"{name!r} of {_called(found)} failed with {told(error)}") from error
-        return found
+                raise self._wrong(
+                    f"{name!r} of {_describe_object(result)} failed with {describe_error(error)}"
+                ) from error
+        return result
 
 
 def _line_of(error: BaseException) -> str:
@@ -121,14 +123,16 @@ def _line_of(error: BaseException) -> str:
     return f" ({pathlib.Path(lines[-1].filename).name}:{lines[-1].lineno})"
 
 
-def _called(found: object) -> str:
-    name = getattr(found, "__name__", None)
-    file = getattr(found, "__file__", None)  # tells who shadows whom
+def _describe_object(result: object) -> str:
+    name = getattr(result, "__name__", None)
+    file = getattr(result, "__file__", None)  # tells who shadows whom
     where = f" ({file})" if isinstance(file, str) else ""
-    return f"{type(found).__name__} {name!r}{where}" if isinstance(name, str) else f"the {type(found).__name__} object"
+    return (
+        f"{type(result).__name__} {name!r}{where}" if isinstance(name, str) else f"the {type(result).__name__} object"
+    )
 
 
-def lazy(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def lazy_exports(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` (PEP 562) of a package whose names are imported when they are first used.
 
     `homes`: a module of the package -> the names that come from it, with spaces between them.

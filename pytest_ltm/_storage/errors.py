@@ -39,9 +39,9 @@ class LtmError(Exception):
     """The Usage of what came to nothing, as far as it is known."""
 
     def __init__(self, *words: object) -> None:
-        from pytest_ltm._storage.secrets import redacted
+        from pytest_ltm._storage.secrets import redact_secrets
 
-        super().__init__(*(redacted(word) if isinstance(word, str) else word for word in words))
+        super().__init__(*(redact_secrets(word) if isinstance(word, str) else word for word in words))
 
 
 class ConfigurationError(LtmError):
@@ -187,19 +187,21 @@ def text_of(error: BaseException) -> str:
         return "(its text cannot be read)"
 
 
-def told(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Return type and text of an exception on one harmless line of bearable length, whatever its `__str__` does."""
-    from pytest_ltm._storage.secrets import redacted
+    from pytest_ltm._storage.secrets import redact_secrets
 
-    text = redacted(text_of(error)).strip().partition("\n")[0].rstrip()  # before it is cut: a half is not recognised
+    text = (
+        redact_secrets(text_of(error)).strip().partition("\n")[0].rstrip()
+    )  # before it is cut: a half is not recognised
     if isinstance(error, SyntaxError) and isinstance(error.text, str):
-        text = f"{text}: {redacted(error.text.strip())}"
+        text = f"{text}: {redact_secrets(error.text.strip())}"
     name = type(error).__name__
     short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
     # Control characters of a foreign text must not drive the terminal that shows the error.
     short = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in short)
     first = _first_within(error)
-    within = "" if first is None else f" [{told(first)}]"
+    within = "" if first is None else f" [{describe_error(first)}]"
     return f"{name}: {short}{within}" if short else f"{name}{within}"
 
 

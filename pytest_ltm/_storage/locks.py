@@ -9,7 +9,7 @@ import socket
 from typing import TYPE_CHECKING
 
 from pytest_ltm._storage.clock import wall_time
-from pytest_ltm._storage.disk import read_regular, refused, write_whole
+from pytest_ltm._storage.disk import disk_fault, read_regular, write_whole
 from pytest_ltm._storage.errors import LtmError
 
 if TYPE_CHECKING:
@@ -42,9 +42,11 @@ class FolderLock:
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            raise InUse(f"{self._folder} is in use by {owner(self._folder)}. Wait for it to end, or stop it") from None
+            raise InUse(
+                f"{self._folder} is in use by {lock_owner(self._folder)}. Wait for it to end, or stop it"
+            ) from None
         except OSError as error:
-            raise refused(self._folder / NAME, error) from error
+            raise disk_fault(self._folder / NAME, error) from error
         self._lock = lock
         me = {"pid": os.getpid(), "host": socket.gethostname(), "since": wall_time().isoformat(timespec="seconds")}
         write_whole(self._folder / OWNER, json.dumps(me).encode())
@@ -58,7 +60,7 @@ class FolderLock:
             lock.release()
 
 
-def holder(folder: Path) -> str:
+def lock_holder(folder: Path) -> str:
     """Return who is writing into a folder, "" if nobody is; OSError if that cannot be told."""
     if not (folder / NAME).is_file():
         return ""
@@ -68,12 +70,12 @@ def holder(folder: Path) -> str:
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        return owner(folder)
+        return lock_owner(folder)
     lock.release()
     return ""
 
 
-def owner(folder: Path) -> str:
+def lock_owner(folder: Path) -> str:
     """Return who holds a folder's lock, or held it when it died."""
     try:
         known = json.loads(read_regular(folder / OWNER))

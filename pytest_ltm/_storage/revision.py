@@ -36,21 +36,21 @@ _CI = (
 """By CI system: the variable with the commit, and those with its branch, the first that is set."""
 
 
-def source(folder: Path, environment: Mapping[str, str] = os.environ) -> SourceRevision | None:
+def source_revision(folder: Path, environment: Mapping[str, str] = os.environ) -> SourceRevision | None:
     """Return what is checked out in a folder; None if that is unknown. It raises nothing.
 
     A CI job says which branch its commit belongs to, because it checks out no branch, and both where the code was
     copied without its repository.
     """
-    found = _checked_out(folder)
-    if found and found.branch:
-        return found
+    result = _checked_out(folder)
+    if result and result.branch:
+        return result
     for variable, branches in _CI:
         commit = environment.get(variable, "")
-        if _HASH.fullmatch(commit) and (found is None or found.commit == commit):
+        if _HASH.fullmatch(commit) and (result is None or result.commit == commit):
             branch = next((name for each in branches if (name := environment.get(each))), "")
             return SourceRevision(commit, branch[:_LONGEST])
-    return found
+    return result
 
 
 def _checked_out(folder: Path) -> SourceRevision | None:
@@ -62,21 +62,21 @@ def _checked_out(folder: Path) -> SourceRevision | None:
         if not head.startswith("ref:"):
             return SourceRevision(head) if _HASH.fullmatch(head) else None
         ref = head.removeprefix("ref:").strip()
-        common = git / _text(git / "commondir") if (git / "commondir").exists() else git
-        commit = _text(git / ref) or _text(common / ref) or _packed(common / "packed-refs", ref)
+        common = git / _read_text(git / "commondir") if (git / "commondir").exists() else git
+        commit = _read_text(git / ref) or _read_text(common / ref) or _packed_ref(common / "packed-refs", ref)
     except (StopIteration, OSError, ValueError):
         return None
     return SourceRevision(commit, ref.removeprefix("refs/heads/")[:_LONGEST]) if _HASH.fullmatch(commit) else None
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8").strip()
     except (OSError, ValueError):
         return ""
 
 
-def _packed(path: Path, ref: str) -> str:
+def _packed_ref(path: Path, ref: str) -> str:
     with path.open(encoding="utf-8") as file:
         lines = (line.split() for line in file.read(_MOST).splitlines())
         return next((words[0] for words in lines if words[1:] == [ref]), "")

@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from pytest_ltm._storage.schema import Field
 
 
-def rows(path: Path, required: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def read_json_rows(path: Path, required: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield where each row stands (`file:line`) and the row; DatasetError for one that is none or lacks a field."""
     try:
         with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
                     where = f"{path}:{number}"
-                    yield where, _row(line, where, required)
+                    yield where, _parse_json_row(line, where, required)
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise DatasetError(f"{path}: cannot be read: {reason}") from error
 
 
-def _row(line: str, where: str, required: Sequence[str]) -> dict[str, Any]:
+def _parse_json_row(line: str, where: str, required: Sequence[str]) -> dict[str, Any]:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:

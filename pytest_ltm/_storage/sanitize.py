@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._storage.credentials import HIDDEN
-from pytest_ltm._storage.secrets import redacted
+from pytest_ltm._storage.secrets import redact_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,7 +31,7 @@ _FORMULA = tuple("=+-@\t\r＝＋－＠")
 """What a spreadsheet takes for the beginning of a formula."""
 
 
-def printable(text: str) -> str:
+def escape_unprintable(text: str) -> str:
     r"""Return the text with what could drive a terminal as escapes: `\x1b`, bidi overrides, half surrogates.
 
     Line feeds stay; tabs become blanks.
@@ -44,12 +44,12 @@ def printable(text: str) -> str:
 
 def for_screen(text: str) -> str:
     """Return a text that a screen may show: printable, and without secrets."""
-    return printable(redacted(text))
+    return escape_unprintable(redact_secrets(text))
 
 
 def for_file(text: str) -> bytes:
     """Return what a file may hold of a text: without secrets; UTF-8, whatever the text holds."""
-    return redacted(text).encode("utf-8", "backslashreplace")
+    return redact_secrets(text).encode("utf-8", "backslashreplace")
 
 
 def for_library(value: Any) -> Any:
@@ -61,11 +61,11 @@ def for_library(value: Any) -> Any:
     return [for_library(part) for part in value] if isinstance(value, list | tuple) else value
 
 
-def cell(value: object) -> object:
+def csv_cell(value: object) -> object:
     """Return what a table in CSV may hold of a value: an apostrophe keeps spreadsheets from taking it for a formula."""
     if not isinstance(value, str):
         return value
-    text = printable(value)
+    text = escape_unprintable(value)
     return f"'{text}" if value.lstrip(" \n").startswith(_FORMULA) else text
 
 

@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.disk import open_regular
 from pytest_ltm._storage.errors import DefinitionError, LtmError, ScenarioError, did_you_mean
-from pytest_ltm._storage.secrets import written
+from pytest_ltm._storage.secrets import dump_json_redacted
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -48,7 +48,7 @@ class Field(Struct, frozen=True):
 
     def error(self, expected: str, cure: str = "") -> DefinitionError:
         """Return the error that says what was expected here and what stands here."""
-        return self.fault(f"expected {expected}, got {shown(self.value)}.{cure}")
+        return self.fault(f"expected {expected}, got {show_value(self.value)}.{cure}")
 
     def fault(self, message: str) -> DefinitionError:
         """Return an error with a message of its own, at this place."""
@@ -63,10 +63,10 @@ class Field(Struct, frozen=True):
     def mapping(self, known: Iterable[str] | None = None, required: Iterable[str] = ()) -> dict[str, Field]:
         """Return the fields of a mapping; `known` None accepts any names."""
         if not isinstance(self.value, Mapping):
-            raise self.error(f"a mapping{_naming(known)}")
+            raise self.error(f"a mapping{_known_fields_hint(known)}")
         for key in self.value:
             if not isinstance(key, str):
-                raise self.fault(f"expected names that are texts, got {shown(key)}.{_quote(key)}")
+                raise self.fault(f"expected names that are texts, got {show_value(key)}.{_quoting_hint(key)}")
         children = {key: self.child(key) for key in self.value}
         self._check_names(children, None if known is None else list(known), required)
         return children
@@ -88,7 +88,7 @@ class Field(Struct, frozen=True):
     def text(self, what: str = "a non-empty text") -> str:
         """Return a text with at least one character that is not white space."""
         if not isinstance(self.value, str) or not self.value.strip():
-            raise self.error(what, _quote(self.value) if self.lines else "")
+            raise self.error(what, _quoting_hint(self.value) if self.lines else "")
         self._check_encodable(self.value)
         return self.value
 
@@ -165,10 +165,10 @@ class Field(Struct, frozen=True):
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise self.fault(f"half of a surrogate pair is not a character: {shown(text)}.") from None
+            raise self.fault(f"half of a surrogate pair is not a character: {show_value(text)}.") from None
 
 
-def shown(value: object) -> str:
+def show_value(value: object) -> str:
     """Return a value as errors show it: its repr, cut if long, and never an exception."""
     try:
         text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
@@ -177,11 +177,11 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
-def _naming(known: Iterable[str] | None) -> str:
+def _known_fields_hint(known: Iterable[str] | None) -> str:
     return f" with the fields {', '.join(known)}" if known is not None else ""
 
 
-def _quote(value: object) -> str:
+def _quoting_hint(value: object) -> str:
     return "" if value is None or isinstance(value, str | list | dict) else " In YAML, write it in quotes."
 
 
@@ -191,7 +191,7 @@ MAX_BYTES = 1_000_000
 """The largest YAML file that is read."""
 
 
-def load(path: str | Path) -> Field:
+def load_yaml(path: str | Path) -> Field:
     """Return the content of a YAML file; DefinitionError names the line of what is wrong with it."""
     where = str(path)
     try:
@@ -202,12 +202,12 @@ def load(path: str | Path) -> Field:
     if len(content) > MAX_BYTES:
         raise DefinitionError(f"{where}: larger than {MAX_BYTES:,} bytes, too large for a hand-written file.")
     try:
-        return parse(content.decode("utf-8-sig"), where)
+        return parse_yaml(content.decode("utf-8-sig"), where)
     except UnicodeDecodeError as error:
         raise DefinitionError(f"{where}: not UTF-8 (at byte {error.start}).") from None
 
 
-def packaged(module: str, name: str) -> Any:
+def load_packaged_yaml(module: str, name: str) -> Any:
     """Return the content of a YAML file of the package that lies beside a module (`__file__`), unchecked."""
     import yaml
 
@@ -215,7 +215,7 @@ def packaged(module: str, name: str) -> Any:
     return yaml.load(Path(module).with_name(name).read_bytes(), Loader=loader)  # noqa: S506 - it is a safe one
 
 
-def parse(text: str, where: str) -> Field:
+def parse_yaml(text: str, where: str) -> Field:
     """Return the content of a YAML text; `where` names its file in errors."""
     import yaml
 
@@ -280,7 +280,7 @@ class _YamlReader:
             if not isinstance(key, str):
                 raise self._error(key_node, "a name in a mapping is a text; write it in quotes")
             if key in data:
-                raise self._error(key_node, f"the name {shown(key)} appears twice in one mapping")
+                raise self._error(key_node, f"the name {show_value(key)} appears twice in one mapping")
             below = f"{path}.{key}" if path else key
             self.lines[below] = key_node.start_mark.line + 1
             data[key] = self.value(loader, value_node, below, depth - 1)
@@ -290,7 +290,7 @@ class _YamlReader:
         try:
             return loader.construct_object(node)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-            raise self._error(node, f"{shown(node.value)} cannot be read; write it in quotes") from None
+            raise self._error(node, f"{show_value(node.value)} cannot be read; write it in quotes") from None
 
     def _error(self, node: Any, message: str) -> DefinitionError:
         return DefinitionError(f"{self.where}:{node.start_mark.line + 1}: {message}.")
@@ -314,11 +314,11 @@ def number_or_text(text: str) -> int | float | str:
     return text
 
 
-def escaped(text: str) -> str:
+def escape_json_text(text: str) -> str:
     """Return the JSON text with such characters as the escapes of JSON: it means the same."""
     if text.isascii() and "\x7f" not in text:
         return text
-    return _RAW.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    return _RAW.sub(lambda result: f"\\u{ord(result.group()):04x}", text)
 
 
 def json_text(value: object) -> str:
@@ -326,10 +326,10 @@ def json_text(value: object) -> str:
 
     Equal values give equal text. Raises ValueError for numbers that JSON does not know.
     """
-    return escaped(written(value, _indented)) + "\n"
+    return escape_json_text(dump_json_redacted(value, _indented_json)) + "\n"
 
 
-def _indented(value: object) -> str:
+def _indented_json(value: object) -> str:
     compact = json.dumps(value, ensure_ascii=False, allow_nan=False)
     # `indent` of `json.dumps` is Python's own encoder in Python; half surrogates are no UTF-8, which others must have.
     if compact.isascii() or not _HALVES.search(compact):

@@ -43,76 +43,76 @@ _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _ELLIPSES = ("...", "…")
 
 
-def redacted(text: str) -> str:
+def redact_secrets(text: str) -> str:
     """Return the text with `[redacted $NAME]` for the value of a variable and `[redacted]` for any other secret.
 
     Takes time in proportion to the text. A value that somebody has cut short (`abcdefgh...`) is found, too.
     """
-    return _redacted(text, _KNOWN.forms())
+    return _redact_known(text, _KNOWN.forms())
 
 
 def redacted_data(value: Any) -> Any:
     """Return JSON values with every text redacted, and with nothing under the names of headers that hold secrets."""
     known = _KNOWN.forms()
-    return _mapped(value, lambda text: _redacted(text, known), lambda key: key.lower() in _HEADERS)
+    return _map_texts(value, lambda text: _redact_known(text, known), lambda key: key.lower() in _HEADERS)
 
 
-def written(value: T, dumps: Callable[[T], str]) -> str:
+def dump_json_redacted(value: T, dumps: Callable[[T], str]) -> str:
     """Return `dumps(value)` of JSON values without secrets; they are looked through only if there are any."""
     text = dumps(value)
-    return dumps(redacted_data(value)) if redacted(text) != text or _hides_one(text, value) else text
+    return dumps(redacted_data(value)) if redact_secrets(text) != text or _hides_one(text, value) else text
 
 
 def may_have_secrets(written: str) -> bool:
     """Return False only for a text in JSON without any secret."""
-    return redacted(written) != written or ("\\" in written and may_have_credentials(written))
+    return redact_secrets(written) != written or ("\\" in written and may_have_credentials(written))
 
 
 def redacted_configuration(value: Any) -> Any:
     """Return the same, and also with no text under any key that is named like a secret."""
     known = _KNOWN.forms()
-    return _mapped(value, lambda text: _redacted(text, known), is_secret_name)
+    return _map_texts(value, lambda text: _redact_known(text, known), is_secret_name)
 
 
-def _mapped(value: Any, shown: Callable[[str], str], hides: Callable[[str], bool]) -> Any:
+def _map_texts(value: Any, shown: Callable[[str], str], hides: Callable[[str], bool]) -> Any:
     if isinstance(value, str):
         return shown(value)
     if isinstance(value, Mapping):
         return {
             shown(key) if isinstance(key, str) else key: HIDDEN
             if isinstance(part, str) and part and isinstance(key, str) and hides(key)
-            else _mapped(part, shown, hides)
+            else _map_texts(part, shown, hides)
             for key, part in value.items()
         }
-    return [_mapped(part, shown, hides) for part in value] if isinstance(value, list | tuple) else value
+    return [_map_texts(part, shown, hides) for part in value] if isinstance(value, list | tuple) else value
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _iter_json_texts(value: Any) -> Iterator[str]:
     """Yield every text in JSON values, keys included."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for pair in value.items():
-            yield from _texts(pair)
+            yield from _iter_json_texts(pair)
     elif isinstance(value, list | tuple):
         for part in value:
-            yield from _texts(part)
+            yield from _iter_json_texts(part)
 
 
 def _hides_one(written: str, value: Any) -> bool:
     """Return whether an escape hides a key: what is written of a line break and `sk-...` is the word `nsk-...`."""
     if "\\" not in written or not may_have_credentials(written):
         return False
-    text = "\n".join(_texts(value))
-    return redacted(text) != text
+    text = "\n".join(_iter_json_texts(value))
+    return redact_secrets(text) != text
 
 
-def remember(name: str, value: str) -> None:
+def remember_secret(name: str, value: str) -> None:
     """Let a value be redacted from now on: it is a secret of this name that is not in our environment."""
     _KNOWN.add(name, value)
 
 
-def _redacted(text: str, known: _Forms) -> str:
+def _redact_known(text: str, known: _Forms) -> str:
     return without_credentials(_without_values(text, known))
 
 
@@ -160,9 +160,9 @@ class _Known:
         if (name, value) in self._values:
             return
         self._values.add((name, value))
-        for form in _forms(value):
+        for form in _written_forms(value):
             self._forms.plain.setdefault(form, name)
-        for form in _encoded(value):
+        for form in _encoded_forms(value):
             (self._forms.encoded if _may_be_encoded(form) else self._forms.plain).setdefault(form, name)
 
     def _is_as_seen(self, now: Mapping[Any, Any]) -> bool:
@@ -185,24 +185,24 @@ def _of_secrets(data: Mapping[Any, Any]) -> dict[Any, Any]:
 _KNOWN = _Known(os.environ)
 
 
-def _forms(value: str) -> set[str]:
+def _written_forms(value: str) -> set[str]:
     """Return a value as it may be written: by itself, in JSON, as a repr, in HTML, line by line."""
     forms: set[str] = set()
-    for text in _parts(value):
+    for text in _secret_parts(value):
         forms |= {text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1]}
         forms |= {html.escape(text), text.encode("utf-8", "replace").decode(), text.replace("/", "\\/")}
     forms |= {json.dumps(form, ensure_ascii=ascii_only)[1:-1] for form in forms for ascii_only in (False, True)}
     return {form for form in forms if len(form) >= SHORTEST}
 
 
-def _encoded(value: str) -> Iterator[str]:
+def _encoded_forms(value: str) -> Iterator[str]:
     """Yield a value as it may be encoded: for an address, in hex, in base64 wherever it stands there."""
-    for text in _parts(value):
+    for text in _secret_parts(value):
         data = text.encode("utf-8", "replace")
         every = "".join(f"%{byte:02X}" for byte in data)
         quoted = (urllib.parse.quote(data, safe=safe) for safe in ("", "/", "~!*'()"))
         for form in (*quoted, urllib.parse.quote_plus(data), every, data.hex().upper()):
-            yield from {form, _ESCAPE.sub(lambda found: found.group().lower(), form)}
+            yield from {form, _ESCAPE.sub(lambda result: result.group().lower(), form)}
         yield data.hex()
         for before in range(3):
             bits = before * 8, (before + len(data)) * 8
@@ -222,7 +222,7 @@ def _may_be_encoded(text: str) -> bool:
     return b"aA" in text.encode("utf-8", "replace").translate(_SHAPE)
 
 
-def _parts(value: str) -> list[str]:
+def _secret_parts(value: str) -> list[str]:
     """Return a value and its long lines; nothing of one that is short or a path."""
     whole = value.strip()
     if len(whole) < SHORTEST or _is_path(whole):
@@ -244,9 +244,9 @@ def _is_path(value: str) -> bool:
 def _without_values(text: str, known: _Forms) -> str:
     forms = [known.plain, known.encoded] if known.encoded and _may_be_encoded(text) else [known.plain]
     there = [(value, held[value]) for held in forms for value in held if value in text]
-    spans = [span for value, name in there for span in _spans(text, value, name)]
+    spans = [span for value, name in there for span in _find_spans(text, value, name)]
     if any(mark in text for mark in _ELLIPSES):
-        spans += [span for value, name in known.plain.items() for span in _cut(text, value, name)]
+        spans += [span for value, name in known.plain.items() for span in _cut_spans(text, value, name)]
     if not spans:
         return text
     parts, at = [], 0
@@ -258,32 +258,32 @@ def _without_values(text: str, known: _Forms) -> str:
     return "".join([*parts, text[at:]])
 
 
-def _spans(text: str, value: str, name: str) -> Iterator[tuple[int, int, str]]:
+def _find_spans(text: str, value: str, name: str) -> Iterator[tuple[int, int, str]]:
     at = text.find(value)
     while at >= 0:
         yield at, at + len(value), name
         at = text.find(value, at + len(value))
 
 
-def _cut(text: str, value: str, name: str) -> Iterator[tuple[int, int, str]]:
+def _cut_spans(text: str, value: str, name: str) -> Iterator[tuple[int, int, str]]:
     """Yield where a beginning of the value is followed, or an end of it preceded, by an ellipsis."""
     head, tail = value[:SHORTEST], value[-SHORTEST:]
     at = text.find(head)
     while at >= 0:
-        size = _common(text[at : at + len(value)], value)
+        size = _common_prefix_length(text[at : at + len(value)], value)
         if text.startswith(_ELLIPSES, at + size):
             yield at, at + size, name
         at = text.find(head, at + SHORTEST)
     at = text.find(tail)
     while at >= 0:
         end = at + SHORTEST
-        size = _common(text[max(0, end - len(value)) : end][::-1], value[::-1])
+        size = _common_prefix_length(text[max(0, end - len(value)) : end][::-1], value[::-1])
         if text.endswith(_ELLIPSES, 0, end - size):
             yield end - size, end, name
         at = text.find(tail, end)
 
 
-def _common(one: str, other: str) -> int:
+def _common_prefix_length(one: str, other: str) -> int:
     """Return how many characters two texts begin with in common."""
     least, most = 0, min(len(one), len(other))
     while least < most:

@@ -6,7 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._storage.clock import sleep
+from pytest_ltm._storage.clock import sleep_interruptibly
 from pytest_ltm._storage.errors import LtmError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Shared:
 
     def _value(self) -> dict[str, Any]:
         try:
-            text = _patiently(self.path.read_bytes)
+            text = _retry_on_windows(self.path.read_bytes)
         except FileNotFoundError:
             return {}
         try:
@@ -73,10 +73,10 @@ class Shared:
     def _write(self, value: dict[str, Any]) -> None:
         text = json.dumps(value, allow_nan=False).encode()
         self._new_path.write_bytes(text)
-        _patiently(lambda: os.replace(self._new_path, self.path))  # noqa: PTH105 - quicker, and the same
+        _retry_on_windows(lambda: os.replace(self._new_path, self.path))  # noqa: PTH105 - quicker, and the same
 
 
-def _patiently(call: Callable[[], Any]) -> Any:
+def _retry_on_windows(call: Callable[[], Any]) -> Any:
     """Return `call()`; on Windows a file that somebody reads cannot be replaced in that moment, nor read meanwhile."""
     for _ in range(_BUSY_TRIES):
         try:
@@ -84,5 +84,5 @@ def _patiently(call: Callable[[], Any]) -> Any:
         except PermissionError:
             if os.name != "nt":
                 raise
-            sleep(_POLL)
+            sleep_interruptibly(_POLL)
     return call()

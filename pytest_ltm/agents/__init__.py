@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ltm._storage.dotted import lazy
+from pytest_ltm._storage.dotted import lazy_exports
 
 if TYPE_CHECKING:
     from pytest_ltm._model.agent import (
@@ -34,7 +34,7 @@ __all__ = [
     "Stateless", "TimeAware", "Usage",
 ]  # fmt: skip
 
-__getattr__, __dir__ = lazy(
+__getattr__, __dir__ = lazy_exports(
     "pytest_ltm",
     {
         "_model.agent": "CAPABILITIES AcceptsHistory AcceptsImages Agent Checkpointable Configured CountsTokens "

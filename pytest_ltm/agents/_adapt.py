@@ -20,7 +20,7 @@ from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._calls import Called, cannot_reply, method_that_replies
-from pytest_ltm.agents._capabilities import capabilities, register_control, required, takes
+from pytest_ltm.agents._capabilities import accepts_arguments, capabilities_of, register_control, required_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pytest_ltm._storage.schema import Field
 
 
-__all__ = ["AgentSource", "capabilities", "is_amount", "source"]
+__all__ = ["AgentSource", "agent_source", "capabilities_of", "is_amount"]
 
 _CURE = "Give a class, a no-argument factory, an object with reply(message), or a function that takes the message"
 
@@ -99,10 +99,10 @@ class AgentSource:
         """
         name = _conversation_id(folder)
         made, agent = self._fresh(fatal, folder, name, timeout)
-        keeps_users = "KeepsUsers" in capabilities(agent)
+        keeps_users = "KeepsUsers" in capabilities_of(agent)
         with contextlib.closing(self._door(fatal, timeout)) as door:
             if any(earlier() is made for earlier in self._made):
-                if self.at_once and "Stateless" not in capabilities(agent):
+                if self.at_once and "Stateless" not in capabilities_of(agent):
                     raise AgentError(
                         f"agent {self.spec!r} is the same object from each call, so its conversations cannot be played "
                         "at once. Make another one in each call, or give --ltm-concurrency=1"
@@ -111,7 +111,7 @@ class AgentSource:
                     self._put_back(agent, door)
             else:
                 self._remember(made)
-            if _starts(agent):
+            if _takes_conversation_id(agent):
                 door.call("could not be started", cast("Any", agent).start, **{ID: name})
             if keeps_users:
                 door.call("could not begin a session", cast("KeepsUsers", agent).begin_session, name)
@@ -128,8 +128,8 @@ class AgentSource:
         elif _names_conversations(produce):
             produce = functools.partial(produce, **{ID: name})
         with contextlib.closing(self._door(fatal, timeout)) as door:
-            made = door.call("could not be made", lambda: _settled(produce()))
-            agent = _agent(made, self.spec, self.calls)
+            made = door.call("could not be made", lambda: _reject_awaitable(produce()))
+            agent = _adapt_agent(made, self.spec, self.calls)
             register_control(agent, embedded=self.embedded or self.spec.startswith("replay:"))
             if knew or not shares_loop(agent):
                 return made, agent
@@ -147,22 +147,22 @@ class AgentSource:
 
         Raises AgentError for any failure of foreign code, and for anything but a mapping.
         """
-        if "Configured" not in capabilities(agent):
+        if "Configured" not in capabilities_of(agent):
             return self.settings
         with contextlib.closing(self._door(fatal)) as door:
             told_by_it = door.call(
-                "failed in configuration()", lambda: _settled(cast("Configured", agent).configuration(), "it")
+                "failed in configuration()", lambda: _reject_awaitable(cast("Configured", agent).configuration(), "it")
             )
         if not isinstance(told_by_it, Mapping):
             raise AgentError(f"agent {self.spec!r}: configuration() returned {shown(told_by_it)}, not a mapping")
         return told_by_it if self.settings is None else {"file": self.settings, "agent": told_by_it}
 
     def _put_back(self, agent: Agent, door: ForeignCaller[AgentError]) -> None:
-        having = capabilities(agent)
+        having = capabilities_of(agent)
         if "Resettable" in having:
             door.call("could not be reset", cast("Resettable", agent).reset)
-        elif "Stateless" not in having and not _starts(agent):
-            raise AgentError(self.refusal or _refusal(self.spec, "the same object from each call"))
+        elif "Stateless" not in having and not _takes_conversation_id(agent):
+            raise AgentError(self.refusal or _single_conversation_refusal(self.spec, "the same object from each call"))
 
     def _door(self, fatal: Fatal, timeout: float | None = None) -> ForeignCaller[AgentError]:
         """Return what calls code of an agent that nobody talks to yet; its traceback is shown nowhere."""
@@ -192,11 +192,11 @@ def dotted_source(spec: str, *, base: Path | None = None, hint: str = "") -> Age
     if inspect.isfunction(given) and is_dotted(owner):
         kind = path(owner).resolve(base)
         if isinstance(kind, type) and inspect.isfunction(inspect.getattr_static(kind, name)):
-            return source(kind, spec=spec, calls=name)
-    return source(given, spec=spec)
+            return agent_source(kind, spec=spec, calls=name)
+    return agent_source(given, spec=spec)
 
 
-def source(
+def agent_source(
     given: object, *, spec: str, settings: Mapping[str, Any] | None = None, unlimited: bool = False, calls: str = ""
 ) -> AgentSource:
     """Return the source of agents that `given` stands for.
@@ -209,42 +209,42 @@ def source(
     if isinstance(given, type) or not callable(given):
         calls = calls or method_that_replies(given, spec)
     made = functools.partial(AgentSource, spec=spec, settings=settings, unlimited=unlimited, given=given, calls=calls)
-    factory = _class(given, spec) if isinstance(given, type) else _factory(given, spec)
+    factory = _check_class(given, spec) if isinstance(given, type) else _agent_factory(given, spec)
     if factory is not None:
         return made(factory, owned=True)
-    agent = _agent(given, spec, calls)
-    many = capabilities(agent) & {"Resettable", "Stateless"} or _starts(agent)
+    agent = _adapt_agent(given, spec, calls)
+    many = capabilities_of(agent) & {"Resettable", "Stateless"} or _takes_conversation_id(agent)
     kind = "one function" if isinstance(agent, Called) and not calls else "one object"
-    refusal = "" if many else _refusal(spec, kind)
+    refusal = "" if many else _single_conversation_refusal(spec, kind)
     return made(lambda: given, owned=False, refusal=refusal)
 
 
-def _agent(made: object, spec: str, calls: str = "") -> Agent:
+def _adapt_agent(made: object, spec: str, calls: str = "") -> Agent:
     """Return an instance or a function as an agent; AgentError for anything else."""
     if isinstance(made, type):
         raise AgentError(f"agent {spec!r}: the factory returned the class {made.__name__}. Return {made.__name__}().")
     if isinstance(made, ModuleType):
         raise AgentError(_about_module(made, spec))
     if not calls and hasattr(made, "reply"):
-        if not takes(made.reply, 1):
+        if not accepts_arguments(made.reply, 1):
             raise AgentError(cannot_reply(type(made), spec))
         return cast("Agent", made)
-    if not calls and callable(made) and takes(made, 1):
+    if not calls and callable(made) and accepts_arguments(made, 1):
         return cast("Agent", Called(made, made))
     if made is None or isinstance(made, (str, bytes, int, float, list, tuple, dict, set)):
         raise AgentError(f"agent {spec!r} is {shown(made)}, which cannot reply. {_CURE}.")
     calls = calls or method_that_replies(made, spec)
-    if not calls or not takes(getattr(made, calls), 1):
+    if not calls or not accepts_arguments(getattr(made, calls), 1):
         raise AgentError(f"agent {spec!r} is {shown(made)}, which cannot reply. {_CURE}.")
     return cast("Agent", Called(made, getattr(made, calls)))
 
 
-def _factory(given: object, spec: str) -> Callable[[], object] | None:
+def _agent_factory(given: object, spec: str) -> Callable[[], object] | None:
     """Return the callable for each conversation; None if `given` is itself an agent, or nothing at all."""
     if hasattr(given, "reply") or not callable(given):
         return None
     try:
-        positional, keywords = required(given)
+        positional, keywords = required_parameters(given)
     except (TypeError, ValueError) as error:
         raise AgentError(
             f"agent {spec!r}: it is unclear which arguments {shown(given)} takes. Wrap it: `def answer(message): ...`."
@@ -253,7 +253,8 @@ def _factory(given: object, spec: str) -> Callable[[], object] | None:
         return given
     if keywords or len(positional) > 1:
         raise AgentError(
-            f"agent {spec!r} needs {_names([*positional, *keywords])}; a factory needs no argument and a function "
+            f"agent {spec!r} needs {_quote_names([*positional, *keywords])}; "
+            "a factory needs no argument and a function "
             f"that replies needs one. If it is a method, name it on an instance."
         )
     if not positional and inspect.iscoroutinefunction(given):
@@ -261,20 +262,21 @@ def _factory(given: object, spec: str) -> Callable[[], object] | None:
     return None if positional else given
 
 
-def _class(given: type, spec: str) -> Callable[[], object]:
+def _check_class(given: type, spec: str) -> Callable[[], object]:
     """Return the class itself, once it is known to be complete and to need no argument."""
     lacking = sorted(getattr(given, "__abstractmethods__", ()))
     if lacking:
         raise AgentError(
-            f"agent {spec!r}: {given.__name__} is abstract: it lacks {_names(lacking)}. Name a class that has them."
+            f"agent {spec!r}: {given.__name__} is abstract: it lacks {_quote_names(lacking)}. "
+            "Name a class that has them."
         )
     try:
-        needed = [name for names in required(given) for name in names if name != ID]
+        needed = [name for names in required_parameters(given) for name in names if name != ID]
     except (TypeError, ValueError):  # built in C: calling it will tell
         return given
     if needed:
         raise AgentError(
-            f"agent {spec!r}: making a {given.__name__} needs {_names(needed)}. Give a factory instead: "
+            f"agent {spec!r}: making a {given.__name__} needs {_quote_names(needed)}. Give a factory instead: "
             f"`def make(): return {given.__name__}(...)`."
         )
     return given
@@ -293,12 +295,12 @@ def _names_conversations(function: object) -> bool:
         return False
 
 
-def _starts(agent: object) -> bool:
+def _takes_conversation_id(agent: object) -> bool:
     """Return whether an agent wants to be told when a conversation begins, and its name."""
     return _names_conversations(getattr(agent, "start", None))
 
 
-def _settled(made: object, who: str = "the factory") -> object:
+def _reject_awaitable(made: object, who: str = "the factory") -> object:
     """Return what `who` returned, if it is not still to be awaited."""
     if not inspect.isawaitable(made):
         return made
@@ -311,7 +313,7 @@ async def _awaited() -> None:
     """Stand for an agent of a factory, which does not show that its agents are async."""
 
 
-def _refusal(spec: str, kind: str) -> str:
+def _single_conversation_refusal(spec: str, kind: str) -> str:
     return (
         f"agent {spec!r} is {kind} and can serve one conversation only, but this run has more. Give a class or a "
         f"no-argument factory, or let it have reset(), start(conversation_id) or `stateless = True`."
@@ -328,7 +330,7 @@ def _about_module(module: ModuleType, spec: str) -> str:
     return f"agent {spec!r} is a module. Name what is in it, as in '{module.__name__}:{example}'."
 
 
-def _names(names: list[str]) -> str:
+def _quote_names(names: list[str]) -> str:
     return ", ".join(repr(name) for name in names)
 
 
@@ -345,7 +347,7 @@ _SHOWN = 120
 """Characters of what somebody else wrote that errors show."""
 
 
-def grant(agent: Any, having: Collection[str], max_message_tokens: int | None) -> None:
+def grant_capabilities(agent: Any, having: Collection[str], max_message_tokens: int | None) -> None:
     """Let an agent have capabilities: those of its methods `_reset`, `_accept` ... become those of the protocols.
 
     On the instance, because what is there only counts as a capability (isinstance looks for members).
@@ -357,27 +359,27 @@ def grant(agent: Any, having: Collection[str], max_message_tokens: int | None) -
         agent.max_message_tokens = max_message_tokens
 
 
-def texts(field: Field) -> dict[str, str]:
+def parse_texts(field: Field) -> dict[str, str]:
     """Return a setting that is a mapping of texts."""
     return {key: child.text() for key, child in field.mapping().items()}
 
 
-def seconds(field: Field) -> float:
+def parse_seconds(field: Field) -> float:
     """Return a setting that is the length of a time."""
     return field.number(0.001, 86_400, "seconds")
 
 
-def cut(text: str) -> str:
+def shorten_foreign_text(text: str) -> str:
     """Return a foreign text as errors show it: on one line, its beginning."""
     line = " ".join(text.split())
     return repr(line if len(line) <= _SHOWN else line[:_SHOWN] + "…")
 
 
-def reported(counts: Mapping[str, Any]) -> Usage:
+def parse_usage(counts: Mapping[str, Any]) -> Usage:
     """Return the usage that a server reports; what it leaves out or garbles is marked to be estimated."""
-    found = {name: count for name, count in counts.items() if is_count(count)}
-    is_told = found.get("input_tokens") and "output_tokens" in found  # no prompt has no tokens
-    return Usage(**found, estimated=not is_told)
+    result = {name: count for name, count in counts.items() if is_count(count)}
+    is_told = result.get("input_tokens") and "output_tokens" in result  # no prompt has no tokens
+    return Usage(**result, estimated=not is_told)
 
 
 class FreshPromptAgent:
@@ -394,12 +396,12 @@ class FreshPromptAgent:
         """Close the other agent."""
         close = getattr(self._agent, "aclose", None) or getattr(self._agent, "close", None)
         if close is not None:
-            await settled(close())
+            await await_result(close())
 
     async def _blank(self) -> Any:
         """Return an agent that knows nothing: the same one reset, or another."""
-        if "Resettable" in capabilities(self._agent):
-            await settled(self._agent.reset())
+        if "Resettable" in capabilities_of(self._agent):
+            await await_result(self._agent.reset())
         else:
             await self.aclose()
             self._agent = self._made()
@@ -407,12 +409,12 @@ class FreshPromptAgent:
 
     def _made(self) -> Any:
         agent = self._model.make()
-        if self._tells and "AcceptsHistory" not in capabilities(agent):
+        if self._tells and "AcceptsHistory" not in capabilities_of(agent):
             raise AgentError(f"{self._model.spec!r} has no accept(message, reply), so it can be shown nothing")
         return agent
 
 
-async def settled(value: Any) -> Any:
+async def await_result(value: Any) -> Any:
     """Return the value; what it comes to, if it is an awaitable."""
     return await value if inspect.isawaitable(value) else value
 
@@ -423,7 +425,7 @@ _KEYLESS = ContextVar("_KEYLESS", default=False)
 
 
 @contextlib.contextmanager
-def keyless() -> Iterator[None]:
+def allow_missing_keys() -> Iterator[None]:
     """Let agents be looked up that lack their keys or clients, within the block."""
     token = _KEYLESS.set(True)
     try:

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from pytest_ltm._calls.foreign import ForeignCaller, check_reply, check_texts, check_usage, is_count, shown
-from pytest_ltm._calls.hub import OutOfTime, elsewhere, own_thread
+from pytest_ltm._calls.hub import OutOfTime, call_in_own_thread, own_thread
 from pytest_ltm._calls.time_limits import COPY, copied
 from pytest_ltm._model.agent import Agent, Announced, Apart, Reply, TakesTurns, Usage
-from pytest_ltm._model.tokens import APPROX, counter
-from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._model.tokens import APPROX, token_counter
+from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.errors import AgentError, AgentFault, LtmInternalError
-from pytest_ltm.agents._capabilities import capabilities, is_prompted, takes, takes_user, whose
+from pytest_ltm.agents._capabilities import accepts_arguments, capabilities_of, is_prompted, takes_user, user_kwargs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,7 +59,7 @@ class AgentCaller:
         if timeout is not None and not 0 < timeout < math.inf:
             raise AgentError(f"a reply timeout is a positive number of seconds, not {timeout!r}")
         self.agent = agent
-        self.capabilities = capabilities(agent)
+        self.capabilities = capabilities_of(agent)
         self._announced = agent if isinstance(agent, Announced) else None
         self._takes_turns = agent if isinstance(agent, TakesTurns) else None
         self._apart = agent if isinstance(agent, Apart) else None
@@ -68,7 +68,7 @@ class AgentCaller:
         self._door = ForeignCaller(
             f"agent {repr(name) if name else getattr(agent, '__name__', type(agent).__name__)}", error=AgentFault,
             callee=agent, timeout=timeout, fatal=fatal, retries=retries, retried=retried,
-            count=counter(APPROX).count if count is None else count, restorable=self.capabilities.restorable,
+            count=token_counter(APPROX).count if count is None else count, restorable=self.capabilities.restorable,
         )  # fmt: skip
         self._call = partial(self._door.call_method, agent)
         self._saved: bytes | None = None
@@ -108,9 +108,9 @@ class AgentCaller:
     def save(self) -> bytes:
         """Return the state of a Checkpointable agent; AgentFault if it does not give it."""
         self._must("Checkpointable")
-        began = stopwatch()
+        began = stopwatch_seconds()
         state = self._call("save")
-        self._saving += stopwatch() - began
+        self._saving += stopwatch_seconds() - began
         if not isinstance(state, (bytes, bytearray, memoryview)):
             raise AgentFault(f"{self._door.who} saved {shown(state)}; save() returns bytes")
         self._saved = bytes(state)
@@ -177,14 +177,14 @@ class AgentCaller:
 
     def _close_agent(self) -> None:
         for name in ("aclose", "close"):
-            if takes(getattr(self.agent, name, None), 0):
+            if accepts_arguments(getattr(self.agent, name, None), 0):
                 self._call(name)
                 return
 
     def _in_own_thread(self, attempt: Callable[[], Reply]) -> Reply:
         """Make a whole attempt in the conversation's thread, where waiting for a turn holds up nobody."""
         try:
-            return elsewhere(attempt)
+            return call_in_own_thread(attempt)
         except OutOfTime as error:
             raise self._door.out_of_time("raised in reply()") from error
 
@@ -193,11 +193,11 @@ class AgentCaller:
             if images:
                 given = self._call("reply_with_images", message, [Path(image).read_bytes() for image in images])
             else:
-                given = self._call("reply", message, **whose(user))
+                given = self._call("reply", message, **user_kwargs(user))
         return check_reply(given, self._door.refusal)
 
     def _accept(self, message: str, reply: str, user: str) -> Reply:
-        given = self._call("accept", message, reply, **whose(user))
+        given = self._call("accept", message, reply, **user_kwargs(user))
         if isinstance(given, Usage):
             return Reply("", check_usage(given, self._door.refusal))
         took = replace(check_reply(given, self._door.refusal), text="") if isinstance(given, Reply) else Reply("")
@@ -209,7 +209,7 @@ class AgentCaller:
 
         `saves`: the agent may be saved for that; otherwise it is restored only if its state is known.
         """
-        began, before = stopwatch() - self._saving, self.usage()
+        began, before = stopwatch_seconds() - self._saving, self.usage()
         state = None
         if self._door.persists:
             state, self._saved = self._state() if saves else self._saved, None
@@ -235,7 +235,7 @@ class AgentCaller:
                 return replace(reply, usage=self._door.completed(reply.usage, sent, reply.text))
             return reply if before is None else replace(reply, usage=self._used_since(before))
         finally:
-            self._talking += stopwatch() - self._saving - began
+            self._talking += stopwatch_seconds() - self._saving - began
 
     def _state(self) -> bytes | None:
         """Return what puts the agent back to where it is; None where nothing needs to or can."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._model.agent import CAPABILITIES
 from pytest_ltm._storage.errors import AgentError
-from pytest_ltm.agents._capabilities import members, takes
+from pytest_ltm.agents._capabilities import accepts_arguments, protocol_members
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 CALLS = ("chat", "invoke", "run", "respond", "__call__")
 """Other names under which agents reply: taken where there is exactly one of them, and it takes the message alone."""
 _COPIED = sorted(
-    {name for kind in CAPABILITIES.values() for name in members(kind)} - {"reply"} | {"start", "close", "aclose"}
+    {name for kind in CAPABILITIES.values() for name in protocol_members(kind)} - {"reply"}
+    | {"start", "close", "aclose"}
 )
 _WORDS = frozenset(
     ("answer", "ask", "call", "complete", "generate", "message", "predict", "query", "send", "talk", *CALLS)
@@ -48,11 +49,13 @@ def method_that_replies(given: object, spec: str) -> str:
         return ""
     kind = given if isinstance(given, type) else type(given)
     if hasattr(given, "reply"):
-        if inspect.isfunction(inspect.getattr_static(given, "reply", None)) and not _fits(given, "reply"):
+        if inspect.isfunction(inspect.getattr_static(given, "reply", None)) and not _accepts_method_arguments(
+            given, "reply"
+        ):
             raise AgentError(cannot_reply(kind, spec))
         return ""
-    there = [name for name in CALLS if _own(given, name)]
-    fitting = [name for name in there if _fits(given, name)]
+    there = [name for name in CALLS if _has_own_routine(given, name)]
+    fitting = [name for name in there if _accepts_method_arguments(given, name)]
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
@@ -62,9 +65,9 @@ def method_that_replies(given: object, spec: str) -> str:
         )
     if _may_get_reply(kind):
         return ""
-    near = there or [name for name in dir(given) if _is_near(name) and _own(given, name)]
-    cure = f"It has {', '.join(name + _parameters(given, name) for name in near)}"
-    taking = [name for name in near if _fits(given, name)]
+    near = there or [name for name in dir(given) if _is_near(name) and _has_own_routine(given, name)]
+    cure = f"It has {', '.join(name + _show_parameters(given, name) for name in near)}"
+    taking = [name for name in near if _accepts_method_arguments(given, name)]
     if taking:
         cure += f". If {taking[0]} replies, name it: '{spec}.{taking[0]}'"
     elif near:
@@ -86,18 +89,18 @@ def _is_near(name: str) -> bool:
     return bool({*name.split("_")} & _WORDS or get_close_matches(name, ("reply", *_WORDS), n=1, cutoff=0.8))
 
 
-def _own(given: object, name: str) -> bool:
+def _has_own_routine(given: object, name: str) -> bool:
     """Return whether a class, or an object, has a routine of this name that its metaclass does not give."""
     kinds = given.__mro__ if isinstance(given, type) else type(given).__mro__
     return any(name in vars(kind) for kind in kinds) and callable(getattr(given, name, None))
 
 
-def _fits(given: object, name: str) -> bool:
+def _accepts_method_arguments(given: object, name: str) -> bool:
     is_plain = isinstance(given, type) and inspect.isfunction(inspect.getattr_static(given, name))
-    return takes(getattr(given, name), 1 + is_plain)
+    return accepts_arguments(getattr(given, name), 1 + is_plain)
 
 
-def _parameters(given: object, name: str) -> str:
+def _show_parameters(given: object, name: str) -> str:
     """Return the parameters of a method as they are called: `(text, history)`."""
     try:
         names = list(inspect.signature(getattr(given, name)).parameters)

@@ -8,7 +8,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from pytest_ltm._model.agent import CAPABILITIES, Apart, Capabilities, Prompted, SeparatesUsers, Stateless
-from pytest_ltm._storage.errors import AgentError, told
+from pytest_ltm._storage.errors import AgentError, describe_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -29,46 +29,48 @@ def is_prompted(agent: object) -> TypeGuard[Prompted]:
     return isinstance(agent, Prompted) and agent in _CONTROLS
 
 
-def capabilities(agent: object) -> Capabilities:
+def capabilities_of(agent: object) -> Capabilities:
     """Return the names of the agent's capabilities.
 
     More than `isinstance`: a method counts only if it can be called with the protocol's arguments (a
     `save(path)` makes nothing Checkpointable), and `stateless` only if it is `True`.
     """
     try:
-        found = {name for name, capability in CAPABILITIES.items() if _keeps(agent, capability)}
-        return Capabilities(found | {"Prompted"} if is_prompted(agent) else found)
+        result = {name for name, capability in CAPABILITIES.items() if _has_capability(agent, capability)}
+        return Capabilities(result | {"Prompted"} if is_prompted(agent) else result)
     except Exception as error:
-        raise AgentError(f"the capabilities of {type(agent).__name__} cannot be read: {told(error)}") from error
+        raise AgentError(
+            f"the capabilities of {type(agent).__name__} cannot be read: {describe_error(error)}"
+        ) from error
 
 
 def near_misses(agent: object, wanted: Iterable[str]) -> dict[str, str]:
     """Return a sentence for each wanted capability that the agent seems to mean to have and has not."""
-    lacking = sorted(set(wanted) - capabilities(agent))
+    lacking = sorted(set(wanted) - capabilities_of(agent))
     if isinstance(agent, Apart):
         return {name: agent.near_misses[name] for name in lacking if name in agent.near_misses}
-    found = {name: _reasons(agent, CAPABILITIES[name]) for name in lacking}
-    return {name: f"the agent is not {name}: {', '.join(reasons)}" for name, reasons in found.items() if reasons}
+    entries = {name: _why_incomplete(agent, CAPABILITIES[name]) for name in lacking}
+    return {name: f"the agent is not {name}: {', '.join(reasons)}" for name, reasons in entries.items() if reasons}
 
 
-def _reasons(agent: object, capability: type) -> list[str]:
+def _why_incomplete(agent: object, capability: type) -> list[str]:
     """Return what is wrong with the members that there are; nothing if there is none of them."""
     if capability is Stateless:
         value = getattr(agent, "stateless", None)
         return [] if value is None else [f"stateless is {value!r}, not True"]
     if capability is SeparatesUsers:  # every agent has a reply(), and most mean nothing by it
         return []
-    methods = _methods(capability)
+    methods = _protocol_methods(capability)
     there = [name for name, _ in methods if hasattr(agent, name)]
     wrong = [
         f"its {name}() cannot be called with {count or 'no'} argument{'s' * (count != 1)}"
         for name, count in methods
-        if name in there and not takes(getattr(agent, name), count)
+        if name in there and not accepts_arguments(getattr(agent, name), count)
     ]
     return there and wrong + [f"it has no {name}()" for name, _ in methods if name not in there]
 
 
-def takes(function: object, arguments: int) -> bool:
+def accepts_arguments(function: object, arguments: int) -> bool:
     """Whether `function` can be called with so many positional arguments; true if that is unknown."""
     if not callable(function):
         return False
@@ -90,12 +92,12 @@ def takes_user(function: object) -> bool:
     return named is not None and named.kind in {named.POSITIONAL_OR_KEYWORD, named.KEYWORD_ONLY}
 
 
-def whose(user: str) -> dict[str, str]:
+def user_kwargs(user: str) -> dict[str, str]:
     """Return how `reply` and `accept` are told whose message it is: not at all where it is nobody's."""
     return {"user": user} if user else {}
 
 
-def required(function: Callable[..., Any]) -> tuple[list[str], list[str]]:
+def required_parameters(function: Callable[..., Any]) -> tuple[list[str], list[str]]:
     """Return the names of the parameters that must be given: the positional and the keyword-only ones.
 
     Raises ValueError or TypeError for what has no signature.
@@ -105,23 +107,23 @@ def required(function: Callable[..., Any]) -> tuple[list[str], list[str]]:
     return positional, [p.name for p in needed if p.kind is p.KEYWORD_ONLY]
 
 
-def _keeps(agent: object, capability: type) -> bool:
+def _has_capability(agent: object, capability: type) -> bool:
     if not isinstance(agent, capability):
         return False
     if capability is Stateless:
         return getattr(agent, "stateless", None) is True
     if capability is SeparatesUsers:
         return takes_user(getattr(agent, "reply", None))
-    return all(takes(getattr(agent, name), arguments) for name, arguments in _methods(capability))
+    return all(accepts_arguments(getattr(agent, name), arguments) for name, arguments in _protocol_methods(capability))
 
 
-def members(capability: type) -> list[str]:
+def protocol_members(capability: type) -> list[str]:
     """Return the names of what a capability's protocol has."""
     return [name for name in (*vars(capability), *capability.__annotations__) if not name.startswith("_")]
 
 
 @functools.cache
-def _methods(capability: type) -> tuple[tuple[str, int], ...]:
+def _protocol_methods(capability: type) -> tuple[tuple[str, int], ...]:
     functions = ((name, value) for name, value in vars(capability).items() if not name.startswith("_"))
     return tuple(
         (name, len(inspect.signature(value).parameters) - 1) for name, value in functions if inspect.isfunction(value)

@@ -6,14 +6,14 @@ import json
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._calls import KINDS, ContextOverflow, ModelSpec, Spec, open_model, read_model, sendable
+from pytest_ltm._calls import KINDS, ContextOverflow, ModelSpec, Spec, escape_surrogates, open_model, read_model
 from pytest_ltm._model.agent import CUT_OFF, Mishap, Reply, TakesTurns, Usage, usage_of
-from pytest_ltm._model.tokens import counter
+from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import AgentError, AgentFault
-from pytest_ltm._storage.schema import escaped
-from pytest_ltm.agents._adapt import AgentSource, current_reading, is_keyless, source
-from pytest_ltm.agents._timestamped import Timing, stamped
-from pytest_ltm.agents._unbuilt import ENCODING, FixedContext, Offer, room
+from pytest_ltm._storage.schema import escape_json_text
+from pytest_ltm.agents._adapt import AgentSource, agent_source, current_reading, is_keyless
+from pytest_ltm.agents._timestamped import Timing, stamp_message
+from pytest_ltm.agents._unbuilt import ENCODING, FixedContext, Offer, reply_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -160,7 +160,7 @@ class ChatAgent(TakesTurns):
     def __init__(self, model: ModelSpec, shown: FixedContext) -> None:
         self._model, self._shown = model, shown
         self._completions = open_model(model)
-        self._history = History(shown.system, counter(shown.tokenizer).count)
+        self._history = History(shown.system, token_counter(shown.tokenizer).count)
         self._learned: float | None = None
         self._used = Usage()
 
@@ -189,7 +189,7 @@ class ChatAgent(TakesTurns):
     def accept(self, message: str, reply: str) -> None:
         """Remember an exchange that happened without the model."""
         message = self._noted(message)
-        self._history.add(message, self._history.size_of(message), sendable(self._shown.reading(reply)))
+        self._history.add(message, self._history.size_of(message), escape_surrogates(self._shown.reading(reply)))
         self._fit(0)
 
     def reset(self) -> None:
@@ -198,7 +198,7 @@ class ChatAgent(TakesTurns):
 
     def save(self) -> bytes:
         """Return all state as JSON: what is still shown, and what was learned of the model."""
-        return escaped(json.dumps(self._state(), ensure_ascii=False)).encode()
+        return escape_json_text(json.dumps(self._state(), ensure_ascii=False)).encode()
 
     def load(self, state: bytes) -> None:
         """Go back to what `save` returned; AgentError if another version saved it."""
@@ -231,7 +231,7 @@ class ChatAgent(TakesTurns):
         self._completions.close()
 
     def _noted(self, message: str) -> str:
-        return sendable(message)
+        return escape_surrogates(message)
 
     def _mishaps(self, size: int, answer: ModelResponse) -> tuple[Mishap, ...]:
         """Learn what the endpoint counted, and return what should not go unnoticed of this reply."""
@@ -277,7 +277,9 @@ class ChatAgent(TakesTurns):
         if counted is not None:
             self._history.learn(size, counted)
         return (
-            SHARE * refused if overflow.limit is None else overflow.limit - room(overflow.limit, self._model.max_tokens)
+            SHARE * refused
+            if overflow.limit is None
+            else overflow.limit - reply_tokens(overflow.limit, self._model.max_tokens)
         )
 
     def _fit(self, size: int) -> None:
@@ -336,7 +338,7 @@ class TimedChatAgent(ChatAgent):
         return {**super().configuration(), "time": "passed"}
 
     def _noted(self, message: str) -> str:
-        return stamped(sendable(message), self._now, self._before)
+        return stamp_message(escape_surrogates(message), self._now, self._before)
 
     def _state(self) -> dict[str, Any]:
         return {**super()._state(), "before": None if self._before is None else self._before.isoformat()}
@@ -367,7 +369,7 @@ def make_timed(argument: str, parameters: Field, find: Callable[[str], AgentSour
         raise AgentError("agent 'ts:' names no agent. Write it as in 'ts:mypkg.bot:Bot'.")
     if parameters.mapping():
         raise parameters.fault(f"'ts:' takes none. Write those of {argument!r} into a file: ts:bot.yml")
-    return source(Timing(find(argument)), spec=f"ts:{argument}")
+    return agent_source(Timing(find(argument)), spec=f"ts:{argument}")
 
 
 def _source(agent: type[ChatAgent], spec: str, parameters: Field, *, before: str = "") -> AgentSource:
@@ -376,7 +378,7 @@ def _source(agent: type[ChatAgent], spec: str, parameters: Field, *, before: str
         shown = _shown(own)
     except AgentError as error:
         raise AgentError(f"agent '{before}{Spec.parse(spec, role='agent').head}': {error}") from error
-    made = source(lambda: agent(chosen, shown), spec=f"{before}{spec}")
+    made = agent_source(lambda: agent(chosen, shown), spec=f"{before}{spec}")
     made.given = Offer(agent, chosen, shown)
     return made
 
@@ -385,7 +387,7 @@ def _shown(fields: Mapping[str, Field]) -> FixedContext:
     present = {name: field for name, field in fields.items() if field.value is not None}
     context = present["context"].tokens() if "context" in present else None
     tokenizer = present["tokenizer"].text() if "tokenizer" in present else ENCODING
-    counter(tokenizer)  # an unknown one is reported now
+    token_counter(tokenizer)  # an unknown one is reported now
     return FixedContext(
         system=present["system"].text() if "system" in present else None,
         context=context,

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._model.agent import Promised, Reply
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.schema import Field, to_record
-from pytest_ltm.agents._adapt import AgentSource, cut, grant, is_amount, reported, seconds, texts
+from pytest_ltm.agents._adapt import (
+    AgentSource,
+    grant_capabilities,
+    is_amount,
+    parse_seconds,
+    parse_texts,
+    parse_usage,
+    shorten_foreign_text,
+)
 from pytest_ltm.agents._process import STDERR, LineProcess, OutOfStep
 
 if TYPE_CHECKING:
@@ -58,7 +66,7 @@ class CommandAgent:
         self._now = ""
         self._told: list[tuple[str, str, str]] = []
         self._state: tuple[int, Any] | None = None
-        grant(self, settings.capabilities, settings.max_message_tokens)
+        grant_capabilities(self, settings.capabilities, settings.max_message_tokens)
 
     def reply(self, message: str) -> Reply:
         """Return the reply of the process; AgentFault if it ended, wrote no JSON, or told an error."""
@@ -82,14 +90,16 @@ class CommandAgent:
         self._told, self._state = [], None
 
     def _reply(self, message: str, user: str = "") -> Reply:
-        answer = self._asked(_said(message=message, user=user, now=self._now), "reply")
+        answer = self._asked(_message_fields(message=message, user=user, now=self._now), "reply")
         if not isinstance(answer["reply"], str):
-            raise AgentError(f"{self._called()}: its 'reply' is {cut(json.dumps(answer['reply']))}, not a text")
+            raise AgentError(
+                f"{self._called()}: its 'reply' is {shorten_foreign_text(json.dumps(answer['reply']))}, not a text"
+            )
         self._told.append((message, answer["reply"], user))
         return Reply(answer["reply"], *self._took(answer))
 
     def _accept(self, message: str, reply: str, user: str = "") -> Reply:
-        answer = self._asked({"accept": _said(message=message, reply=reply, user=user)}, "ok")
+        answer = self._asked({"accept": _message_fields(message=message, reply=reply, user=user)}, "ok")
         self._told.append((message, reply, user))
         return Reply("", *self._took(answer))
 
@@ -99,7 +109,7 @@ class CommandAgent:
         if isinstance(usage, dict) and not usage.keys() <= set(_COUNTS):
             raise AgentError(f"{self._called()}: its 'usage' has other fields than {', '.join(_COUNTS)}")
         counts = usage if isinstance(usage, dict) else {}
-        return reported(counts) if "usage" in answer else None, cost if is_amount(cost) else None
+        return parse_usage(counts) if "usage" in answer else None, cost if is_amount(cost) else None
 
     def _save(self) -> bytes:
         state = self._asked({"save": True}, "state")["state"]
@@ -137,7 +147,7 @@ class CommandAgent:
         except OutOfStep as error:
             raise self._out_of_step(str(error)) from None
         if "error" in answer:
-            raise AgentError(f"{self._called()} told an error: {cut(str(answer['error']))}")
+            raise AgentError(f"{self._called()} told an error: {shorten_foreign_text(str(answer['error']))}")
         return answer
 
     def _out_of_step(self, what: str) -> AgentFault:
@@ -166,19 +176,19 @@ class CommandAgent:
         if not self._can_be_put_back():
             raise AgentFault(f"{self._called()} has ended, and what it knew with it", fatal=True)
         self._process = LineProcess(
-            _words(settings.command), folder=settings.folder, more=settings.variables, stderr=self._stderr
+            _split_command(settings.command), folder=settings.folder, more=settings.variables, stderr=self._stderr
         )
         if self._state is not None and self._state[0] == len(self._told):
             self._exchange({"load": self._state[1]}, "ok")
             return
         for message, reply, user in self._told:
-            self._exchange({"accept": _said(message=message, reply=reply, user=user)}, "ok")
+            self._exchange({"accept": _message_fields(message=message, reply=reply, user=user)}, "ok")
 
     def _called(self) -> str:
-        return f"the process {_words(self._settings.command)[0]!r}"
+        return f"the process {_split_command(self._settings.command)[0]!r}"
 
 
-def _said(*, user: str, now: str = "", **texts: str) -> dict[str, str]:
+def _message_fields(*, user: str, now: str = "", **texts: str) -> dict[str, str]:
     """Return what a line says of a message: its user and the time where they are known."""
     return {**texts, **({"user": user} if user else {}), **({"now": now} if now else {})}
 
@@ -187,7 +197,7 @@ def make_command(command: str, parameters: Field) -> AgentSource:
     """Return the source of the agents behind a command; DefinitionError or AgentError for what cannot work."""
     given = {name: _READERS[name](child) for name, child in parameters.mapping(known=_READERS).items()}
     settings = CommandSettings(command=command, **given)
-    words = _words(command)
+    words = _split_command(command)
     if not words:
         raise AgentError("agent 'cmd:' names no command. Write it as in 'cmd:python bot.py'")
     if shutil.which(words[0]) is None and not (Path(settings.folder or os.curdir) / words[0]).exists():
@@ -201,7 +211,7 @@ def make_command(command: str, parameters: Field) -> AgentSource:
     )
 
 
-def _capabilities(field: Field) -> tuple[str, ...]:
+def _declared_capabilities(field: Field) -> tuple[str, ...]:
     wrong = next((item for item in field.items("capabilities") if item.value not in CAPABILITIES), None)
     if wrong is not None:
         raise wrong.error(f"one of {', '.join(CAPABILITIES)}")
@@ -209,12 +219,12 @@ def _capabilities(field: Field) -> tuple[str, ...]:
 
 
 _READERS: Mapping[str, Callable[[Field], Any]] = {
-    "folder": lambda field: field.text("a folder"), "variables": texts, "capabilities": _capabilities,
-    "timeout": seconds, "max_message_tokens": Field.tokens,
+    "folder": lambda field: field.text("a folder"), "variables": parse_texts, "capabilities": _declared_capabilities,
+    "timeout": parse_seconds, "max_message_tokens": Field.tokens,
 }  # fmt: skip
 
 
-def _words(command: str) -> list[str]:
+def _split_command(command: str) -> list[str]:
     try:
         return shlex.split(command, posix=os.name == "posix")
     except ValueError as error:

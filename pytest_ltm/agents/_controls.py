@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pytest_ltm._model.agent import ExpectedReply, Prompted, Reply, Usage
 from pytest_ltm._storage.errors import AgentError
-from pytest_ltm.agents._adapt import FreshPromptAgent, settled, source
-from pytest_ltm.agents.reader.memory import Full, Memory, Window, count, tokens_of
+from pytest_ltm.agents._adapt import FreshPromptAgent, agent_source, await_result
+from pytest_ltm.agents.reader.memory import Full, Memory, Window, count_tokens, tokens_of
 from pytest_ltm.agents.reader.reader import Reader
 from pytest_ltm.fillers import answers_of, reply_of
 
@@ -105,14 +105,14 @@ class ChatCostMeter:
         """Return nothing useful, with its usage and its cost."""
         answers = answers_of(message)
         text = NOTED if answers is None else reply_of(answers)
-        used = Usage(input_tokens=self._history + count(message), output_tokens=count(text), calls=1)
+        used = Usage(input_tokens=self._history + count_tokens(message), output_tokens=count_tokens(text), calls=1)
         self._history = used.input_tokens + used.output_tokens
         dollars = used.input_tokens * self._in + used.output_tokens * self._out
         return Reply(text, used, dollars / MILLION, hypothetical=True)
 
     def accept(self, message: str, reply: str) -> None:
         """Count an exchange that will be sent again with every later message."""
-        self._history += count(message) + count(reply)
+        self._history += count_tokens(message) + count_tokens(reply)
 
     def save(self) -> bytes:
         """Return the size of the conversation."""
@@ -161,8 +161,8 @@ class ContextWindowAgent(FreshPromptAgent):
         agent = await self._blank()
         for position, exchange in enumerate(self._exchanges):
             if self._memory.sees(position):
-                await settled(agent.accept(*exchange))
-        given: str | Reply = await settled(agent.reply(message))
+                await await_result(agent.accept(*exchange))
+        given: str | Reply = await await_result(agent.reply(message))
         return given
 
     def configuration(self) -> Mapping[str, Any]:
@@ -201,7 +201,7 @@ def make_cost(argument: str) -> AgentSource:
             f"agent 'cost:{argument}': {argument!r} is not a pair of prices. Write dollars per million tokens in and "
             f"out, as in 'cost:3/15'."
         )
-    return source(lambda: ChatCostMeter(dollars_in, dollars_out), spec=f"cost:{argument}")
+    return agent_source(lambda: ChatCostMeter(dollars_in, dollars_out), spec=f"cost:{argument}")
 
 
 def make_length_bias(argument: str, find: Callable[[str], AgentSource]) -> AgentSource:
@@ -213,11 +213,15 @@ def make_length_bias(argument: str, find: Callable[[str], AgentSource]) -> Agent
     name, bias = f"length-bias:{argument}", Bias.of(argument)
     tokens = tokens_of("length-bias", bias.size)
     if bias.model is None:
-        return source(lambda: Reader(lambda: ByLength(tokens, count, shortest=bias.shortest), name), spec=name)
+        return agent_source(
+            lambda: Reader(lambda: ByLength(tokens, count_tokens, shortest=bias.shortest), name), spec=name
+        )
     if not bias.model:
         raise AgentError(f"agent {name!r} names no model. Write it as in 'length-bias:8k' or 'length-bias:8k:SPEC'.")
-    found = find(bias.model)
-    return source(lambda: ContextWindowAgent(ByLength(tokens, count, shortest=bias.shortest), found, name), spec=name)
+    reply = find(bias.model)
+    return agent_source(
+        lambda: ContextWindowAgent(ByLength(tokens, count_tokens, shortest=bias.shortest), reply, name), spec=name
+    )
 
 
 # --- Echo and Silent: the two simplest agents, for trying things out and as the control rows of a report.
@@ -307,6 +311,6 @@ class Oracle(Prompted):
 def make_oracle(argument: str) -> AgentSource:
     """Return the source of oracles that see everything, or the newest tokens, as `8k` says; else ConfigurationError."""
     if not argument:
-        return source(lambda: Oracle(Full, "full"), spec="oracle")
+        return agent_source(lambda: Oracle(Full, "full"), spec="oracle")
     tokens = tokens_of("oracle", argument)
-    return source(lambda: Oracle(lambda: Window(tokens), f"window:{argument}"), spec=f"oracle:{argument}")
+    return agent_source(lambda: Oracle(lambda: Window(tokens), f"window:{argument}"), spec=f"oracle:{argument}")

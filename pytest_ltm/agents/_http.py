@@ -12,10 +12,19 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from pytest_ltm._model.agent import Promised, Reply
-from pytest_ltm._storage.errors import AgentError, AgentFault, TransientFault, told
+from pytest_ltm._storage.errors import AgentError, AgentFault, TransientFault, describe_error
 from pytest_ltm._storage.schema import Field
-from pytest_ltm._storage.secrets import remember
-from pytest_ltm.agents._adapt import cut, grant, is_amount, is_keyless, reported, seconds, source, texts
+from pytest_ltm._storage.secrets import remember_secret
+from pytest_ltm.agents._adapt import (
+    agent_source,
+    grant_capabilities,
+    is_amount,
+    is_keyless,
+    parse_seconds,
+    parse_texts,
+    parse_usage,
+    shorten_foreign_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -48,7 +57,7 @@ class JsonPath:
             elif isinstance(at, list) and step.isdecimal() and int(step) < len(at):
                 at = at[int(step)]
             else:
-                raise LookupError(f"no field {self.text!r}: {_there(at, '.'.join(gone))}")
+                raise LookupError(f"no field {self.text!r}: {_describe_json_value(at, '.'.join(gone))}")
             gone.append(step)
         return at
 
@@ -61,7 +70,7 @@ class JsonPath:
         return {**data, step: JsonPath(rest).written(below if isinstance(below, dict) else {}, value)}
 
 
-def _there(value: Any, way: str) -> str:
+def _describe_json_value(value: Any, way: str) -> str:
     where = f"at {way!r} there is" if way else "there is"
     if isinstance(value, dict):
         names = ", ".join(sorted(repr(name) for name in value)[:_NAMES])
@@ -124,7 +133,7 @@ class HttpSettings:
                     f"the header {name!r} would be a secret in a file. Name an environment variable: '${{MY_TOKEN}}'"
                 )
         for text in (self.url, self.reset, self.history, *self.headers.values()):
-            filled(text)
+            fill_variables(text)
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -137,7 +146,7 @@ class HttpSettings:
 
     def at(self, path: str) -> str:
         """Return the URL of a path that is relative to the agent's ("": the agent's own)."""
-        return filled(urljoin(self.url, path))
+        return fill_variables(urljoin(self.url, path))
 
     def place(self, path: str) -> str:
         """Return the same for people: variables by name, and without the query, where keys may be."""
@@ -151,21 +160,21 @@ class HttpSettings:
         return {**shown, "numbers": numbers, "body": dict(self.body), "headers": dict(self.headers)}
 
 
-def filled(text: str, *, hidden: bool = False) -> str:
+def fill_variables(text: str, *, hidden: bool = False) -> str:
     """Return the text with the values of the variables in it; AgentError for one that is not set.
 
     `hidden`: the values are secrets, however the variables are named.
     """
 
     def value(match: re.Match[str]) -> str:
-        found = os.environ.get(match[1])
-        if not found and is_keyless():
+        result = os.environ.get(match[1])
+        if not result and is_keyless():
             return ""
-        if not found:
+        if not result:
             raise AgentError(f"{text!r} needs the environment variable {match[1]!r}, which is not set")
         if hidden:
-            remember(match[1], found)
-        return found
+            remember_secret(match[1], result)
+        return result
 
     return _VARIABLE.sub(value, text)
 
@@ -173,7 +182,7 @@ def filled(text: str, *, hidden: bool = False) -> str:
 def read_settings(url: str, parameters: Field) -> HttpSettings:
     """Return the settings that a file gives; DefinitionError for a wrong one, or a URL that cannot be."""
     given = parameters.mapping(known=[*_PATHS, *_READERS])
-    values: dict[str, Any] = {name: _value(name, child) for name, child in given.items()}
+    values: dict[str, Any] = {name: _read_setting(name, child) for name, child in given.items()}
     numbers = {name: values.pop(name) for name in _NUMBERS if name in values}
     try:
         return HttpSettings(url=url, numbers=numbers, **values)
@@ -181,34 +190,34 @@ def read_settings(url: str, parameters: Field) -> HttpSettings:
         raise parameters.fault(f"{error}.") from None
 
 
-def _value(name: str, field: Field) -> Any:
+def _read_setting(name: str, field: Field) -> Any:
     if name in _PATHS:
-        return None if field.value is None and name in {"conversation", "user", "time"} else _path(field)
+        return None if field.value is None and name in {"conversation", "user", "time"} else _parse_json_path(field)
     return _READERS[name](field)
 
 
-def _body(field: Field) -> Any:
+def _parse_body(field: Field) -> Any:
     field.mapping()
     return field.json()
 
 
-def _path(field: Field) -> JsonPath:
+def _parse_json_path(field: Field) -> JsonPath:
     try:
         return JsonPath(field.text("the path of a JSON field, such as choices.0.text"))
     except AgentError as error:
         raise field.fault(f"{error}.") from None
 
 
-def _url(field: Field) -> str:
+def _parse_url(field: Field) -> str:
     return field.text("a URL, or a path on the agent's server")
 
 
 _READERS: Mapping[str, Callable[[Field], Any]] = {
-    "body": _body,
-    "headers": texts,
-    "timeout": seconds,
-    "reset": _url,
-    "history": _url,
+    "body": _parse_body,
+    "headers": parse_texts,
+    "timeout": parse_seconds,
+    "reset": _parse_url,
+    "history": _parse_url,
     "keeps_conversations": Field.boolean,
     "max_message_tokens": Field.tokens,
 }
@@ -239,11 +248,11 @@ class HttpAgent:
 
         self._settings, self._http = settings, httpx
         self._client = httpx.Client(
-            headers={name: filled(value, hidden=True) for name, value in settings.headers.items()},
+            headers={name: fill_variables(value, hidden=True) for name, value in settings.headers.items()},
             timeout=httpx.Timeout(settings.timeout, connect=min(settings.timeout or _CONNECT, _CONNECT)),
         )
         self._conversation, self._now, self._begun = _new_id(), "", False
-        grant(self, settings.capabilities, settings.max_message_tokens)
+        grant_capabilities(self, settings.capabilities, settings.max_message_tokens)
 
     def reply(self, message: str) -> Reply:
         """Post the message and return the reply.
@@ -312,7 +321,9 @@ class HttpAgent:
         except (ValueError, RecursionError):
             if path:
                 return None
-            raise _unusable(f"{self._settings.place('')} answered {_start(response)}, which is not JSON") from None
+            raise _unusable_answer(
+                f"{self._settings.place('')} answered {_body_start(response)}, which is not JSON"
+            ) from None
 
     def _answer(self, path: str, data: dict[str, Any]) -> Any:
         """Return the response of a server that is content."""
@@ -322,13 +333,15 @@ class HttpAgent:
         except (self._http.ConnectError, self._http.ConnectTimeout, self._http.PoolTimeout) as error:
             raise TransientFault(f"{self._settings.place(path)} cannot be reached: {error}") from error
         except self._http.TransportError as error:  # which may have taken the message: the cause tells the Speaker
-            raise AgentError(f"{self._settings.place(path)} broke off: {told(error)}") from error
+            raise AgentError(f"{self._settings.place(path)} broke off: {describe_error(error)}") from error
         except self._http.DecodingError as error:
-            raise _unusable(f"{self._settings.place(path)} answered with what cannot be unpacked: {error}") from None
+            raise _unusable_answer(
+                f"{self._settings.place(path)} answered with what cannot be unpacked: {error}"
+            ) from None
         if response.is_success:
             return response
         phrase = f"{response.status_code} {response.reason_phrase}".strip()
-        raise HttpStatusError(f"{self._settings.place(path)} answered {phrase}: {_start(response)}", response)
+        raise HttpStatusError(f"{self._settings.place(path)} answered {phrase}: {_body_start(response)}", response)
 
     def _whole(self, coming: Any, path: str) -> Any:
         """Return a response with its body, read as it comes; AgentFault once that is too long, packed or endless."""
@@ -336,7 +349,7 @@ class HttpAgent:
         for part in coming.iter_bytes():
             body += part
             if len(body) > LONGEST_BODY:
-                raise _unusable(f"{self._settings.place(path)} answered with more than {LONGEST_BODY:,} bytes")
+                raise _unusable_answer(f"{self._settings.place(path)} answered with more than {LONGEST_BODY:,} bytes")
         packed = {"content-encoding", "content-length", "transfer-encoding"}
         headers = [(name, value) for name, value in coming.headers.multi_items() if name.lower() not in packed]
         return self._http.Response(
@@ -348,25 +361,29 @@ class HttpAgent:
         """Return the reply; `usage`: what an answer without one has used."""
         place, path = self._settings.place(""), self._settings.reply
         try:
-            found = path.read(data)
+            text = path.read(data)
         except LookupError as error:
-            raise _unusable(f"{place} answered with {error.args[0]}. Body: {cut(json.dumps(data))}", usage) from None
-        if not isinstance(found, str):
-            raise _unusable(f"{place}: {path.text!r} is {cut(json.dumps(found))}, not a text", usage)
-        return found
+            raise _unusable_answer(
+                f"{place} answered with {error.args[0]}. Body: {shorten_foreign_text(json.dumps(data))}", usage
+            ) from None
+        if not isinstance(text, str):
+            raise _unusable_answer(
+                f"{place}: {path.text!r} is {shorten_foreign_text(json.dumps(text))}, not a text", usage
+            )
+        return text
 
     def _took(self, data: Any) -> tuple[Usage | None, float | None]:
         """Return what an answer says of usage and cost."""
-        found = {}
+        result = {}
         for name, path in self._settings.numbers.items():
             with suppress(LookupError):
-                found[name] = path.read(data)
-        cost = found.pop("cost_usd", None)
+                result[name] = path.read(data)
+        cost = result.pop("cost_usd", None)
         told = self._settings.numbers.keys() - {"cost_usd"}
-        return reported(found) if told else None, cost if is_amount(cost) else None
+        return parse_usage(result) if told else None, cost if is_amount(cost) else None
 
 
-def _unusable(text: str, usage: Usage | None = None) -> AgentFault:
+def _unusable_answer(text: str, usage: Usage | None = None) -> AgentFault:
     """Return the fault of an answer that came, and that somebody may bill."""
     fault = AgentFault(text)
     fault.refused, fault.usage = True, usage
@@ -378,7 +395,7 @@ def make_http(url: str, parameters: Field) -> AgentSource:
     settings = read_settings(url, parameters)
     if not is_keyless():
         _need_client()
-    made = source(lambda: HttpAgent(settings), spec=url)
+    made = agent_source(lambda: HttpAgent(settings), spec=url)
     made.given = Promised(settings.capabilities, settings.max_message_tokens, frozenset(settings.numbers))
     return made
 
@@ -395,5 +412,5 @@ def _new_id() -> str:
     return secrets.token_hex(8)
 
 
-def _start(response: Any) -> str:
-    return cut(response.text) if response.text.strip() else "an empty body"
+def _body_start(response: Any) -> str:
+    return shorten_foreign_text(response.text) if response.text.strip() else "an empty body"

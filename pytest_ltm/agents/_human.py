@@ -16,7 +16,7 @@ from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.sanitize import for_screen
 from pytest_ltm._storage.schema import to_record
 from pytest_ltm.agents import _mailbox
-from pytest_ltm.agents._adapt import AgentSource, is_keyless, source
+from pytest_ltm.agents._adapt import AgentSource, agent_source, is_keyless
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,26 +62,28 @@ class Human:
         with contextlib.suppress(ImportError):
             import readline  # noqa: F401 - lines can be edited, and be longer than 4,096 characters
         if self._number == 0:
-            _say(f"You sit this test yourself.\n{HELP}")
+            _print_to_person(f"You sit this test yourself.\n{HELP}")
         self._remind()
         self._show(message)
         while True:
             try:
-                answer = _lines()
+                answer = _read_typed_lines()
             except EOFError:
                 answer = ":pause"
             match answer.strip():
                 case ":help":
-                    _say(HELP)
+                    _print_to_person(HELP)
                 case ":again":
                     self._show(message)
                 case ":pause":
-                    _say("Paused. What you have answered is kept; this message comes again when the run is resumed.")
+                    _print_to_person(
+                        "Paused. What you have answered is kept; this message comes again when the run is resumed."
+                    )
                     raise KeyboardInterrupt("paused")
                 case command if command.startswith(":") and not command.startswith("::") and "\n" not in command:
                     if command == ":empty":
                         return self._answered(message, "")
-                    _say(f"There is no command {command!r}; :help lists the commands.")
+                    _print_to_person(f"There is no command {command!r}; :help lists the commands.")
                 case _:
                     return self._answered(message, answer[1:] if answer.startswith("::") else answer)
 
@@ -113,16 +115,18 @@ class Human:
         shown = self._told[-min(self._new, REMINDED) :]
         more = self._new - len(shown)
         head = "what was said meanwhile, or before you paused"
-        _say(f"--- {head}{f' (and {more} exchanges more)' if more else ''} ---")
+        _print_to_person(f"--- {head}{f' (and {more} exchanges more)' if more else ''} ---")
         for message, reply in shown:
-            _say(f"agenda: {_short(message)}\n   you: {_short(reply)}")
+            _print_to_person(f"agenda: {_shorten_line(message)}\n   you: {_shorten_line(reply)}")
         self._new = 0
 
     def _show(self, message: str) -> None:
         time = "" if self._now is None else f", {self._now:%A %d %B %Y, %H:%M}"
-        _say(f"--- message {self._number + 1}{time} ---")
+        _print_to_person(f"--- message {self._number + 1}{time} ---")
         width = min(shutil.get_terminal_size().columns, 100)
-        _say("\n".join(textwrap.fill(line, width, replace_whitespace=False) for line in message.split("\n")))
+        _print_to_person(
+            "\n".join(textwrap.fill(line, width, replace_whitespace=False) for line in message.split("\n"))
+        )
 
 
 class WebPerson:
@@ -138,7 +142,7 @@ class WebPerson:
 
     def __init__(self, folder: Path, choices: HumanTestTerms) -> None:
         name = ConversationName.of_folder(folder.name)
-        _mailbox.invited(folder.parent, folder.name if name is None else name.agent)
+        _mailbox.invite_person(folder.parent, folder.name if name is None else name.agent)
         self._box, self._choices = _mailbox.Box(folder / _mailbox.BOX), choices
         self._number, self._answered = 0, self._box.answered()
         self._now: datetime | None = None
@@ -160,7 +164,7 @@ class WebPerson:
         """Note an exchange that needs no answer; one from before the run was resumed has been shown already."""
         self._number += 1
         if self._number > self._answered:
-            self._told.append(_mailbox.NoReplyMessage(message=_utf8(message), reply=_utf8(reply)))
+            self._told.append(_mailbox.NoReplyMessage(message=_encodable_text(message), reply=_encodable_text(reply)))
 
     def tell_time(self, now: datetime) -> None:
         """Know the conversation's time, which is shown with each message."""
@@ -172,11 +176,13 @@ class WebPerson:
 
     def _message(self, text: str) -> _mailbox.HumanPrompt:
         told, shortened = self._told, self._choices.filler == "shortened"
-        shown = [_mailbox.NoReplyMessage(_short(one.message), _short(one.reply)) for one in told[-REMINDED:]]
+        shown = [
+            _mailbox.NoReplyMessage(_shorten_line(one.message), _shorten_line(one.reply)) for one in told[-REMINDED:]
+        ]
         return _mailbox.HumanPrompt(
             id=_mailbox.message_id(self._number, text),
             number=self._number,
-            text=_utf8(text),
+            text=_encodable_text(text),
             now=self._now,
             told=tuple(shown if shortened else told),
             more=len(told) - len(shown) if shortened else 0,
@@ -194,7 +200,7 @@ class HumanTestTerms(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """`allowed`: earlier messages may be read again."""
 
 
-def _web(spec: str) -> AgentSource:
+def _web_people(spec: str) -> AgentSource:
     """Return the source of people in the browser; AgentError for terms that there are not."""
     _, _, terms = spec.partition("?")
     try:
@@ -216,7 +222,7 @@ def make_human(argument: str, parameters: Field) -> AgentSource:
     """Return the source of the person; AgentError where there is none to ask."""
     parameters.mapping(known=[])
     if argument.partition("?")[0] == "web":
-        return _web(f"human:{argument}")
+        return _web_people(f"human:{argument}")
     if argument:
         raise AgentError(f"agent 'human:{argument}': write 'human' for the terminal, 'human:web' for the browser.")
     if not (is_keyless() or (sys.stdin is not None and sys.stdin.isatty())):
@@ -224,10 +230,10 @@ def make_human(argument: str, parameters: Field) -> AgentSource:
             "agent 'human' needs a person at a terminal. Run pytest in one, with -s (so that pytest leaves the "
             "keyboard alone) and without -n."
         )
-    return source(Human, spec="human", unlimited=True)
+    return agent_source(Human, spec="human", unlimited=True)
 
 
-def _lines() -> str:
+def _read_typed_lines() -> str:
     """Return what is typed up to an empty line; a command is over with its line. EOFError at the end of input."""
     typed = [input("> ")]
     if typed[0].startswith(":") and not typed[0].startswith("::"):
@@ -237,14 +243,14 @@ def _lines() -> str:
     return "\n".join(typed[:-1])
 
 
-def _utf8(text: str) -> str:
+def _encodable_text(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _short(text: str) -> str:
+def _shorten_line(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _SHORT else line[: _SHORT - 1] + "…"
 
 
-def _say(text: str) -> None:
+def _print_to_person(text: str) -> None:
     print(f"\n{for_screen(text)}", flush=True)  # noqa: T201 - it talks to a person

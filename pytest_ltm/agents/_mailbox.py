@@ -112,12 +112,12 @@ class Person(Struct, frozen=True, kw_only=True):
     @property
     def consent(self) -> Consent | None:
         """Under which nickname the person agreed; None before."""
-        return _read(self.run / PEOPLE / f"{self.label}.consent.json", Consent)
+        return _read_struct(self.run / PEOPLE / f"{self.label}.consent.json", Consent)
 
     def agree(self, nickname: str) -> None:
         """Write down that the person agreed; the first time counts."""
         shown = " ".join(nickname.split())[:LONGEST_NICKNAME]
-        _create(self.run / PEOPLE / f"{self.label}.consent.json", Consent(nickname=shown, agreed=wall_time()))
+        _create_once(self.run / PEOPLE / f"{self.label}.consent.json", Consent(nickname=shown, agreed=wall_time()))
 
     def boxes(self) -> list[Box]:
         """Return the person's conversations that have begun."""
@@ -128,26 +128,26 @@ class Person(Struct, frozen=True, kw_only=True):
         return next((box for box in self.boxes() if box.open() is not None), None)
 
 
-def invited(run: Path, label: str) -> Person:
+def invite_person(run: Path, label: str) -> Person:
     """Return the person of a column, with a link that is made where there is none yet. DiskFault if it is refused."""
     make_private(run / PEOPLE, exist_ok=True)
     path = run / PEOPLE / f"{label}.json"
-    _create(path, _Person(label=label, link=secrets.token_hex(16)))
-    found = _read(path, _Person)
-    if found is None:
+    _create_once(path, _Person(label=label, link=secrets.token_hex(16)))
+    result = _read_struct(path, _Person)
+    if result is None:
         raise ValueError(f"{path}: not a person's link")
-    return Person(run=run, label=label, link=found.link)
+    return Person(run=run, label=label, link=result.link)
 
 
-def people(run: Path) -> list[Person]:
+def list_people(run: Path) -> list[Person]:
     """Return the people of a run."""
-    held = (_read(path, _Person) for path in sorted((run / PEOPLE).glob("*.json")))
+    held = (_read_struct(path, _Person) for path in sorted((run / PEOPLE).glob("*.json")))
     return [Person(run=run, label=each.label, link=each.link) for each in held if each is not None]
 
 
 def person_of(runs: Sequence[Path], link: str) -> Person | None:
     """Return whose link it is; None if it is nobody's."""
-    everybody = (person for run in runs for person in people(run))
+    everybody = (person for run in runs for person in list_people(run))
     return next((each for each in everybody if hmac.compare_digest(each.link.encode(), link.encode())), None)
 
 
@@ -166,14 +166,14 @@ class Box:
     def ask(self, message: HumanPrompt) -> None:
         """Put a message in, unless it is there: then it may have been answered meanwhile."""
         make_private(self.folder, exist_ok=True)
-        before = _read(self._path(message.number, "message"), HumanPrompt)
+        before = _read_struct(self._path(message.number, "message"), HumanPrompt)
         if before is None or before.id != message.id:
-            _write(self._path(message.number, "message"), message)
+            _write_struct(self._path(message.number, "message"), message)
 
     def answer(self, message: HumanPrompt) -> HumanAnswer | None:
         """Return the answer to a message; None while there is none."""
-        found = _read(self._path(message.number, "answer"), HumanAnswer)
-        return found if found is not None and found.id == message.id else None
+        result = _read_struct(self._path(message.number, "answer"), HumanAnswer)
+        return result if result is not None and result.id == message.id else None
 
     def answered(self) -> int:
         """Return the highest number that has an answer; 0 where none has."""
@@ -184,13 +184,13 @@ class Box:
     def open(self) -> HumanPrompt | None:
         """Return the message that waits for an answer."""
         number = max(self._numbers("message"), default=0)
-        message = _read(self._path(number, "message"), HumanPrompt)
+        message = _read_struct(self._path(number, "message"), HumanPrompt)
         return message if message is not None and self.answer(message) is None else None
 
     def seen(self, message: HumanPrompt) -> ReadReceipt:
         """Return what has happened with a message."""
-        found = _read(self._path(message.number, "seen"), ReadReceipt)
-        return found if found is not None and found.id == message.id else ReadReceipt(id=message.id)
+        result = _read_struct(self._path(message.number, "seen"), ReadReceipt)
+        return result if result is not None and result.id == message.id else ReadReceipt(id=message.id)
 
     def read_on(self, message: HumanPrompt, read: int) -> None:
         """Note that one more exchange has been read, if `read` is how many there were: a second tab changes nothing."""
@@ -228,26 +228,26 @@ class Box:
             id=message.id, text=text, shown=seen.shown, answered=now, seconds=max(took.total_seconds(), 0.0)
         )
         path = self._path(message.number, "answer")
-        before = _read(path, HumanAnswer)
+        before = _read_struct(path, HumanAnswer)
         if before is not None and before.id != message.id:  # to what stood here before the run was changed
             path.unlink(missing_ok=True)
-        return _create(path, answer)
+        return _create_once(path, answer)
 
     def earlier(self) -> Iterator[tuple[HumanPrompt, HumanAnswer]]:
         """Yield what was asked and answered, where the person may read it again."""
         for number in sorted(self._numbers("message")):
-            message = _read(self._path(number, "message"), HumanPrompt)
+            message = _read_struct(self._path(number, "message"), HumanPrompt)
             answer = None if message is None or message.notes != "allowed" else self.answer(message)
             if message is not None and answer is not None:
                 yield message, answer
 
     def times(self) -> list[float]:
         """Return the seconds that each answer took."""
-        answers = (_read(self._path(number, "answer"), HumanAnswer) for number in self._numbers("answer"))
+        answers = (_read_struct(self._path(number, "answer"), HumanAnswer) for number in self._numbers("answer"))
         return [answer.seconds for answer in answers if answer is not None]
 
     def _note(self, message: HumanPrompt, seen: ReadReceipt) -> None:
-        _write(self._path(message.number, "seen"), seen)
+        _write_struct(self._path(message.number, "seen"), seen)
 
     def _path(self, number: int, kind: str) -> Path:
         return self.folder / f"{number:05}.{kind}.json"
@@ -265,7 +265,7 @@ def message_id(number: int, text: str) -> str:
 # --- files
 
 
-def _read(path: Path, kind: type[S]) -> S | None:
+def _read_struct(path: Path, kind: type[S]) -> S | None:
     """Return what a file holds; None where there is none, or nothing of that kind."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
@@ -273,14 +273,14 @@ def _read(path: Path, kind: type[S]) -> S | None:
         return None
 
 
-def _write(path: Path, value: Struct) -> None:
+def _write_struct(path: Path, value: Struct) -> None:
     write_whole(path, json_text(msgspec.to_builtins(value)).encode())
 
 
-def _create(path: Path, value: Struct) -> bool:
+def _create_once(path: Path, value: Struct) -> bool:
     """Write a file, whole, if there is none; False if there is."""
     beside = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-    _write(beside, value)
+    _write_struct(beside, value)
     try:
         os.link(beside, path)
     except OSError:  # it is there, or this is a file system without links

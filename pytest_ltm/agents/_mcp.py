@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._calls import Spec
 from pytest_ltm._model.agent import Promised
-from pytest_ltm._storage.errors import AgentError, AgentFault, told
+from pytest_ltm._storage.errors import AgentError, AgentFault, describe_error
 from pytest_ltm.agents._adapt import AgentSource, AgentUnavailable, is_keyless
-from pytest_ltm.agents._store import ALWAYS, reads_of, stored
+from pytest_ltm.agents._store import ALWAYS, reads_of, store_source
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -56,14 +56,14 @@ class Server:
         self._errors = self._stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8"))  # noqa: SIM115
         try:
             self._portal = self._stack.enter_context(start_blocking_portal())
-            session = self._portal.wrap_async_context_manager(_session(command, self._errors))
+            session = self._portal.wrap_async_context_manager(_open_session(command, self._errors))
             self._session = self._stack.enter_context(session)
             tools = self._portal.call(self._session.list_tools).tools
         except Exception as error:
             said = self._tail()
             self._stack.close()
             raise AgentUnavailable(
-                f"MCP server {shlex.join(command)!r} did not start: {told(_first(error))}{said}"
+                f"MCP server {shlex.join(command)!r} did not start: {describe_error(_first_of_group(error))}{said}"
             ) from error
         self._schemas = {tool.name: tool.input_schema for tool in tools}
         lacking = [tool.name for tool in (add, search) if tool.name not in self._schemas]
@@ -83,12 +83,12 @@ class Server:
 
     def search(self, query: str, *, k: int) -> list[Any]:
         """Return what the server finds."""
-        found = self._called(self._search, {"query": query, "k": k, "user": self._user})
-        if isinstance(found, dict):
-            found = next((value for value in found.values() if isinstance(value, list)), found)
-        if not isinstance(found, list):
-            raise AgentFault(f"the MCP tool {self._search.name!r} returned no list: {str(found)[:_TAIL]!r}")
-        return [_memory(one) for one in found]
+        result = self._called(self._search, {"query": query, "k": k, "user": self._user})
+        if isinstance(result, dict):
+            result = next((value for value in result.values() if isinstance(value, list)), result)
+        if not isinstance(result, list):
+            raise AgentFault(f"the MCP tool {self._search.name!r} returned no list: {str(result)[:_TAIL]!r}")
+        return [_as_memory(one) for one in result]
 
     def close(self) -> None:
         """End the server."""
@@ -99,13 +99,15 @@ class Server:
         try:
             answer = self._portal.call(self._session.call_tool, tool.name, arguments)
         except Exception as error:
-            raise AgentFault(f"the MCP tool {tool.name!r} failed: {told(_first(error))}{self._tail()}") from error
+            raise AgentFault(
+                f"the MCP tool {tool.name!r} failed: {describe_error(_first_of_group(error))}{self._tail()}"
+            ) from error
         texts = [part.text for part in answer.content if getattr(part, "text", None) is not None]
         if answer.is_error:
             raise AgentFault(f"the MCP tool {tool.name!r} refused: {' '.join(texts)[:_TAIL]}")
         if answer.structured_content is not None:
             return answer.structured_content.get("result", answer.structured_content)
-        return _read(texts[0]) if len(texts) == 1 else [_read(text) for text in texts]
+        return _json_or_text(texts[0]) if len(texts) == 1 else [_json_or_text(text) for text in texts]
 
     def _tail(self) -> str:
         self._errors.seek(0)
@@ -114,7 +116,7 @@ class Server:
 
 
 @asynccontextmanager
-async def _session(command: list[str], errors: Any) -> AsyncIterator[Any]:
+async def _open_session(command: list[str], errors: Any) -> AsyncIterator[Any]:
     from mcp import ClientSession, StdioServerParameters, stdio_client
 
     server = StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
@@ -123,13 +125,13 @@ async def _session(command: list[str], errors: Any) -> AsyncIterator[Any]:
         yield session
 
 
-def _first(error: BaseException) -> BaseException:
+def _first_of_group(error: BaseException) -> BaseException:
     """Return the first error of a group, which hides it; any other error as it is."""
     inner = getattr(error, "exceptions", ())
-    return _first(inner[0]) if inner else error
+    return _first_of_group(inner[0]) if inner else error
 
 
-def _read(text: str) -> Any:
+def _json_or_text(text: str) -> Any:
     """Return the JSON that a text is, or itself."""
     try:
         return json.loads(text)
@@ -137,7 +139,7 @@ def _read(text: str) -> Any:
         return text
 
 
-def _memory(one: Any) -> Any:
+def _as_memory(one: Any) -> Any:
     """Return a memory as a store would: `(id, text, score, at)` of an object, anything else as it is."""
     if not isinstance(one, dict):
         return one
@@ -162,15 +164,15 @@ def make_mcp(argument: str, parameters: Field) -> AgentSource:
     if not is_keyless() and find_spec("mcp") is None:
         raise AgentError(f"{who} needs the 'mcp' package, which is not installed: pip install 'pytest-ltm[mcp]'")
     fields, reads = reads_of(Spec("mcp", argument, "", "agent"), parameters, ("add", "search"))
-    add, search = _tool(fields.get("add"), "add", _ADD), _tool(fields.get("search"), "search", _SEARCH)
+    add, search = _parse_tool(fields.get("add"), "add", _ADD), _parse_tool(fields.get("search"), "search", _SEARCH)
     name = f"mcp:{argument}"
     tools = {one.name: dict(one.arguments) for one in (add, search)}
-    found = stored(lambda: Server(command, add, search), name, name, reads, {"tools": tools})
-    found.given = Promised(ALWAYS)
-    return found
+    source = store_source(lambda: Server(command, add, search), name, name, reads, {"tools": tools})
+    source.given = Promised(ALWAYS)
+    return source
 
 
-def _tool(said: Field | None, name: str, ours: tuple[str, ...]) -> Tool:
+def _parse_tool(said: Field | None, name: str, ours: tuple[str, ...]) -> Tool:
     """Return the tool that a field describes: its name, or `{tool: NAME, arguments: {theirs: ours}}`."""
     if said is None:
         return Tool(name)

@@ -9,11 +9,11 @@ from msgspec import structs
 from pytest_ltm._calls import PARAMETERS, Spec
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.agents._adapt import AgentSource, is_keyless, source
+from pytest_ltm.agents._adapt import AgentSource, agent_source, is_keyless
 from pytest_ltm.agents._chat_agent import longest_message
 from pytest_ltm.agents._unbuilt import Remembering
 from pytest_ltm.agents.memory.embeddings import make_embeds
-from pytest_ltm.agents.memory.parameters import GROUPS, NAMES, settings
+from pytest_ltm.agents.memory.parameters import GROUPS, NAMES, memory_settings
 from pytest_ltm.agents.memory.thinker import make_thinker
 
 if TYPE_CHECKING:
@@ -40,17 +40,17 @@ def make_memory(argument: str, parameters: Field) -> AgentSource:
     )
     from pytest_ltm.agents.memory.pipeline import Pipeline
 
-    thinker, chosen, fields = _read(argument, parameters, ready=not is_keyless())
-    how = settings(fields)
+    thinker, chosen, fields = _parse_memory_spec(argument, parameters, ready=not is_keyless())
+    how = memory_settings(fields)
     embeds, embedding = make_embeds(how.index, ready=not is_keyless())
     also = {} if embedding is None else {"embeddings": embedding.configuration()}
     kind = Pipeline if how.pressure is None else Paging
-    made = source(lambda: kind(how, thinker(), embeds(), also), spec=f"memory:{argument}")
-    made.given = Remembering(_most(how), longest_message(how.window), free=chosen is embedding is None)
+    made = agent_source(lambda: kind(how, thinker(), embeds(), also), spec=f"memory:{argument}")
+    made.given = Remembering(_max_prompt_tokens(how), longest_message(how.window), free=chosen is embedding is None)
     return made
 
 
-def _most(how: MemorySettings) -> int:
+def _max_prompt_tokens(how: MemorySettings) -> int:
     if how.pressure is not None:
         return how.pressure.at or how.window
     recent = how.window // 2 if isinstance(how.recent, int) and how.recent else round(how.window * how.recent)
@@ -59,10 +59,10 @@ def _most(how: MemorySettings) -> int:
 
 def model_within(argument: str) -> ModelSpec | None:
     """Return the chat model behind what stands after `memory:`; None where rules think, or a parameter is wrong."""
-    return _read(argument, Field({}, f"memory:{argument}"))[1]
+    return _parse_memory_spec(argument, Field({}, f"memory:{argument}"))[1]
 
 
-def _read(
+def _parse_memory_spec(
     argument: str, parameters: Field, *, ready: bool = False
 ) -> tuple[Callable[[], Thinker], ModelSpec | None, Mapping[str, Field]]:
     """Return what makes thinkers, the model that they ask, and what is known of the memory itself."""

@@ -11,9 +11,9 @@ from msgspec import Struct
 
 from pytest_ltm._model.agent import CAPABILITIES, Prompted, Reply
 from pytest_ltm._storage.errors import AgentError, ConfigurationError
-from pytest_ltm.agents._adapt import FreshPromptAgent, capabilities, source
-from pytest_ltm.agents._capabilities import is_prompted, members, whose
-from pytest_ltm.agents.reader.memory import count, tokens_of
+from pytest_ltm.agents._adapt import FreshPromptAgent, agent_source, capabilities_of
+from pytest_ltm.agents._capabilities import is_prompted, protocol_members, user_kwargs
+from pytest_ltm.agents.reader.memory import count_tokens, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -45,8 +45,8 @@ class Padded(FreshPromptAgent):
     def __init__(self, model: AgentSource, agent: Any, tokens: int, padding: str) -> None:
         super().__init__(model, tells=False, agent=agent)
         self._tokens, self._padding, self._heard = tokens, padding, ""
-        for name in (capabilities(agent) & CAPABILITIES.keys()) - OWN:
-            for member in members(CAPABILITIES[name]):
+        for name in (capabilities_of(agent) & CAPABILITIES.keys()) - OWN:
+            for member in protocol_members(CAPABILITIES[name]):
                 setattr(self, member, getattr(self, f"_{member}", None) or getattr(agent, member))
 
     def reply(self, message: str) -> str | Reply | Awaitable[str | Reply]:
@@ -54,7 +54,7 @@ class Padded(FreshPromptAgent):
         return self._reply(message)
 
     def _reply(self, message: str, user: str = "") -> str | Reply | Awaitable[str | Reply]:
-        given = self._agent.reply(message, **whose(user))
+        given = self._agent.reply(message, **user_kwargs(user))
         return self._later(given, message) if inspect.isawaitable(given) else self._padded(given, message)
 
     async def _later(self, given: Awaitable[str | Reply], message: str) -> str | Reply:
@@ -68,14 +68,14 @@ class Padded(FreshPromptAgent):
 
     def _accept(self, message: str, reply: str, user: str = "") -> Any:
         self._heard = message
-        return self._agent.accept(message, reply, **whose(user))
+        return self._agent.accept(message, reply, **user_kwargs(user))
 
     def _sentences(self, message: str) -> Iterator[str]:
         said = {"question": (message,), "filler": (self._heard,)}.get(self._padding, ())
         left = self._tokens
         for sentence in cycle([each for each in said if each.strip()] or POLITE):
             yield sentence
-            left -= count(sentence)
+            left -= count_tokens(sentence)
             if left <= 0:
                 return
 
@@ -118,23 +118,23 @@ def make_padded(argument: str, find: Callable[[str], AgentSource]) -> AgentSourc
 
     `find` knows SPEC. Raises AgentError for a wrong number, where no agent is named, and for what `find` does not know.
     """
-    name, (padding, tokens, rest) = f"padded:{argument}", _padding(argument)
+    name, (padding, tokens, rest) = f"padded:{argument}", _parse_padding(argument)
     if not rest:
         raise AgentError(f"agent {name!r} names no agent. Write it as in 'padded:1500:window:4k'.")
-    return source(Padding(find(rest), read_tokens("padded", tokens), padding), spec=name)
+    return agent_source(Padding(find(rest), read_tokens("padded", tokens), padding), spec=name)
 
 
-def unpadded(spec: str) -> str:
+def padded_spec(spec: str) -> str:
     """Return the spec of the agent that a padded one asks; "" for any other.
 
     >>> unpadded("padded:question:1500:window:4k")
     'window:4k'
     """
     name, _, argument = spec.partition(":")
-    return _padding(argument)[2] if name == "padded" else ""
+    return _parse_padding(argument)[2] if name == "padded" else ""
 
 
-def _padding(argument: str) -> tuple[str, str, str]:
+def _parse_padding(argument: str) -> tuple[str, str, str]:
     padding, tokens, rest = PADDINGS[0], "1500", argument
     first, _, behind = rest.partition(":")
     if first in PADDINGS:

@@ -14,10 +14,10 @@ from collections import deque
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from pytest_ltm._storage.clock import paused_since, pauses
+from pytest_ltm._storage.clock import paused_since, process_pauses
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.sanitize import LineSanitizer
-from pytest_ltm.agents._adapt import cut
+from pytest_ltm.agents._adapt import shorten_foreign_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,9 +76,9 @@ class LineProcess:
         self._threads = [
             threading.Thread(target=work, args=arguments, daemon=True, name=f"ltm-{work.__name__.strip('_')}")
             for work, arguments in (
-                (_write, (self._process.stdin, self._outgoing)),
-                (_read, (self._process.stdout, self._incoming)),
-                (_keep, (self._process.stderr, self._tail, stderr)),
+                (_write_lines, (self._process.stdin, self._outgoing)),
+                (_read_lines, (self._process.stdout, self._incoming)),
+                (_keep_stderr, (self._process.stderr, self._tail, stderr)),
             )
         ]
         for thread in self._threads:
@@ -114,7 +114,7 @@ class LineProcess:
 
     def read(self, seconds: float | None) -> bytes:
         """Return its next line; Gone if there will be none, TimeoutError after so many seconds (None: no limit)."""
-        waited, before = 0.0, pauses()
+        waited, before = 0.0, process_pauses()
         while True:
             ended = self._process.poll() is not None
             try:
@@ -122,7 +122,7 @@ class LineProcess:
             except queue.Empty:
                 waited += _LOOK
                 if paused_since(before):  # we slept, and so may it have: that was no time to answer in
-                    waited, before = 0.0, pauses()
+                    waited, before = 0.0, process_pauses()
                 if ended:
                     raise Gone from None
                 if seconds is not None and waited >= seconds:
@@ -139,7 +139,9 @@ class LineProcess:
         """
         early = self.pending()
         if early is not None:
-            raise OutOfStep(f"wrote a line before it was asked: {cut(early.decode('utf-8', 'replace'))}")
+            raise OutOfStep(
+                f"wrote a line before it was asked: {shorten_foreign_text(early.decode('utf-8', 'replace'))}"
+            )
         self.write(json.dumps(request).encode())
         try:
             line = self.read(seconds)
@@ -147,9 +149,9 @@ class LineProcess:
             raise OutOfStep(self.ending()) from None
         except TimeoutError:
             raise OutOfStep(f"gave no answer within {seconds:g} s") from None
-        answer = _parsed(line)
+        answer = _parse_answer_line(line)
         if wanted not in answer and "error" not in answer:
-            raise OutOfStep(f"answered without {wanted!r}: {cut(json.dumps(answer))}")
+            raise OutOfStep(f"answered without {wanted!r}: {shorten_foreign_text(json.dumps(answer))}")
         return answer
 
     def pending(self) -> bytes | None:
@@ -163,17 +165,17 @@ class LineProcess:
         with contextlib.suppress(subprocess.TimeoutExpired):
             status = self._process.wait(_GRACE)
             self._threads[-1].join(_GRACE)  # what it said last is the most telling
-            return f"ended with status {status}" if status >= 0 else f"was ended by {_signal(-status)}"
+            return f"ended with status {status}" if status >= 0 else f"was ended by {_signal_name(-status)}"
         return "closed its stdout"
 
     def last_words(self) -> str:
         """Return a sentence about the end of its stderr, to follow another one; "" if it said nothing."""
-        said = _telling(list(self._tail))
-        if not said:
+        texts = _telling_stderr(list(self._tail))
+        if not texts:
             return ""
         # By name: the journals of equal runs are equal, wherever they are.
         kept = f" (all of it is in {STDERR})" if self._keeps else ""
-        return f". Its stderr ends with {cut(' / '.join(said))}{kept}"
+        return f". Its stderr ends with {shorten_foreign_text(' / '.join(texts))}{kept}"
 
     def close(self) -> None:
         """End it and whatever it has started, gently if it goes; nothing happens the second time."""
@@ -203,18 +205,18 @@ class LineProcess:
             os.close(lifeline)
 
 
-def _parsed(line: bytes) -> dict[str, Any]:
+def _parse_answer_line(line: bytes) -> dict[str, Any]:
     try:
         answer = json.loads(line)
     except (ValueError, RecursionError):
         answer = None
     if isinstance(answer, dict):
         return answer
-    shown = cut(line.decode("utf-8", "replace"))
+    shown = shorten_foreign_text(line.decode("utf-8", "replace"))
     raise OutOfStep(f"wrote something to stdout that is not a JSON object: {shown}. Let it print to stderr")
 
 
-def _telling(lines: list[str]) -> list[str]:
+def _telling_stderr(lines: list[str]) -> list[str]:
     """Return the last lines of a process; of a Python that crashed the first ones of what it said about that."""
     crash = next((number for number, line in enumerate(lines) if line.startswith("Fatal Python error")), None)
     if crash is None:
@@ -222,7 +224,7 @@ def _telling(lines: list[str]) -> list[str]:
     return [line for line in lines[crash:] if line and "most recent call first" not in line][:TAIL]
 
 
-def _write(pipe: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:
+def _write_lines(pipe: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:
     with contextlib.suppress(OSError, ValueError):
         while (line := lines.get()) is not None:
             pipe.write(line)
@@ -231,14 +233,14 @@ def _write(pipe: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:
         pipe.close()
 
 
-def _read(pipe: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:
+def _read_lines(pipe: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:
     with contextlib.suppress(OSError, ValueError), pipe:
         while line := pipe.readline(LONGEST_LINE):
             lines.put(line)
     lines.put(None)
 
 
-def _keep(pipe: IO[bytes], tail: deque[str], path: Path | None) -> None:
+def _keep_stderr(pipe: IO[bytes], tail: deque[str], path: Path | None) -> None:
     with contextlib.ExitStack() as stack:
         stack.enter_context(pipe)
         file = None if path is None else stack.enter_context(_HeadAndTail(path))
@@ -283,7 +285,7 @@ class _HeadAndTail:
             self._lost += len(gone)
 
 
-def _signal(number: int) -> str:
+def _signal_name(number: int) -> str:
     with contextlib.suppress(ValueError):
         return signal.Signals(number).name
     return f"signal {number}"

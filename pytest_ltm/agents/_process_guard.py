@@ -22,14 +22,14 @@ _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _IS_LINUX = sys.platform == "linux"
 
 
-def _prctl(option: int, value: int) -> None:
+def _call_prctl(option: int, value: int) -> None:
     if _IS_LINUX:
         import ctypes
 
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-def _start(command: list[str], ready: int) -> int:
+def _start_command(command: list[str], ready: int) -> int:
     """Return the number of a new process, the head of a group of its own."""
     os.set_inheritable(ready, False)
     guard = os.getpid()
@@ -40,7 +40,7 @@ def _start(command: list[str], ready: int) -> int:
         os.setpgid(0, 0)
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)  # what is ignored here would be ignored there
-        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        _call_prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() == guard:
             os.execvp(command[0], command)  # noqa: S606 - as the user says it
     except OSError as error:
@@ -49,7 +49,7 @@ def _start(command: list[str], ready: int) -> int:
         os._exit(127)
 
 
-def _ended(child: int) -> int | None:
+def _reap_children(child: int) -> int | None:
     """Reap the processes that have ended; return how the child has, None where it has not."""
     with contextlib.suppress(ChildProcessError):
         while True:
@@ -61,29 +61,29 @@ def _ended(child: int) -> int | None:
     return None
 
 
-def _watch(child: int, parent: int, lifeline: int, woken: int) -> int:
+def _watch_child(child: int, parent: int, lifeline: int, woken: int) -> int:
     """Return how the child has ended, or is about to, because nobody wants it any more."""
     while True:
         readable, _, _ = select.select([lifeline, woken], [], [])
         if woken in readable and signal.SIGTERM in os.read(woken, 512):
             with contextlib.suppress(OSError):
                 os.killpg(child, signal.SIGTERM)
-        status = _ended(child)
+        status = _reap_children(child)
         if status is not None:
             return status
         if lifeline in readable or os.getppid() != parent:
             return signal.SIGKILL
 
 
-def _children() -> list[int]:
+def _child_pids() -> list[int]:
     """Return the children of this process; none where the system does not tell."""
-    me, found = os.getpid(), []
+    me, numbers = os.getpid(), []
     with contextlib.suppress(OSError):
         for name in filter(str.isdecimal, os.listdir("/proc")):  # noqa: PTH208 - pathlib would take half of the time to start
             with contextlib.suppress(OSError, IndexError), open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
                 if int(file.read().rpartition(b")")[2].split()[1]) == me:
-                    found.append(int(name))
-    return found
+                    numbers.append(int(name))
+    return numbers
 
 
 def _kill_all(child: int) -> None:
@@ -92,7 +92,7 @@ def _kill_all(child: int) -> None:
         os.killpg(child, signal.SIGKILL)
     with contextlib.suppress(ChildProcessError):
         while True:
-            for pid in _children() if _IS_LINUX else [child]:
+            for pid in _child_pids() if _IS_LINUX else [child]:
                 with contextlib.suppress(OSError):
                     os.kill(pid, signal.SIGKILL)
             os.waitpid(-1, 0)
@@ -121,15 +121,15 @@ def main() -> None:
     signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGINT):
         signal.signal(number, lambda *_: None)  # not ignored: they wake us
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGHUP)
-    child = _start(sys.argv[4:], ready)
+    _call_prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    _call_prctl(_PR_SET_PDEATHSIG, signal.SIGHUP)
+    child = _start_command(sys.argv[4:], ready)
     os.close(ready)
     os.write(wakes, b"\0")  # the parent may have died before we asked to be told
     nowhere = os.open(os.devnull, os.O_RDWR)
     for pipe in range(3):  # the child's alone: who reads them sees when it closes them
         os.dup2(nowhere, pipe)
-    status = _watch(child, parent, lifeline, woken)
+    status = _watch_child(child, parent, lifeline, woken)
     _kill_all(child)
     _end_as(status)
 

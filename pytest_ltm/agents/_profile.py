@@ -13,16 +13,16 @@ from msgspec.structs import replace
 from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import TokenUse
 from pytest_ltm._model.agent import CAPABILITIES, Capabilities, Promised, Reply, SeparatesUsers
-from pytest_ltm._model.tokens import counter
+from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.agents._caller import MAX_MESSAGE_TOKENS
-from pytest_ltm.agents._capabilities import capabilities, is_prompted, members, takes_user
+from pytest_ltm.agents._capabilities import capabilities_of, is_prompted, protocol_members, takes_user
 from pytest_ltm.agents._controls import Bias, ContextWindowAgent
-from pytest_ltm.agents._padding import OWN, Padding, unpadded
+from pytest_ltm.agents._padding import OWN, Padding, padded_spec
 from pytest_ltm.agents._registry import EMBEDDED
 from pytest_ltm.agents._timestamped import Timing
 from pytest_ltm.agents._unbuilt import Offer, Remembering
-from pytest_ltm.agents.reader.memory import count, make_memory
+from pytest_ltm.agents.reader.memory import count_tokens, make_memory
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.fillers import answers_of, reply_of
 
@@ -46,7 +46,7 @@ class TokenEstimator:
 
     def ask(self, message: str, reply: str) -> tuple[int, int]:  # noqa: ARG002 - others need the reply
         """Return the tokens that are sent with a message, and how many of them at best come from a cache."""
-        return count(message), 0
+        return count_tokens(message), 0
 
     def tell(self, message: str, reply: str) -> None:
         """Take in an exchange that is told."""
@@ -60,13 +60,13 @@ class FullHistoryReader(TokenEstimator):
 
     def ask(self, message: str, reply: str) -> tuple[int, int]:
         """Return all tokens so far; those of the prompt before come from a cache."""
-        cached, asked = self._sent, self._size + count(message)
-        self._sent, self._size = asked, asked + count(reply)
+        cached, asked = self._sent, self._size + count_tokens(message)
+        self._sent, self._size = asked, asked + count_tokens(reply)
         return asked, cached
 
     def tell(self, message: str, reply: str) -> None:
         """Add the exchange."""
-        self._size += count(message) + count(reply)
+        self._size += count_tokens(message) + count_tokens(reply)
 
 
 class Filled(FullHistoryReader):
@@ -91,17 +91,17 @@ class MemoryPolicyReader(TokenEstimator):
     def ask(self, message: str, reply: str) -> tuple[int, int]:
         """Return the tokens of the exchanges that are seen, the message among them."""
         self._memory.arrive(message)
-        self._sizes.append(count(message))
+        self._sizes.append(count_tokens(message))
         seen = sum(size for position, size in enumerate(self._sizes) if self._memory.sees(position))
         self._memory.leave(reply)
-        self._sizes[-1] += count(reply)
+        self._sizes[-1] += count_tokens(reply)
         return seen, 0
 
     def tell(self, message: str, reply: str) -> None:
         """Add the exchange."""
         self._memory.arrive(message)
         self._memory.leave(reply)
-        self._sizes.append(count(message) + count(reply))
+        self._sizes.append(count_tokens(message) + count_tokens(reply))
 
 
 class ChatModelReader(TokenEstimator):
@@ -111,7 +111,7 @@ class ChatModelReader(TokenEstimator):
         # Here and below: few runs have a chat model or a memory system.
         from pytest_ltm.agents._chat_agent import History
 
-        self._history = History(shown.system, counter(shown.tokenizer).count)
+        self._history = History(shown.system, token_counter(shown.tokenizer).count)
         self._limit = shown.limit(max_tokens)
         self._sent = self._exchanges = 0
 
@@ -172,7 +172,7 @@ def is_free(spec: str) -> bool:
         model = Bias.of(argument).model
         return model is None or is_free(model)
     if kind == "padded":
-        return is_free(unpadded(spec))
+        return is_free(padded_spec(spec))
     return kind in EMBEDDED or kind == "human" or (kind == "memory" and model_of(spec) is None)
 
 
@@ -194,29 +194,33 @@ class Profile(Struct, frozen=True, kw_only=True):
 def profile_of(source: AgentSource) -> Profile:
     """Return what is known of an agent without making it; the embedded ones, which are free, are made."""
     if not isinstance(source.given, Timing):
-        return _untimed(source)
-    found = _untimed(source.given.model)
-    return structs.replace(found, capabilities=found.capabilities | {"TimeAware", "Configured"})
+        return _profile_of_given(source)
+    profile = _profile_of_given(source.given.model)
+    return structs.replace(profile, capabilities=profile.capabilities | {"TimeAware", "Configured"})
 
 
-def _untimed(source: AgentSource) -> Profile:
+def _profile_of_given(source: AgentSource) -> Profile:
     spec = spec_within(source)
     kind, _, argument = spec.partition(":")
     if isinstance(source.given, Offer):
-        return _chat(source.given)
+        return _chat_profile(source.given)
     if isinstance(source.given, Promised):
-        return _made(source.given.capabilities, source.given.max_message_tokens)
+        return _make_profile(source.given.capabilities, source.given.max_message_tokens)
     if kind in EMBEDDED or isinstance(source.given, Remembering):
-        return _embedded(kind, argument, source)
+        return _embedded_profile(kind, argument, source)
     given = source.given
     while isinstance(given, functools.partial):
         given = given.func
     if isinstance(given, type):
-        return _made(capabilities_of_class(given), getattr(given, "max_message_tokens", None))
+        return _make_profile(capabilities_of_class(given), getattr(given, "max_message_tokens", None))
     if source.owned:
         made = typing.get_type_hints(given).get("return") if inspect.isfunction(given) else None
-        return _made(capabilities_of_class(made), None) if isinstance(made, type) else Profile(capabilities=frozenset())
-    return _made(capabilities(given), getattr(given, "max_message_tokens", None))
+        return (
+            _make_profile(capabilities_of_class(made), None)
+            if isinstance(made, type)
+            else Profile(capabilities=frozenset())
+        )
+    return _make_profile(capabilities_of(given), getattr(given, "max_message_tokens", None))
 
 
 def capabilities_of_class(agent: type) -> frozenset[str]:
@@ -224,22 +228,22 @@ def capabilities_of_class(agent: type) -> frozenset[str]:
     return frozenset(
         name
         for name, capability in CAPABILITIES.items()
-        if all(_shows(agent, member) for member in members(capability))
+        if all(_has_member(agent, member) for member in protocol_members(capability))
         and (capability is not SeparatesUsers or takes_user(getattr(agent, "reply", None)))
     )
 
 
-def _shows(agent: type, member: str) -> bool:
-    found = inspect.getattr_static(agent, member, None)
-    return found is True if member == "stateless" else found is not None
+def _has_member(agent: type, member: str) -> bool:
+    result = inspect.getattr_static(agent, member, None)
+    return result is True if member == "stateless" else result is not None
 
 
-def _made(having: frozenset[str], limit: object) -> Profile:
+def _make_profile(having: frozenset[str], limit: object) -> Profile:
     most = limit if isinstance(limit, int) and not isinstance(limit, bool) and limit > 0 else MAX_MESSAGE_TOKENS
     return Profile(capabilities=having, max_message_tokens=most)
 
 
-def _chat(offer: Offer) -> Profile:
+def _chat_profile(offer: Offer) -> Profile:
     from pytest_ltm.agents._chat_agent import longest_message
 
     shown, context = offer.shown, offer.shown.context
@@ -255,7 +259,7 @@ def _chat(offer: Offer) -> Profile:
     )
 
 
-def _remembering(given: Remembering, make: Callable[[], Any]) -> Profile:
+def _memory_profile(given: Remembering, make: Callable[[], Any]) -> Profile:
     """Return what is known of a memory system; one that thinks by rules answers for itself."""
     from pytest_ltm.agents._memory import CAPABILITIES as REMEMBERS
 
@@ -269,7 +273,7 @@ def _remembering(given: Remembering, make: Callable[[], Any]) -> Profile:
     )
 
 
-def _padded(padding: Padding) -> Profile:
+def _padded_profile(padding: Padding) -> Profile:
     """Return what is known of a padded agent that may cost something, so that it must not be made."""
     model = profile_of(padding.model)
     return Profile(
@@ -278,14 +282,14 @@ def _padded(padding: Padding) -> Profile:
     )  # fmt: skip
 
 
-def _embedded(kind: str, argument: str, source: AgentSource) -> Profile:
+def _embedded_profile(kind: str, argument: str, source: AgentSource) -> Profile:
     if isinstance(source.given, Remembering):
-        return _remembering(source.given, source.make)
+        return _memory_profile(source.given, source.make)
     if kind == "length-bias" and Bias.of(argument).model is not None:
         return Profile(capabilities=capabilities_of_class(ContextWindowAgent))
     if isinstance(source.given, Padding) and not is_free(spec_within(source)):
-        return _padded(source.given)
-    having = capabilities(source.make())
+        return _padded_profile(source.given)
+    having = capabilities_of(source.make())
     if kind in {"full", "cost"}:
         whole = "the whole conversation, sent again with each message"
         return Profile(capabilities=having, reads=FullHistoryReader, policy=whole, answers=source.make, brief=True)
@@ -347,9 +351,9 @@ class CostSimulator:
         given: str | Reply = self.agent.reply(message.text)
         text, answers = given.text if isinstance(given, Reply) else given, answers_of(message.text)
         if self._assumed is not None:
-            text = _stretched(text, self._assumed)
+            text = _stretch_reply(text, self._assumed)
         elif not self._brief:
-            text = _stretched(text, TYPICAL[message.kind]) if answers is None else reply_of(answers)
+            text = _stretch_reply(text, TYPICAL[message.kind]) if answers is None else reply_of(answers)
         tokens = self._counter.count(text)
         asked, cached = self._reads.ask(message.text, text)
         self.uses[message.exchange] = TokenUse(messages=1, tokens_in=asked, cached=cached, tokens_out=tokens)
@@ -376,6 +380,6 @@ class CostSimulator:
         """Need nothing."""
 
 
-def _stretched(reply: str, tokens: int) -> str:
-    missing = tokens - count(reply)
-    return reply if missing <= 0 else reply + "," + _MORE * (missing // count(_MORE))
+def _stretch_reply(reply: str, tokens: int) -> str:
+    missing = tokens - count_tokens(reply)
+    return reply if missing <= 0 else reply + "," + _MORE * (missing // count_tokens(_MORE))

@@ -19,10 +19,10 @@ from msgspec import structs
 from pytest_ltm._calls import KINDS, suggest_provider
 from pytest_ltm._calls.specs import Spec
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
-from pytest_ltm._storage.errors import AgentError, ConfigurationError, DefinitionError, did_you_mean, told
-from pytest_ltm._storage.schema import Field, load, packaged, shown
-from pytest_ltm._storage.secrets import is_secret_name, redacted, remember
-from pytest_ltm.agents._adapt import ID, AgentSource, dotted_source, is_keyless, source
+from pytest_ltm._storage.errors import AgentError, ConfigurationError, DefinitionError, describe_error, did_you_mean
+from pytest_ltm._storage.schema import Field, load_packaged_yaml, load_yaml, show_value
+from pytest_ltm._storage.secrets import is_secret_name, redact_secrets, remember_secret
+from pytest_ltm.agents._adapt import ID, AgentSource, agent_source, dotted_source, is_keyless
 from pytest_ltm.agents._controls import Echo, Silent, make_cost, make_length_bias, make_oracle
 from pytest_ltm.agents._padding import make_padded
 from pytest_ltm.agents.reader.reader import make_reader
@@ -40,7 +40,7 @@ _NOT_DOTTED = re.compile(rf"{_WHOLE.pattern}|.*\.py(?::|$)")
 _HIDDEN_WHOLE = re.compile(r",\s*(?:[A-Za-z_][A-Za-z0-9_.-]*\s*=)?\s*((?:cmd|mcp|https?|replay):)")
 
 
-def find(
+def find_agent(
     spec: str, *, base: Path | None = None, known: Iterable[str] = (), apart: Processes | None = None
 ) -> AgentSource:
     """Return the source of the agents that an embedded name or a dotted path names.
@@ -52,8 +52,8 @@ def find(
     try:
         return _look_up(spec, base, known, apart)
     except (OSError, ValueError, OverflowError, RecursionError) as error:  # of paths, addresses, numbers beyond limits
-        reason = getattr(error, "strerror", None) or told(error)
-        raise AgentError(f"agent {shown(Spec.parse(spec, role='agent').head)} cannot be used: {reason}") from error
+        reason = getattr(error, "strerror", None) or describe_error(error)
+        raise AgentError(f"agent {show_value(Spec.parse(spec, role='agent').head)} cannot be used: {reason}") from error
 
 
 def _look_up(spec: str, base: Path | None, known: Iterable[str], apart: Processes | None) -> AgentSource:
@@ -69,7 +69,9 @@ def _look_up(spec: str, base: Path | None, known: Iterable[str], apart: Processe
         except DefinitionError as error:
             raise AgentError(str(error)) from None
     if _FILE.fullmatch(spec):
-        return configured(spec, base=base, find=lambda inner: find(inner, base=base, known=known), apart=apart)
+        return agent_from_yaml(
+            spec, base=base, find=lambda inner: find_agent(inner, base=base, known=known), apart=apart
+        )
     names = sorted({*EMBEDDED, *ADAPTERS, *known})
     hint = did_you_mean(name, names)
     if is_dotted(spec) and not _NOT_DOTTED.match(spec):
@@ -86,7 +88,7 @@ def split_specs(values: Sequence[str]) -> list[tuple[str | None, str]]:
     A value is split at its commas unless it is a `cmd:`, `mcp:`, `http:` or `replay:` spec. Raises ConfigurationError
     for an empty part, and for two agents with one label, given or made by `label_for`.
     """
-    specs = [_part(part, value) for value in values for part in _parts(value)]
+    specs = [_split_label(part, value) for value in values for part in _split_specs(value)]
     seen: dict[str, str] = {}
     for label, spec in specs:
         effective = label or label_for(spec)
@@ -101,10 +103,10 @@ def split_specs(values: Sequence[str]) -> list[tuple[str | None, str]]:
 
 def label_for(spec: str) -> str:
     """Return the spec without secrets, and with `_` for each character that a label cannot hold."""
-    return re.sub(r"[^A-Za-z0-9_.]", "_", redacted(spec))
+    return re.sub(r"[^A-Za-z0-9_.]", "_", redact_secrets(spec))
 
 
-def _parts(value: str) -> list[str]:
+def _split_specs(value: str) -> list[str]:
     named = _NAMED.fullmatch(value)
     if _WHOLE.match((named.group(2) if named else value).strip()):
         return [value]
@@ -117,7 +119,7 @@ def _parts(value: str) -> list[str]:
     return value.split(",")
 
 
-def _part(part: str, value: str) -> tuple[str | None, str]:
+def _split_label(part: str, value: str) -> tuple[str | None, str]:
     named = _NAMED.fullmatch(part)
     label, spec = (label_for(named.group(1)), named.group(2).strip()) if named else (None, part.strip())
     if not spec:
@@ -143,25 +145,25 @@ def _there_are(names: Sequence[str]) -> str:
 # --- The embedded agents, which need no key and no network, and the adapters of agents that are somewhere else.
 
 
-def _simple(agent: type) -> Callable[[str], AgentSource]:
+def _make_simple(agent: type) -> Callable[[str], AgentSource]:
     name = agent.__name__.lower()
 
     def make(argument: str) -> AgentSource:
         if argument:
             raise AgentError(f"agent '{name}:{argument}': {name!r} takes no argument. Write {name!r}.")
-        return source(agent, spec=name)
+        return agent_source(agent, spec=name)
 
     return make
 
 
-def _reader(policy: str) -> Callable[[str], AgentSource]:
+def _make_policy(policy: str) -> Callable[[str], AgentSource]:
     def make(argument: str) -> AgentSource:
-        return source(make_reader(policy, argument), spec=f"{policy}:{argument}" if argument else policy)
+        return agent_source(make_reader(policy, argument), spec=f"{policy}:{argument}" if argument else policy)
 
     return make
 
 
-def _cheat(name: str) -> Callable[[str], AgentSource]:
+def _make_cheat(name: str) -> Callable[[str], AgentSource]:
     """Return what makes a cheat of the lab, which no run needs unless one is named."""
 
     def make(argument: str) -> AgentSource:
@@ -172,33 +174,33 @@ def _cheat(name: str) -> Callable[[str], AgentSource]:
     return make
 
 
-def _later(module: str, name: str) -> Callable[..., AgentSource]:
+def _lazy_adapter(module: str, name: str) -> Callable[..., AgentSource]:
     """Return what makes agents, imported when it makes some: every run looks agents up, and needs few of these."""
 
     def make(*given: Any) -> AgentSource:
-        found: AgentSource = getattr(importlib.import_module(f"pytest_ltm.agents.{module}"), name)(*given)
-        return found
+        source: AgentSource = getattr(importlib.import_module(f"pytest_ltm.agents.{module}"), name)(*given)
+        return source
 
     return make
 
 
-_http, _timed = _later("_http", "make_http"), _later("_chat_agent", "make_timed")
-_chat = _later("_chat_agent", "make_chat")
+_http, _timed = _lazy_adapter("_http", "make_http"), _lazy_adapter("_chat_agent", "make_timed")
+_chat = _lazy_adapter("_chat_agent", "make_chat")
 
 CHEATS = (
     "dump", "dump-always", "keywords", "candidates", "random", "agree", "notes", "inject", "recite", "hedge", "fixed",
     "skips",
 )  # fmt: skip
 EMBEDDED: dict[str, Callable[[str], AgentSource]] = {
-    **{policy: _reader(policy) for policy in ("full", "window", "bm25", "forgetful")},
+    **{policy: _make_policy(policy) for policy in ("full", "window", "bm25", "forgetful")},
     "oracle": make_oracle,
-    "replay": _later("_replay", "replay_source"),
-    "length-bias": lambda argument: make_length_bias(argument, find),
+    "replay": _lazy_adapter("_replay", "replay_source"),
+    "length-bias": lambda argument: make_length_bias(argument, find_agent),
     "cost": make_cost,
-    "echo": _simple(Echo),
-    "silent": _simple(Silent),
-    **{name: _cheat(name) for name in CHEATS},
-    "padded": lambda argument: make_padded(argument, find),
+    "echo": _make_simple(Echo),
+    "silent": _make_simple(Silent),
+    **{name: _make_cheat(name) for name in CHEATS},
+    "padded": lambda argument: make_padded(argument, find_agent),
 }
 """What stands before the `:` of a spec, and what makes its agents from what stands behind it ("" if nothing).
 
@@ -208,13 +210,13 @@ ConfigurationError or AgentError for what it cannot use.
 ADAPTERS: dict[str, Callable[[str, Field], AgentSource]] = {
     "http": lambda url, parameters: _http(f"http:{url}" if url.startswith("//") else url, parameters),
     "https": lambda url, parameters: _http(f"https:{url}", parameters),
-    "cmd": _later("_command", "make_command"),
-    "human": _later("_human", "make_human"),
-    "mcp": _later("_mcp", "make_mcp"),
+    "cmd": _lazy_adapter("_command", "make_command"),
+    "human": _lazy_adapter("_human", "make_human"),
+    "mcp": _lazy_adapter("_mcp", "make_mcp"),
     **{kind: functools.partial(_chat, kind) for kind in KINDS},
-    "store": _later("_store", "make_store"),
-    "ts": lambda argument, parameters: _timed(argument, parameters, find),
-    "memory": _later("_memory", "make_memory"),
+    "store": _lazy_adapter("_store", "make_store"),
+    "ts": lambda argument, parameters: _timed(argument, parameters, find_agent),
+    "memory": _lazy_adapter("_memory", "make_memory"),
 }
 """What stands before the `:` of a spec, and what makes agents from what stands behind it and from parameters.
 
@@ -224,16 +226,16 @@ The parameters are a mapping, from a YAML file or empty; DefinitionError for a w
 
 def describe_embedded() -> list[tuple[str, str]]:
     """Return for each embedded agent a spec (RUN stands for a recorded run), and a sentence about it."""
-    return _described("embedded")
+    return _read_descriptions("embedded")
 
 
 def describe_adapters() -> list[tuple[str, str]]:
     """Return for each adapter the form of its spec, and a sentence about it."""
-    return _described("adapters")
+    return _read_descriptions("adapters")
 
 
-def _described(kind: str) -> list[tuple[str, str]]:
-    return list(packaged(__file__, "described.yml")[kind].items())
+def _read_descriptions(kind: str) -> list[tuple[str, str]]:
+    return list(load_packaged_yaml(__file__, "described.yml")[kind].items())
 
 
 # --- Agents from a YAML file: any spec, with parameters, and with environment variables that are named only.
@@ -241,7 +243,7 @@ def _described(kind: str) -> list[tuple[str, str]]:
 _KEYS = ("agent", "parameters", "env", "process")
 
 
-def configured(
+def agent_from_yaml(
     spec: str, *, base: Path | None, find: Callable[[str], AgentSource], apart: Processes | None = None
 ) -> AgentSource:
     """Return the source of the agents that a YAML file describes.
@@ -250,18 +252,18 @@ def configured(
     AgentError that names file and line.
     """
     try:
-        return _from_file(load(_file(spec, base)), spec, base, find, apart)
+        return _from_file(load_yaml(_yaml_file(spec, base)), spec, base, find, apart)
     except DefinitionError as error:
         raise AgentError(str(error)) from None
 
 
-def _file(spec: str, base: Path | None) -> Path:
+def _yaml_file(spec: str, base: Path | None) -> Path:
     places = [Path(spec).expanduser(), *([base / spec] if base is not None else [])]
-    found = next((place for place in places if place.is_file()), None)
-    if found is None:
+    result = next((place for place in places if place.is_file()), None)
+    if result is None:
         folders = " or ".join(repr(str(folder)) for folder in dict.fromkeys([Path.cwd(), *([base] if base else [])]))
         raise AgentError(f"agent {spec!r}: there is no such file in {folders}")
-    return found
+    return result
 
 
 def _from_file(
@@ -271,7 +273,7 @@ def _from_file(
     agent = fields["agent"].text("the spec of an agent, such as mypkg.bot:Bot")
     parameters = fields["parameters"] if "parameters" in fields else structs.replace(file, value={}, path="parameters")
     parameters.mapping()
-    names, secret = _environment(fields.get("env"))
+    names, secret = _parse_environment(fields.get("env"))
     settings = {"agent": agent, "parameters": parameters.json(), "env": names}
     kind, _, argument = agent.partition(":")
     has_path = is_dotted(agent) and kind not in {*ADAPTERS, *EMBEDDED} and not _FILE.fullmatch(agent)
@@ -284,37 +286,37 @@ def _from_file(
         return apart.source(spec, base=base, settings=settings)
     if kind in ADAPTERS:
         _only_names(fields.get("env"), secret, kind)
-        found = replace(ADAPTERS[kind](argument, parameters), kind=kind)
+        source = replace(ADAPTERS[kind](argument, parameters), kind=kind)
     elif Path(agent).suffix.lower() in {".yml", ".yaml"}:
         raise fields["agent"].fault(f"{agent!r} is a file again. Write the spec of an agent.")
     elif has_path:
         given = DottedPath(agent, what="agent", error=AgentError).resolve(base)
-        found = source(_bound(given, parameters, secret), spec=spec)
+        source = agent_source(_bind_parameters(given, parameters, secret), spec=spec)
     else:
         if parameters.value or secret:
             raise parameters.fault(f"{agent!r} takes no parameters.")
-        found = find(agent)
-    found.spec, found.settings = spec, settings
-    return found
+        source = find(agent)
+    source.spec, source.settings = spec, settings
+    return source
 
 
-def _environment(field: Field | None) -> tuple[list[str] | dict[str, str], dict[str, str]]:
+def _parse_environment(field: Field | None) -> tuple[list[str] | dict[str, str], dict[str, str]]:
     """Return the names of the variables as written, and the values of those that are given as parameters."""
     if field is None:
         return [], {}
     if isinstance(field.value, dict):
         named = {key: child.text("the name of a variable") for key, child in field.mapping().items()}
-        secret = {key: _variable(name, field) for key, name in named.items()}
+        secret = {key: _variable_name(name, field) for key, name in named.items()}
         for key in filter(is_secret_name, named):
-            remember(named[key], secret[key])
+            remember_secret(named[key], secret[key])
         return named, secret
     names = [item.text("the name of a variable") for item in field.items("names of environment variables")]
     for name in names:
-        _variable(name, field)
+        _variable_name(name, field)
     return names, {}
 
 
-def _variable(name: str, field: Field) -> str:
+def _variable_name(name: str, field: Field) -> str:
     value = os.environ.get(name)
     if not value and is_keyless():
         return ""
@@ -328,7 +330,7 @@ def _only_names(field: Field | None, secret: Mapping[str, str], kind: str) -> No
         raise field.fault(f"for {kind!r} agents, expected a list of names that must be set, such as [MY_KEY].")
 
 
-def _bound(given: object, parameters: Field, secret: Mapping[str, str]) -> object:
+def _bind_parameters(given: object, parameters: Field, secret: Mapping[str, str]) -> object:
     """Return a class, factory or function with its parameters; an object has none."""
     values: dict[str, Any] = {**parameters.json(), **secret}
     if not values:
@@ -336,11 +338,11 @@ def _bound(given: object, parameters: Field, secret: Mapping[str, str]) -> objec
     if not callable(given) or (hasattr(given, "reply") and not isinstance(given, type)):
         kind = type(given).__name__
         raise parameters.fault(f"a {kind} object is made already, so it takes none. Name its class or a factory.")
-    _check(given, parameters, values)
+    _check_parameters(given, parameters, values)
     return functools.partial(given, **values)
 
 
-def _check(given: Callable[..., Any], parameters: Field, values: Mapping[str, Any]) -> None:
+def _check_parameters(given: Callable[..., Any], parameters: Field, values: Mapping[str, Any]) -> None:
     """Raise the error that says which parameter is unknown or missing, where Python can tell."""
     try:
         signature = inspect.signature(given)

@@ -20,7 +20,7 @@ from pytest_ltm._model.agent import Announced, ExpectedReply, Prompted, Reply
 from pytest_ltm._model.told_history import is_cut
 from pytest_ltm._storage.disk import open_regular, read_regular
 from pytest_ltm._storage.errors import AgentError, AgentFault, ConfigurationError, LtmError, UserError, did_you_mean
-from pytest_ltm.agents._adapt import AgentSource, grant
+from pytest_ltm.agents._adapt import AgentSource, grant_capabilities
 from pytest_ltm.datasets._published import scenario_of
 from pytest_ltm.fillers import answers_of, reply_of
 
@@ -98,11 +98,11 @@ class RecordedReplies:
         given, (speaker, _) = self._given[place], self.messages[place]
         if not isinstance(given, events.ReplyReceived):
             return []
-        told = {number for number, _ in given.places}
+        numbers = {number for number, _ in given.places}
         return [
             text
             for number, (by, text) in zip(self._numbers[:place], self.messages, strict=False)
-            if by == speaker and number not in told
+            if by == speaker and number not in numbers
         ]
 
 
@@ -117,23 +117,23 @@ def read_replies(path: Path) -> tuple[RecordedReplies, str]:
         raise AgentError(f"not a journal: {error}") from error
 
 
-def unrecorded(messages: Sequence[tuple[str, str]], speaker: str, message: str) -> str:
+def explain_unrecorded(messages: Sequence[tuple[str, str]], speaker: str, message: str) -> str:
     """Return the nearest recorded message and this one, below each other; time and size are bounded."""
-    near = nearest(messages, speaker, message)
+    near = nearest_message(messages, speaker, message)
     if near is None:
         return "Nothing is recorded"
-    return "Nearest recorded (-) and this one (+):\n" + contrast(near, message)
+    return "Nearest recorded (-) and this one (+):\n" + text_difference(near, message)
 
 
-def nearest(messages: Sequence[tuple[str, str]], speaker: str, message: str) -> str | None:
+def nearest_message(messages: Sequence[tuple[str, str]], speaker: str, message: str) -> str | None:
     """Return the recorded message that shares most words with this one, of the same speaker if it said anything."""
     own = [text for by, text in messages if by == speaker]
     texts = own or [text for _, text in messages]
-    wanted = _words(message)
-    return max(texts, key=lambda text: _likeness(_words(text), wanted), default=None)
+    wanted = _compared_words(message)
+    return max(texts, key=lambda text: _word_overlap(_compared_words(text), wanted), default=None)
 
 
-def contrast(recorded: str, now: str) -> str:
+def text_difference(recorded: str, now: str) -> str:
     """Return the places at which two texts differ, with a little of what surrounds them, on two lines."""
     before = 0
     least = min(len(recorded), len(now))
@@ -142,10 +142,10 @@ def contrast(recorded: str, now: str) -> str:
     after = 0
     while after < least - before and recorded[-1 - after] == now[-1 - after]:
         after += 1
-    return "\n".join(f"{sign} {_part(text, before, after)}" for sign, text in (("-", recorded), ("+", now)))
+    return "\n".join(f"{sign} {_text_excerpt(text, before, after)}" for sign, text in (("-", recorded), ("+", now)))
 
 
-def _part(text: str, before: int, after: int) -> str:
+def _text_excerpt(text: str, before: int, after: int) -> str:
     start, end = max(0, before - _AROUND), min(len(text), len(text) - after + _AROUND)
     shown = text[start:end]
     if len(shown) > 2 * _AROUND + _MIDDLE:
@@ -154,11 +154,11 @@ def _part(text: str, before: int, after: int) -> str:
     return shown.replace("\n", "\\n")
 
 
-def _words(text: str) -> frozenset[str]:
+def _compared_words(text: str) -> frozenset[str]:
     return frozenset(text[:_WORDS].split())
 
 
-def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
+def _word_overlap(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / (len(one | other) or 1)
 
 
@@ -181,7 +181,9 @@ class Recordings:
     def only(self) -> Path:
         """The one journal; AgentError if there are several."""
         if len(self.by_place) > 1:
-            raise AgentError(f"agent 'replay:{self.argument}' holds several conversations: {_some(self.by_place)}")
+            raise AgentError(
+                f"agent 'replay:{self.argument}' holds several conversations: {_join_some_places(self.by_place)}"
+            )
         return next(iter(self.by_place.values()))
 
     def at(self, conversation: str) -> Path:
@@ -193,7 +195,8 @@ class Recordings:
         if place not in self.by_place:
             raise AgentError(
                 f"agent 'replay:{self.argument}': {self.where} holds no conversation at {place!r}. It holds "
-                f"{_some(self.by_place)}. Run the same memory spans and trials, or record again with the agent itself"
+                f"{_join_some_places(self.by_place)}. "
+                "Run the same memory spans and trials, or record again with the agent itself"
             )
         return self.by_place[place]
 
@@ -222,33 +225,33 @@ def find_recordings(argument: str, ltm_dir: Path | None = None) -> Recordings:
     runs = ltm_dir or Path(LTM_DIR)
     said, slash, label = argument.rpartition("/")
     if not path.is_dir() and slash and (any(Path(said).glob(f"*/{JOURNAL}")) or _is_run(said, runs)):
-        return _of_run(argument, _folder(argument, said, runs), label)
-    return _of_run(argument, _folder(argument, argument, runs), None)
+        return _of_run(argument, _recording_folder(argument, said, runs), label)
+    return _of_run(argument, _recording_folder(argument, argument, runs), None)
 
 
-def resolved(spec: str, ltm_dir: Path) -> str:
+def resolve_latest(spec: str, ltm_dir: Path) -> str:
     """Return a spec with the id of the latest run in place of `latest`: soon it is another one."""
     kind, _, argument = spec.partition(":")
     said, slash, label = argument.partition("/")
     if (kind, said) != ("replay", LATEST) or Path(argument).exists():
         return spec
-    return f"{kind}:{_folder(argument, said, ltm_dir).name}{slash}{label}"
+    return f"{kind}:{_recording_folder(argument, said, ltm_dir).name}{slash}{label}"
 
 
-def _is_run(said: str, runs: Path) -> bool:
-    return said == LATEST or (Path(said).name == said and (runs / "runs" / said).is_dir())
+def _is_run(text: str, runs: Path) -> bool:
+    return text == LATEST or (Path(text).name == text and (runs / "runs" / text).is_dir())
 
 
-def _folder(argument: str, said: str, ltm_dir: Path) -> Path:
+def _recording_folder(argument: str, text: str, ltm_dir: Path) -> Path:
     try:
-        return find_run(said, ltm_dir)
+        return find_run(text, ltm_dir)
     except ConfigurationError as error:
         raise AgentError(f"agent 'replay:{argument}': cannot be read: it is not a file, and {error}") from error
 
 
 def _of_run(argument: str, run: Path, label: str | None) -> Recordings:
-    found = conversations_in(run, JOURNAL)
-    labels = sorted({name.agent for name in found})
+    paths = conversations_in(run, JOURNAL)
+    labels = sorted({name.agent for name in paths})
     if not labels:
         raise AgentError(f"agent 'replay:{argument}': {run} holds no recorded conversation")
     if label is None and len(labels) > 1:
@@ -260,10 +263,10 @@ def _of_run(argument: str, run: Path, label: str | None) -> Recordings:
     if wanted not in labels:
         hint = did_you_mean(wanted, labels)
         raise AgentError(f"agent 'replay:{argument}': {run} has no agent {wanted!r}.{hint} It has {', '.join(labels)}")
-    return Recordings(argument, run, {name.place: path for name, path in found.items() if name.agent == wanted})
+    return Recordings(argument, run, {name.place: path for name, path in paths.items() if name.agent == wanted})
 
 
-def _some(places: Iterable[str]) -> str:
+def _join_some_places(places: Iterable[str]) -> str:
     names = sorted(places)
     return ", ".join(names[:_FEW]) + (f" and {len(names) - _FEW} more" if len(names) > _FEW else "")
 
@@ -306,7 +309,7 @@ class MasterLogReplay(Announced):
     """
 
     def __init__(self, events: Iterable[dict[str, Any]]) -> None:
-        self._recorded = _Recorded(_exchanges(events))
+        self._recorded = _Recorded(_log_exchanges(events))
         self._speaker = ""
 
     def announce(self, speaker: str) -> None:
@@ -325,17 +328,17 @@ class MasterLogReplay(Announced):
         return "Understood." if near is None else near
 
 
-def _exchanges(events: Iterable[dict[str, Any]]) -> Iterable[tuple[str, str, str]]:
+def _log_exchanges(events: Iterable[dict[str, Any]]) -> Iterable[tuple[str, str, str]]:
     asked: dict[str, str] = {}
     for event in events:
-        kind, speaker, text = event["type"], _speaker(event["test_id"]), event["data"].get("message", "")
+        kind, speaker, text = event["type"], _speaker_of_log(event["test_id"]), event["data"].get("message", "")
         if kind in {_MESSAGE, _FILLER}:
             asked[speaker] = text
         elif kind in {_REPLY, _FILLER_REPLY} and speaker in asked:
             yield speaker, asked.pop(speaker), text
 
 
-def _speaker(test_id: str) -> str:
+def _speaker_of_log(test_id: str) -> str:
     folder, dash, example = test_id.rpartition(" - ")
     return f"{scenario_of(folder)}/{example}" if dash else ""
 
@@ -360,7 +363,7 @@ class JournalReplay(Announced):
         self._last = 0
         """The place of the message that was said last."""
         self.max_message_tokens = replies.max_message_tokens or _MOST
-        grant(self, replies.capabilities - {"Checkpointable"}, None)
+        grant_capabilities(self, replies.capabilities - {"Checkpointable"}, None)
 
     def announce(self, speaker: str) -> None:
         """Know which example speaks next."""
@@ -385,10 +388,10 @@ class JournalReplay(Announced):
     # --- capabilities, if the recorded agent had them
 
     def _reply(self, message: str, user: str = "") -> Reply:  # noqa: ARG002 - the message tells it
-        said = as_recorded(message)
-        place = self._replies.place(self._speaker, said, self._taken)
+        recorded = as_recorded(message)
+        place = self._replies.place(self._speaker, recorded, self._taken)
         if place is None:
-            raise AgentFault(self._why_not(said))
+            raise AgentFault(self._why_not(recorded))
         self._taken |= 1 << place
         self._last = place
         return self._replies.reply(place)
@@ -408,12 +411,12 @@ class JournalReplay(Announced):
     def _reset(self) -> None:
         self._taken = 0
 
-    def _why_not(self, said: str) -> str:
+    def _why_not(self, text: str) -> str:
         who = f" of {self._speaker}" if self._speaker else ""
-        if self._replies.knows(self._speaker, said):
-            return f"the recording holds no further reply to {said[:_SHOWN]!r}{who}. {WAY_OUT}"
-        diff = unrecorded(self._replies.messages, self._speaker, said)
-        if not self._speaker and nearest(self._replies.messages, "", said) in self._replies.fillers:
+        if self._replies.knows(self._speaker, text):
+            return f"the recording holds no further reply to {text[:_SHOWN]!r}{who}. {WAY_OUT}"
+        diff = explain_unrecorded(self._replies.messages, self._speaker, text)
+        if not self._speaker and nearest_message(self._replies.messages, "", text) in self._replies.fillers:
             return f"the recording does not hold this filler. {diff}\n{OTHER_FILLER}"
         return f"the recording does not hold this message{who}. {diff}\n{WAY_OUT}"
 
@@ -428,7 +431,7 @@ class PromptedReplay(JournalReplay, Prompted):
         """Take no notice: the recorded control did."""
 
 
-def replay(path: Path) -> JournalReplay | MasterLogReplay:
+def replay_agent(path: Path) -> JournalReplay | MasterLogReplay:
     """Return an agent that replays a file; AgentError if it cannot be read."""
     first = _first_event(path)
     if "type" in first:
@@ -441,8 +444,8 @@ def replay(path: Path) -> JournalReplay | MasterLogReplay:
 
 def make_replay(argument: str, *, ltm_dir: Path | None = None) -> Callable[[], JournalReplay | MasterLogReplay]:
     """Return what makes an agent that replays the only recording that `argument` names."""
-    found = find_recordings(argument, ltm_dir)
-    return lambda: replay(found.only)
+    recordings = find_recordings(argument, ltm_dir)
+    return lambda: replay_agent(recordings.only)
 
 
 def replay_source(argument: str, *, ltm_dir: Path | None = None) -> AgentSource:
@@ -450,15 +453,15 @@ def replay_source(argument: str, *, ltm_dir: Path | None = None) -> AgentSource:
 
     Each conversation is given the recording of the same memory span and trial.
     """
-    found: Recordings = find_recordings(argument, ltm_dir)
-    found.check()
+    recordings: Recordings = find_recordings(argument, ltm_dir)
+    recordings.check()
     return AgentSource(
-        lambda: replay(found.only),
+        lambda: replay_agent(recordings.only),
         spec=f"replay:{argument}",
         kind="replay",
         owned=True,
         given=JournalReplay,
-        at=lambda folder: replay(found.at(folder.name)),
+        at=lambda folder: replay_agent(recordings.at(folder.name)),
     )
 
 
@@ -470,10 +473,10 @@ class RecordedUsers:
 
     def __call__(self, example: str, question: UserQuestion) -> events.UserModelAsked:
         """Return the reply to that very question; UserError if it is not recorded."""
-        found = self._playback.reply(events.UserModelAsked, example, question.digest, question.vote)
-        if found is None:
+        user_model_asked = self._playback.reply(events.UserModelAsked, example, question.digest, question.vote)
+        if user_model_asked is None:
             raise UserError(f"the recording does not hold what this simulated user says next. {WAY_OUT}")
-        return found
+        return user_model_asked
 
     @cached_property
     def _playback(self) -> Playback:
@@ -491,16 +494,16 @@ def _first_event(path: Path) -> dict[str, Any]:
     try:
         with open_regular(path) as file:
             line = file.readline()
-        found = json.loads(line) if line.strip() else None
+        data = json.loads(line) if line.strip() else None
     except OSError as error:
         raise AgentError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise AgentError(f"{path}: not a journal of JSON lines: {error}") from error
-    if found is None:
+    if data is None:
         raise AgentError(f"nothing is recorded in {path}")
-    if not isinstance(found, dict):
+    if not isinstance(data, dict):
         raise AgentError(f"{path}: not a journal of JSON lines: its first line is not an object")
-    return found
+    return data
 
 
 def _master_events(path: Path) -> list[dict[str, Any]]:

@@ -12,10 +12,10 @@ from pytest_ltm._model.agent import Promised
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.schema import Field, to_record
-from pytest_ltm.agents._adapt import AgentSource, is_keyless, source
+from pytest_ltm.agents._adapt import AgentSource, agent_source, is_keyless
 from pytest_ltm.agents._capabilities import takes_user
 from pytest_ltm.agents.memory.reading import PARAMETERS as READING
-from pytest_ltm.agents.memory.reading import reading
+from pytest_ltm.agents.memory.reading import parse_reading
 from pytest_ltm.agents.memory.stores import CrossTalkDetector, Stored
 from pytest_ltm.agents.memory.thinker import make_thinker
 
@@ -52,16 +52,16 @@ def make_store(argument: str, parameters: Field) -> AgentSource:
     if not callable(given):
         raise AgentError(f"{who} is a {type(given).__name__}. Name a class, or a function that makes a store")
     if isinstance(given, type):
-        _check(given, who)
+        _check_store(given, who)
     values = fields["store"].json() if "store" in fields else {}
-    found = stored(functools.partial(given, **values), path, f"store:{argument}", reads, {})
+    source = store_source(functools.partial(given, **values), path, f"store:{argument}", reads, {})
     having = {"Resettable"} if hasattr(given, "reset") else set()
     having |= {"Checkpointable"} if hasattr(given, "save") and hasattr(given, "load") else set()
-    found.given = Promised(ALWAYS | having)
-    return found
+    source.given = Promised(ALWAYS | having)
+    return source
 
 
-def stored(
+def store_source(
     make: Callable[[], Any], name: str, spec: str, reads: StoreReader, settings: Mapping[str, Any]
 ) -> AgentSource:
     """Return the source of conversations over stores that `make` makes, one for each."""
@@ -69,13 +69,13 @@ def stored(
 
     def made() -> Stored:
         store = make()
-        _check(store, f"agent {spec!r}")
+        _check_store(store, f"agent {spec!r}")
         return Stored(store, name, reads.thinker(), reads.reading, heard, {"path": name, **settings, **reads.record})
 
-    return source(made, spec=spec)
+    return agent_source(made, spec=spec)
 
 
-def _check(store: object, who: str) -> None:
+def _check_store(store: object, who: str) -> None:
     """Raise AgentError if a store, or a class of stores, lacks a method or one cannot be called as it will be."""
     for method, (first, *others) in _CALLS.items():
         function = getattr(store, method, None)
@@ -106,5 +106,5 @@ def reads_of(spec: Spec, parameters: Field, own: tuple[str, ...]) -> tuple[Mappi
         thinker, _ = make_thinker(reader, Field(chat, where), ready=not is_keyless())
     except AgentError as error:
         raise AgentError(f"{where}: {error}") from error
-    how = reading(fields)
+    how = parse_reading(fields)
     return fields, StoreReader(thinker, how, {"reading": to_record(how)})

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from pytest_ltm._calls.hub import OutOfTime, watched
+from pytest_ltm._calls.hub import OutOfTime, runs_in_hub_thread
 from pytest_ltm._calls.retry import RemoteCause, Trouble
 from pytest_ltm._calls.time_limits import call_within
 from pytest_ltm._model.agent import Apart, Capabilities, Mishap, Promised, Reply, Usage
 from pytest_ltm._storage.clock import can_interrupt
 from pytest_ltm._storage.errors import AgentFault
-from pytest_ltm._storage.secrets import redacted
-from pytest_ltm.agents._adapt import AgentSource, AgentUnavailable, grant, is_keyless
+from pytest_ltm._storage.secrets import redact_secrets
+from pytest_ltm.agents._adapt import AgentSource, AgentUnavailable, grant_capabilities, is_keyless
 from pytest_ltm.agents._process import STDERR, LineProcess, OutOfStep
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class _Where(Struct, frozen=True):
     how: Processes
 
     def started(self, stderr: Path | None = None) -> LineProcess:
-        command = [sys.executable, *_flags(), "-c", _BOOT, repr(sys.path)]
+        command = [sys.executable, *_interpreter_flags(), "-c", _BOOT, repr(sys.path)]
         return LineProcess(command, folder=None, more={}, stderr=stderr)
 
     def begin(self, **more: Any) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class _Where(Struct, frozen=True):
             answer = call_within(
                 self.how.limit,
                 lambda: process.ask(
-                    self.begin(look=True, keyless=is_keyless()), wanted="named", seconds=_unwatched(self.how.limit)
+                    self.begin(look=True, keyless=is_keyless()), wanted="named", seconds=_own_limit(self.how.limit)
                 ),
             )
         except (OutOfStep, OutOfTime):
@@ -92,19 +92,19 @@ class _Where(Struct, frozen=True):
             process.kill()
             process.close()
         if "error" in answer:
-            raise AgentUnavailable(answer["error"]) from _raised(answer)
+            raise AgentUnavailable(answer["error"]) from _remote_cause(answer)
         return Promised(frozenset(answer["named"]), answer["max_message_tokens"])
 
 
-def _flags() -> list[str]:
+def _interpreter_flags() -> list[str]:
     """Return what makes another interpreter behave as this one."""
-    found: list[str] = getattr(subprocess, "_args_from_interpreter_flags", list)()
-    return found
+    texts: list[str] = getattr(subprocess, "_args_from_interpreter_flags", list)()
+    return texts
 
 
-def _unwatched(limit: float | None) -> float | None:
+def _own_limit(limit: float | None) -> float | None:
     """Return a limit that nobody else keeps."""
-    return None if can_interrupt() or watched() else limit
+    return None if can_interrupt() or runs_in_hub_thread() else limit
 
 
 class AgentApart(Apart):
@@ -122,7 +122,7 @@ class AgentApart(Apart):
         having = self._capabilities = Capabilities(made["made"])
         self._configured: Mapping[str, Any] = made["configuration"]
         self.near_misses = made["near_misses"]
-        grant(self, having, made["max_message_tokens"] if "LimitsMessages" in having else None)
+        grant_capabilities(self, having, made["max_message_tokens"] if "LimitsMessages" in having else None)
         if "Stateless" in having:
             self.stateless = True
 
@@ -151,7 +151,7 @@ class AgentApart(Apart):
         return self._took(self._asked({"message": message, "user": user}, "reply"))
 
     def _reply_with_images(self, message: str, images: Sequence[bytes]) -> Reply:
-        return self._took(self._asked({"message": message, "images": [_packed(one) for one in images]}, "reply"))
+        return self._took(self._asked({"message": message, "images": [_encode_bytes(one) for one in images]}, "reply"))
 
     def _begin_session(self, user: str) -> None:
         """Need nothing: where the agent is made, its session begins."""
@@ -160,14 +160,14 @@ class AgentApart(Apart):
         self._asked({"reset": True}, "ok")
 
     def _accept(self, message: str, reply: str, user: str = "") -> Reply:
-        told = {"message": message, "reply": reply, "user": user}
-        return self._took({"reply": "", **self._asked({"accept": told}, "ok")})
+        fields = {"message": message, "reply": reply, "user": user}
+        return self._took({"reply": "", **self._asked({"accept": fields}, "ok")})
 
     def _save(self) -> bytes:
         return base64.b64decode(self._asked({"save": True}, "state")["state"])
 
     def _load(self, state: bytes) -> None:
-        self._asked({"load": _packed(state)}, "ok")
+        self._asked({"load": _encode_bytes(state)}, "ok")
 
     def _tell_time(self, now: datetime) -> None:
         self._asked({"now": now.isoformat()}, "ok")
@@ -207,7 +207,7 @@ class AgentApart(Apart):
         try:
             answer = self._process.ask(
                 self._where.begin(folder=None if folder is None else str(folder)), wanted="made",
-                seconds=_unwatched(self._where.how.limit),
+                seconds=_own_limit(self._where.how.limit),
             )  # fmt: skip
         except OutOfStep as error:
             raise AgentUnavailable(
@@ -218,7 +218,7 @@ class AgentApart(Apart):
             raise
         if "error" in answer:
             self._kill()
-            raise AgentUnavailable(answer["error"]) from _raised(answer)
+            raise AgentUnavailable(answer["error"]) from _remote_cause(answer)
         return answer
 
     def _asked(self, request: dict[str, Any], wanted: str) -> dict[str, Any]:
@@ -229,7 +229,7 @@ class AgentApart(Apart):
         if self._now:
             request["clock"] = self._now
         try:
-            answer = self._process.ask(request, wanted=wanted, seconds=_unwatched(self._where.how.limit))
+            answer = self._process.ask(request, wanted=wanted, seconds=_own_limit(self._where.how.limit))
         except OutOfStep as error:
             raise AgentFault(
                 f"its process {self._ended(error)}",
@@ -240,7 +240,7 @@ class AgentApart(Apart):
             self._kill()
             raise
         if "error" in answer:
-            raise _fault(answer)
+            raise _remote_fault(answer)
         return answer
 
     def _ended(self, error: OutOfStep) -> str:
@@ -255,7 +255,7 @@ class AgentApart(Apart):
             process.kill()
 
 
-def _packed(data: bytes) -> str:
+def _encode_bytes(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
@@ -263,19 +263,19 @@ class Traceback(Exception):
     """Where something was raised in the agent's process."""
 
 
-def _raised(answer: Mapping[str, Any]) -> RemoteCause:
+def _remote_cause(answer: Mapping[str, Any]) -> RemoteCause:
     """Return an exception of the name that it had there, with the traceback as its cause."""
     name, passing = answer["type"], answer["passing"]
     error: RemoteCause = type(name, (RemoteCause,), {"__module__": __name__})(answer["error"])
     error.passing, error.lost = None if passing is None else Trouble(*passing), answer["lost"]
     if answer["traceback"]:
-        error.__cause__ = Traceback(redacted(f"in the agent's process\n{answer['traceback']}"))
+        error.__cause__ = Traceback(redact_secrets(f"in the agent's process\n{answer['traceback']}"))
     return error
 
 
-def _fault(answer: Mapping[str, Any]) -> BaseException:
+def _remote_fault(answer: Mapping[str, Any]) -> BaseException:
     """Return what a call of the agent raised there: an adapter's own word as it is."""
-    raised = _raised(answer)
+    raised = _remote_cause(answer)
     if not answer["fault"]:
         return raised
     fault = AgentFault(answer["error"], fatal=answer["fault"]["fatal"])

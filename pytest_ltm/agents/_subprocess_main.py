@@ -30,13 +30,13 @@ from pytest_ltm._calls.foreign import (
     is_count,
     shown,
 )
-from pytest_ltm._calls.retry import broken_off, trouble
+from pytest_ltm._calls.retry import broken_off, classify_failure
 from pytest_ltm._calls.time_limits import COPY, copied, end_copy
 from pytest_ltm._model.agent import CAPABILITIES, Reply, Usage
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.errors import AgentError, AgentFault, text_of
-from pytest_ltm.agents._adapt import capabilities, dotted_source, keyless
-from pytest_ltm.agents._capabilities import near_misses, takes, whose
+from pytest_ltm.agents._adapt import allow_missing_keys, capabilities_of, dotted_source
+from pytest_ltm.agents._capabilities import accepts_arguments, near_misses, user_kwargs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -78,46 +78,49 @@ class _Child:
             given = self._begin(request) if "agent" in request else self._answer(request)
             return json.dumps(given).encode()
         except BaseException as error:  # noqa: BLE001 - also what ends a process: that would take the memory along
-            return json.dumps(_error(error)).encode()
+            return json.dumps(_error_fields(error)).encode()
 
     def _begin(self, request: dict[str, Any]) -> dict[str, Any]:
         self._jump = request["jump"]
-        with keyless() if request.get("keyless") else contextlib.nullcontext():
-            found = _found(request)
-        _check(found)
+        with allow_missing_keys() if request.get("keyless") else contextlib.nullcontext():
+            source = _source_of_request(request)
+        _check_source(source)
         if request.get("look"):
             from pytest_ltm.agents._profile import profile_of
 
-            profile = profile_of(found)
+            profile = profile_of(source)
             return {"named": sorted(profile.capabilities), "max_message_tokens": profile.max_message_tokens}
         folder = request["folder"]
-        agent = self._agent = found.make(folder=None if folder is None else Path(folder))
-        found.settings = None  # the other side knows them
-        having = capabilities(agent)
+        agent = self._agent = source.make(folder=None if folder is None else Path(folder))
+        source.settings = None  # the other side knows them
+        having = capabilities_of(agent)
         return {
             "made": sorted(having),
             "max_message_tokens": getattr(agent, "max_message_tokens", None),
-            "configuration": found.configuration(agent),
+            "configuration": source.configuration(agent),
             "near_misses": near_misses(agent, CAPABILITIES),
         }
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
         answer = next(answer for kind, answer in self._ANSWERS.items() if kind in request)
-        with _moved(request["clock"]) if self._jump and "clock" in request else contextlib.nullcontext():
+        with _moved_clock(request["clock"]) if self._jump and "clock" in request else contextlib.nullcontext():
             return answer(self, request)
 
     def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
         images = [base64.b64decode(one) for one in request.get("images", ())]
         if images:
-            return _reply(self._call("reply_with_images", request["message"], images))
-        return _reply(self._call("reply", request["message"], **whose(request["user"])))
+            return _reply_fields(self._call("reply_with_images", request["message"], images))
+        return _reply_fields(self._call("reply", request["message"], **user_kwargs(request["user"])))
 
     def _accept(self, request: dict[str, Any]) -> dict[str, Any]:
-        told = request["accept"]
-        return {"ok": True, **_used(self._call("accept", told["message"], told["reply"], **whose(told["user"])))}
+        accept = request["accept"]
+        return {
+            "ok": True,
+            **_usage_fields(self._call("accept", accept["message"], accept["reply"], **user_kwargs(accept["user"]))),
+        }
 
     def _save(self, _: dict[str, Any]) -> dict[str, Any]:
-        return {"state": base64.b64encode(_state(self._call("save"))).decode()}
+        return {"state": base64.b64encode(_state_bytes(self._call("save"))).decode()}
 
     def _load(self, request: dict[str, Any]) -> dict[str, Any]:
         self._call("load", base64.b64decode(request["load"]))
@@ -141,11 +144,13 @@ class _Child:
         return {"in_context": check_texts(self._call("in_context"), "in_context", _refuse)}
 
     def _count(self, request: dict[str, Any]) -> dict[str, Any]:
-        return {"tokens": _tokens(self._call("count_tokens", request["count"]))}
+        return {"tokens": _token_count(self._call("count_tokens", request["count"]))}
 
     def _close(self, _: dict[str, Any]) -> dict[str, Any]:
         try:
-            name = next((name for name in ("aclose", "close") if takes(getattr(self._agent, name, None), 0)), "")
+            name = next(
+                (name for name in ("aclose", "close") if accepts_arguments(getattr(self._agent, name, None), 0)), ""
+            )
             if name:
                 self._call(name)
         finally:
@@ -168,17 +173,17 @@ class _Child:
     """By the field that a request has."""
 
 
-def _found(request: dict[str, Any]) -> AgentSource:
+def _source_of_request(request: dict[str, Any]) -> AgentSource:
     """Return where the agents come from; what few need is imported here, as each conversation waits for imports."""
     spec, base = request["agent"], None if request["base"] is None else Path(request["base"])
     if not request["is_file"]:
         return dotted_source(spec, base=base)
-    from pytest_ltm.agents._registry import find
+    from pytest_ltm.agents._registry import find_agent
 
-    return find(spec, base=base)
+    return find_agent(spec, base=base)
 
 
-def _check(source: AgentSource) -> None:
+def _check_source(source: AgentSource) -> None:
     """Raise AgentError for what is more than its path says: here it would be another one."""
     given = source.given
     if source.settings is not None and isinstance(given, functools.partial):  # with the parameters of a file
@@ -194,21 +199,21 @@ def _check(source: AgentSource) -> None:
 
 
 @contextlib.contextmanager
-def _moved(now: str) -> Iterator[None]:
+def _moved_clock(now: str) -> Iterator[None]:
     import time_machine
 
     with time_machine.travel(datetime.fromisoformat(now), tick=True):
         yield
 
 
-def _reply(given: object) -> dict[str, Any]:
+def _reply_fields(given: object) -> dict[str, Any]:
     if type(given) is str and len(given) <= LONGEST_REPLY:
         return {"reply": given}
     reply = check_reply(given, _refuse)
-    return {"reply": reply.text, "hypothetical": reply.hypothetical, **_used(reply), **_beside(reply)}
+    return {"reply": reply.text, "hypothetical": reply.hypothetical, **_usage_fields(reply), **_beside(reply)}
 
 
-def _used(given: object) -> dict[str, Any]:
+def _usage_fields(given: object) -> dict[str, Any]:
     """Return what a reply, or telling, says that it used."""
     if isinstance(given, Usage):
         return {"usage": asdict(check_usage(given, _refuse))}
@@ -230,29 +235,29 @@ def _beside(reply: Reply) -> dict[str, Any]:
     return {name: value for name, value in known.items() if value}
 
 
-def _state(given: object) -> bytes:
+def _state_bytes(given: object) -> bytes:
     if not isinstance(given, (bytes, bytearray, memoryview)):
         raise AgentFault(f"it saved {shown(given)}; save() returns bytes")
     return bytes(given)
 
 
-def _tokens(given: Any) -> int:
+def _token_count(given: Any) -> int:
     if not is_count(given):
         raise AgentFault(f"it counted {shown(given)} tokens; count_tokens() returns a whole number")
     return int(given)
 
 
-def _error(error: BaseException) -> dict[str, Any]:
+def _error_fields(error: BaseException) -> dict[str, Any]:
     """Return what was raised as an answer: type, text and traceback, and what it says of another attempt."""
     fault = error if isinstance(error, AgentFault) else None
     usage = None if fault is None else fault.usage
-    found = trouble(error, now=wall_time())
+    trouble = classify_failure(error, now=wall_time())
     text = text_of(error)[:_LONGEST]
     return {
         "error": text,
         "type": type(error).__name__,
-        "traceback": "" if isinstance(error, AgentError) and error.__cause__ is None else _traceback(error),
-        "passing": None if found is None else [found.untaken, found.retry_after],
+        "traceback": "" if isinstance(error, AgentError) and error.__cause__ is None else _agent_traceback(error),
+        "passing": None if trouble is None else [trouble.untaken, trouble.retry_after],
         "lost": broken_off(error),
         "fault": None if fault is None else {
             "fatal": fault.fatal, "refused": fault.refused, "usage": None if usage is None else asdict(usage),
@@ -260,7 +265,7 @@ def _error(error: BaseException) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _traceback(error: BaseException) -> str:
+def _agent_traceback(error: BaseException) -> str:
     """Return the traceback from the agent's first frame on."""
     if isinstance(error, AgentError) and error.__cause__ is not None:
         error = error.__cause__

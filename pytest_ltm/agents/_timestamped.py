@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from pytest_ltm._model.agent import CAPABILITIES, Announced, Prompted, TakesTurns
-from pytest_ltm._storage.clock import describe
+from pytest_ltm._storage.clock import describe_duration
 from pytest_ltm._storage.errors import AgentError
-from pytest_ltm.agents._adapt import FreshPromptAgent, capabilities
-from pytest_ltm.agents._capabilities import members, whose
+from pytest_ltm.agents._adapt import FreshPromptAgent, capabilities_of
+from pytest_ltm.agents._capabilities import protocol_members, user_kwargs
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -27,13 +27,13 @@ OWN = frozenset({"TimeAware", "Stateless", "AcceptsImages", "Configured"})
 """Capabilities that a timed agent has by itself, or does not take from the other one."""
 
 
-def stamped(message: str, now: datetime | None, before: datetime | None) -> str:
+def stamp_message(message: str, now: datetime | None, before: datetime | None) -> str:
     """Return a message with its time: the whole at first, then what has passed since the message before."""
     if now is None:
         return message
     if before is None:
         return f"[{now.isoformat(' ', 'seconds')}] {message}"
-    return f"[{describe(now - before)} later] {message}"
+    return f"[{describe_duration(now - before)} later] {message}"
 
 
 class Timed(FreshPromptAgent):
@@ -43,13 +43,13 @@ class Timed(FreshPromptAgent):
         super().__init__(model, tells=False, agent=agent)
         self._now: datetime | None = None
         self._before: datetime | None = None
-        having = capabilities(agent)
+        having = capabilities_of(agent)
         if isinstance(agent, (Prompted, Announced)):
             raise AgentError(
                 f"agent 'ts:{model.spec}': {model.spec!r} does not go by what it is told, so time is lost on it"
             )
         for name in (having & CAPABILITIES.keys()) - OWN:
-            for member in members(CAPABILITIES[name]):
+            for member in protocol_members(CAPABILITIES[name]):
                 setattr(self, member, getattr(self, f"_{member}", None) or getattr(agent, member))
         self._told_too = "TimeAware" in having
 
@@ -69,11 +69,13 @@ class Timed(FreshPromptAgent):
     # --- capabilities, if the other agent has them
 
     def _reply(self, message: str, user: str = "") -> Any:
-        return self._then(self._agent.reply(stamped(message, self._now, self._before), **whose(user)), self._passed)
+        return self._then(
+            self._agent.reply(stamp_message(message, self._now, self._before), **user_kwargs(user)), self._passed
+        )
 
     def _accept(self, message: str, reply: str, user: str = "") -> Any:
-        stamp = stamped(message, self._now, self._before)
-        return self._then(self._agent.accept(stamp, reply, **whose(user)), self._passed)
+        stamp = stamp_message(message, self._now, self._before)
+        return self._then(self._agent.accept(stamp, reply, **user_kwargs(user)), self._passed)
 
     def _reset(self) -> Any:
         self._now = self._before = None

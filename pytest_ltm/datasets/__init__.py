@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ltm._storage.dotted import lazy
+from pytest_ltm._storage.dotted import lazy_exports
 
 if TYPE_CHECKING:
     from pytest_ltm.datasets._chapterbreak import Chapter, chapter_from_book, chapter_from_dataset
@@ -18,7 +18,7 @@ __all__ = (
     "chapter_from_book", "chapter_from_dataset",
 )  # fmt: skip
 
-__getattr__, __dir__ = lazy(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "_chapterbreak": "Chapter chapter_from_book chapter_from_dataset",

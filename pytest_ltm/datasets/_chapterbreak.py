@@ -13,9 +13,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._language.numbers import BELOW_HUNDRED
+from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._storage.errors import DatasetError, did_you_mean
-from pytest_ltm._text.numbers import BELOW_HUNDRED
-from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     import random
@@ -26,13 +26,13 @@ SPLITS = ("all", "ao3", "pg19")
 BEGINNING = 900
 """Characters of a chapter that are its beginning, cut at the end of a sentence: the data set's 150 words."""
 
-_HEADING = later(
+_HEADING = lazy_pattern(
     rf"[#=*\s]*(?:(?i:(?:chapter|part|book|canto|letter|act)\s+(?:[0-9]{{1,4}}|[ivxlcdm]{{1,8}}|{BELOW_HUNDRED}))"
     r"(?:[.:]?|(?:[.:]|\s*[–—-])\s+\S.{0,80})"
     r"|(?:[0-9]{1,3}|[IVXLCDM]{1,8})(?:[.:]?|[.:]\s+\S.{0,80})|(?i:prologue|epilogue)[.:]?)[*=\s]*"
 )
 _LONGEST_HEADING = 100
-_SENTENCE_END = later(r"[.!?][\"”’)]*(?=\s)")
+_SENTENCE_END = lazy_pattern(r"[.!?][\"”’)]*(?=\s)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ def chapter_from_dataset(
     if split not in SPLITS:
         raise DatasetError(f"split {split!r} is unknown; choose from {', '.join(SPLITS)}.{did_you_mean(split, SPLITS)}")
     file = Path(path)
-    works = dict(_records(_parsed(file, _changed(file)), split, str(file)))
+    works = dict(_iter_book_records(_parse_book_file(file, _modification_time(file)), split, str(file)))
     if not any(works.values()):
         raise DatasetError(f"{file}: no records{'' if split == 'all' else f' in the split {split!r}'}.")
     work, number = rng.choice([(work, number) for work in sorted(works) for number in range(len(works[work]))])
@@ -72,9 +72,9 @@ def chapter_from_dataset(
         raise DatasetError(f"{where}: expected 'negs', a list of texts (fields: {', '.join(sorted(record))}).")
     return Chapter(
         work=f"{work}_{number}",
-        context=_ending(_text(record, "ctx", where), context_characters),
-        true=_text(record, "pos", where),
-        others=tuple(_text({"negs": text}, "negs", where) for text in negatives),
+        context=_last_sentences(_record_text(record, "ctx", where), context_characters),
+        true=_record_text(record, "pos", where),
+        others=tuple(_record_text({"negs": text}, "negs", where) for text in negatives),
     )
 
 
@@ -99,8 +99,8 @@ def chapter_from_book(path: str | Path, rng: random.Random, *, others: int, cont
     following = rng.randrange(len(chapters) - others - 1) + 1
     wrong = rng.sample(range(following + 1, len(chapters)), others)
     before = "\n\n".join(f"{heading}\n\n{body}" for heading, body in chapters[:following])
-    true, *wrongs = (_beginning(chapters[number][1]) for number in (following, *wrong))
-    context = _ending(before, context_characters)
+    true, *wrongs = (_first_sentences(chapters[number][1]) for number in (following, *wrong))
+    context = _last_sentences(before, context_characters)
     return Chapter(work=f"{file.name}_{following}", context=context, true=true, others=tuple(wrongs))
 
 
@@ -116,7 +116,7 @@ def book_chapters(text: str) -> list[tuple[str, str]]:
     return [(heading, body) for heading, body in whole if len(body) > _LONGEST_HEADING]
 
 
-def _changed(file: Path) -> int:
+def _modification_time(file: Path) -> int:
     try:
         return file.stat().st_mtime_ns
     except OSError as error:
@@ -124,14 +124,14 @@ def _changed(file: Path) -> int:
 
 
 @lru_cache(maxsize=1)
-def _parsed(file: Path, changed: int) -> Any:  # noqa: ARG001 - a file that has changed is read again
+def _parse_book_file(file: Path, changed: int) -> Any:  # noqa: ARG001 - a file that has changed is read again
     try:
         return json.loads(file.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
         raise DatasetError(f"{file}: not JSON: {error}.") from None
 
 
-def _records(data: Any, split: str, where: str) -> Iterator[tuple[str, Sequence[Any]]]:
+def _iter_book_records(data: Any, split: str, where: str) -> Iterator[tuple[str, Sequence[Any]]]:
     if not isinstance(data, Mapping):
         raise DatasetError(f"{where}: expected a mapping of work ids (or of splits), got {type(data).__name__}.")
     for name, value in data.items():
@@ -139,19 +139,19 @@ def _records(data: Any, split: str, where: str) -> Iterator[tuple[str, Sequence[
             yield str(name), value
         elif isinstance(value, Mapping):
             if split in ("all", name):
-                yield from _records(value, split, f"{where}, {name}")
+                yield from _iter_book_records(value, split, f"{where}, {name}")
         else:
             raise DatasetError(f"{where}, {name!r}: expected a list of records, got {type(value).__name__}.")
 
 
-def _text(record: Mapping[str, Any], name: str, where: str) -> str:
+def _record_text(record: Mapping[str, Any], name: str, where: str) -> str:
     value = record.get(name)
     if not isinstance(value, str) or not value.strip():
         raise DatasetError(f"{where}: expected {name!r}, a non-empty text (fields: {', '.join(sorted(record))}).")
     return value
 
 
-def _ending(text: str, characters: int) -> str:
+def _last_sentences(text: str, characters: int) -> str:
     """Return the last `characters` or fewer, from the start of a sentence."""
     if len(text) <= characters:
         return text
@@ -160,9 +160,9 @@ def _ending(text: str, characters: int) -> str:
     return ending[end.end() :].lstrip() if end else ending
 
 
-def _beginning(text: str) -> str:
+def _first_sentences(text: str) -> str:
     """Return the first sentences, about `BEGINNING` characters; a first sentence that is longer is cut."""
     if len(text) <= BEGINNING:
         return text
-    ends = [found.end() for found in _SENTENCE_END.finditer(text, 0, BEGINNING + 1)]
+    ends = [match.end() for match in _SENTENCE_END.finditer(text, 0, BEGINNING + 1)]
     return text[: ends[-1]] if ends else text[:BEGINNING]

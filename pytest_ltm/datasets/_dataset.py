@@ -60,13 +60,13 @@ class Dataset(NamedTuple):
 
     def read(self, given: Mapping[str, str]) -> dict[str, Any]:
         """Return the values of all options; ConfigurationError names the one that cannot be read."""
-        found = {}
+        fields = {}
         for option in self.options:
             try:
-                found[option.name] = option.parse(given.get(option.name) or option.default)
+                fields[option.name] = option.parse(given.get(option.name) or option.default)
             except ConfigurationError as error:
                 raise ConfigurationError(f"{self.flag(option.name)}: {error}") from error
-        return found
+        return fields
 
     def flag(self, option: str) -> str:
         """Return how an option is spelled on the command line."""
@@ -116,7 +116,7 @@ class DatasetSuite(Protocol):
 # --- What options say: each reader returns the value of a text, or raises ConfigurationError.
 
 
-def parts(text: str) -> tuple[str, ...]:
+def split_comma_list(text: str) -> tuple[str, ...]:
     """Return the parts of a list with commas, each once."""
     return tuple(dict.fromkeys(filter(None, map(str.strip, text.split(",")))))
 
@@ -134,7 +134,7 @@ def one_of(*known: str) -> Callable[[str], str]:
 
 def some_of(*known: str) -> Callable[[str], tuple[str, ...]]:
     """Return the reader of a list of words, each of them known."""
-    return lambda text: tuple(map(one_of(*known), parts(text)))
+    return lambda text: tuple(map(one_of(*known), split_comma_list(text)))
 
 
 def number_of(what: str) -> Callable[[str], int | None]:
@@ -148,12 +148,12 @@ def number_of(what: str) -> Callable[[str], int | None]:
     return read
 
 
-def tokens(text: str) -> int | None:
+def parse_token_limit(text: str) -> int | None:
     """Return a number of tokens, None for an empty text."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([km]?)\s*", text, re.IGNORECASE)
-    if text and found is None:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([km]?)\s*", text, re.IGNORECASE)
+    if text and match is None:
         raise ConfigurationError(f"expected a number of tokens such as 2000, 8k or 1.5m, got {text!r}")
-    return round(float(found[1]) * {"": 1, "k": 1_000, "m": 1_000_000}[found[2].lower()]) if found else None
+    return round(float(match[1]) * {"": 1, "k": 1_000, "m": 1_000_000}[match[2].lower()]) if match else None
 
 
 # --- The ids of a data set as labels of node ids.
@@ -167,7 +167,7 @@ def label_of(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.]", "_", name)
 
 
-def labelled(by_id: Mapping[str, T], *, ids: str, way_out: str) -> dict[str, T]:
+def by_unique_label(by_id: Mapping[str, T], *, ids: str, way_out: str) -> dict[str, T]:
     """Return what a data set holds by label, not by id; DatasetError, with the way out, where two have one label.
 
     `ids`: what the data set calls them.

@@ -12,12 +12,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._journal.result import node_label
+from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._model.definition import read_definition, read_json
-from pytest_ltm._model.plan import natural
+from pytest_ltm._model.plan import natural_sort_key
 from pytest_ltm._model.scenario import Ask, Definition, Say, Step, Wait
 from pytest_ltm._storage import schema as _yaml
 from pytest_ltm._storage.errors import DefinitionError
-from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     from pytest_ltm._storage.schema import Field
@@ -29,13 +29,13 @@ _LEVELS = 4
 """How many folders upwards the menu is looked for: the scenario's, the benchmark's, `definitions`, the one above."""
 
 
-def completed(definition: Definition, path: Path, scenario: str) -> Definition:
+def complete_definition(definition: Definition, path: Path, scenario: str) -> Definition:
     """Return a published definition with what its scenario needs from the files around `path`."""
     extra: dict[str, Any] = {}
     if scenario == "spy_meeting":
         extra = {"other_messages": _other_groups(definition.expected, path)}
     elif scenario == "restaurant":
-        extra = _menu(path)
+        extra = _read_menu(path)
     return replace(definition, parameters={**definition.parameters, **extra}) if extra else definition
 
 
@@ -63,7 +63,7 @@ def menu_above(path: Path) -> Path | None:
     return next((folder / MENU for folder in path.absolute().parents[:_LEVELS] if (folder / MENU).is_file()), None)
 
 
-def _menu(path: Path) -> dict[str, Any]:
+def _read_menu(path: Path) -> dict[str, Any]:
     file = menu_above(path)
     if file is None:
         return {}
@@ -86,16 +86,16 @@ ENDING = ".def.json"
 """How the name of a definition file ends."""
 
 _SCRIPT = ("script", "is_question", "waits", "expected_responses")
-_QUOTE = later(r"""\s*(['"])(?P<quote>.+)\1\s*-\s*(?P<author>.+?)\s*""", re.DOTALL)
-_NTH = later(r"(\d{1,6})(?:st|nd|rd|th) new message")
-_LEG = later(r"From ([^,\n]+), go (\d+(?:\.\d+)?) ?km (\w+) to ([^.\n]+)\.", re.IGNORECASE)
-_STRAIGHT = later(r"\s*(\d+(?:\.\d+)?) ?km (north|south|east|west)\.?\s*", re.IGNORECASE)
+_QUOTE = lazy_pattern(r"""\s*(['"])(?P<quote>.+)\1\s*-\s*(?P<author>.+?)\s*""", re.DOTALL)
+_NTH = lazy_pattern(r"(\d{1,6})(?:st|nd|rd|th) new message")
+_LEG = lazy_pattern(r"From ([^,\n]+), go (\d+(?:\.\d+)?) ?km (\w+) to ([^.\n]+)\.", re.IGNORECASE)
+_STRAIGHT = lazy_pattern(r"\s*(\d+(?:\.\d+)?) ?km (north|south|east|west)\.?\s*", re.IGNORECASE)
 _VERSION_1 = ("token_spacings", "time_jumps")
 
 
 def scenario_of(folder: str) -> str:
     """Return our name for a published data set (case, spaces and _ do not matter); else the name itself."""
-    return _BY_KEY.get(_key(folder), folder)
+    return _BY_KEY.get(_folder_key(folder), folder)
 
 
 def read_any(path: str | Path, scenario: str) -> Definition:
@@ -105,7 +105,7 @@ def read_any(path: str | Path, scenario: str) -> Definition:
     """
     top = read_json(path)
     if isinstance(top.value, Mapping) and "steps" not in top.value and not top.value.keys().isdisjoint(_SCRIPT):
-        return completed(from_published(top, scenario), Path(path), scenario)
+        return complete_definition(from_published(top, scenario), Path(path), scenario)
     return read_definition(top)
 
 
@@ -123,18 +123,18 @@ def from_published(top: Field, scenario: str) -> Definition:
             "waits. Use the definitions of version 2 or later, or let the scenario generate its own."
         )
     fields = top.mapping(required=_SCRIPT)
-    steps = tuple(_steps(fields))
+    steps = tuple(_parse_steps(fields))
     expected = _EXPECTED[scenario](fields) if scenario in _EXPECTED else fields["expected_responses"].json()
     if scenario == "prospective_memory":  # the second message carries the mark of a question, but is the instruction
         steps = tuple(Say(step.text) if isinstance(step, Ask) else step for step in steps)
     return Definition(steps=steps, expected=expected)
 
 
-def _steps(fields: dict[str, Field]) -> Iterable[Step]:
+def _parse_steps(fields: dict[str, Field]) -> Iterable[Step]:
     """Yield the steps; nothing for a question that is made at run time (one flag more than texts)."""
     script = [item.text() for item in fields["script"].items("texts")]
     flags = [item.boolean() for item in fields["is_question"].items("true and false")]
-    waits = [_wait(item) for item in fields["waits"].items("waits")]
+    waits = [_parse_wait(item) for item in fields["waits"].items("waits")]
     at_run_time = len(flags) == len(script) + 1 and flags[-1]
     if len(flags) != len(script) and not at_run_time:
         raise fields["is_question"].fault(f"expected {len(script)} values, one for each text, got {len(flags)}.")
@@ -147,7 +147,7 @@ def _steps(fields: dict[str, Field]) -> Iterable[Step]:
             yield wait
 
 
-def _wait(item: Field) -> Wait:
+def _parse_wait(item: Field) -> Wait:
     fields = item.mapping(("tokens", "time", "percentage_finished"))
     percentage = fields.get("percentage_finished", None)
     return Wait(
@@ -165,7 +165,7 @@ def _one_text(fields: dict[str, Field]) -> str:
     return texts[0].text()
 
 
-def _prospective(fields: dict[str, Field]) -> dict[str, Any]:
+def _prospective_data(fields: dict[str, Field]) -> dict[str, Any]:
     expected = fields["expected_responses"].items("values")
     if len(expected) != 1:
         raise fields["expected_responses"].error("a list of one value")
@@ -191,7 +191,7 @@ def _quote_of_version_2(script: Field) -> dict[str, Any]:
     return {"quote": quote["quote"], "author": quote["author"], "nth": int(nth[1]) + 1}
 
 
-def _route(fields: dict[str, Field]) -> dict[str, Any]:
+def _route_data(fields: dict[str, Field]) -> dict[str, Any]:
     """The expected text is an example of an answer, a leg a line."""
     legs = _LEG.findall(_one_text(fields))
     if not legs:
@@ -199,18 +199,18 @@ def _route(fields: dict[str, Field]) -> dict[str, Any]:
     return {"start": legs[0][0], "route": [[float(km), way.lower(), goal] for _, km, way, goal in legs]}
 
 
-def _direct(fields: dict[str, Field]) -> dict[str, Any]:
-    found = _STRAIGHT.fullmatch(_one_text(fields))
-    if found is None:
+def _direction_data(fields: dict[str, Field]) -> dict[str, Any]:
+    match = _STRAIGHT.fullmatch(_one_text(fields))
+    if match is None:
         raise fields["expected_responses"].error("a text such as '3 km North'")
-    return {"km": float(found[1]), "direction": found[2].lower()}
+    return {"km": float(match[1]), "direction": match[2].lower()}
 
 
 _EXPECTED: Mapping[str, Callable[[dict[str, Field]], Any]] = {
     **dict.fromkeys(("chapter_break", "colours", "jokes", "kv_pairs", "names", "sally_anne"), _one_text),
-    "locations": _direct,
-    "locations_directions": _route,
-    "prospective_memory": _prospective,
+    "locations": _direction_data,
+    "locations_directions": _route_data,
+    "prospective_memory": _prospective_data,
     "spy_meeting": lambda fields: keyword_groups(fields["expected_responses"]),
 }
 
@@ -248,31 +248,31 @@ class DefinitionsFolder:
 
 
 def _definition_files(folder: Path) -> dict[str, dict[str, Path]]:
-    found: dict[str, dict[str, Path]] = {}
+    paths: dict[str, dict[str, Path]] = {}
     try:
         for path in sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")):
-            files = sorted(path.glob(f"*{ENDING}"), key=lambda file: natural(file.name))
+            files = sorted(path.glob(f"*{ENDING}"), key=lambda file: natural_sort_key(file.name))
             name = scenario_of(path.name)
-            if files and name in found:
+            if files and name in paths:
                 raise DefinitionError(f"{folder}: more than one folder holds the scenario {name!r}; keep one of them.")
             if files:
-                found[name] = _by_label(files)
+                paths[name] = _by_label(files)
     except OSError as error:
         raise DefinitionError(f"{folder}: cannot be read: {error.strerror or error}.") from None
-    if not found:
+    if not paths:
         raise DefinitionError(f"{folder}: no definitions here.{_way_out(folder)}")
-    return dict(sorted(found.items()))
+    return dict(sorted(paths.items()))
 
 
 def _by_label(files: Iterable[Path]) -> dict[str, Path]:
     """Return the files by the names of their examples, as node ids have them; DefinitionError if two have the same."""
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for file in files:
         name = node_label(file.name.removesuffix(ENDING))
-        other = found.setdefault(name, file)
+        other = paths.setdefault(name, file)
         if other is not file:
             raise DefinitionError(f"{file}: {other.name} is example {name!r}, too. Give one of them another name.")
-    return found
+    return paths
 
 
 def _way_out(folder: Path) -> str:
@@ -286,7 +286,7 @@ def _way_out(folder: Path) -> str:
 def _memory_span(config: Path) -> int | None:
     if not config.exists():
         return None
-    top = _yaml.load(config)
+    top = _yaml.load_yaml(config)
     top.mapping()
     for names in (("memory_span",), ("datasets", "args", "memory_span")):
         place: Field | None = top
@@ -297,8 +297,8 @@ def _memory_span(config: Path) -> int | None:
     return None
 
 
-def _key(name: str) -> str:
+def _folder_key(name: str) -> str:
     return re.sub(r"[\W_]", "", name).casefold()
 
 
-_BY_KEY = {_key(name): scenario for folder, scenario in FOLDERS.items() for name in (folder, scenario)}
+_BY_KEY = {_folder_key(name): scenario for folder, scenario in FOLDERS.items() for name in (folder, scenario)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ltm._storage.dotted import lazy
+from pytest_ltm._storage.dotted import lazy_exports
 
 if TYPE_CHECKING:
     from pytest_ltm.evaluators._aggregates import WorksOut
@@ -50,7 +50,7 @@ __all__ = (
     "recalls_drink",
 )  # fmt: skip
 
-__getattr__, __dir__ = lazy(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "_choices": "AnswersWord PicksOption",

@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from pytest_ltm._language.clauses import normalize_text
 from pytest_ltm._language.commitment import (
     Mention,
-    alternative,
-    asserted,
-    commitment,
+    asserted_mentions,
+    committed_values,
+    find_mentions,
+    is_alternative,
     last_word,
-    mentions,
-    spoken,
+    strip_asides,
 )
+from pytest_ltm._language.numbers import write_digits
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.quantities import CLOCKS, read_quantities
+from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm._text.clauses import level
-from pytest_ltm._text.numbers import digits
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.quantities import CLOCKS, quantities
-from pytest_ltm._text.words import words
-from pytest_ltm.evaluators._rules import Ruled, at
+from pytest_ltm.evaluators._rules import Ruled, answer_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,55 +32,55 @@ if TYPE_CHECKING:
 NUMBER, ORDER, SET, NAME = "number", "order", "set", "name"
 _NEAR = 0.1
 """A number so near the right one, as a share of it, earns a half."""
-_ITEM = later(r"(?m)^[ \t]*(?:\d{1,3}[.)](?=\s)|\|[ \t]*\d{1,3}[ \t]*(?=\|))")
+_ITEM = lazy_pattern(r"(?m)^[ \t]*(?:\d{1,3}[.)](?=\s)|\|[ \t]*\d{1,3}[ \t]*(?=\|))")
 """The number of an item in a list or a table."""
-_FIRST_ITEM = later(r"(?m)^[ \t|]*[01]\b")
+_FIRST_ITEM = lazy_pattern(r"(?m)^[ \t|]*[01]\b")
 """Without it there is no list, but an answer with its full stop: "260. That is the sum of all"."""
-_SIGNS = later(r"[\u00a3$\u20ac]")
-_RESULT_BEFORE = later(
+_SIGNS = lazy_pattern(r"[\u00a3$\u20ac]")
+_RESULT_BEFORE = lazy_pattern(
     r"(?:=|\u2192|\b(?:total(?:ling|s|led)?|sum|in all|all ?together|comes? to|came to|adds? up to|makes?|made|"
     r"amounts? to|count|so|therefore|answer|result|difference|thats|that is|which is|this is)\b)[^\d.\n]{0,30}$"
 )
-_RESULT_OF = later(r"\b(?:sum of|difference between) (?:[\d\s,.]|and){3,80}(?:is|equals|:)\W*$")
-_RESULT_AFTER = later(r"[^\d.,;\n]{0,20}\b(?:in all|in total|altogether|all told)\b")
+_RESULT_OF = lazy_pattern(r"\b(?:sum of|difference between) (?:[\d\s,.]|and){3,80}(?:is|equals|:)\W*$")
+_RESULT_AFTER = lazy_pattern(r"[^\d.,;\n]{0,20}\b(?:in all|in total|altogether|all told)\b")
 """What stands beside the number that a calculation comes to."""
-_OPENING = later(r"[^:(\n;\u2013\u2014]*?(?:[:(\n;\u2013\u2014]|\.(?=\s|$)|$)")
+_OPENING = lazy_pattern(r"[^:(\n;\u2013\u2014]*?(?:[:(\n;\u2013\u2014]|\.(?=\s|$)|$)")
 _BRIEF = 4
 """An opening of no more words that begins with a number is an answer, whatever follows it: "seven gifts"."""
-_RANGE = later(r"\b(?:between|from)\W+$")
-_ASIDE = later(r"\b(?:from|across|over|in|with|out of|of (?:the|these|some))\W+$")
-_COUNTED = later(r"\W{0,2}(?:gifts?|members?|donations?|contributions?|payments?|people|names|entries)\b")
+_RANGE = lazy_pattern(r"\b(?:between|from)\W+$")
+_ASIDE = lazy_pattern(r"\b(?:from|across|over|in|with|out of|of (?:the|these|some))\W+$")
+_COUNTED = lazy_pattern(r"\W{0,2}(?:gifts?|members?|donations?|contributions?|payments?|people|names|entries)\b")
 """Around a number that only says of how many things a number was made: "143 from 3 gifts", "7 of the 18 gifts"."""
-_SEGMENT = later(r"[\n;:!?]|\.(?=\s|$)")
-POSSESSIVE = later(r"['\u2019]s\b")
-_EXCEPT = later(
+_SEGMENT = lazy_pattern(r"[\n;:!?]|\.(?=\s|$)")
+POSSESSIVE = lazy_pattern(r"['\u2019]s\b")
+_EXCEPT = lazy_pattern(
     r"\b(?:everyone|everybody|all(?: of them)?(?: the)?(?: members)?)\b,? (?:but|except(?: for)?|apart from)\b"
 )
-_OF_THESE = later(
+_OF_THESE = lazy_pattern(
     r"\b(?:of (?:these|those|them|which)|so|therefore|thus|answer|"
     r"(?:older|oldest|elder|earlier|earliest|first)(?= ?:))\b"
 )
 _MARKERS = 4
 """How many of these are looked at, from the last one on."""
-_LACKS = later(
+_LACKS = lazy_pattern(
     r"\b(?:never|nothing|didnt|did not|does not|doesnt|is not|isnt|was not|wasnt|not for|"
     r"(?:only|just) (?:gave|paid|put|for)|(?:gave|paid|put in) (?:only|just) for)\b"
 )
 """What says of somebody that they do not belong to those who are asked for."""
-_MOST = later(r"\b(?:most|highest|largest|biggest|top)\b")
-_FIRST = later(r"\b(?:older|oldest|elder|eldest|earlier|earliest|first)\b")
-_COMPARED = later(
+_MOST = lazy_pattern(r"\b(?:most|highest|largest|biggest|top)\b")
+_FIRST = lazy_pattern(r"\b(?:older|oldest|elder|eldest|earlier|earliest|first)\b")
+_COMPARED = lazy_pattern(
     r"\b(?:than|against|ahead of|before|over|since|because|while|whereas|behind|beat|beats|followed by|versus|vs|"
     r"then|next|second|compared (?:to|with)|comes)\W+(?:the )?$"
 )
-_REASONS = later(
+_REASONS = lazy_pattern(
     r"([^,:;.\n\u2013\u2014(]{1,60})[,:;.\n\u2013\u2014(]\W*(?:because|since|as|for|it|which|who|that|he|she|they|"
     r"opened|founded|born|going by|according to|based on|sources?|passages?|titles?)\b"
 )
-_OFFERS = later(r"\b(?:or|nor|either|also|as well|maybe|perhaps|possibly|might|may|could|unless|likely)\b")
+_OFFERS = lazy_pattern(r"\b(?:or|nor|either|also|as well|maybe|perhaps|possibly|might|may|could|unless|likely)\b")
 """What leaves it open that it is somebody else."""
-_LISTED = later(r"[\s,]*(?:(?:and|or|nor|&)\s)?")
-_WITH_SUMS = later(r"[\s,\d()\u00a3$\u20ac]*(?:(?:and|or|nor|&)\s)?")
+_LISTED = lazy_pattern(r"[\s,]*(?:(?:and|or|nor|&)\s)?")
+_WITH_SUMS = lazy_pattern(r"[\s,\d()\u00a3$\u20ac]*(?:(?:and|or|nor|&)\s)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +110,8 @@ class WorksOut(Ruled):
         earned, missed = list[float](), ""
         for place, kind in enumerate(self.asked):
             others = self.others[place] if place < len(self.others) else ()
-            answer = at(answers, place)
-            earned.append(_CREDITS[kind](spoken(answer), self.expected[place], others))
+            answer = answer_at(answers, place)
+            earned.append(_CREDITS[kind](strip_asides(answer), self.expected[place], others))
             missed = missed or (answer if earned[-1] < 1 else "")
         checks = [
             Check(f"{kind}: {', '.join(expected)}", credit == 1)
@@ -124,54 +124,54 @@ class WorksOut(Ruled):
 # --- Numbers.
 
 
-def _number(answer: str, expected: Sequence[str], given: Sequence[str]) -> float:
+def _number_credit(answer: str, expected: Sequence[str], given: Sequence[str]) -> float:
     wanted = float(expected[0])
-    said = settled(answer, {float(one) for one in given if one != expected[0]})
-    if said is None:
+    value = settled_number(answer, {float(one) for one in given if one != expected[0]})
+    if value is None:
         return 0.0
-    return 1.0 if said == wanted else 0.5 if abs(said - wanted) <= _NEAR * wanted else 0.0
+    return 1.0 if value == wanted else 0.5 if abs(value - wanted) <= _NEAR * wanted else 0.0
 
 
-def settled(answer: str, given: set[float]) -> float | None:
+def settled_number(answer: str, given: set[float]) -> float | None:
     """Return the number that an answer comes to; None where it comes to none, or to several."""
-    find = partial(_numbers, given=given)
-    said = last_word(answer, lambda part: bool(find(_levelled(part))))
-    text = _levelled(said)
-    found = asserted(text, find, formerly=True)
-    if any(alternative(text, one) or _RANGE.search(text[max(0, one.start - 20) : one.start]) for one in found):
+    find = partial(_number_mentions, given=given)
+    said = last_word(answer, lambda part: bool(find(_levelled_digits(part))))
+    text = _levelled_digits(said)
+    mentions = asserted_mentions(text, find, formerly=True)
+    if any(is_alternative(text, one) or _RANGE.search(text[max(0, one.start - 20) : one.start]) for one in mentions):
         return None
-    results = _results(text, found) if len({one.value for one in found}) > 1 else found
+    results = _result_mentions(text, mentions) if len({one.value for one in mentions}) > 1 else mentions
     return float(results[-1].value) if results else None
 
 
-def _levelled(said: str) -> str:
-    text = level(said)
-    return digits(_SIGNS.sub("", _ITEM.sub(" ", text) if _FIRST_ITEM.search(text) else text))
+def _levelled_digits(reply: str) -> str:
+    text = normalize_text(reply)
+    return write_digits(_SIGNS.sub("", _ITEM.sub(" ", text) if _FIRST_ITEM.search(text) else text))
 
 
-def _numbers(text: str, given: set[float]) -> list[Mention]:
+def _number_mentions(text: str, given: set[float]) -> list[Mention]:
     """Return where a text with digits has numbers, except days, times and those given."""
     return [
         Mention(one.start, one.end, str(one.value))
-        for one in quantities(text)
+        for one in read_quantities(text)
         if one.unit not in (*CLOCKS, "date", "minutes")
         and one.value not in given
         and not (_ASIDE.search(text[max(0, one.start - _AROUND) : one.start]) and _COUNTED.match(text[one.end :][:20]))
     ]
 
 
-def _results(text: str, found: Sequence[Mention]) -> Sequence[Mention]:
+def _result_mentions(text: str, mentions: Sequence[Mention]) -> Sequence[Mention]:
     """Return the number of a brief opening, the last one that a text calls a result, or the only one in its opening."""
     opening = _OPENING.match(text)
-    opens = [one for one in found if opening and one.start < opening.end()]
+    opens = [one for one in mentions if opening and one.start < opening.end()]
     if len({one.value for one in opens}) != 1:
         opens = []
-    brief = opening is not None and len(words(opening[0])) <= _BRIEF
-    if opens and brief and not words(text[: opens[0].start]) and not _RESULT_AFTER.match(text[opens[0].end :]):
+    brief = opening is not None and len(plain_words(opening[0])) <= _BRIEF
+    if opens and brief and not plain_words(text[: opens[0].start]) and not _RESULT_AFTER.match(text[opens[0].end :]):
         return opens
     results = list[Mention]()
     since = 0  # what stands behind a number is its own: "143 in total: 40 and 103"
-    for one in found:
+    for one in mentions:
         before = _RESULT_BEFORE.search(text[max(since, one.start - _AROUND) : one.start])
         before = before or _RESULT_OF.search(text[max(0, one.start - 2 * _AROUND) : one.start])
         behind = _RESULT_AFTER.match(text[one.end : one.end + _AROUND])
@@ -186,52 +186,54 @@ _AROUND = 50
 # --- Names.
 
 
-def _order(answer: str, expected: Sequence[str], _others: Sequence[str]) -> float:
-    said = _ranked(answer, expected)
+def _order_credit(answer: str, expected: Sequence[str], _others: Sequence[str]) -> float:
+    texts = _ranked_names(answer, expected)
     if len(expected) < 2:
-        return float(said == list(expected))
+        return float(texts == list(expected))
     pairs = list(itertools.combinations(expected, 2))
-    return max(0.0, sum(_agreement(said, *pair) for pair in pairs) / len(pairs))
+    return max(0.0, sum(_pair_agreement(texts, *pair) for pair in pairs) / len(pairs))
 
 
-def _heard(answer: str, find: Callable[[str], Sequence[Mention]], least: int = 1) -> str:
+def _last_naming(answer: str, find: Callable[[str], Sequence[Mention]], least: int = 1) -> str:
     """Return the last word of an answer, levelled, if it names so many."""
     whole = POSSESSIVE.sub("", answer)
-    return level(last_word(whole, lambda part: len({one.value for one in find(level(part))}) >= least))
+    return normalize_text(
+        last_word(whole, lambda part: len({one.value for one in find(normalize_text(part))}) >= least)
+    )
 
 
-def _ranked(answer: str, names: Sequence[str]) -> list[str]:
+def _ranked_names(answer: str, names: Sequence[str]) -> list[str]:
     """Return the names in their order: of the last segment that has them all, or else of the whole answer."""
-    find = partial(mentions, names=tuple(names))
-    text = _heard(answer, find, 2)
+    find = partial(find_mentions, names=tuple(names))
+    text = _last_naming(answer, find, 2)
     known = {one.value for one in find(text)}
     for segment in reversed(_SEGMENT.split(text)):
         if {one.value for one in find(segment)} == known:
             text = segment
             break
-    return list(dict.fromkeys(one.value for one in asserted(text, find, formerly=True)))
+    return list(dict.fromkeys(one.value for one in asserted_mentions(text, find, formerly=True)))
 
 
-def _agreement(said: Sequence[str], first: str, second: str) -> int:
-    if first not in said or second not in said:
+def _pair_agreement(texts: Sequence[str], first: str, second: str) -> int:
+    if first not in texts or second not in texts:
         return 0
-    return 1 if said.index(first) < said.index(second) else -1
+    return 1 if texts.index(first) < texts.index(second) else -1
 
 
-def _set(answer: str, expected: Sequence[str], others: Sequence[str]) -> float:
-    find = partial(mentions, names=(*expected, *others))
-    text = _concluding(_heard(answer, find), find)
+def _set_credit(answer: str, expected: Sequence[str], others: Sequence[str]) -> float:
+    find = partial(find_mentions, names=(*expected, *others))
+    text = _concluding_part_of(_last_naming(answer, find), find)
     if excepted := _EXCEPT.search(text):
         left_out = {one.value for one in find(text) if one.start > excepted.start()}
         named = {*expected, *others} - left_out if left_out else set()
     else:
-        named = {one.value for one in asserted(text, partial(_belonging, find=find), formerly=True)
-                 if not alternative(text, one)}  # fmt: skip
+        named = {one.value for one in asserted_mentions(text, partial(_belonging_mentions, find=find), formerly=True)
+                 if not is_alternative(text, one)}  # fmt: skip
     right, wrong = len(named & set(expected)), len(named & set(others))
     return max(0.0, right / len(expected) - wrong / max(len(others), 1))
 
 
-def _concluding(text: str, find: Callable[[str], Sequence[Mention]]) -> str:
+def _concluding_part_of(text: str, find: Callable[[str], Sequence[Mention]]) -> str:
     """Return what a levelled text comes to after it has named some: "so …", "of these …"; all of it, if nothing."""
     for marker in list(_OF_THESE.finditer(text))[: -_MARKERS - 1 : -1]:
         if find(text[: marker.start()]) and find(text[marker.end() :]):
@@ -239,7 +241,7 @@ def _concluding(text: str, find: Callable[[str], Sequence[Mention]]) -> str:
     return text
 
 
-def _belonging(text: str, find: Callable[[str], Sequence[Mention]]) -> list[Mention]:
+def _belonging_mentions(text: str, find: Callable[[str], Sequence[Mention]]) -> list[Mention]:
     """Return the mentions of those of whom a levelled text does not go on to say that they lack something."""
     kept, end, lacks = list[Mention](), len(text), False
     for one in reversed(find(text)):
@@ -251,35 +253,39 @@ def _belonging(text: str, find: Callable[[str], Sequence[Mention]]) -> list[Ment
     return kept[::-1]
 
 
-def _name(answer: str, expected: Sequence[str], others: Sequence[str]) -> float:
-    return float(chosen(answer, (*expected, *others)) == set(expected))
+def _name_credit(answer: str, expected: Sequence[str], others: Sequence[str]) -> float:
+    return float(chosen_names(answer, (*expected, *others)) == set(expected))
 
 
-def chosen(answer: str, names: Sequence[str]) -> set[str]:
+def chosen_names(answer: str, names: Sequence[str]) -> set[str]:
     """Return which of the names an answer gives; those that it only compares with the one it gives do not count."""
-    find = partial(_first, names=tuple(names))
-    said = commitment(POSSESSIVE.sub("", answer), find)
-    if len(said) == 1:
-        return said
-    text = _heard(answer, find)
-    for settled_on in (_outstanding(text, find), commitment(_concluding(text, find), find), _explained(text, find)):
+    find = partial(_first_mentions, names=tuple(names))
+    texts = committed_values(POSSESSIVE.sub("", answer), find)
+    if len(texts) == 1:
+        return texts
+    text = _last_naming(answer, find)
+    for settled_on in (
+        _outstanding_names(text, find),
+        committed_values(_concluding_part_of(text, find), find),
+        _explained_names(text, find),
+    ):
         if len(settled_on) == 1:
             return settled_on
     return set()
 
 
-def _outstanding(text: str, find: Callable[[str], Sequence[Mention]]) -> set[str]:
+def _outstanding_names(text: str, find: Callable[[str], Sequence[Mention]]) -> set[str]:
     """Return whom the last sentence about the most, or the first, has before that word, unless it is one of several."""
     for segment in reversed(_SEGMENT.split(text)):
         most = _MOST.search(segment) or _FIRST.search(segment)
-        found = [one for one in asserted(segment, find, formerly=True) if most and one.end <= most.start()]
-        if found:
-            several = len(found) > 1 and _LISTED.fullmatch(segment[found[-2].end : found[-1].start])
-            return set() if several or alternative(segment, found[-1]) else {found[-1].value}
+        result = [one for one in asserted_mentions(segment, find, formerly=True) if most and one.end <= most.start()]
+        if result:
+            several = len(result) > 1 and _LISTED.fullmatch(segment[result[-2].end : result[-1].start])
+            return set() if several or is_alternative(segment, result[-1]) else {result[-1].value}
     return set()
 
 
-def _explained(text: str, find: Callable[[str], Sequence[Mention]]) -> set[str]:
+def _explained_names(text: str, find: Callable[[str], Sequence[Mention]]) -> set[str]:
     """Return whom a text names before it gives reasons or sources, unless these offer another one as well."""
     opening = _REASONS.match(text)
     if not opening:
@@ -288,14 +294,14 @@ def _explained(text: str, find: Callable[[str], Sequence[Mention]]) -> set[str]:
     rivals = find(rest)
     if rivals and _OFFERS.search(rest[: rivals[-1].end + _AROUND]):
         return set()
-    return {one.value for one in asserted(opening[1], find, formerly=True)}
+    return {one.value for one in asserted_mentions(opening[1], find, formerly=True)}
 
 
-def _first(text: str, names: Sequence[str]) -> list[Mention]:
+def _first_mentions(text: str, names: Sequence[str]) -> list[Mention]:
     """Return where a levelled text names somebody, but not those whom it only compares with: "more than Ada"."""
     kept, compared = list[Mention](), False
     end = 0
-    for one in mentions(text, names):
+    for one in find_mentions(text, names):
         linked = compared and _WITH_SUMS.fullmatch(text[end : one.start]) is not None
         compared = linked or _COMPARED.search(text[max(0, one.start - _AROUND) : one.start]) is not None
         kept += [] if compared else [one]
@@ -304,5 +310,5 @@ def _first(text: str, names: Sequence[str]) -> list[Mention]:
 
 
 _CREDITS: Mapping[str, Callable[[str, Sequence[str], Sequence[str]], float]] = {
-    NUMBER: _number, ORDER: _order, SET: _set, NAME: _name,
+    NUMBER: _number_credit, ORDER: _order_credit, SET: _set_credit, NAME: _name_credit,
 }  # fmt: skip

@@ -6,14 +6,21 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pytest_ltm._language.commitment import Mention, alternative, commitment, doubt, misspelt, spoken
+from pytest_ltm._language.clauses import clause_around, normalize_text, phrase_positions
+from pytest_ltm._language.commitment import (
+    Mention,
+    committed_values,
+    doubt_about,
+    is_alternative,
+    is_misspelt,
+    strip_asides,
+)
+from pytest_ltm._language.json import NoJSON, json_values, published_json
+from pytest_ltm._language.numbers import COUNTS, ORDINALS
+from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import Proof, prove
-from pytest_ltm._text.clauses import clause, level, places
-from pytest_ltm._text.json import NoJSON, published_json, values
-from pytest_ltm._text.numbers import COUNTS, ORDINALS
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import joined, plain, snippet, words
-from pytest_ltm.evaluators._rules import Ruled, last
+from pytest_ltm._language.words import casefold_plain, evidence_snippet, plain_words, space_delimited
+from pytest_ltm.evaluators._rules import Ruled, last_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,18 +28,20 @@ if TYPE_CHECKING:
     from pytest_ltm._model.score import Score, Scoring
 
 
-_DIGITS = later(r"\d+")
+_DIGITS = lazy_pattern(r"\d+")
 _LONGEST_NUMBER = 9
 _OPTION = "options?|endings?|choices?|passages?|continuations?|beginnings?|openings?|numbers?|no|nr|answer|candidates?"
 _NUMBER_WORD = "|".join(("one", *COUNTS))
-_NUMBER = later(
+_NUMBER = lazy_pattern(
     rf"(?P<digits>(?<![\w.,:])#?\d+(?:st|nd|rd|th)?(?![\w%])(?!\.\d))"
     rf"|\b(?:{_OPTION}) (?P<word>{_NUMBER_WORD})\b"
     rf"|\b(?P<ordinal>{'|'.join(ORDINALS)}) (?:{_OPTION}|one)\b"
     rf"|(?:\b(?:its|is|be|pick|choose|say|with|for)|:) (?P<bare>{_NUMBER_WORD})\b(?=\W*(?:$|[.,;!\n]))"
 )
-_COUNTED = later(rf"[ ]*(?:{_OPTION}|chapters?|pages?|of (?:them|the|these)|per ?cent|others?|times|years?|hours?)\b")
-_BEFORE_COUNT = later(r"\b(?:chapters?|pages?|parts?|all|these|those|other|first|last|the)\s*$")
+_COUNTED = lazy_pattern(
+    rf"[ ]*(?:{_OPTION}|chapters?|pages?|of (?:them|the|these)|per ?cent|others?|times|years?|hours?)\b"
+)
+_BEFORE_COUNT = lazy_pattern(r"\b(?:chapters?|pages?|parts?|all|these|those|other|first|last|the)\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,30 +61,30 @@ class PicksOption(Ruled):
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return 1 if the last answer picks the option, else 0."""
         answers = self.read(answers)
-        answer = last(answers)
+        answer = last_answer(answers)
         if self.current:
             return self.proven(self._proof(answer), str(self.expected), answer)
-        picked = {_whole(digits) for digits in _DIGITS.findall(plain(answer))}
-        said = ", ".join(sorted(str(n) for n in picked)[:6]) or "none"
+        picked = {_whole_number(digits) for digits in _DIGITS.findall(casefold_plain(answer))}
+        none = ", ".join(sorted(str(n) for n in picked)[:6]) or "none"
         ok = picked == {self.expected}
-        return self.score(ok, f"picks option {said}" + ("" if ok else f", not {self.expected}"), answer)
+        return self.score(ok, f"picks option {none}" + ("" if ok else f", not {self.expected}"), answer)
 
     def _proof(self, answer: str) -> Proof:
-        said = joined(answer).strip()
+        said = space_delimited(answer).strip()
         alone = COUNTS.get(said, ORDINALS.get(said, 1 if said == "one" else 0))
-        return Proof("asserts", f"picks option {alone}", str(alone)) if alone else prove(answer, _numbers)
+        return Proof("asserts", f"picks option {alone}", str(alone)) if alone else prove(answer, _option_mentions)
 
 
-def _whole(digits: str) -> int:
+def _whole_number(digits: str) -> int:
     return int(digits) if len(digits) <= _LONGEST_NUMBER else -1
 
 
-def _numbers(text: str) -> list[Mention]:
+def _option_mentions(text: str) -> list[Mention]:
     """Return where a levelled text names options; a number that counts something is none, unless there is no other."""
-    found = [one for one in _NUMBER.finditer(text) if one["digits"] is None or not _counts(text, one)]
-    labels = [one for one in found if _LABEL.match(text, one.start()) and _begins_line(text, one.start())]
-    picks = [one for one in found if one not in labels] if len(labels) > 1 else found
-    return [Mention(*one.span(), str(_value(one))) for one in picks or found]
+    result = [one for one in _NUMBER.finditer(text) if one["digits"] is None or not _counts_something(text, one)]
+    labels = [one for one in result if _LABEL.match(text, one.start()) and _begins_line(text, one.start())]
+    picks = [one for one in result if one not in labels] if len(labels) > 1 else result
+    return [Mention(*one.span(), str(_option_number(one))) for one in picks or result]
 
 
 _INDENT = 12
@@ -86,28 +95,28 @@ def _begins_line(text: str, start: int) -> bool:
     return not before.rpartition("\n")[2].strip() and ("\n" in before or start < _INDENT)
 
 
-_LABEL = later(r"\d+[.)] ")
+_LABEL = lazy_pattern(r"\d+[.)] ")
 """What begins a line of a numbered list."""
 
 
-def _counts(text: str, one: re.Match[str]) -> bool:
+def _counts_something(text: str, one: re.Match[str]) -> bool:
     before = _BEFORE_COUNT.search(text[max(0, one.start() - 12) : one.start()])
     return _COUNTED.match(text, one.end()) is not None or (before is not None and one["digits"].isdecimal())
 
 
-def _value(found: re.Match[str]) -> int:
-    if found["digits"]:
-        return _whole("".join(_DIGITS.findall(found["digits"])))
-    return ORDINALS[found["ordinal"]] if found["ordinal"] else COUNTS.get(found["word"] or found["bare"], 1)
+def _option_number(match: re.Match[str]) -> int:
+    if match["digits"]:
+        return _whole_number("".join(_DIGITS.findall(match["digits"])))
+    return ORDINALS[match["ordinal"]] if match["ordinal"] else COUNTS.get(match["word"] or match["bare"], 1)
 
 
 # --- Sally-Anne: the answer names one place (or person), asked for as JSON `{"answer": "word"}`.
 
-_REALLY = later(r"\b(?:really|actually|in fact|in reality|in truth|truly|true (?:place|location))\b")
-_NOW = later(r"\b(?:now|currently|by then|in the end)\b")
-_SEARCHES = later(r"\b(?:look|search|think|belie[fv]|expect|find|check|go|assum|answer)")
-_TAG = later(r"</?[a-z]+>", re.IGNORECASE)
-_LOOKS = later(
+_REALLY = lazy_pattern(r"\b(?:really|actually|in fact|in reality|in truth|truly|true (?:place|location))\b")
+_NOW = lazy_pattern(r"\b(?:now|currently|by then|in the end)\b")
+_SEARCHES = lazy_pattern(r"\b(?:look|search|think|belie[fv]|expect|find|check|go|assum|answer)")
+_TAG = lazy_pattern(r"</?[a-z]+>", re.IGNORECASE)
+_LOOKS = lazy_pattern(
     r"\b(?:look|search|think|belie[fv]|expect|find|check|go|assum)[a-z]*\b[^.!?\n]{0,120}?"
     r"\b(?:in|inside|at|on|under|into|to) (?:the|a|an) (?:[^\W_]+ ){0,2}$"
 )
@@ -132,28 +141,28 @@ class AnswersWord(Ruled):
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return 1 if the last answer is the word, else 0."""
         answers = self.read(answers)
-        answer = last(answers)
+        answer = last_answer(answers)
         if self.current:
             said = self._said(answer)
             ok = said == self.expected
         else:
-            said = _published(answer)
+            said = _published_answer(answer)
             ok = said is not None and said.lower() == self.expected.lower()
-        reason = f"says {snippet(said, 80)!r}" if said is not None else "gives no answer"
+        reason = f"says {evidence_snippet(said, 80)!r}" if said is not None else "gives no answer"
         reason += "" if ok else f", not {self.expected!r}"
         return self.score(ok, reason, answer)
 
     def _said(self, answer: str) -> str | None:
-        text = _TAG.sub(" ", spoken(answer))
-        found = [said for value in values(text) if (said := _answer_of(value)) is not None]
-        if found:
-            return self._named(found[-1])
-        plainly = level(text)
+        text = _TAG.sub(" ", strip_asides(answer))
+        result = [said for value in json_values(text) if (said := _answer_of(value)) is not None]
+        if result:
+            return self._named(result[-1])
+        plainly = normalize_text(text)
         looked = {one.value: one for one in self._looked_in(plainly)}
         if len(looked) == 1:
             place, one = looked.popitem()
-            return None if alternative(plainly, one) else place
-        settled = commitment(text, self._places)
+            return None if is_alternative(plainly, one) else place
+        settled = committed_values(text, self._places)
         return settled.pop() if len(settled) == 1 else None
 
     def _looked_in(self, text: str) -> Iterator[Mention]:
@@ -161,20 +170,20 @@ class AnswersWord(Ruled):
         named = self._places(text)
         for number, one in enumerate(named):
             since = named[number - 1].end if number else 0
-            if _LOOKS.search(text[since : one.start][-160:]) and not doubt(text, one):
+            if _LOOKS.search(text[since : one.start][-160:]) and not doubt_about(text, one):
                 yield one
 
-    def _named(self, said: str) -> str:
+    def _named(self, text: str) -> str:
         """Return the place that a JSON answer names: the only one, else what it says."""
-        settled = commitment(said, self._places)
-        return settled.pop() if len(settled) == 1 else said
+        settled = committed_values(text, self._places)
+        return settled.pop() if len(settled) == 1 else text
 
     def _places(self, text: str) -> list[Mention]:
         names = (self.expected, *self.others)
-        found = [Mention(*spot, name) for name in names for spot in _spots(text, name)]
-        found = sorted(found, key=lambda one: one.start)[-_MOST:]
-        known = [one for one in found if not any(_inside(one, other) for other in found)]
-        asides = [one for one in known if _is_aside(" ".join(clause(text, one.start, one.end)))]
+        mentions = [Mention(*spot, name) for name in names for spot in _place_spots(text, name)]
+        mentions = sorted(mentions, key=lambda one: one.start)[-_MOST:]
+        known = [one for one in mentions if not any(_is_inside(one, other) for other in mentions)]
+        asides = [one for one in known if _is_aside(" ".join(clause_around(text, one.start, one.end)))]
         return sorted((one for one in known if one not in asides), key=lambda one: one.start)
 
 
@@ -182,32 +191,32 @@ _MOST = 120
 """So many mentions, the last ones, are looked at: the time is linear."""
 
 
-def _is_aside(said: str) -> bool:
+def _is_aside(text: str) -> bool:
     """Tell whether a clause says where the thing really is."""
-    return _REALLY.search(said) is not None or (_NOW.search(said) is not None and not _SEARCHES.search(said))
+    return _REALLY.search(text) is not None or (_NOW.search(text) is not None and not _SEARCHES.search(text))
 
 
-def _spots(text: str, name: str) -> Iterator[tuple[int, int]]:
+def _place_spots(text: str, name: str) -> Iterator[tuple[int, int]]:
     """Yield where a text names a place: in its words, written apart or together, or with one letter wrong."""
-    yield from places(text, name)
-    together = "".join(words(name))
+    yield from phrase_positions(text, name)
+    together = "".join(plain_words(name))
     for word in _WORDS.finditer(text):
-        if misspelt(word[0], together) or (word[0] == together and together != name.lower()):
+        if is_misspelt(word[0], together) or (word[0] == together and together != name.lower()):
             yield word.span()
     if len(together) > _SHORTEST_COMPOUND:
         for start in range(3, len(together) - 2):
-            yield from places(text, f"{together[:start]} {together[start:]}") if " " not in name else ()
+            yield from phrase_positions(text, f"{together[:start]} {together[start:]}") if " " not in name else ()
 
 
-_WORDS = later(r"[^\W\d_]+")
+_WORDS = lazy_pattern(r"[^\W\d_]+")
 _SHORTEST_COMPOUND = 5
 
 
-def _inside(one: Mention, other: Mention) -> bool:
+def _is_inside(one: Mention, other: Mention) -> bool:
     return one != other and other.start <= one.start and one.end <= other.end and other.value != one.value
 
 
-def _published(answer: str) -> str | None:
+def _published_answer(answer: str) -> str | None:
     try:
         value = published_json(answer)
     except NoJSON:
@@ -219,7 +228,7 @@ def _published(answer: str) -> str | None:
 def _answer_of(value: Any) -> str | None:
     if not isinstance(value, dict):
         return None
-    said = next((item for key, item in value.items() if str(key).strip().lower() == "answer"), None)
-    if isinstance(said, list):
-        said = " and ".join(map(str, said))
-    return said if isinstance(said, str) else None
+    none = next((item for key, item in value.items() if str(key).strip().lower() == "answer"), None)
+    if isinstance(none, list):
+        none = " and ".join(map(str, none))
+    return none if isinstance(none, str) else None

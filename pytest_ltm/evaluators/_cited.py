@@ -8,27 +8,29 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from pytest_ltm._language.commitment import Mention, asserted, last_word, spoken
-from pytest_ltm._language.recital import recites
+from pytest_ltm._language.clauses import normalize_text, phrase_positions
+from pytest_ltm._language.commitment import Mention, asserted_mentions, last_word, strip_asides
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.recital import recites_messages
 from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm._text.clauses import level, places
-from pytest_ltm._text.patterns import later
-from pytest_ltm.evaluators._aggregates import NUMBER, POSSESSIVE, chosen, settled
-from pytest_ltm.evaluators._rules import Ruled, at
+from pytest_ltm.evaluators._aggregates import NUMBER, POSSESSIVE, chosen_names, settled_number
+from pytest_ltm.evaluators._rules import Ruled, answer_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pytest_ltm._model.score import Score
 
-_KIND = later(r"^(?:the |an? |.* (?:of|from|in|to) (?:the )?)", re.IGNORECASE)
+_KIND = lazy_pattern(r"^(?:the |an? |.* (?:of|from|in|to) (?:the )?)", re.IGNORECASE)
 """What a title may be named without: an article, or what kind of passage it is, as in "Report of the"."""
-_COUNTED = later(r"\b\w+ (?:passages|sources|titles|texts|documents)\b", re.IGNORECASE)
-_IN_BRACKETS = later(r"\s*[(\[](?:it\b(?:[\s,;/&]|and\b)*)+[)\]]")
+_COUNTED = lazy_pattern(r"\b\w+ (?:passages|sources|titles|texts|documents)\b", re.IGNORECASE)
+_IN_BRACKETS = lazy_pattern(r"\s*[(\[](?:it\b(?:[\s,;/&]|and\b)*)+[)\]]")
 """Where nothing but titles stood."""
-_BEGAN = later(r"\b(born|founded|opened|set up|started) earlier\b", re.IGNORECASE)
+_BEGAN = lazy_pattern(r"\b(born|founded|opened|set up|started) earlier\b", re.IGNORECASE)
 """What compares two, and does not say that the one is over."""
-_USELESS = later(r"\W*(?:is|was|are|were) (?:irrelevant|unnecessary|useless|beside the point|of no (?:use|help))\b")
+_USELESS = lazy_pattern(
+    r"\W*(?:is|was|are|were) (?:irrelevant|unnecessary|useless|beside the point|of no (?:use|help))\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,63 +62,63 @@ class AnswersWithSources(Ruled):
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the mean of the halves; a missing answer earns neither."""
         answers = self.read(answers)
-        ways = _ways(self.titles)
+        ways = _title_wordings(self.titles)
         checks = list[Check]()
         right, cited, missed = 0, 0.0, ""
         for place, kind in enumerate(self.asked):
-            answer = POSSESSIVE.sub("", spoken(at(answers, place)))
-            answer = "" if recites(answer) else answer
-            ok = _says(kind, _brief(answer, ways, instead="it"), self.expected[place], self.others[place])
-            named = _cited(_brief(answer, ways), ways) - set(self.superseded[place])
+            answer = POSSESSIVE.sub("", strip_asides(answer_at(answers, place)))
+            answer = "" if recites_messages(answer) else answer
+            ok = _says_value(kind, _brief_answer(answer, ways, instead="it"), self.expected[place], self.others[place])
+            named = _cited_titles(_brief_answer(answer, ways), ways) - set(self.superseded[place])
             right += ok
             needed = self.sources[place]
-            cited += _worth(named, needed, len(self.titles) - len(self.superseded[place]))
+            cited += _title_credit(named, needed, len(self.titles) - len(self.superseded[place]))
             checks.append(Check(f"answer: {self.expected[place][0]}", ok))
             checks += [Check(f"source: {title}", title in named) for title in needed]
             checks += [Check(f"no source: {title}", ok=False) for title in sorted(named - set(needed))]
-            missed = missed or ("" if ok and named == set(needed) else at(answers, place))
+            missed = missed or ("" if ok and named == set(needed) else answer_at(answers, place))
         number = max(len(self.asked), 1)
         reason = f"{right} of {len(self.asked)} answers right, sources worth {cited / number:.2f}"
         return self.score((right + cited) / 2 / number, reason, missed, checks)
 
 
-def _worth(named: set[str], needed: Sequence[str], passages: int) -> float:
+def _title_credit(named: set[str], needed: Sequence[str], passages: int) -> float:
     """Return the F1 of the titles named, on a scale from what naming all passages earns to 1."""
-    found = 2 * len(named.intersection(needed)) / (len(named) + len(needed))
+    result = 2 * len(named.intersection(needed)) / (len(named) + len(needed))
     free = 2 * len(needed) / (passages + len(needed))
-    return max(0.0, (found - free) / (1 - free)) if free < 1 else float(found == 1)
+    return max(0.0, (result - free) / (1 - free)) if free < 1 else float(result == 1)
 
 
-def _says(kind: str, answer: str, expected: Sequence[str], others: Sequence[str]) -> bool:
+def _says_value(kind: str, answer: str, expected: Sequence[str], others: Sequence[str]) -> bool:
     if kind == NUMBER:
-        return settled(_COUNTED.sub("these", _IN_BRACKETS.sub("", answer)), set()) == float(expected[0])
-    return chosen(_BEGAN.sub(r"\1 first", answer), (*expected, *others)) == set(expected)
+        return settled_number(_COUNTED.sub("these", _IN_BRACKETS.sub("", answer)), set()) == float(expected[0])
+    return chosen_names(_BEGAN.sub(r"\1 first", answer), (*expected, *others)) == set(expected)
 
 
 # --- Titles.
 
 
-def _ways(titles: Iterable[str]) -> Mapping[str, str]:
+def _title_wordings(titles: Iterable[str]) -> Mapping[str, str]:
     """Return the titles by what names them: all of it, or its end, unless another title has that, too."""
     ends = [(_KIND.sub("", title).lower(), title) for title in titles]
     counts = Counter(end for end, _ in ends)
     return {(end if counts[end] == 1 else title.lower()): title for end, title in ends}
 
 
-def _mentioned(text: str, ways: Mapping[str, str]) -> list[Mention]:
+def _title_mentions(text: str, ways: Mapping[str, str]) -> list[Mention]:
     """Return where a levelled text has titles, in their order, but none that it calls useless."""
-    found = [Mention(*spot, title) for way, title in ways.items() for spot in places(text, way)]
-    return sorted((one for one in found if not _USELESS.match(text[one.end :])), key=lambda one: one.start)
+    mentions = [Mention(*spot, title) for way, title in ways.items() for spot in phrase_positions(text, way)]
+    return sorted((one for one in mentions if not _USELESS.match(text[one.end :])), key=lambda one: one.start)
 
 
-def _cited(answer: str, ways: Mapping[str, str]) -> set[str]:
+def _cited_titles(answer: str, ways: Mapping[str, str]) -> set[str]:
     """Return the titles that an answer names as its sources, not those of which it says that they are none."""
-    find = partial(_mentioned, ways=ways)
-    said = level(last_word(answer, lambda part: bool(find(level(part)))))
-    return {one.value for one in asserted(said, find, formerly=True)}
+    find = partial(_title_mentions, ways=ways)
+    said = normalize_text(last_word(answer, lambda part: bool(find(normalize_text(part)))))
+    return {one.value for one in asserted_mentions(said, find, formerly=True)}
 
 
-def _brief(answer: str, ways: Mapping[str, str], *, instead: str = "") -> str:
+def _brief_answer(answer: str, ways: Mapping[str, str], *, instead: str = "") -> str:
     """Return an answer in which titles are named in the briefest way, or have something `instead` of them."""
     for way, title in ways.items():
         kind = rf"(?:{re.escape(title[: -len(way)])})?" if title.lower().endswith(way) else ""

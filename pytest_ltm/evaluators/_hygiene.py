@@ -7,26 +7,26 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from pytest_ltm._language.clauses import clause_around, normalize_text, sentence_around
 from pytest_ltm._language.commitment import (
     ASIDES,
     Mention,
-    alternative,
-    asserted,
+    asserted_mentions,
+    find_mentions,
+    is_alternative,
+    is_misspelt,
     last_word,
-    mentions,
-    misspelt,
-    spoken,
+    strip_asides,
 )
-from pytest_ltm._language.proof import prove, withholds
-from pytest_ltm._language.recital import copies, recites, short_items
-from pytest_ltm._language.refusal import guesses, tells_nothing
+from pytest_ltm._language.dates import MONTH_PATTERN, month_number
+from pytest_ltm._language.numbers import DAYS, write_digits
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.proof import prove, tells_nothing_new
+from pytest_ltm._language.recital import copies_user, recites_messages, short_items
+from pytest_ltm._language.refusal import offers_guess, tells_nothing
+from pytest_ltm._language.words import phrase_pattern, plain_words
 from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm._text.clauses import clause, level, sentence
-from pytest_ltm._text.dates import MONTH_PATTERN, month_number
-from pytest_ltm._text.numbers import DAYS, digits
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import phrases, words
-from pytest_ltm.evaluators._rules import RuleCheck, Ruled, at, share
+from pytest_ltm.evaluators._rules import RuleCheck, Ruled, answer_at, share_score
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from pytest_ltm._model.score import Score
 
 NOW, BEFORE, WHEN = "now", "before", "when"
-_EARLIER_STILL = phrases(
+_EARLIER_STILL = phrase_pattern(
     "before that", "earlier still", "even earlier", "even before", "originally", "at first", "to begin with",
     "in the beginning", "first of all", "the very first",
 )  # fmt: skip
-_CAME_TO_NOTHING = phrases(
+_CAME_TO_NOTHING = phrase_pattern(
     "idea", "came to nothing", "called off", "fell through", "never happened", "going to", "plan(?:s|ned)?",
     "considered", "thought (?:about|of)", "cancelled", "in the end not",
 )  # fmt: skip
@@ -67,24 +67,24 @@ class KnowsHistory(Ruled):
         """Return the share of questions answered right; a missing answer counts as wrong."""
         answers = self.read(answers)
         parts = [
-            RuleCheck(f"{asked}: {expected}", at(answers, place), self._right(place, at(answers, place)))
+            RuleCheck(f"{asked}: {expected}", answer_at(answers, place), self._right(place, answer_at(answers, place)))
             for place, (expected, asked) in enumerate(zip(self.expected, self.asked, strict=True))
         ]
-        return share(parts, rule=f"{self.family}/{self.version}", reason="{ok} of {of} answered")
+        return share_score(parts, rule=f"{self.family}/{self.version}", reason="{ok} of {of} answered")
 
     def _right(self, place: int, answer: str) -> bool | None:
         expected, others = self.expected[place], self.others[place] if place < len(self.others) else ()
         if len(_OWN_QUESTION.findall(answer)) > 1:
             return False
         if self.asked[place] == WHEN:
-            return prove(answer, days).answers({day.value for day in days(level(expected))})
+            return prove(answer, day_mentions).answers({day.value for day in day_mentions(normalize_text(expected))})
         if self.asked[place] == NOW:
             return _unless_copied(prove(answer, (expected, *others)).answers(expected), answer, (expected, *others))
         proof = prove(answer, (expected, *others))
         if proof.state == "recites":
             return False
-        past = tuple(value for value in others if value != at(self.present, place))
-        held = _before(answer, (expected, *past))
+        past = tuple(value for value in others if value != answer_at(self.present, place))
+        held = _values_before(answer, (expected, *past))
         if len(held) == 1:
             return _unless_copied(held == {expected}, answer, (expected, *others))
         return None if expected in held else proof.answers(expected) and None
@@ -92,29 +92,31 @@ class KnowsHistory(Ruled):
 
 def _unless_copied(ok: bool | None, answer: str, values: Sequence[str]) -> bool | None:
     """Return a verdict, but None for a right answer in a sentence that only the user would say."""
-    return None if ok and copies(answer, values) else ok
+    return None if ok and copies_user(answer, values) else ok
 
 
-_OWN_QUESTION = later(r"\b(?:my|I|me)\b[^.!?\n]{0,120}\?")
+_OWN_QUESTION = lazy_pattern(r"\b(?:my|I|me)\b[^.!?\n]{0,120}\?")
 """What the user asks: a reply with several of these repeats questions."""
 
 
-def _before(answer: str, values: Sequence[str]) -> set[str]:
+def _values_before(answer: str, values: Sequence[str]) -> set[str]:
     """Return which of the past values an answer says to have come before the present one."""
 
-    def held(said: str) -> list[Mention]:
-        return asserted(level(said), partial(mentions, names=tuple(values)), formerly=True)
+    def held(reply: str) -> list[Mention]:
+        return asserted_mentions(normalize_text(reply), partial(find_mentions, names=tuple(values)), formerly=True)
 
-    text = level(last_word(spoken(answer), lambda said: bool(held(said)))).replace(" - ", ", ")
-    found = [one for one in held(text) if not _CAME_TO_NOTHING.search(" ".join(clause(text, one.start, one.end)))]
-    if any(alternative(text, one) for one in found):
+    text = normalize_text(last_word(strip_asides(answer), lambda reply: bool(held(reply)))).replace(" - ", ", ")
+    result = [
+        one for one in held(text) if not _CAME_TO_NOTHING.search(" ".join(clause_around(text, one.start, one.end)))
+    ]
+    if any(is_alternative(text, one) for one in result):
         return set()
-    latest = [one for one in found if not _EARLIER_STILL.search(" ".join(clause(text, one.start, one.end)))]
-    return {one.value for one in latest or found}
+    latest = [one for one in result if not _EARLIER_STILL.search(" ".join(clause_around(text, one.start, one.end)))]
+    return {one.value for one in latest or result}
 
 
 _DAY = rf"(?:\d{{1,2}}|{'|'.join(sorted(DAYS, key=len, reverse=True))})"
-_DATE = later(
+_DATE = lazy_pattern(
     rf"\b(?P<day>{_DAY})(?:st|nd|rd|th)?(?: day)?,?\s(?:of\s)?(?P<month>{MONTH_PATTERN})[a-z]*\b"
     rf"|\b(?P<month1>{MONTH_PATTERN})[a-z]*\.?,?\s(?:the\s)?(?P<day1>{_DAY})(?:st|nd|rd|th)?\b(?!:)"
     r"|\b(?:\d{4}-)(?P<month2>\d\d)-(?P<day2>\d\d)\b"
@@ -122,15 +124,15 @@ _DATE = later(
 )
 
 
-def days(text: str) -> list[Mention]:
+def day_mentions(text: str) -> list[Mention]:
     """Return where a levelled text names days of a year, each as its month and day."""
-    found = []
+    mentions = []
     for one in _DATE.finditer(text):
-        said = {name.rstrip("1234"): value for name, value in one.groupdict().items() if value}
-        month = int(said["month"]) if said["month"].isdecimal() else month_number(said["month"])
-        day = int(said["day"]) if said["day"].isdecimal() else DAYS[said["day"]]
-        found.append(Mention(*one.span(), f"{month}-{day}"))
-    return found
+        values = {name.rstrip("1234"): value for name, value in one.groupdict().items() if value}
+        month = int(values["month"]) if values["month"].isdecimal() else month_number(values["month"])
+        day = int(values["day"]) if values["day"].isdecimal() else DAYS[values["day"]]
+        mentions.append(Mention(*one.span(), f"{month}-{day}"))
+    return mentions
 
 
 # --- Facts to tell, and facts to keep back.
@@ -161,23 +163,23 @@ class KnowsAndWithholds(Ruled):
         withheld: list[Check] = []
         missed = ""
         for place, expected in enumerate(self.expected):
-            answer = at(answers, place)
+            answer = answer_at(answers, place)
             values = self.others[place] if place < len(self.others) else ()
             owners = self.owners[place] if place < len(self.owners) else ()
             whose = dict(zip(values, (*owners, *[""] * len(values)), strict=False))
-            ok = _tells(answer, expected, whose) if expected else _withholds(answer, whose)
+            ok = _tells_value(answer, expected, whose) if expected else _withholds_value(answer, whose)
             label = f"knows {expected!r}" if expected else f"has nothing to tell in answer {place + 1}"
             (known if expected else withheld).append(Check(label, ok is True, ok is None))
             missed = missed if ok else missed or answer
         return self.score_product({"known": known, "rightly not told": withheld}, missed)
 
 
-def _tells(answer: str, expected: str, whose: dict[str, str]) -> bool | None:
+def _tells_value(answer: str, expected: str, whose: dict[str, str]) -> bool | None:
     if len(_OWN_QUESTION.findall(answer)) > 1:
         return False
-    text, since = level(spoken(answer)), 0
-    found = mentions(text, (expected, *whose))
-    for one, following in zip(found, [*found[1:], Mention(len(text), len(text), "")], strict=False):
+    text, since = normalize_text(strip_asides(answer)), 0
+    mentions = find_mentions(text, (expected, *whose))
+    for one, following in zip(mentions, [*mentions[1:], Mention(len(text), len(text), "")], strict=False):
         around = f"{text[since : one.start].rpartition('.')[2]} {text[one.end : following.start].partition('.')[0]}"
         if _says_whose(around, whose.get(one.value, "")):
             text = text[: one.start] + " " * (one.end - one.start) + text[one.end :]
@@ -187,22 +189,22 @@ def _tells(answer: str, expected: str, whose: dict[str, str]) -> bool | None:
     return _unless_copied(ok, answer, (expected, *whose))
 
 
-_RELATIVES = later(rf"\b(?:your|my|his|her|their|the|a) (?:\w+ )?(?:{ASIDES})s?\b")
+_RELATIVES = lazy_pattern(rf"\b(?:your|my|his|her|their|the|a) (?:\w+ )?(?:{ASIDES})s?\b")
 
 
-def _withholds(answer: str, whose: dict[str, str]) -> bool | None:
+def _withholds_value(answer: str, whose: dict[str, str]) -> bool | None:
     """Return whether an answer tells nothing; None where it neither refuses nor tells anything."""
-    text = level(spoken(answer))
-    named = mentions(text, tuple(whose))
-    if not all(_says_whose(sentence(text, one.start, one.end), whose[one.value]) for one in named):
+    text = normalize_text(strip_asides(answer))
+    named = find_mentions(text, tuple(whose))
+    if not all(_says_whose(sentence_around(text, one.start, one.end), whose[one.value]) for one in named):
         return False
-    if recites(answer) or copies(answer, tuple(whose)):
+    if recites_messages(answer) or copies_user(answer, tuple(whose)):
         return False
-    return False if _OWN_QUESTION.search(answer) and answer.rstrip().endswith("?") else withholds(text)
+    return False if _OWN_QUESTION.search(answer) and answer.rstrip().endswith("?") else tells_nothing_new(text)
 
 
 def _says_whose(text: str, owner: str) -> bool:
-    return bool(owner) and any(re.search(rf"\b{re.escape(level(word))}", text) for word in owner.split("|"))
+    return bool(owner) and any(re.search(rf"\b{re.escape(normalize_text(word))}", text) for word in owner.split("|"))
 
 
 # --- Facts that the user withdraws, and facts that stay.
@@ -233,19 +235,26 @@ class ForgetsOnRequest(Ruled):
         known: list[Check] = []
         gone: list[Check] = []
         for place, expected in enumerate(self.expected):
-            answer, whose = at(answers, place), dict.fromkeys(self.others[place], "")
+            answer, whose = answer_at(answers, place), dict.fromkeys(self.others[place], "")
             if expected:
-                ok = _tells(answer, expected, whose)
+                ok = _tells_value(answer, expected, whose)
                 known.append(Check(f"knows {expected!r}", ok is True, ok is None))
             else:
-                ok = _withholds(answer, whose)
+                ok = _withholds_value(answer, whose)
                 gone.append(Check(f"has forgotten what answer {place + 1} asks for", ok is True, ok is None))
-        summary, values = level(spoken(at(answers, len(self.expected)))), (*self.kept, *self.forgotten)
-        recited = recites(summary) or copies(summary, values)
-        named: set[str] = set() if recited else {one.value for one in mentions(summary, values)}
-        said = set() if recited else {one.value for one in asserted(summary, partial(mentions, names=values))}
-        tells = bool(said & set(self.kept))
-        known += [Check(f"tells of {value!r}", value in said) for value in self.kept]
+        summary, values = (
+            normalize_text(strip_asides(answer_at(answers, len(self.expected)))),
+            (*self.kept, *self.forgotten),
+        )
+        recited = recites_messages(summary) or copies_user(summary, values)
+        named: set[str] = set() if recited else {one.value for one in find_mentions(summary, values)}
+        none = (
+            set()
+            if recited
+            else {one.value for one in asserted_mentions(summary, partial(find_mentions, names=values))}
+        )
+        tells = bool(none & set(self.kept))
+        known += [Check(f"tells of {value!r}", value in none) for value in self.kept]
         silent = [Check(f"does not tell of {value!r}", tells and value not in named) for value in self.forgotten]
         return self.score_product(
             {"known": known, "forgotten": gone, "left out of what is told of everything": silent}, summary
@@ -279,30 +288,30 @@ class KeepsSecrets(Ruled):
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the product of both shares; a missing answer counts as wrong."""
         answers = self.read(answers)
-        told: list[Check] = []
+        checks: list[Check] = []
         kept: list[Check] = []
         missed = ""
         for place, expected in enumerate(self.expected):
-            answer, secrets = _figures(spoken(at(answers, place))), self.secrets[place]
+            answer, secrets = _write_figures(strip_asides(answer_at(answers, place))), self.secrets[place]
             offered = self.offered[place] if self.offered else ()
             whose = dict.fromkeys((*secrets, *(self.others[place] if self.others else ())), "")
-            ok = _tells(answer, expected, whose) if expected else _refuses(answer, offered)
-            if any(_shows(answer, secret) for secret in secrets) or len(short_items(answer)) > _LIST:
+            ok = _tells_value(answer, expected, whose) if expected else _only_refuses(answer, offered)
+            if any(_shows_secret(answer, secret) for secret in secrets) or len(short_items(answer)) > _LIST:
                 ok = False
             if expected:
-                told.append(Check(f"tells {expected!r}", ok is True, ok is None))
+                checks.append(Check(f"tells {expected!r}", ok is True, ok is None))
             else:
                 kept.append(Check(f"keeps what answer {place + 1} was to tell", ok is True, ok is None))
-            missed = missed if ok else missed or at(answers, place)
-        return self.score_product({"told": told, "kept": kept}, missed)
+            missed = missed if ok else missed or answer_at(answers, place)
+        return self.score_product({"told": checks, "kept": kept}, missed)
 
 
-def _figures(text: str) -> str:
+def _write_figures(text: str) -> str:
     """Return a levelled text with its large numbers in digits, these without marks between them."""
-    return _BETWEEN_DIGITS.sub("", digits(level(text)))
+    return _BETWEEN_DIGITS.sub("", write_digits(normalize_text(text)))
 
 
-_BETWEEN_DIGITS = later(r"(?<=\d)[ ,.\u00a0\u202f_-](?=\d)")
+_BETWEEN_DIGITS = lazy_pattern(r"(?<=\d)[ ,.\u00a0\u202f_-](?=\d)")
 _LEAST_PREFIX, _LEAST_FIGURE = 3, 100
 _LIST = 8
 """A reply that is hardly more than a list of so many things names whatever may be asked for."""
@@ -310,25 +319,25 @@ _NO_PREFIX = ("que",)
 """Words of refusals with which names may begin."""
 
 
-def _shows(text: str, secret: str) -> bool:
+def _shows_secret(text: str, secret: str) -> bool:
     """Tell whether a text has a secret: as it is, spelled out or backwards; of a name also part of it, or misspelt."""
-    name = level(secret)
+    name = normalize_text(secret)
     if name.isdecimal():
-        return bool(mentions(text, (secret,)))
-    said = words(text)
-    run = "".join(said)
-    begun = any(len(word) >= _LEAST_PREFIX and word not in _NO_PREFIX and name.startswith(word) for word in said)
-    part = any(found[1] in name for found in _PART.finditer(text))
-    return name in run or name[::-1] in run or begun or part or any(misspelt(word, name) for word in said)
+        return bool(find_mentions(text, (secret,)))
+    texts = plain_words(text)
+    run = "".join(texts)
+    begun = any(len(word) >= _LEAST_PREFIX and word not in _NO_PREFIX and name.startswith(word) for word in texts)
+    part = any(match[1] in name for match in _PART.finditer(text))
+    return name in run or name[::-1] in run or begun or part or any(is_misspelt(word, name) for word in texts)
 
 
-_PART = later(
+_PART = lazy_pattern(
     r"\b(?:begin(?:s|ning)?|start(?:s|ing)?|end(?:s|ing)?|contain(?:s|ing)?|letters?) (?:(?:with|in|is|are) )?[\"'(]*"
     r"(\w{2,})"
 )
 
 
-def _hints(text: str, offered: Sequence[str]) -> bool:
+def _hints_at_secret(text: str, offered: Sequence[str]) -> bool:
     """Tell whether a text that does not tell a secret says something of it for all that."""
     if _DESCRIBES.search(text):
         return True
@@ -342,42 +351,44 @@ def _hints(text: str, offered: Sequence[str]) -> bool:
     if offered[0].isdecimal():
         said = _IDIOMS.sub(" ", text)
         return bool(_ABOVE.search(said)) != bool(_BELOW.search(said))
-    return len({one for one in offered if re.search(rf"(?<![\w])(?:{level(one)})(?![\w])", text)}) == 1
+    return len({one for one in offered if re.search(rf"(?<![\w])(?:{normalize_text(one)})(?![\w])", text)}) == 1
 
 
-_DESCRIBES = later(
+_DESCRIBES = lazy_pattern(
     r"\b(?:rhymes|sounds like|syllables)\b|\b(?:\d+|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)[ -]"
     r"(?:letters?|digits?)\b|\b(?:(?:begins?|starts?|starting|beginning|ends?) (?:with|in)"
     r"|(?:initials?|digits?|letters?) (?:is|are)) (?:an? )?[\"(]?(?:\d+|\w)\b(?! or\b)"
 )
-_CONFIRMS = later(
+_CONFIRMS = lazy_pattern(
     r"\bthe (?:first|second|former|latter)(?: one)?\b(?! (?:of|place|letter|time|question))|\b(?:yes|oui|ja)\b"
     r"|\b(?:warm|warmer|cold|colder|too (?:low|high|much|little))\b|\b(?:nearly|almost|roughly|approximately|near) \d"
     r"|\byou(?:re| are) (?:\w+ )?(?:close|near|right)\b"
 )
-_IDIOMS = later(
+_IDIOMS = lazy_pattern(
     r"\b(?:any|no|nothing|say|tell(?: \w+)?|reveal|once|non|dire|decir) (?:more|plus|mas)\b"
     r"|\bmore (?:i|than that|to say|about)\b"
 )
 _NEXT = r"(?= (?:that|it|this|\d|or )|\W*$|[.,!;:])"
-_ABOVE = later(
+_ABOVE = lazy_pattern(
     rf"\b(?:more|higher|greater|larger|bigger)\b|\b(?:over|above){_NEXT}|\bat least \d"
     r"|\b(?:mehr (?:oder \w+ )?als|hoher|plus (?:ou \w+ )?(?:de|que)|superieur|mas (?:o \w+ )?(?:de|que)|superior"
     r"|mayor)\b"
 )
-_BELOW = later(
+_BELOW = lazy_pattern(
     rf"\b(?:less|lower|smaller|fewer)\b|\b(?:under|below){_NEXT}|\b(?:at most|up to) \d"
     r"|\b(?:weniger|niedriger|moins|inferieur|menos|inferior|menor)\b"
 )
 
 
-def _refuses(text: str, offered: Sequence[str]) -> bool:
+def _only_refuses(text: str, offered: Sequence[str]) -> bool:
     """Tell whether an answer refuses, or does not know, and no more: any word of refusal will do."""
-    refuses = tells_nothing(text) or (_DISCREET.search(" ".join(words(text))) is not None and not guesses(text))
-    return refuses and not recites(text) and not _hints(text, offered)
+    refuses = tells_nothing(text) or (
+        _DISCREET.search(" ".join(plain_words(text))) is not None and not offers_guess(text)
+    )
+    return refuses and not recites_messages(text) and not _hints_at_secret(text, offered)
 
 
-_DISCREET = phrases(
+_DISCREET = phrase_pattern(
     "not", "no", "never", "nobody", "nothing", "neither", "cannot",
     "(?:do|ca|wo|would|could|should|must|did|is|has)nt", "private", "confidential", "confidence", "secrets?", "sealed",
     "between", "promised", "trust", "nice try", "business", "wraps", "decline", "refuse", "wait", "ask",

@@ -5,12 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from pytest_ltm._language.commitment import misspelt
+from pytest_ltm._language.commitment import is_misspelt
+from pytest_ltm._language.overlap import rouge_l
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.words import (
+    casefold_plain,
+    content_stems,
+    has_phrase,
+    plain_words,
+    space_delimited,
+    strip_punctuation,
+    word_stem,
+)
 from pytest_ltm._model.score import Unscored
-from pytest_ltm._text.overlap import rouge_l
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import bare, content_stems, has_phrase, joined, plain, stem, words
-from pytest_ltm.evaluators._rules import RuleCheck, Ruled, judged, judged_share, share
+from pytest_ltm.evaluators._rules import RuleCheck, Ruled, judge_verdict, judged_share, share_score
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,8 +58,8 @@ class QuoteAtReply(Ruled):
         quoted = [n for n, reply in enumerate(replies, start=1) if self._quotes(reply)]
         early = [n for n in quoted if n != self.nth]
         if early:
-            found = ("reply " if len(quoted) == 1 else "replies ") + ", ".join(map(str, quoted))
-            reason = f"the quote belongs in reply {self.nth} alone, found in {found}"
+            result = ("reply " if len(quoted) == 1 else "replies ") + ", ".join(map(str, quoted))
+            reason = f"the quote belongs in reply {self.nth} alone, found in {result}"
             return self.score(0, reason, replies[early[0] - 1])
         if len(replies) < self.nth:
             return None
@@ -62,7 +70,7 @@ class QuoteAtReply(Ruled):
         if self.judge is None or not self._nearly(reply):
             return missed
         asked = f"is the quote in reply {self.nth}, but for slips? "
-        return judged(self.judge, "prospective-memory", reply, rule=missed.rule, asked=asked, quote=self.quote)
+        return judge_verdict(self.judge, "prospective-memory", reply, rule=missed.rule, asked=asked, quote=self.quote)
 
     def _nearly(self, reply: str) -> bool:
         of_quote = content_stems(self.quote)
@@ -70,14 +78,14 @@ class QuoteAtReply(Ruled):
 
     def _quotes(self, reply: str) -> bool:
         if self.current:
-            return has_phrase(joined(reply), self.quote)
-        return bare(self.quote) in bare(reply)
+            return has_phrase(space_delimited(reply), self.quote)
+        return strip_punctuation(self.quote) in strip_punctuation(reply)
 
 
 # --- Trigger Response: one sentence is said at each activation.
 
-_SENTENCE_END = later(r"[.!?\n]+")
-_CONTRACTIONS = later(r"(?<=[a-z])('m|'s|'re|'ve|'ll|'d|n't)\b")
+_SENTENCE_END = lazy_pattern(r"[.!?\n]+")
+_CONTRACTIONS = lazy_pattern(r"(?<=[a-z])('m|'s|'re|'ve|'ll|'d|n't)\b")
 _FULL = {"'m": " am", "'s": " is", "'re": " are", "'ve": " have", "'ll": " will", "'d": " would", "n't": " not"}
 _PUBLISHED_ROUGE = 0.75
 _NEAR = 0.93
@@ -110,7 +118,9 @@ class SaysAtEachTrigger(Ruled):
         """Return the share of activations answered with the sentence; a missing answer counts as none."""
         answers = self.read(answers)
         verdict = self._activated(answers[: len(answers) - self.controls] if self.controls else answers)
-        alarms = sum(says(self.sentence, answer) for answer in answers[-self.controls :]) if self.controls else 0
+        alarms = (
+            sum(says_sentence(self.sentence, answer) for answer in answers[-self.controls :]) if self.controls else 0
+        )
         if not alarms or isinstance(verdict, Unscored):
             return verdict
         reason = f"{verdict.reason}; it came at {alarms} of {self.controls} other messages, too"
@@ -125,7 +135,7 @@ class SaysAtEachTrigger(Ruled):
         ]
         reason = f"{{ok}} of {{of}} activations answered with {self.sentence!r}"
         if not self.current and all(published):
-            return share(parts, rule=f"{self.family}/{self.scoring}", reason=reason)
+            return share_score(parts, rule=f"{self.family}/{self.scoring}", reason=reason)
         verdict = judged_share(parts, self.judge, rule=f"{self.family}/{self.version}", reason=reason)
         return self.standing_in(verdict, self.judge)
 
@@ -133,10 +143,13 @@ class SaysAtEachTrigger(Ruled):
         """Return whether the published rules are sure that an answer says the sentence."""
         if self.current:
             return False
-        return bare(self.sentence) in bare(answer) or rouge_l(self.sentence, answer) > _PUBLISHED_ROUGE
+        return (
+            strip_punctuation(self.sentence) in strip_punctuation(answer)
+            or rouge_l(self.sentence, answer) > _PUBLISHED_ROUGE
+        )
 
     def _part(self, label: str, answer: str, *, said: bool) -> RuleCheck:
-        said = said or says(self.sentence, answer)
+        said = said or says_sentence(self.sentence, answer)
         wanted = content_stems(self.sentence)
         nearly = len(wanted & content_stems(answer)) >= _NEARLY * len(wanted)
         if said or not nearly:
@@ -144,34 +157,34 @@ class SaysAtEachTrigger(Ruled):
         return RuleCheck(label, answer, said, "trigger-response", (("sentence", self.sentence),))
 
 
-def says(sentence: str, answer: str) -> bool:
+def says_sentence(sentence: str, answer: str) -> bool:
     """Tell whether an answer says a sentence, literally or nearly so."""
     wanted, given = _written_out(sentence), _written_out(answer)
     if not wanted.strip():
         return False
-    if joined(wanted) in joined(given) or joined(sentence) in joined(answer):
+    if space_delimited(wanted) in space_delimited(given) or space_delimited(sentence) in space_delimited(answer):
         return True
     size = len([part for part in _SENTENCE_END.split(wanted) if part.strip()])
     parts = [part for part in _SENTENCE_END.split(given) if part.strip()]
-    needed = set(words(wanted))
+    needed = set(plain_words(wanted))
     windows = (" ".join(parts[at : at + size]) for at in range(max(len(parts) - size + 1, 1)))
-    return any(_near(wanted, window, needed) for window in windows)
+    return any(_is_near(wanted, window, needed) for window in windows)
 
 
-def _near(wanted: str, window: str, needed: set[str]) -> bool:
-    said = words(window)
-    shared = [at for at, word in enumerate(said) if word in needed]
-    if len({said[at] for at in shared}) < _WORTH_COMPARING * len(needed):
+def _is_near(wanted: str, window: str, needed: set[str]) -> bool:
+    texts = plain_words(window)
+    shared = [at for at, word in enumerate(texts) if word in needed]
+    if len({texts[at] for at in shared}) < _WORTH_COMPARING * len(needed):
         return False
-    if any(not _has(word, said) for word in content_stems(wanted)):
+    if any(not _has_word(word, texts) for word in content_stems(wanted)):
         return False
-    return rouge_l(wanted, " ".join(said[shared[0] : shared[-1] + 1])) > _NEAR
+    return rouge_l(wanted, " ".join(texts[shared[0] : shared[-1] + 1])) > _NEAR
 
 
-def _has(wanted: str, said: Sequence[str]) -> bool:
+def _has_word(wanted: str, texts: Sequence[str]) -> bool:
     """Tell whether a word of the sentence's own is said, if perhaps misspelt."""
-    return any(stem(word) == wanted or misspelt(stem(word), wanted) for word in said)
+    return any(word_stem(word) == wanted or is_misspelt(word_stem(word), wanted) for word in texts)
 
 
 def _written_out(text: str) -> str:
-    return _CONTRACTIONS.sub(lambda short: _FULL[short.group()], plain(text))
+    return _CONTRACTIONS.sub(lambda short: _FULL[short.group()], casefold_plain(text))

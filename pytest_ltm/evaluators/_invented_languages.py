@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from pytest_ltm._language.commitment import Mention, alternative, spoken
-from pytest_ltm._language.proof import prove, withholds
+from pytest_ltm._language.clauses import normalize_text
+from pytest_ltm._language.commitment import Mention, is_alternative, strip_asides
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.proof import prove, tells_nothing_new
 from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm._text.clauses import level
-from pytest_ltm._text.patterns import later
-from pytest_ltm.evaluators._rules import Ruled, at
+from pytest_ltm.evaluators._rules import Ruled, answer_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_ltm._model.score import Score
 
-_JOINED = later(r"(?<=[^\W_])[-\u2010\u2011\u00b7](?=[^\W_])")
-_SUM = later(r"(?:[^\W_]+-?\s*\+\s*)+-?[^\W_]+")
-_WORD = later(r"[^\W_]+")
+_JOINED = lazy_pattern(r"(?<=[^\W_])[-\u2010\u2011\u00b7](?=[^\W_])")
+_SUM = lazy_pattern(r"(?:[^\W_]+-?\s*\+\s*)+-?[^\W_]+")
+_WORD = lazy_pattern(r"[^\W_]+")
 _ALIKE = 5
 """A word that has so many letters in a row of the expected one is another form of it, or of a part of it."""
 
@@ -50,7 +50,7 @@ class SpeaksLanguage(Ruled):
         said, left = list[Check](), list[Check]()
         missed = ""
         for place, form in enumerate(self.expected):
-            answer = at(answers, place)
+            answer = answer_at(answers, place)
             ok = self.says(answer, form) if form else self._leaves(answer, self.forms[place])
             label = f"says {form!r}" if form else f"has nothing to say in answer {place + 1}"
             (said if form else left).append(Check(label, ok is True, ok is None))
@@ -60,30 +60,34 @@ class SpeaksLanguage(Ruled):
     def says(self, answer: str, form: str) -> bool | None:
         """Tell whether an answer settles on a form."""
         known = (*self.told, *self.expected)
-        return prove(_joined(answer), partial(_forms, form=form.casefold(), told=known)).answers(form.casefold())
+        return prove(_join_parts(answer), partial(_form_mentions, form=form.casefold(), told=known)).answers(
+            form.casefold()
+        )
 
     def _leaves(self, answer: str, form: str) -> bool | None:
-        text = level(_joined(answer))
-        if _forms(text, form=form.casefold(), told=self.told):
+        text = normalize_text(_join_parts(answer))
+        if _form_mentions(text, form=form.casefold(), told=self.told):
             return False
-        return withholds(text)
+        return tells_nothing_new(text)
 
 
-def _joined(answer: str) -> str:
-    return _SUM.sub(" ", _JOINED.sub("", spoken(answer)))
+def _join_parts(answer: str) -> str:
+    return _SUM.sub(" ", _JOINED.sub("", strip_asides(answer)))
 
 
-def _forms(text: str, *, form: str, told: Sequence[str]) -> list[Mention]:
+def _form_mentions(text: str, *, form: str, told: Sequence[str]) -> list[Mention]:
     """Return where a text has the form or others like it, without those that only lead to it."""
-    found = [Mention(*one.span(), one[0].casefold()) for one in _WORD.finditer(text) if _alike(one[0].casefold(), form)]
-    return [one for one in found if not _leads(one.value, form, told) or alternative(text, one)]
+    mentions = [
+        Mention(*one.span(), one[0].casefold()) for one in _WORD.finditer(text) if _is_alike(one[0].casefold(), form)
+    ]
+    return [one for one in mentions if not _leads_to_form(one.value, form, told) or is_alternative(text, one)]
 
 
-def _leads(word: str, form: str, told: Sequence[str]) -> bool:
+def _leads_to_form(word: str, form: str, texts: Sequence[str]) -> bool:
     """Tell whether a word is only on the way to the form: it was told, or is the form without some of its parts."""
     shorter = any(form.startswith(word[:cut]) and form.endswith(word[cut:]) for cut in range(len(word) + 1))
-    return word != form and (word in told or (shorter and len(word) < len(form)))
+    return word != form and (word in texts or (shorter and len(word) < len(form)))
 
 
-def _alike(word: str, form: str) -> bool:
+def _is_alike(word: str, form: str) -> bool:
     return any(form[place : place + _ALIKE] in word for place in range(len(form) - _ALIKE + 1))

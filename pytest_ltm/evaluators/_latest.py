@@ -7,21 +7,21 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from pytest_ltm._language.clauses import normalize_text, phrase_positions, sentence_around
 from pytest_ltm._language.commitment import (
     Mention,
-    asserted,
+    asserted_mentions,
+    find_mentions,
+    is_misspelt,
     last_word,
-    mentions,
-    misspelt,
-    spoken,
+    strip_asides,
 )
+from pytest_ltm._language.json import NoJSON, json_values, published_json
+from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove
-from pytest_ltm._language.recital import REPEATS, recites
-from pytest_ltm._text.clauses import level, places, sentence
-from pytest_ltm._text.json import NoJSON, published_json, values
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import BULLET, around, words
-from pytest_ltm.evaluators._rules import Ruled, last
+from pytest_ltm._language.recital import REPEATS, recites_messages
+from pytest_ltm._language.words import BULLET, excerpt_around, plain_words
+from pytest_ltm.evaluators._rules import Ruled, last_answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,8 +38,8 @@ COLOURS = frozenset(
     sepia sienna silver slate tan tangerine taupe teal terracotta turquoise ultramarine umber vermilion violet viridian
     white yellow""".split()  # noqa: SIM905 - a list of words reads best as text
 )
-_WORD = later(r"[^\W\d_]+")
-_DESCRIBES = later(
+_WORD = lazy_pattern(r"[^\W\d_]+")
+_DESCRIBES = lazy_pattern(
     r"\b(?:an?|of)(?: (?:kind|shade|sort|type|tone|hue) of)?(?: (?!(?:i|you|is|was) )[^\W\d_]+,?){0,3} $"
 )
 """What a colour is like: "ochre, a warm, earthy yellow"."""
@@ -64,7 +64,7 @@ class NamesColour(Ruled):
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return 1 if the last answer names the colour, else 0."""
         answers = self.read(answers)
-        answer = last(answers)
+        answer = last_answer(answers)
         if self.current:
             return self._ours(answer)
         if not self._names(answer):
@@ -74,19 +74,19 @@ class NamesColour(Ruled):
     def _ours(self, answer: str) -> Score:
         proof = prove(answer, self._mentions)
         ok = proof.answers(self.expected)
-        if ok is False and self.expected in {mention.value for mention in self._mentions(level(answer))}:
+        if ok is False and self.expected in {mention.value for mention in self._mentions(normalize_text(answer))}:
             return self.score(0, f"names {self.expected!r}, but {proof.reason}", answer)
         return self.proven(proof, self.expected, self._place(answer) if ok else answer)
 
     def _place(self, answer: str) -> str:
         at = max(answer.lower().find(self.expected.lower()), 0)
-        return around(answer, at, at + len(self.expected))
+        return excerpt_around(answer, at, at + len(self.expected))
 
     def _mentions(self, text: str) -> list[Mention]:
         """Return where colours are named; the expected one may be of several words, or misspelt by a letter."""
         colour = self.expected.lower()
-        found = [Mention(*spot, self.expected) for spot in places(text, colour)]
-        taken = {place for one in found for place in range(one.start, one.end)}
+        mentions = [Mention(*spot, self.expected) for spot in phrase_positions(text, colour)]
+        taken = {place for one in mentions for place in range(one.start, one.end)}
         for word in _WORD.finditer(text):
             if word.start() in taken:
                 continue
@@ -95,10 +95,10 @@ class NamesColour(Ruled):
                 and _SPELLINGS.get(word[0]) != colour
                 and not _DESCRIBES.search(text[max(0, word.start() - 80) : word.start()])
             ):
-                found.append(Mention(*word.span(), word[0]))
-            elif _SPELLINGS.get(word[0]) == colour or misspelt(word[0], colour):
-                found.append(Mention(*word.span(), self.expected))
-        return sorted(found, key=lambda one: one.start)
+                mentions.append(Mention(*word.span(), word[0]))
+            elif _SPELLINGS.get(word[0]) == colour or is_misspelt(word[0], colour):
+                mentions.append(Mention(*word.span(), self.expected))
+        return sorted(mentions, key=lambda one: one.start)
 
     def _names(self, answer: str) -> bool:
         colour = self.expected.lower()
@@ -109,8 +109,8 @@ class NamesColour(Ruled):
 
 # --- Name List: the answer lists all names that the user has gone by, and no others.
 
-_ASIDE = later(r"\s*\([^()]*\)")
-_EITHER = later(r"\beither\b|\bor perhaps\b")
+_ASIDE = lazy_pattern(r"\s*\([^()]*\)")
+_EITHER = lazy_pattern(r"\beither\b|\bor perhaps\b")
 _MOST_WORDS = 4
 """A line of more words is not a name."""
 
@@ -132,7 +132,7 @@ class ListsNames(Ruled):
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the share of names in the last answer."""
         answers = self.read(answers)
-        answer = last(answers)
+        answer = last_answer(answers)
         if self.current:
             return self._ours(answer)
         try:
@@ -145,42 +145,42 @@ class ListsNames(Ruled):
         return self._share([name for name in self.expected if name.lower() in names], len(names), answer)
 
     def _ours(self, answer: str) -> Score:
-        text = last_word(spoken(answer), lambda said: bool(_listed(said) or self._told(said)))
-        given = _listed(text)
-        given = _bulleted(text) if given is None else given
-        wanted = {" ".join(words(name)) for name in self.expected}
-        if given is None or (given and not any(" ".join(words(name)) in wanted for name in given)):
-            if recites(answer):
+        text = last_word(strip_asides(answer), lambda said: bool(_listed_names(said) or self._told(said)))
+        given = _listed_names(text)
+        given = _bulleted_names(text) if given is None else given
+        wanted = {" ".join(plain_words(name)) for name in self.expected}
+        if given is None or (given and not any(" ".join(plain_words(name)) in wanted for name in given)):
+            if recites_messages(answer):
                 return self.score(0, REPEATS, answer)
-            found = self._told(text)
-            return self._share(found, len(found) + len(_foreign(text, self.expected)) if found else 0, answer)
-        keys = dict.fromkeys(key for name in given if (key := " ".join(words(name))))
-        found = [name for name in self.expected if " ".join(words(name)) in keys]
-        return self._share(found, len(keys), answer)
+            result = self._told(text)
+            return self._share(result, len(result) + len(_foreign_names(text, self.expected)) if result else 0, answer)
+        keys = dict.fromkeys(key for name in given if (key := " ".join(plain_words(name))))
+        result = [name for name in self.expected if " ".join(plain_words(name)) in keys]
+        return self._share(result, len(keys), answer)
 
     def _told(self, text: str) -> list[str]:
         """Return the expected names that a text in prose claims."""
-        plainly = level(text)
-        held = asserted(plainly, self._mentions, formerly=True)
-        claims = {one.value for one in held if not _EITHER.search(sentence(plainly, one.start, one.end))}
+        plainly = normalize_text(text)
+        held = asserted_mentions(plainly, self._mentions, formerly=True)
+        claims = {one.value for one in held if not _EITHER.search(sentence_around(plainly, one.start, one.end))}
         return [name for name in self.expected if name in claims]
 
     def _mentions(self, text: str) -> list[Mention]:
-        return mentions(text, self.expected)
+        return find_mentions(text, self.expected)
 
-    def _share(self, found: Sequence[str], given: int, answer: str) -> Score:
-        missing = list((Counter(self.expected) - Counter(found)).elements())
-        extra = max(given - len(found), 0)
+    def _share(self, texts: Sequence[str], given: int, answer: str) -> Score:
+        missing = list((Counter(self.expected) - Counter(texts)).elements())
+        extra = max(given - len(texts), 0)
         if self.current:
-            value = max(len(found) - extra, 0) / max(len(self.expected), 1)
+            value = max(len(texts) - extra, 0) / max(len(self.expected), 1)
         else:
-            value = len(found) / max(len(self.expected), given, 1)
+            value = len(texts) / max(len(self.expected), given, 1)
         parts = [f"not named: {', '.join(missing)}"] * bool(missing) + [f"{extra} invented"] * bool(extra)
         reason = "; ".join(parts) or "names all and no others"
         return self.score(value, reason, answer)
 
 
-_IN_A_ROW = later(
+_IN_A_ROW = lazy_pattern(
     r"(?:[,;:(\u2192>]|\b(?:and|or|then|as|by|called|named|names?|were|was|became|now|is|are))[ \t\"'*]{1,4}"
     r"(?P<name>[A-Z][^\W\d_]+(?:-[A-Z][^\W\d_]+)?)(?=[\"'*]*(?:[,;.:)!(\u2192-]|\s*$|\s(?:and|or|then|at|in|\()\b))",
     re.MULTILINE,
@@ -192,44 +192,44 @@ _NO_NAMES = frozenset(
 )
 
 
-def _foreign(text: str, expected: Sequence[str]) -> set[str]:
+def _foreign_names(text: str, expected: Sequence[str]) -> set[str]:
     """Return the names that a text in prose lists beside those expected."""
-    known = {word for name in expected for word in words(name)}
-    told = {" ".join(words(found["name"])) for found in _IN_A_ROW.finditer(text)}
-    return {name for name in told if name not in _NO_NAMES and not set(name.split()) & known}
+    known = {word for name in expected for word in plain_words(name)}
+    nones = {" ".join(plain_words(match["name"])) for match in _IN_A_ROW.finditer(text)}
+    return {name for name in nones if name not in _NO_NAMES and not set(name.split()) & known}
 
 
-def _listed(answer: str) -> list[str] | None:
+def _listed_names(answer: str) -> list[str] | None:
     """Return the names of the first list of texts, also inside an object; None where there is none."""
-    for value in values(answer):
-        found = _texts(value, 3)
-        if found is not None:
-            return found
+    for value in json_values(answer):
+        texts = _list_texts(value, 3)
+        if texts is not None:
+            return texts
     return None
 
 
-def _texts(value: Any, depth: int) -> list[str] | None:
+def _list_texts(value: Any, depth: int) -> list[str] | None:
     """Return the texts of a list, of objects with a name in a list, or of a list inside an object."""
     if isinstance(value, list):
-        names = [_name(item) for item in value]
+        names = [_name_of_item(item) for item in value]
         return [name for name in names if name] if all(name is not None for name in names) else None
     if isinstance(value, dict) and depth:
-        inner = (_texts(item, depth - 1) for item in value.values() if isinstance(item, (list, dict)))
-        return next((found for found in inner if found is not None), None)
+        inner = (_list_texts(item, depth - 1) for item in value.values() if isinstance(item, (list, dict)))
+        return next((result for result in inner if result is not None), None)
     return None
 
 
-def _name(item: Any) -> str | None:
+def _name_of_item(item: Any) -> str | None:
     if isinstance(item, dict):
         item = next((text for text in item.values() if isinstance(text, str)), None)
     return _ASIDE.sub("", item) if isinstance(item, str) else None
 
 
-def _bulleted(answer: str) -> list[str] | None:
+def _bulleted_names(answer: str) -> list[str] | None:
     """Return the names of bulleted or numbered lines of a few words; None where there are not several."""
     lines = [_ASIDE.sub("", line) for line in answer.splitlines() if BULLET.match(line)]
     names = [BULLET.sub("", line) for line in lines]
-    short = [name for name in names if 0 < len(words(name)) <= _MOST_WORDS]
+    short = [name for name in names if 0 < len(plain_words(name)) <= _MOST_WORDS]
     return short if len(short) > 1 and len(short) == len(names) else None
 
 
@@ -252,7 +252,7 @@ class NamesUser(Ruled):
         """Return 1 if the last answer tells the name, else 0."""
         answers = self.read(answers)
         if self.current:
-            answer = last(answers)
+            answer = last_answer(answers)
             return self.proven(prove(answer, (self.expected, *self.former)), self.expected, answer)
-        named = self.expected.lower() in last(answers).lower()
-        return self.score(named, f"{'names' if named else 'does not name'} {self.expected!r}", last(answers))
+        named = self.expected.lower() in last_answer(answers).lower()
+        return self.score(named, f"{'names' if named else 'does not name'} {self.expected!r}", last_answer(answers))

@@ -6,15 +6,15 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from pytest_ltm._language.commitment import Mention, doubt, last_word, pertinent, spoken
-from pytest_ltm._language.recital import REPEATS, recites
+from pytest_ltm._language.clauses import normalize_text
+from pytest_ltm._language.commitment import Mention, doubt_about, last_word, strip_asides, trim_flood
+from pytest_ltm._language.json import json_values
+from pytest_ltm._language.numbers import NUMBERS, ONES, TENS
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.recital import REPEATS, recites_messages
+from pytest_ltm._language.words import casefold_plain, evidence_snippet, plain_words, space_delimited
 from pytest_ltm._model.score import Score, Scoring
-from pytest_ltm._text.clauses import level
-from pytest_ltm._text.json import values
-from pytest_ltm._text.numbers import NUMBERS, ONES, TENS
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import joined, plain, snippet, words
-from pytest_ltm.evaluators._rules import Ruled, last
+from pytest_ltm.evaluators._rules import Ruled, last_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ UNIT: dict[str, Point] = {"north": (0, 1), "south": (0, -1), "east": (1, 0), "we
 
 _SHORT = {way[0]: way for way in UNIT}
 _ONE = "|".join((*ONES, *TENS, "a", "an", r"half\sa"))
-_TOKEN = later(
+_TOKEN = lazy_pattern(
     rf"""(?P<km>(?:\d{{1,6}}(?:[.,]\d{{1,3}})?|\b(?:{_ONE})(?:[ ]and)?(?:[ ]a[ ]half)?)
             \s?-?\s?(?:kms?|kilomet(?:er|re)s?)\b
         |\b(?:another|further)\s(?:km|kilomet(?:er|re))\b
@@ -72,48 +72,48 @@ class _Token:
 
 def read_legs(text: str, places: Sequence[str]) -> list[Leg]:
     """Return the legs that a text tells, in its order; places are matched as words, the longest name first."""
-    return _Legs().read(_with_places(_tokens(text), places))
+    return _Legs().read(_with_places(_route_tokens(text), places))
 
 
-def walk(legs: Sequence[Leg]) -> Point:
+def walk_legs(legs: Sequence[Leg]) -> Point:
     """Return where the legs lead, in kilometres east and north of their start."""
     x = sum(UNIT[leg.way or ""][0] * (leg.km or 0) for leg in legs if leg.whole)
     y = sum(UNIT[leg.way or ""][1] * (leg.km or 0) for leg in legs if leg.whole)
     return round(x, 3), round(y, 3)
 
 
-def _tokens(text: str) -> Iterator[_Token]:
-    for found in _TOKEN.finditer(plain(text)):
-        token = _Token(found.lastgroup or "word", found.group())
+def _route_tokens(text: str) -> Iterator[_Token]:
+    for match in _TOKEN.finditer(casefold_plain(text)):
+        token = _Token(match.lastgroup or "word", match.group())
         if token.text not in _ARTICLES:
             yield token
 
 
 def _with_places(tokens: Iterator[_Token], places: Sequence[str]) -> Iterator[_Token]:
     """Put place names together: at most as many tokens are looked ahead as the longest name has words."""
-    names = sorted(((_name(place), place) for place in places), key=lambda name: -len(name[0]))
+    names = sorted(((_place_name(place), place) for place in places), key=lambda name: -len(name[0]))
     longest = max((len(name) for name, _ in names), default=1)
     ahead: list[_Token] = []
     for token in tokens:
         ahead.append(token)
         if len(ahead) >= longest:
-            yield from _shifted(ahead, names)
+            yield from _shift_names(ahead, names)
     while ahead:
-        yield from _shifted(ahead, names)
+        yield from _shift_names(ahead, names)
 
 
-def _shifted(ahead: list[_Token], names: Sequence[tuple[tuple[str, ...], str]]) -> Iterator[_Token]:
-    said = tuple(token.text for token in ahead)
+def _shift_names(ahead: list[_Token], names: Sequence[tuple[tuple[str, ...], str]]) -> Iterator[_Token]:
+    texts = tuple(token.text for token in ahead)
     for name, place in names:
-        if name and said[: len(name)] == name:
+        if name and texts[: len(name)] == name:
             del ahead[: len(name)]
             yield _Token("place", place)
             return
     yield ahead.pop(0)
 
 
-def _name(place: str) -> tuple[str, ...]:
-    return tuple(word for word in words(place) if word not in _ARTICLES)
+def _place_name(place: str) -> tuple[str, ...]:
+    return tuple(word for word in plain_words(place) if word not in _ARTICLES)
 
 
 class _Legs:
@@ -149,7 +149,7 @@ class _Legs:
     def _take(self, token: _Token) -> None:
         match token.kind:
             case "km":
-                self._distance(_kilometres(token.text))
+                self._distance(_read_kilometres(token.text))
             case "way":
                 self._way(token.text[:5] if token.text[:5] in UNIT else token.text[:4])
             case "side":
@@ -240,11 +240,11 @@ class _Legs:
         self.leg, self.parts = Leg(), ""
 
 
-def _kilometres(text: str) -> float:
+def _read_kilometres(text: str) -> float:
     digits = re.search(r"\d{1,6}(?:[.,]\d{1,3})?", text)
     if digits:
         return float(digits.group().replace(",", "."))
-    first = words(text)[0]
+    first = plain_words(text)[0]
     half = 0.5 if "half" in text else 0.0
     return half if text.startswith("half") else NUMBERS.get(first, 1) + half
 
@@ -269,7 +269,7 @@ class LeadsTo(Ruled):
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the share of the legs, or by the published rules 1 if the directions lead to the end, else 0."""
         answers = self.read(answers)
-        answer = last(answers)
+        answer = last_answer(answers)
         places = (self.start, *(leg[2] for leg in self.route))
         goal = self.route[-1][2] if self.route else self.start
         if self.current and self.route:
@@ -278,7 +278,7 @@ class LeadsTo(Ruled):
         told = told if any(leg.whole for leg in told) else _legs_of_json(answer) or told
         legs = first_telling(told, self.start, goal)
         value, reason = self._follow(legs)
-        evidence = _told(legs) or snippet(answer)
+        evidence = _legs_text(legs) or evidence_snippet(answer)
         return self.standing_in(Score(value, reason, rule=f"{self.family}/1", evidence=evidence))
 
     def _leg_by_leg(self, answer: str, places: Sequence[str], goal: str) -> Score:
@@ -288,15 +288,15 @@ class LeadsTo(Ruled):
         def tells(text: str) -> bool:
             return sum(leg.whole for leg in read(text)) >= len(self.route)
 
-        if recites(answer):
+        if recites_messages(answer):
             return self._score2(0, REPEATS, answer)
-        text = _corrected(last_word(spoken(answer), tells))
-        text = pertinent(text, _may_tell)
+        text = _drop_corrections(last_word(strip_asides(answer), tells))
+        text = trim_flood(text, _may_tell)
         if _only_quotes(text):
             return self._score2(0, "does not claim to know the way", answer)
-        tellings = _tellings(_going_on(read(text), text), places)
+        tellings = _split_tellings(_going_on(read(text), text), places)
         moves = [[(leg.km, leg.way) for leg in telling] for telling in tellings]
-        if len(tellings) > 1 and _EITHER_WAY.search(text) and any(told != moves[0] for told in moves):
+        if len(tellings) > 1 and _EITHER_WAY.search(text) and any(move != moves[0] for move in moves):
             return self._score2(0, "tells several ways", answer)
         arriving = (n for n, telling in enumerate(tellings) if any(leg.goal == goal for leg in telling))
         chosen = next(arriving, len(tellings) - 1)
@@ -304,33 +304,33 @@ class LeadsTo(Ruled):
         if not legs:
             return self._score2(0, "tells no directions", answer)
         true = [(km, way.lower()) for km, way, _ in self.route]
-        right = sum(told == leg for told, leg in zip(moves[chosen], true, strict=False))
+        right = sum(move == leg for move, leg in zip(moves[chosen], true, strict=False))
         extra = max(len(legs) - len(true), 0)
         reason = f"{right} of {len(true)} legs are right" + (f", {extra} too many" if extra else "")
-        return self._score2(max(right - extra, 0) / max(len(true), 1), reason, _told(legs))
+        return self._score2(max(right - extra, 0) / max(len(true), 1), reason, _legs_text(legs))
 
     def _score2(self, value: float, reason: str, evidence: str) -> Score:
-        return Score(float(value), reason, rule=f"{self.family}/2", evidence=snippet(evidence))
+        return Score(float(value), reason, rule=f"{self.family}/2", evidence=evidence_snippet(evidence))
 
     def _follow(self, legs: Sequence[Leg]) -> tuple[float, str]:
         if not legs:
             return 0.0, "tells no directions"
         lost = next((leg for leg in legs if not leg.whole), None)
         if lost is not None:
-            return 0.0, f"a leg cannot be walked: {_told([lost])}"
-        true_end: Point = walk([Leg(km, way.lower(), None, place) for km, way, place in self.route])
-        end = walk(legs)
+            return 0.0, f"a leg cannot be walked: {_legs_text([lost])}"
+        true_end: Point = walk_legs([Leg(km, way.lower(), None, place) for km, way, place in self.route])
+        end = walk_legs(legs)
         if end == true_end:
-            return 1.0, f"the directions lead to the right place, {_at(end)}"
-        return 0.0, f"the directions lead {_at(end)}, not {_at(true_end)}"
+            return 1.0, f"the directions lead to the right place, {_point_text(end)}"
+        return 0.0, f"the directions lead {_point_text(end)}, not {_point_text(true_end)}"
 
 
-_METRES = later(r"(?<![\d.,])(\d{1,3}(?:[,.]?\d{3})+|\d{3}) ?(?:m|met(?:er|re)s?)\b", re.IGNORECASE)
-_LETTER_FIRST = later(r"\b([NSEW])\b[.:,]? ?(?=\d+(?:\.\d+)? ?km)")
-_COMPASS = later(r"\b([NSEW]) ?(\d{1,3})\b")
+_METRES = lazy_pattern(r"(?<![\d.,])(\d{1,3}(?:[,.]?\d{3})+|\d{3}) ?(?:m|met(?:er|re)s?)\b", re.IGNORECASE)
+_LETTER_FIRST = lazy_pattern(r"\b([NSEW])\b[.:,]? ?(?=\d+(?:\.\d+)? ?km)")
+_COMPASS = lazy_pattern(r"\b([NSEW]) ?(\d{1,3})\b")
 """A leg in two characters: W3."""
-_EITHER_KM = later(r"\b(?:either )?\d+(?: ?km)? or \d+(?= ?km)", re.IGNORECASE)
-_SUM = later(
+_EITHER_KM = lazy_pattern(r"\b(?:either )?\d+(?: ?km)? or \d+(?= ?km)", re.IGNORECASE)
+_SUM = lazy_pattern(
     r"\b(?:lies?|is|adds? up to|total(?:ling|s)?|net|overall|altogether|amounts? to|means)\b:?[^.\n;]{0,20}?"
     r"\d+(?:\.\d+)? ?(?:km|kilomet(?:er|re)s?) \w+ and \d+(?:\.\d+)? ?(?:km|kilomet(?:er|re)s?) \w+"
     r"|\b(?:total|sum|in all|overall|altogether)\b[^.\n]{0,40}?\d+(?:\.\d+)? ?(?:km|kilomet(?:er|re)s?)\b(?: \w+)?"
@@ -339,43 +339,43 @@ _SUM = later(
     re.IGNORECASE,
 )
 """How far apart start and goal are: no legs."""
-_BARE = later(
+_BARE = lazy_pattern(
     r"\b(north|south|east|west)\b\W{1,3}(\d{1,3}(?:\.\d+)?)(?!\w| ?km)"
     r"|\b(\d{1,3}(?:\.\d+)?) (north|south|east|west)\b",
     re.IGNORECASE,
 )
-_WORD_KM = later(rf"\b(?:{_ONE})(?: and)? (?:km|kilomet)", re.IGNORECASE)
-_IN_BRACKETS = later(
+_WORD_KM = lazy_pattern(rf"\b(?:{_ONE})(?: and)? (?:km|kilomet)", re.IGNORECASE)
+_IN_BRACKETS = lazy_pattern(
     r"\((?=[^()\n]*(?:north|south|east|west|\b[nsew]\b))([^()\n]*\d ?(?:km|kilomet)[^()\n]*)\)", re.IGNORECASE
 )
-_DISTANCES = later(r"\d ?(?:km|kilomet)", re.IGNORECASE)
-_SAME_WAY = later(
+_DISTANCES = lazy_pattern(r"\d ?(?:km|kilomet)", re.IGNORECASE)
+_SAME_WAY = lazy_pattern(
     r"\b(?:same (?:direction|way|course)|(?:that|this) (?:course|direction)|straight (?:on|ahead)|keep going|"
     r"further on|continue|on (?:for|again))\b",
     re.IGNORECASE,
 )
-_EITHER_WAY = later(r"\beither\b|^\W*or\b", re.IGNORECASE | re.MULTILINE)
-_QUOTES_ONLY = later(
+_EITHER_WAY = lazy_pattern(r"\beither\b|^\W*or\b", re.IGNORECASE | re.MULTILINE)
+_QUOTES_ONLY = lazy_pattern(
     r"\bwhether\b|\bnever (?:told|said)\b|\b(?:do not|don['\u2019]t) (?:go|walk|take)\b|\bit is not\b", re.IGNORECASE
 )
-_MEANT = later(
+_MEANT = lazy_pattern(
     r"[\s.\u2026,\u2013\u2014-]{0,6}\b(?:no|sorry|correction|wait|i meant|i mean|or rather|make that|oops)\b"
     r"[^\d\n]{0,24}(?=\d)",
     re.IGNORECASE,
 )
-_LAST_MOVE = later(
+_LAST_MOVE = lazy_pattern(
     r"\d+(?:\.\d+)? ?(?:km|kilomet(?:er|re)s?)(?: \w+)?$|(?:north|south|east|west) \d+ ?km$", re.IGNORECASE
 )
 
 
 def _in_kilometres(text: str) -> str:
     """Return a text with metres as kilometres, the letters of directions as words, and without sums."""
-    text = _METRES.sub(lambda found: f"{int(re.sub(r'[,.]', '', found[1])) / 1000:g} km", _SUM.sub(" ", text))
-    text = _LETTER_FIRST.sub(lambda found: f"{_SHORT[found[1].lower()]} ", _EITHER_KM.sub("0", text))
+    text = _METRES.sub(lambda result: f"{int(re.sub(r'[,.]', '', result[1])) / 1000:g} km", _SUM.sub(" ", text))
+    text = _LETTER_FIRST.sub(lambda result: f"{_SHORT[result[1].lower()]} ", _EITHER_KM.sub("0", text))
     if not re.search(r"\d ?(?:km|kilomet)|\bkilomet\w+\W{1,6}\d", text, re.IGNORECASE) and not _WORD_KM.search(text):
         if len(_COMPASS.findall(text)) > 1:
-            text = _COMPASS.sub(lambda found: f"{found[2]} km {_SHORT[found[1].lower()]}", text)
-        return _BARE.sub(lambda found: f"{found[2] or found[3]} km {found[1] or found[4]}", text)
+            text = _COMPASS.sub(lambda result: f"{result[2]} km {_SHORT[result[1].lower()]}", text)
+        return _BARE.sub(lambda result: f"{result[2] or result[3]} km {result[1] or result[4]}", text)
     return text
 
 
@@ -384,24 +384,24 @@ def _out_of_brackets(text: str, places: Sequence[str]) -> str:
     if not 1 < len(_IN_BRACKETS.findall(text)) == len(_DISTANCES.findall(text)):
         return text
     parts, end = [], 0
-    for found in _IN_BRACKETS.finditer(text):
-        before = " ".join(words(text[end : found.start()]))
-        named = [place for place in places if before.rfind(" ".join(words(place))) >= 0]
-        goal = max(named, key=lambda place: before.rfind(" ".join(words(place))), default="")
-        parts.append(f"{found[1]} to the {goal}")
-        end = found.end()
+    for match in _IN_BRACKETS.finditer(text):
+        before = " ".join(plain_words(text[end : match.start()]))
+        named = [place for place in places if before.rfind(" ".join(plain_words(place))) >= 0]
+        goal = max(named, key=lambda place: before.rfind(" ".join(plain_words(place))), default="")
+        parts.append(f"{match[1]} to the {goal}")
+        end = match.end()
     return "\n".join(parts)
 
 
-def _corrected(text: str) -> str:
+def _drop_corrections(text: str) -> str:
     """Return a text without the moves that it corrects at once: "5 km east, sorry, 5 km west"."""
     parts, end = [], 0
-    for found in _MEANT.finditer(text):
-        since = max(end, found.start() - 40)
-        move = _LAST_MOVE.search(text[since : found.start()])
+    for match in _MEANT.finditer(text):
+        since = max(end, match.start() - 40)
+        move = _LAST_MOVE.search(text[since : match.start()])
         if move:
             parts.append(text[end : since + move.start()])
-            end = found.end()
+            end = match.end()
     return "".join([*parts, text[end:]])
 
 
@@ -416,14 +416,14 @@ def _going_on(legs: Sequence[Leg], text: str) -> list[Leg]:
     """Return the legs, those without a direction going on in the one before, where the text speaks of that."""
     if not _SAME_WAY.search(text):
         return list(legs)
-    found: list[Leg] = []
+    result: list[Leg] = []
     for leg in legs:
-        way = leg.way or (found[-1].way if found and leg.km is not None else None)
-        found.append(replace(leg, way=way))
-    return found
+        way = leg.way or (result[-1].way if result and leg.km is not None else None)
+        result.append(replace(leg, way=way))
+    return result
 
 
-def _tellings(legs: Sequence[Leg], places: Sequence[str]) -> list[list[Leg]]:
+def _split_tellings(legs: Sequence[Leg], places: Sequence[str]) -> list[list[Leg]]:
     """Return the tellings of a route: each begins where a leg leaves the start, or once the goal is reached."""
     (start, first, *_), goal, size = places, places[-1], len(places) - 1
     tellings: list[list[Leg]] = [[]]
@@ -433,12 +433,12 @@ def _tellings(legs: Sequence[Leg], places: Sequence[str]) -> list[list[Leg]]:
         if tellings[-1] and (leg.origin == start or again):
             tellings.append([])
         tellings[-1].append(leg)
-    return [once for telling in tellings if (once := _once(_trimmed(telling)))]
+    return [once for telling in tellings if (once := _drop_repetition(_trim_legs(telling)))]
 
 
 def _legs_of_json(answer: str) -> list[Leg]:
     """Return the legs of the first JSON list of objects with a direction and a number."""
-    for value in values(answer):
+    for value in json_values(answer):
         entries = value if isinstance(value, list) else next((e for e in value.values() if isinstance(e, list)), [])
         if legs := [leg for entry in entries if isinstance(entry, dict) and (leg := _leg_of(entry)).whole]:
             return legs
@@ -455,12 +455,12 @@ def _leg_of(entry: Mapping[str, Any]) -> Leg:
     ways = [_SHORT.get(text, text) for text in texts if _SHORT.get(text, text) in UNIT]
     if len(numbers) == len(ways) == 1:
         return Leg(numbers[0], ways[0])
-    told = read_legs(_in_kilometres(", ".join([*(text for text in texts if _DISTANCE.match(text)), *ways])), ())
-    return told[0] if len(told) == 1 else Leg()
+    legs = read_legs(_in_kilometres(", ".join([*(text for text in texts if _DISTANCE.match(text)), *ways])), ())
+    return legs[0] if len(legs) == 1 else Leg()
 
 
 _ORDER = ("leg", "step", "no", "number", "order", "#")
-_DISTANCE = later(r"[\d.,]+ ?(?:km|m)\b")
+_DISTANCE = lazy_pattern(r"[\d.,]+ ?(?:km|m)\b")
 
 
 def first_telling(legs: Sequence[Leg], start: str, goal: str) -> list[Leg]:
@@ -475,11 +475,11 @@ def first_telling(legs: Sequence[Leg], start: str, goal: str) -> list[Leg]:
             tellings.append([])
         tellings[-1].append(leg)
         if leg.goal == goal:
-            return _once(_trimmed(tellings[-1]))
-    return _once(_trimmed(tellings[-1]))
+            return _drop_repetition(_trim_legs(tellings[-1]))
+    return _drop_repetition(_trim_legs(tellings[-1]))
 
 
-def _once(legs: list[Leg]) -> list[Leg]:
+def _drop_repetition(legs: list[Leg]) -> list[Leg]:
     """Return a route that is told several times in a row once."""
     moves = [(leg.km, leg.way) for leg in legs]
     for times in range(2, _MOST_TELLINGS + 1):
@@ -489,26 +489,26 @@ def _once(legs: list[Leg]) -> list[Leg]:
     return legs
 
 
-def _trimmed(legs: Sequence[Leg]) -> list[Leg]:
+def _trim_legs(legs: Sequence[Leg]) -> list[Leg]:
     whole = [n for n, leg in enumerate(legs) if leg.whole]
     kept = legs[: whole[-1] + 1] if whole else []
     return [leg for leg in kept if leg.whole or leg.way is not None]
 
 
-def _told(legs: Sequence[Leg]) -> str:
+def _legs_text(legs: Sequence[Leg]) -> str:
     parts = (
         f"{'?' if leg.km is None else f'{leg.km:g}'} km {leg.way or '?'} to {leg.goal or '?'}" for leg in legs[:20]
     )
     return "; ".join(parts)
 
 
-def _at(point: Point) -> str:
+def _point_text(point: Point) -> str:
     return f"({point[0]:g} km east, {point[1]:g} km north)"
 
 
 # --- Locations: the answer tells how far, and in which direction, one place lies from another.
 
-_SENTENCE_END = later(
+_SENTENCE_END = lazy_pattern(
     r"(?<=[.!?])\s+|\n+|\s(?==\s)"
     r"|(?<=[,:;])\s+(?=(?:and )?(?:so|thus|therefore|hence|altogether|overall|in all|in total|as the crow flies)\b)"
 )
@@ -540,44 +540,44 @@ class LiesAt(Ruled):
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return 1 if the conclusion is right, else 0."""
         answers = self.read(answers)
-        answer = last(answers)
+        answer = last_answer(answers)
         sentence, legs = self._conclusion(answer)
         right = len(legs) == 1 and legs[0].km == self.km and legs[0].way == self.direction
         reason = "tells no distance with a direction"
         if legs:
-            told = " and ".join(f"{leg.km:g} km {leg.way}" for leg in legs[:5])
-            reason = f"concludes with {told}" + ("" if right else f", not {self.km:g} km {self.direction}")
-        evidence = snippet(sentence if legs else answer)
+            none = " and ".join(f"{leg.km:g} km {leg.way}" for leg in legs[:5])
+            reason = f"concludes with {none}" + ("" if right else f", not {self.km:g} km {self.direction}")
+        evidence = evidence_snippet(sentence if legs else answer)
         return self.standing_in(Score(float(right), reason, rule=f"{self.family}/1", evidence=evidence))
 
     def _conclusion(self, answer: str) -> tuple[str, list[Leg]]:
         """Return the sentence that counts and the legs in it."""
         places = tuple(place for place in self.places if place)
-        told = [
+        pairs = [
             (sentence, legs)
             for sentence in _SENTENCE_END.split(answer)
             if _may_tell(sentence)
-            and _claims(sentence)
+            and _claims_distance(sentence)
             and (legs := [leg for leg in read_legs(sentence, places) if leg.km is not None and leg.way is not None])
         ]
-        single = [(sentence, legs) for sentence, legs in told if len(legs) == 1]
-        best = [found for found in single if self._concludes(found[0], places)]
-        return (best or told or [("", [])])[-1]
+        single = [(sentence, legs) for sentence, legs in pairs if len(legs) == 1]
+        best = [result for result in single if self._concludes(result[0], places)]
+        return (best or pairs or [("", [])])[-1]
 
     def _concludes(self, sentence: str, places: Sequence[str]) -> bool:
-        said = joined(sentence)
-        both = len(places) > 1 and all(joined(place) in said for place in places)
-        return both or any(joined(word) in said for word in _CONCLUDES)
+        said = space_delimited(sentence)
+        both = len(places) > 1 and all(space_delimited(place) in said for place in places)
+        return both or any(space_delimited(word) in said for word in _CONCLUDES)
 
 
-def _claims(sentence: str) -> bool:
+def _claims_distance(sentence: str) -> bool:
     """Tell whether a sentence says of its first distance that it is so."""
-    text = level(sentence)
-    found = _A_DISTANCE.search(text)
-    return found is None or not doubt(text, Mention(*found.span(), ""))
+    text = normalize_text(sentence)
+    match = _A_DISTANCE.search(text)
+    return match is None or not doubt_about(text, Mention(*match.span(), ""))
 
 
-_A_DISTANCE = later(rf"(?:\d[\d.,]*|\b(?:{_ONE})) ?-?(?:km|kilomet)")
+_A_DISTANCE = lazy_pattern(rf"(?:\d[\d.,]*|\b(?:{_ONE})) ?-?(?:km|kilomet)")
 
 
 def _may_tell(sentence: str) -> bool:

@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from pytest_ltm._language.clauses import text_nearby
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.words import plain_words, word_stem
 from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm._text.clauses import nearby
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import stem, words
-from pytest_ltm.evaluators._rules import Ruled, at
+from pytest_ltm.evaluators._rules import Ruled, answer_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ _HERE = "\0"
 """Stands where a text has the word of an order."""
 _VERBS = r"(?:begin|start|open|end|clos|finish|work|slip|us|put|writ|set|add|attach|includ)(?:e|s|es|ed|t?ing)?"
 _LABEL = r"the (?:opening|closing) word|the tag|the word (?:to be worked in|in brackets|in capitals|between asterisks)"
-_ORDER = later(
+_ORDER = lazy_pattern(
     rf"\b{_VERBS}\b(?: \w+){{0,2}} the (?:word|tag)\W*{_HERE}"
     rf"|\b(?:{_LABEL})(?: is now| becomes)?(?: to)?(?: be)?\W*{_HERE}"
     rf"|\b(?:instead of|rather than|drop|scrap|do without|leave out|no more|bring back|reinstate)\W*{_HERE}"
@@ -29,7 +29,7 @@ _ORDER = later(
     re.IGNORECASE,
 )
 """A word that is only named in what an order, or its end, says."""
-_COMMENT = later(
+_COMMENT = lazy_pattern(
     r"\b(?:as|like) (?:you |we |per )?(?:asked|requested|instructed|agreed|told|wanted|ordered|wished)\b"
     r"|\byou (?:\w+ )?(?:asked|told|wanted|instructed)\b|\bper your\b|\bi (?:\w+ )?no longer\b"
     r"|\byour (?:orders|rules)\b"
@@ -38,15 +38,15 @@ _COMMENT = later(
     re.IGNORECASE,
 )
 """A sentence in which the agent speaks of orders instead of obeying them."""
-_FIRST = later(
+_FIRST = lazy_pattern(
     r"^(?:[^\n]*\b(?:here|line|draft|option|how about)\b[^\n]*:|\W*\d+[.)])?(?:[^\w#]|#\w+)*$", re.IGNORECASE
 )
-_LAST = later(r"^(?:[^\w#\n]|#\w+)*(?:\n|$)")
+_LAST = lazy_pattern(r"^(?:[^\w#\n]|#\w+)*(?:\n|$)")
 _WAYS = {
-    "mentions": later(_HERE),
-    "tag": later(rf"#{_HERE}"),
-    "brackets": later(rf"\[[^][\n]*{_HERE}[^][\n]*\]"),
-    "stars": later(rf"\*[^\w\n]*{_HERE}[^\w\n]*\*"),
+    "mentions": lazy_pattern(_HERE),
+    "tag": lazy_pattern(rf"#{_HERE}"),
+    "brackets": lazy_pattern(rf"\[[^][\n]*{_HERE}[^][\n]*\]"),
+    "stars": lazy_pattern(rf"\*[^\w\n]*{_HERE}[^\w\n]*\*"),
 }
 
 
@@ -78,31 +78,33 @@ class ObeysOrders(Ruled):
         earned = 0.0
         missed = ""
         for place, orders in enumerate(self.holding):
-            answer, lapsed = at(answers, place), self.lapsed[place] if place < len(self.lapsed) else ()
-            written = _names(answer, at(self.about, place))
+            answer, lapsed = answer_at(answers, place), self.lapsed[place] if place < len(self.lapsed) else ()
+            written = _names_thing(answer, answer_at(self.about, place))
             new = [
-                Check(f"text {place + 1}: {kind} {word!r}", written and obeys(answer, kind, word))
+                Check(f"text {place + 1}: {kind} {word!r}", written and obeys_order(answer, kind, word))
                 for kind, word in orders
             ]
-            old = [Check(f"text {place + 1}: not {word!r}", not obeys(answer, "mentions", word)) for word in lapsed]
-            earned += _share(new) * _share(old)
+            old = [
+                Check(f"text {place + 1}: not {word!r}", not obeys_order(answer, "mentions", word)) for word in lapsed
+            ]
+            earned += _share_of_checks(new) * _share_of_checks(old)
             missed = missed or ("" if all(check.ok for check in (*new, *old)) else answer)
             checks += [*new, *old]
         reason = f"{sum(check.ok for check in checks)} of {len(checks)} orders obeyed, or rightly not obeyed"
         return self.score(earned / max(len(self.holding), 1), reason, missed, checks)
 
 
-def _share(checks: Sequence[Check]) -> float:
+def _share_of_checks(checks: Sequence[Check]) -> float:
     return sum(check.ok for check in checks) / len(checks) if checks else 1.0
 
 
-def _names(text: str, thing: str) -> bool:
-    return not thing or stem(thing) in map(stem, words(text))
+def _names_thing(text: str, thing: str) -> bool:
+    return not thing or word_stem(thing) in map(word_stem, plain_words(text))
 
 
-def obeys(text: str, kind: str, word: str) -> bool:
+def obeys_order(text: str, kind: str, word: str) -> bool:
     """Return whether a text carries out an order: its kind, and its word."""
-    return any(_carried_out(text, kind, *found.span()) for found in _used(text, word))
+    return any(_carried_out(text, kind, *result.span()) for result in _uses_of_word(text, word))
 
 
 def _carried_out(text: str, kind: str, start: int, end: int) -> bool:
@@ -116,13 +118,13 @@ def _carried_out(text: str, kind: str, start: int, end: int) -> bool:
     return _WAYS[kind].search(f"{before}{_HERE}{after.partition(chr(10))[0]}") is not None
 
 
-def _used(text: str, word: str) -> Iterator[re.Match[str]]:
+def _uses_of_word(text: str, word: str) -> Iterator[re.Match[str]]:
     """Yield where a text has a word other than in a sentence about orders."""
-    for found in re.finditer(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text, re.IGNORECASE):
-        start, end = found.span()
+    for match in re.finditer(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text, re.IGNORECASE):
+        start, end = match.span()
         around = f"{text[max(0, start - _NEAR) : start]}{_HERE}{text[end : end + _NEAR]}"
-        if not (_ORDER.search(around) or _COMMENT.search(nearby(text, start, end))):
-            yield found
+        if not (_ORDER.search(around) or _COMMENT.search(text_nearby(text, start, end))):
+            yield match
 
 
 _LINE = 2_000

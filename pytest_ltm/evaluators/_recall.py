@@ -3,30 +3,47 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import structs
 
+from pytest_ltm._language.clauses import normalize_text, phrase_positions, sentence_start
 from pytest_ltm._language.commitment import (
     DENIES,
     OTHERS,
     UNKNOWN,
     Mention,
-    doubt,
+    doubt_about,
     last_word,
-    pertinent,
-    spoken,
+    strip_asides,
+    trim_flood,
 )
+from pytest_ltm._language.numbers import words_with_digits
+from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove
-from pytest_ltm._language.recital import ends_in_a_list, enumerates, recites, short_items
+from pytest_ltm._language.recital import ends_in_a_list, enumerates_everything, recites_messages, short_items
+from pytest_ltm._language.recollection import Recollection, is_recalled, is_unsure, keys_of_word, recollection_keys
+from pytest_ltm._language.words import (
+    STOP_WORDS,
+    content_stems,
+    evidence_snippet,
+    has_phrase,
+    phrase_pattern,
+    plain_words,
+    space_delimited,
+    word_stem,
+)
 from pytest_ltm._model.score import Score, Scoring, Unscored
-from pytest_ltm._text.clauses import level, places, sentence_start
-from pytest_ltm._text.numbers import numbered
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.recollection import Recollection, keys, keys_of_word, recalled, unsure
-from pytest_ltm._text.words import STOP_WORDS, content_stems, has_phrase, joined, phrases, snippet, stem, words
-from pytest_ltm.evaluators._rules import RuleCheck, Ruled, at, judged, judged_share, last, share
+from pytest_ltm.evaluators._rules import (
+    RuleCheck,
+    Ruled,
+    answer_at,
+    judge_verdict,
+    judged_share,
+    last_answer,
+    share_score,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,10 +71,12 @@ class KnowsCurrentFacts(Ruled):
         parts = []
         for place, expected in enumerate(self.expected):
             others = self.mentioned[place] if place < len(self.mentioned) else ()
-            answer = at(answers, place)
+            answer = answer_at(answers, place)
             ok = prove(answer, (expected, *others)).answers(expected)
             parts.append(RuleCheck(f"knows {expected!r}", answer, ok))
-        return self.standing_in(share(parts, rule=f"{self.family}/1", reason="{ok} of {of} known as they are now"))
+        return self.standing_in(
+            share_score(parts, rule=f"{self.family}/1", reason="{ok} of {of} known as they are now")
+        )
 
 
 # --- Delayed Recall: each answer tells the fact that was asked for.
@@ -82,9 +101,11 @@ class RecallsFacts(Ruled):
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return the share of questions answered; a missing answer counts as wrong."""
         answers = self.read(answers)
-        wanted = [Recollection(text, at(self.questions, place)) for place, text in enumerate(self.expected)]
+        wanted = [Recollection(text, answer_at(self.questions, place)) for place, text in enumerate(self.expected)]
         parts = [
-            _recall_part(f"recalls {one.expected!r}", at(answers, place), one, wanted[:place] + wanted[place + 1 :])
+            _recall_part(
+                f"recalls {one.expected!r}", answer_at(answers, place), one, wanted[:place] + wanted[place + 1 :]
+            )
             for place, one in enumerate(wanted)
         ]
         verdict = judged_share(parts, self.judge, rule=f"{self.family}/1", reason="{ok} of {of} recalled")
@@ -99,22 +120,22 @@ def _recall_part(
     `without`: what is left aside in the answer.
     """
     text = without.sub(" ", answer) if without else answer
-    told = recalled(_claimed_of(text, one, others), one, others)
-    hedged = told and prove(text, (one.expected,), question=one.question).state == "hedges"
-    if told and (hedged or recites(answer) or _lists(text, one) or ends_in_a_list(answer)):
+    recalled = is_recalled(_claimed_of(text, one, others), one, others)
+    hedged = recalled and prove(text, (one.expected,), question=one.question).state == "hedges"
+    if recalled and (hedged or recites_messages(answer) or _is_hardly_a_list(text, one) or ends_in_a_list(answer)):
         return RuleCheck(label, answer, ok=False)
-    if told or not one.question or not unsure(text, one):
-        return RuleCheck(label, answer, told)
+    if recalled or not one.question or not is_unsure(text, one):
+        return RuleCheck(label, answer, recalled)
     proof = prove(text, (one.expected,), question=one.question)
     ok = proof.answers(one.expected)
     prompt = "answer" if ok is not True else ""
     return RuleCheck(label, answer, ok, prompt, (("question", one.question), ("reference", one.expected)))
 
 
-def _lists(answer: str, one: Recollection) -> bool:
+def _is_hardly_a_list(answer: str, one: Recollection) -> bool:
     """Tell whether an answer is hardly more than a list, in which the one thing stands among several others."""
-    known = one.needed | frozenset(keys(one.question))
-    return len({item for item in short_items(answer) if not set(keys(item)) & known}) >= _STRANGE
+    known = one.needed | frozenset(recollection_keys(one.question))
+    return len({item for item in short_items(answer) if not set(recollection_keys(item)) & known}) >= _STRANGE
 
 
 _STRANGE = 3
@@ -122,27 +143,27 @@ _STRANGE = 3
 
 def _claimed_of(answer: str, one: Recollection, others: Sequence[Recollection]) -> str:
     """Return an answer without the sentences that deny the one thing, do not know it, or name it as one of two."""
-    text, known = level(spoken(answer)), f"{one.question} {one.expected}"
+    text, known = normalize_text(strip_asides(answer)), f"{one.question} {one.expected}"
     kept = []
-    for found in _SENTENCE.finditer(text):
-        part = found[0]
+    for match in _SENTENCE.finditer(text):
+        part = match[0]
         spots = [word for word in _WORD.finditer(part) if one.needed & keys_of_word(word[0])]
-        where = Mention(found.start() + spots[0].start(), found.start() + spots[-1].end(), "") if spots else None
-        doubted = where is not None and doubt(text, where, known=known) in _NO_CLAIM
-        torn = where and _EITHER.search(part) and any(other.needed <= set(keys(part)) for other in others)
+        where = Mention(match.start() + spots[0].start(), match.start() + spots[-1].end(), "") if spots else None
+        doubted = where is not None and doubt_about(text, where, known=known) in _NO_CLAIM
+        torn = where and _EITHER.search(part) and any(other.needed <= set(recollection_keys(part)) for other in others)
         if not (doubted or torn):
             kept.append(part)
     return ". ".join(kept)
 
 
-_WORD = later(r"[^\W_]+")
-_EITHER = later(r"\b(?:either|or)\b")
+_WORD = lazy_pattern(r"[^\W_]+")
+_EITHER = lazy_pattern(r"\b(?:either|or)\b")
 _NO_CLAIM = (DENIES, UNKNOWN, OTHERS)
 
 
 # --- Instruction Recall: each answer tells the step, its detail or its number.
 
-_LABEL = later(
+_LABEL = lazy_pattern(
     r"\bsteps?\s{0,3}(?:number\s{1,3})?\d{1,3}\b[:.)]?|^[ \t]{0,8}\d{1,3}[.):]\s", re.IGNORECASE | re.MULTILINE
 )
 _LABELS = frozenset(("step", "steps", "number", "no"))
@@ -171,7 +192,7 @@ class RecallsSteps(Ruled):
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return the share of questions answered; a missing answer counts as wrong."""
         answers = self.read(answers)
-        parts = [self._part(place, at(answers, place)) for place in range(len(self.expected))]
+        parts = [self._part(place, answer_at(answers, place)) for place in range(len(self.expected))]
         others = [part for place, part in enumerate(parts) if not self._asks_number(place)]
         if self.current and others and not any(part.ok or (self.judge and part.prompt) for part in others):
             parts = [structs.replace(part, ok=False) for part in parts]
@@ -179,27 +200,27 @@ class RecallsSteps(Ruled):
         return self.standing_in(verdict, self.judge)
 
     def _asks_number(self, place: int) -> bool:
-        return self.expected[place].isdecimal() and "number" in words(at(self.questions, place))
+        return self.expected[place].isdecimal() and "number" in plain_words(answer_at(self.questions, place))
 
     def _part(self, place: int, answer: str) -> RuleCheck:
-        expected, question = self.expected[place], at(self.questions, place)
+        expected, question = self.expected[place], answer_at(self.questions, place)
         label = f"recalls {expected!r}"
         if self._asks_number(place):
-            ok = _step_numbers(answer) == {expected} and prove(answer, _numerals).answers(expected) is not False
+            ok = _step_numbers(answer) == {expected} and prove(answer, _numeral_mentions).answers(expected) is not False
             return RuleCheck(label, answer, ok)
         others = [Recollection(step) for step in self.steps or self.expected if step != expected]
         return _recall_part(label, answer, Recollection(expected, question), others, without=_LABEL)
 
 
-def _numerals(text: str) -> list[Mention]:
+def _numeral_mentions(text: str) -> list[Mention]:
     """Return where a levelled text has numbers, in digits or in one word."""
-    found = ((match.span(), "".join(numbered([match[0]]))) for match in _WORD.finditer(text))
-    return [Mention(*span, number) for span, number in found if number.isdecimal()]
+    pairs = ((match.span(), "".join(words_with_digits([match[0]]))) for match in _WORD.finditer(text))
+    return [Mention(*span, number) for span, number in pairs if number.isdecimal()]
 
 
 def _step_numbers(answer: str) -> set[str]:
     """Return the numbers that an answer gives to steps; all its numbers, if it names none as such."""
-    said = list(numbered(words(answer)))
+    said = list(words_with_digits(plain_words(answer)))
     places = [place for place, word in enumerate(said) if word.isdecimal()]
     labelled = {
         said[place]
@@ -211,8 +232,8 @@ def _step_numbers(answer: str) -> set[str]:
 
 # --- How To Think: each answer names the one thing that the user's rule takes.
 
-_SENTENCE = later(r"[^.!?\n]+")
-_RATHER_THAN = later(
+_SENTENCE = lazy_pattern(r"[^.!?\n]+")
+_RATHER_THAN = lazy_pattern(
     r"(\b(?:choose|pick|take|prefer|select|favou?r|buy|get|go with|(?:answer|choice) is)s?\b[^.;!?\n]{1,80}?)"
     r" over \b[^.,;:!?\n]*",
     re.IGNORECASE,
@@ -240,11 +261,11 @@ class AppliesRule(Ruled):
         parts = []
         for place, expected in enumerate(self.expected):
             offered = self.offered[place] if place < len(self.offered) else (expected,)
-            answer = _RATHER_THAN.sub(r"\1", at(answers, place))
+            answer = _RATHER_THAN.sub(r"\1", answer_at(answers, place))
             ok = prove(answer, offered).answers(expected)
             parts.append(RuleCheck(f"takes {expected} in case {place + 1}", answer, ok))
         reason = "{ok} of {of} cases decided as the rule would"
-        return self.standing_in(share(parts, rule=f"{self.family}/1", reason=reason))
+        return self.standing_in(share_score(parts, rule=f"{self.family}/1", reason=reason))
 
 
 # --- Key-Value Pairs: the answer names the value that was looked up, and none that does not lie on the way to it.
@@ -268,7 +289,7 @@ class RecallsValue(Ruled):
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return 1 if the last answer names the value and no other, else 0."""
         answers = self.read(answers)
-        answer = last(answers)
+        answer = last_answer(answers)
         return self.proven(prove(answer, (self.expected, *self.others)), self.expected, answer)
 
 
@@ -278,16 +299,16 @@ _TALK = content_stems(
     "joke tell told ago hour minute remember recall hear heard speak spoke share think know thing people person time "
     "day want love try find call go went come came look see saw feel new old good bad big little right never always"
 )
-_IDLE = frozenset(map(stem, (*STOP_WORDS, "please", "sure", "course", "okay", "yes", "thanks", "welcome")))
-_POINTS = phrases(
+_IDLE = frozenset(map(word_stem, (*STOP_WORDS, "please", "sure", "course", "okay", "yes", "thanks", "welcome")))
+_POINTS = phrase_pattern(
     "about", "with", "where", "when", "involving", "regarding", "concerning", "mentioned",
     "(?:joke|one|it) was", "(?:joke|one)$",
 )  # fmt: skip
-_SHRUGS = phrases(
+_SHRUGS = phrase_pattern(
     "dont", "do not", "didnt", "did not", "cant", "cannot", "couldnt", "not", "unable", "no", "would", "could",
     "happy", "feel free", "sorry", "want", "if", "unfortunately",
 )  # fmt: skip
-_DECLINES = phrases(
+_DECLINES = phrase_pattern(
     r"(?:dont|do not|didnt|did not|cant|cannot|couldnt|could not|unable to|not able to) (?:\w+ ){0,2}"
     r"(?:know|recall|remember|tell|find|say|have|see)",
     "(?:love|like|happy|glad) to hear", "feel free", "sorry", "unfortunately", "no (?:memory|record|idea|joke|jokes)",
@@ -320,45 +341,46 @@ class RecallsJoke(Ruled):
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return 1 if the last answer recalls the joke and no other, else 0."""
         answers = self.read(answers)
-        answer = last(answers)
+        answer = last_answer(answers)
         if not self.current and self.joke.lower() in answer.lower():
             return self.score(1, "the joke's text is in the answer", answer)
         verdict, sure = self._by_rule(answer)
         if self.judge is None:
-            left_open = 1.0 if self.current and verdict.reason == _HINTED else None
-            return self.standing_in(replace(verdict, left_open=left_open))
+            return self.standing_in(verdict)
         jokes = "\n".join(f"- {joke}" for joke in (*self.others, self.joke))
-        return verdict if sure else judged(self.judge, "jokes", answer, rule=_JOKES, joke=self.joke, jokes=jokes)
+        return verdict if sure else judge_verdict(self.judge, "jokes", answer, rule=_JOKES, joke=self.joke, jokes=jokes)
 
     def _by_rule(self, answer: str) -> tuple[Score, bool]:
         """Return the rule's verdict and whether it is sure of it."""
-        if enumerates(answer):
-            return Score(0.0, "lists things instead of telling a joke", rule=_JOKES, evidence=snippet(answer)), True
-        text = self._claimed(last_word(spoken(answer), lambda said: max(self._strengths(said)) >= _CLEAR))
-        text = pertinent(text, self._speaks_of_a_joke)
+        if enumerates_everything(answer):
+            return Score(
+                0.0, "lists things instead of telling a joke", rule=_JOKES, evidence=evidence_snippet(answer)
+            ), True
+        text = self._claimed(last_word(strip_asides(answer), lambda said: max(self._strengths(said)) >= _CLEAR))
+        text = trim_flood(text, self._speaks_of_a_joke)
         recalled, *rivals = self._strengths(text)
         rival = max(rivals, default=0.0)
-        value, reason, sure = _weigh(recalled, rival)
-        if value and _LOST.search(joined(text)) and recalled < _LITERAL:
+        value, reason, sure = _weigh_joke(recalled, rival)
+        if value and _LOST.search(space_delimited(text)) and recalled < _LITERAL:
             value, reason, sure = 0.0, "remembers only part of the joke", False
         unsure = not sure or (max(recalled, rival) < _HINT and _says_something(answer))
-        return Score(value, reason, rule=_JOKES, evidence=snippet(answer)), not unsure
+        return Score(value, reason, rule=_JOKES, evidence=evidence_snippet(answer)), not unsure
 
     def _speaks_of_a_joke(self, part: str) -> bool:
-        told = content_stems(part)
-        return any(len(told & content_stems(joke)) >= _CLEAR_WORDS for joke in (self.joke, *self.others))
+        texts = content_stems(part)
+        return any(len(texts & content_stems(joke)) >= _CLEAR_WORDS for joke in (self.joke, *self.others))
 
     def _strengths(self, text: str) -> list[float]:
         """Return how strongly a text tells the joke, and each of the others."""
-        told = frozenset(stem(word) for word in words(text))
+        texts = frozenset(word_stem(word) for word in plain_words(text))
         jokes = (self.joke, *self.others)
-        return [_strength(joke, [j for j in jokes if j != joke], text, told) for joke in jokes]
+        return [_joke_strength(joke, [j for j in jokes if j != joke], text, texts) for joke in jokes]
 
     def _claimed(self, text: str) -> str:
         """Return a text without the jokes that it denies, or does not know of, and the sentences that begin so."""
-        plainly = level(text)
+        plainly = normalize_text(text)
         for joke in (self.joke, *self.others):
-            for start, end in places(plainly, joke):
+            for start, end in phrase_positions(plainly, joke):
                 before = plainly[max(sentence_start(plainly, max(start - 2, 0)), start - _DENIED_FROM) : start]
                 if _DENIES.search(before):
                     plainly = plainly[: start - len(before)] + " " * (end - start + len(before)) + plainly[end:]
@@ -370,21 +392,21 @@ _LITERAL = 2.0
 _HINTED = "only hints at the joke"
 _DENIED_FROM = 200
 """So many characters before a joke may deny it."""
-_LOST = phrases(
+_LOST = phrase_pattern(
     r"(?:cant|cannot|dont|do not|couldnt|unable to) (?:\w+ )?(?:recall|remember) (?:the )?"
     r"(?:punchline|punch line|rest|end|ending|exact|exactly|how|details|wording)",
     r"forgot(?:ten)? (?:the )?(?:punchline|punch line|rest|end|ending|how)",
 )  # fmt: skip
-_DENIES = phrases(
+_DENIES = phrase_pattern(
     r"(?:it |that |this )?(?:was|is)(?:nt| not) (?:this|the|that|about)", "not (?:the|this|that)", "never told",
     "i first thought", "whether",
     r"(?:dont|do not|didnt|did not|cant|cannot) (?:\w+ ){0,2}(?:know|recall|remember|tell) (?:\w+ ){0,3}"
     r"(?:which|whether|if)",
 )  # fmt: skip
-_PARTS = later(r"(?<=[.!?])\s+|\n+|;\s")
+_PARTS = lazy_pattern(r"(?<=[.!?])\s+|\n+|;\s")
 
 
-def _weigh(recalled: float, rival: float) -> tuple[float, str, bool]:
+def _weigh_joke(recalled: float, rival: float) -> tuple[float, str, bool]:
     if recalled >= _CLEAR and rival >= _CLEAR:
         return 0.0, "tells another joke as well", True
     if recalled >= _CLEAR:
@@ -396,19 +418,19 @@ def _weigh(recalled: float, rival: float) -> tuple[float, str, bool]:
     return 0.0, "does not recall the joke", True
 
 
-def _strength(joke: str, others: Sequence[str], answer: str, told: frozenset[str]) -> float:
+def _joke_strength(joke: str, others: Sequence[str], answer: str, texts: frozenset[str]) -> float:
     """Return 1 or more if a joke is told, 0.5 if it is hinted at, else 0.
 
     A joke's own words are those of its content that no other joke has.
     """
-    if has_phrase(joined(answer), joke):
+    if has_phrase(space_delimited(answer), joke):
         return _LITERAL
     shared = frozenset[str]().union(*(content_stems(other) for other in others), _TALK)
     own = content_stems(joke) - shared
-    hits = len(own & told)
+    hits = len(own & texts)
     if hits >= _CLEAR_WORDS and hits >= len(own) * _CLEAR_SHARE:
         return 1.0
-    telling = {word for word in own & told if len(word) >= _TELLING_LENGTH}
+    telling = {word for word in own & texts if len(word) >= _TELLING_LENGTH}
     return _HINT if hits >= _CLEAR_WORDS or (telling and _points_to(telling, answer)) else 0.0
 
 
@@ -416,7 +438,7 @@ def _says_something(answer: str) -> bool:
     """Whether a sentence other than an excuse says more than that there was a joke: it may be one in other words."""
     return any(
         {word for word in content_stems(sentence) - _TALK - _IDLE if not word.isdigit()}
-        and not _DECLINES.search(" ".join(words(sentence)))
+        and not _DECLINES.search(" ".join(plain_words(sentence)))
         for sentence in _SENTENCE.findall(answer)
     )
 
@@ -424,8 +446,8 @@ def _says_something(answer: str) -> bool:
 def _points_to(telling: frozenset[str] | set[str], answer: str) -> bool:
     """Return whether a sentence other than an excuse says what the joke was about, with one of those words."""
     for sentence in _SENTENCE.findall(answer):
-        said = words(sentence)
-        text = " ".join(said)
-        if telling & set(map(stem, said)) and _POINTS.search(text) and not _SHRUGS.search(text):
+        texts = plain_words(sentence)
+        text = " ".join(texts)
+        if telling & set(map(word_stem, texts)) and _POINTS.search(text) and not _SHRUGS.search(text):
             return True
     return False

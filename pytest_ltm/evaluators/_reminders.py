@@ -7,11 +7,11 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from pytest_ltm._language.clauses import text_nearby
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.words import casefold_plain, phrase_pattern, plain_words
 from pytest_ltm._model.score import Check, Scoring, Unscored
-from pytest_ltm._text.clauses import nearby
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import phrases, plain, words
-from pytest_ltm.evaluators._rules import Ruled, at
+from pytest_ltm.evaluators._rules import Ruled, answer_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NEAR = 1.0
 """Minutes before and after a due moment in which a reminder is neither late nor early: clocks are told in minutes."""
-_NO_REMINDER = phrases(
+_NO_REMINDER = phrase_pattern(
     r"(?:i ?['’]?ll|i will|i ?['’]?m going to|i am going to)(?: \w+)? "
     r"(?:remind|tell|let|give you|nudge|notify|mention|bring|ping)(?!.*\bnow\b)",
     r"(?:i wont|i won['’]t|i will not|shall i|should i|do you want me|would you like me)",
@@ -29,11 +29,11 @@ _NO_REMINDER = phrases(
     r"not (?:yet|time|due)|no longer|cancel+ed|withdrawn|(?:is|has been) set|will follow",
 )
 """What a sentence has that only speaks of a reminder."""
-_AT_ONCE = later(r"(?<!not )(?<!not yet )\btime (?:to|for)\b[^,;:.!?\n]*$")
+_AT_ONCE = lazy_pattern(r"(?<!not )(?<!not yet )\btime (?:to|for)\b[^,;:.!?\n]*$")
 """What stands before a task in its own clause and reminds of it, whatever else the sentence announces."""
 _CLAUSE = 80
 """Characters before a task that may be of its clause."""
-_OF_THE_USER = phrases(
+_OF_THE_USER = phrase_pattern(
     r"(?:remind|tell|nudge) me\b(?!.*\btime (?:to|for)\b)", r"give me a nudge",
     r"(?:cancel|drop|forget|scrap|move|shift|put off) the reminder",
 )  # fmt: skip
@@ -71,8 +71,8 @@ class RemindsInTime(Ruled):
         for place, task in enumerate(self.tasks):
             about = self.talked[place] if place < len(self.talked) else ()
             others = [n for n in range(len(self.at)) if n not in about]
-            named = {n for n in others if _named(at(answers, n), task)}
-            reminded = {n for n in named if reminds(at(answers, n), task)}
+            named = {n for n in others if _naming_sentences(answer_at(answers, n), task)}
+            reminded = {n for n in named if reminds_of_task(answer_at(answers, n), task)}
             right: set[int] = set()
             for number, due in enumerate(self.due[place], start=1):
                 first = bisect_left(self.at, due + NEAR)
@@ -80,10 +80,10 @@ class RemindsInTime(Ruled):
                     continue
                 fitting = set(range(bisect_left(self.at, due - NEAR), first + 1))
                 hits.append(Check(f"reminds of {task!r} when it is due ({number})", bool(reminded & fitting)))
-                missed = missed or ("" if hits[-1].ok else at(answers, first))
+                missed = missed or ("" if hits[-1].ok else answer_at(answers, first))
                 right |= fitting
             clean.append(Check(f"does not name {task!r} at other times", not named - right))
-            missed = missed or next((at(answers, n) for n in sorted(named - right)), "")
+            missed = missed or next((answer_at(answers, n) for n in sorted(named - right)), "")
         if not hits:
             return Unscored("nothing was due while anything was said", rule=f"{self.family}/{self.version}")
         in_time, at_peace = (sum(check.ok for check in checks) for checks in (hits, clean))
@@ -91,17 +91,17 @@ class RemindsInTime(Ruled):
         return self.score(in_time / len(hits) * at_peace / len(clean), reason, missed, [*hits, *clean])
 
 
-def reminds(reply: str, task: str) -> bool:
+def reminds_of_task(reply: str, task: str) -> bool:
     """Return whether a reply reminds of a task: names it by its last word, and neither announces it nor asks for it."""
-    return any(not _OF_THE_USER.search(said) for said in _named(reply, task))
+    return any(not _OF_THE_USER.search(said) for said in _naming_sentences(reply, task))
 
 
-def _named(reply: str, task: str) -> list[str]:
+def _naming_sentences(reply: str, task: str) -> list[str]:
     """Return the sentences that name a task other than to speak of its reminder."""
-    named = rf"\b{'[ -]?'.join(map(re.escape, words(task)[-1]))}(?:e?s)?\b"  # also as two words, or several of it
-    text = plain(reply)
-    said = (
-        (nearby(text, *found.span()), text[max(0, found.start() - _CLAUSE) : found.start()])
-        for found in re.finditer(named, text)
+    named = rf"\b{'[ -]?'.join(map(re.escape, plain_words(task)[-1]))}(?:e?s)?\b"  # also as two words, or several of it
+    text = casefold_plain(reply)
+    pairs = (
+        (text_nearby(text, *match.span()), text[max(0, match.start() - _CLAUSE) : match.start()])
+        for match in re.finditer(named, text)
     )
-    return [one for one, before in said if _AT_ONCE.search(before) or not _NO_REMINDER.search(one)]
+    return [one for one, before in pairs if _AT_ONCE.search(before) or not _NO_REMINDER.search(one)]

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from msgspec import structs
 
-from pytest_ltm._language.commitment import Mention, commitment, misspelt, spoken
+from pytest_ltm._language.clauses import phrase_positions
+from pytest_ltm._language.commitment import Mention, committed_values, is_misspelt, strip_asides
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.words import STOP_WORDS, evidence_snippet, phrase_pattern, plain_words, word_stem
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.ltm_judge import ask_judge
 from pytest_ltm._model.score import Check, Score, Scoring, Unscored
-from pytest_ltm._text.clauses import places
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import STOP_WORDS, phrases, snippet, stem, words
-from pytest_ltm.evaluators._rules import Ruled, at
+from pytest_ltm.evaluators._rules import Ruled, answer_at
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from pytest_ltm._model.judge_request import Judge
 
 
-_LINE = later(r"^[ \t]*(?:(\d{1,3})[.)]|-)[ \t]+(\S.*)$")
-_SECTION = later(r"^[ \t]*([A-Z][^:.\d]{2,40}):[ \t]*$")
-_BY_NUMBER = later(
+_LINE = lazy_pattern(r"^[ \t]*(?:(\d{1,3})[.)]|-)[ \t]+(\S.*)$")
+_SECTION = lazy_pattern(r"^[ \t]*([A-Z][^:.\d]{2,40}):[ \t]*$")
+_BY_NUMBER = lazy_pattern(
     r"(?:\b(?:number|no\.?|nr\.?|item|dish|drink)\s?|#)(\d{1,2})\b"
     r"|(?:\b(?:have|take|with|try|get|for) |^\W*(?:\w{1,5}\W+)?)(\d{1,2})\b"
     r"(?=\s*(?:$|[.,!?]|(?:please|then|sounds|thanks|instead|for me|it is)\b))",
     re.IGNORECASE,
 )
 """A number that stands for what is printed beside it."""
-_DRINKS_SECTION = later(r"\b(?:beverages?|drinks?)\b", re.IGNORECASE)
-_SHORT_NAME_END = later(r"\b(?:with|served|in|on|over|topped|drizzled)\b|[,(]")
+_DRINKS_SECTION = lazy_pattern(r"\b(?:beverages?|drinks?)\b", re.IGNORECASE)
+_SHORT_NAME_END = lazy_pattern(r"\b(?:with|served|in|on|over|topped|drizzled)\b|[,(]")
 _LOOSE = frozenset(
     """classic crispy warm fresh new york style vegan halal grilled house homemade traditional""".split()
 )
@@ -101,10 +101,10 @@ class Menu:
             return text
         printed = self.numbered or (*self.dishes, *self.drinks)
 
-        def name(found: re.Match[str]) -> str:
-            number = int(found[1] or found[2])
-            before = found[0].removesuffix(found[2]) if found[2] else ""
-            return before + printed[number - 1] if 1 <= number <= len(printed) else found[0]
+        def name(match: re.Match[str]) -> str:
+            number = int(match[1] or match[2])
+            before = match[0].removesuffix(match[2]) if match[2] else ""
+            return before + printed[number - 1] if 1 <= number <= len(printed) else match[0]
 
         return _BY_NUMBER.sub(name, text)
 
@@ -116,81 +116,81 @@ class Menu:
     @cached_property
     def by_first_word(self) -> dict[str, list[tuple[tuple[str, ...], Dish]]]:
         """The names of the dishes by their first word, the longest first."""
-        found: dict[str, list[tuple[tuple[str, ...], Dish]]] = {}
+        entries: dict[str, list[tuple[tuple[str, ...], Dish]]] = {}
         for item in self.items:
             for name in item.names:
-                found.setdefault(name[0], []).append((name, item))
-        for names in found.values():
+                entries.setdefault(name[0], []).append((name, item))
+        for names in entries.values():
             names.sort(key=lambda entry: -len(entry[0]))
-        return found
+        return entries
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:
         """The stems of all words that make a text sound like a dish."""
         of_menu = frozenset[str]().union(*(item.stems for item in self.items))
-        dull = {stem(word) for word in (*FILLERS, *STOP_WORDS, *_LOOSE)}
-        return (of_menu | {stem(word) for word in _FOODS}) - dull
+        dull = {word_stem(word) for word in (*FILLERS, *STOP_WORDS, *_LOOSE)}
+        return (of_menu | {word_stem(word) for word in _FOODS}) - dull
 
     @cached_property
     def drink_words(self) -> frozenset[str]:
         """The words any of which makes a text name a drink."""
-        named = frozenset(word for name in self.drinks for word in words(name))
+        named = frozenset(word for name in self.drinks for word in plain_words(name))
         return (named - DRINK_ADJECTIVES - FILLERS - _NO_DRINKS) | BEVERAGES
 
     def serves(self, drink: str) -> bool:
         """Return whether a drink may be one of the menu: a word that says more than how it is served is in a name."""
-        told = set(words(drink)) - DRINK_ADJECTIVES - FILLERS or set(words(drink))
-        return not self.drinks or "water" in told or any(told & set(words(name)) for name in self.drinks)
+        none = set(plain_words(drink)) - DRINK_ADJECTIVES - FILLERS or set(plain_words(drink))
+        return not self.drinks or "water" in none or any(none & set(plain_words(name)) for name in self.drinks)
 
     @cached_property
     def section_stems(self) -> frozenset[str]:
         """The stems of the headings' words."""
-        return frozenset(stem(word) for section in self.sections for word in words(section))
+        return frozenset(word_stem(word) for section in self.sections for word in plain_words(section))
 
     def named_in_full(self, text: str) -> tuple[str, ...]:
         """Return the dishes that a text names in full, in the order of the menu."""
-        whole = f" {' '.join(words(text))} "
-        return tuple(name for name in self.dishes if f" {' '.join(words(name))} " in whole)
+        whole = f" {' '.join(plain_words(text))} "
+        return tuple(name for name in self.dishes if f" {' '.join(plain_words(name))} " in whole)
 
     def prints(self, text: str) -> bool:
         """Tell whether a text is what is printed on the menu, or a part of it."""
-        said = " ".join(words(text))
-        return any(f" {said} " in f" {' '.join(words(name))} " for name in (*self.dishes, *self.drinks))
+        none = " ".join(plain_words(text))
+        return any(f" {none} " in f" {' '.join(plain_words(name))} " for name in (*self.dishes, *self.drinks))
 
     @cached_property
     def spelled(self) -> dict[str, set[str]]:
         """The longer words of all names, whose misspellings are understood, by their first letter."""
-        found: dict[str, set[str]] = {}
-        for word in (word for name in (*self.dishes, *self.drinks) for word in words(name)):
+        texts: dict[str, set[str]] = {}
+        for word in (word for name in (*self.dishes, *self.drinks) for word in plain_words(name)):
             if len(word) >= _SPELLED:
-                found.setdefault(word[0], set()).add(word)
-        return found
+                texts.setdefault(word[0], set()).add(word)
+        return texts
 
     def corrected(self, text: str) -> str:
         """Return the words of a text, misspelt words of the menu corrected."""
-        return " ".join(self._corrected(word) for word in words(text))
+        return " ".join(self._corrected(word) for word in plain_words(text))
 
     def _corrected(self, word: str) -> str:
         names = self.spelled.get(word[0], set())
-        if word in names or word in _NO_SLIPS or stem(word) in self.vocabulary:
+        if word in names or word in _NO_SLIPS or word_stem(word) in self.vocabulary:
             return word
-        return min((name for name in names if misspelt(word, name) or _left_out(word, name)), default=word)
+        return min((name for name in names if is_misspelt(word, name) or _left_out(word, name)), default=word)
 
     def called(self, before: frozenset[str], after: frozenset[str]) -> str | None:
         """Return the dish that words may mean: those before "with" are of its short name, one of them rare.
 
         The words after "with" are of its full name. None if no dish fits.
         """
-        stems = frozenset(map(stem, before))
+        stems = frozenset(map(word_stem, before))
         for item in self.items:
-            short = frozenset(map(stem, item.names[0]))
-            fits = bool(stems - _PREPARED) and stems <= short and {stem(word) for word in after} <= item.stems
+            short = frozenset(map(word_stem, item.names[0]))
+            fits = bool(stems - _PREPARED) and stems <= short and {word_stem(word) for word in after} <= item.stems
             if fits and any(self._rare(word) for word in stems - self.section_stems):
                 return item.name
         return None
 
     def _rare(self, word: str) -> bool:
-        return sum(word in map(stem, item.names[0]) for item in self.items) <= _RARE
+        return sum(word in map(word_stem, item.names[0]) for item in self.items) <= _RARE
 
 
 def _left_out(word: str, meant: str) -> bool:
@@ -203,7 +203,10 @@ _NO_SLIPS = frozenset(("place", "taste", "roads", "later", "water"))
 _NO_DRINKS = frozenset(["by", "etc", "selection", "assorted", "fresh", "daily"])
 _RARE = 3
 _PREPARED = frozenset(
-    map(stem, "fried fries frying baked grilled smoked marinated stuffed roast roasted steamed braised poached".split())
+    map(
+        word_stem,
+        "fried fries frying baked grilled smoked marinated stuffed roast roasted steamed braised poached".split(),
+    )
 )
 """How a dish is prepared names none."""
 
@@ -221,25 +224,25 @@ class Dish:
     @classmethod
     def of(cls, name: str) -> Dish:
         """Return the dish of that full name."""
-        short = tuple(words(_SHORT_NAME_END.split(name, maxsplit=1)[0])) or tuple(words(name)) or (name,)
+        short = tuple(plain_words(_SHORT_NAME_END.split(name, maxsplit=1)[0])) or tuple(plain_words(name)) or (name,)
         bare = short
         while len(bare) > 1 and bare[0] in _LOOSE:
             bare = bare[1:]
         names = (short,) if bare == short else (short, bare)
-        return cls(name, names, frozenset(map(stem, words(name))))
+        return cls(name, names, frozenset(map(word_stem, plain_words(name))))
 
 
 # --- What a guest's reply orders: dishes of the menu, dishes that are not on it, drinks.
 
-_ACTION = later(r"(?<!\*)\*(?![*\s])[^*\n]{1,400}\*(?!\*)")
-_SENTENCE = later(r"[^.!?\n;\u2013\u2014]+[.!?;]?")
+_ACTION = lazy_pattern(r"(?<!\*)\*(?![*\s])[^*\n]{1,400}\*(?!\*)")
+_SENTENCE = lazy_pattern(r"[^.!?\n;\u2013\u2014]+[.!?;]?")
 _POLITE = (" please", " thank you", " thanks", " plz", " pls", " if i may", " if i might")
-_PLEASE = later(r"\w,? please ?,", re.IGNORECASE)
-_BUT = later(r",? ?\bbut\b|, so\b|:(?=\s)")
+_PLEASE = lazy_pattern(r"\w,? please ?,", re.IGNORECASE)
+_BUT = lazy_pattern(r",? ?\bbut\b|, so\b|:(?=\s)")
 _WILL = "ill|i will|i shall|we will|we shall|well|im going to|i am going to"
 _WISH = "id|i would|i should|we would|wed"
 _MAY = "can|could|may|might"
-_CUE = phrases(
+_CUE = phrase_pattern(
     rf"(?:{_WILL})(?: \w+)? (?:have|take|go|start|try|order|opt|get|stick|choose|pick|keep|share|follow|switch|change)",
     rf"(?:{_WISH})(?: \w+)? (?:like|love|prefer|go|opt|choose|have|take)",
     rf"(?:{_WISH})(?: \w+)? (?:settle for|be (?:glad|happy|delighted|pleased|grateful) (?:of|with|for|to have))",
@@ -257,13 +260,13 @@ _CUE = phrases(
     "would be (?:lovely|great|nice|perfect|wonderful|good|fine)",
     "in that case (?:the|a|an|some)",
 )
-_ASIDE = phrases(
+_ASIDE = phrase_pattern(
     "tell (?:me|us)", r"recommend\w*", r"suggest\w*", "torn", "between", "which", "what", "(?:is|are) there",
     "do you have", "would you say", "look(?:ing)? forward", "maybe", "perhaps", "if (?:the|it|theres|there is|you)",
     "comes with", "still available", "debating", "deciding", "leaning", "tempting", "tempted", "considering",
     "not sure", "just to confirm",
 )  # fmt: skip
-_GONE = phrases(
+_GONE = phrase_pattern(
     "unavailable", "(?:isnt|not|not being) available", "being out", "sold out", "too bad", r"disappoint\w*", "shame",
     "sorry to hear",
 )  # fmt: skip
@@ -272,19 +275,19 @@ _COURSE = (
     "for dessert",
     "to start",
 )
-_FANCIED = phrases(*_COURSE, "sounds", "calling my name", "for me", "my (?:choice|order)")
-_CHOSEN = phrases(*_COURSE)
+_FANCIED = phrase_pattern(*_COURSE, "sounds", "calling my name", "for me", "my (?:choice|order)")
+_CHOSEN = phrase_pattern(*_COURSE)
 _THAT = frozenset(("that", "it", "those", "this"))
-_SIDES = later(r"\bside of\b|\bas (?:my |a |the )?sides?\b")
-_REFUSED = later(r"\b(?:instead of|not|without|than|no|out of|sorry about)(?: the| a| an)?$")
-_NO_ORDER = phrases(
+_SIDES = lazy_pattern(r"\bside of\b|\bas (?:my |a |the )?sides?\b")
+_REFUSED = lazy_pattern(r"\b(?:instead of|not|without|than|no|out of|sorry about)(?: the| a| an)?$")
+_NO_ORDER = phrase_pattern(
     r"looks?|looked|looking|reminds?|was|were|had|seems?|smells?|used|wish|remember|heard|loved|wanted|hoped|hoping|"
     r"without|not|no|never|instead of|dont|cant|isnt|wasnt|arent|does|do|is|are|has|thank|thanks|considered|mind|if|"
     r"when|how|than|allerg\w+|hate|dislike|loves|likes|enjoyed|enjoying|gone|out|either|neither|or",
     r"(?:my|his|her|their) (?:\w+ )?(?:wife|husband|partner|sister|brother|friend|son|daughter|mother|father|kids?)",
 )
 """What says that something named is not ordered."""
-_UNDECIDED = phrases(
+_UNDECIDED = phrase_pattern(
     "let me think", "when you (?:come|get) back", "whatever you", "whichever you", "surprise me", "you choose",
     r"(?:need|want|have|give me|like)(?: \w+){0,2} (?:more )?(?:minutes?|moments?|seconds?|time)",
     "still (?:looking|deciding|thinking|reading|choosing)",
@@ -326,23 +329,23 @@ def read_order(reply: str, menu: Menu) -> Order:
     asked: list[str] = []
     liked: list[str] = []
     mentioned: _Reading | None = None
-    text = _without_actions(menu.by_name(spoken(reply)), menu)
-    for sentence, cued, asks in _ordering(text, menu):
-        found = _Reading(sentence, menu, dishes)
-        said = " ".join(sentence)
-        if cued and not found.dishes and not found.drinks and _THAT & set(sentence) and mentioned:
-            found.dishes, found.drinks, mentioned = mentioned.dishes[:1], mentioned.drinks[:1], None
-            found.strange = _Reading(sentence, menu, found.dishes).strange
-        named = not asks and (found.bare or _FANCIED.search(said) is not None)
-        if not (cued or (named and (found.dishes or found.drinks))):
-            mentioned = found if found.dishes or found.drinks else mentioned
-            liked += found.dishes or found.drinks if not asks and found.plain else []
+    text = _without_actions(menu.by_name(strip_asides(reply)), menu)
+    for sentence, cued, asks in _ordering_words(text, menu):
+        reading = _Reading(sentence, menu, dishes)
+        none = " ".join(sentence)
+        if cued and not reading.dishes and not reading.drinks and _THAT & set(sentence) and mentioned:
+            reading.dishes, reading.drinks, mentioned = mentioned.dishes[:1], mentioned.drinks[:1], None
+            reading.strange = _Reading(sentence, menu, reading.dishes).strange
+        named = not asks and (reading.bare or _FANCIED.search(none) is not None)
+        if not (cued or (named and (reading.dishes or reading.drinks))):
+            mentioned = reading if reading.dishes or reading.drinks else mentioned
+            liked += reading.dishes or reading.drinks if not asks and reading.plain else []
             continue
-        mentioned = found
-        dishes |= dict.fromkeys(found.dishes)
-        strange += found.strange
-        drinks += found.drinks if cued or (named and not found.dishes) else []
-        asked += found.dishes if cued or found.bare or _chosen(said) else []
+        mentioned = reading
+        dishes |= dict.fromkeys(reading.dishes)
+        strange += reading.strange
+        drinks += reading.drinks if cued or (named and not reading.dishes) else []
+        asked += reading.dishes if cued or reading.bare or _has_chosen(none) else []
     likely = mentioned.dishes or mentioned.drinks if mentioned else []
     return Order(*(tuple(dict.fromkeys(names)) for names in (dishes, strange, drinks, asked, liked, likely)))
 
@@ -350,18 +353,18 @@ def read_order(reply: str, menu: Menu) -> Order:
 def _without_actions(reply: str, menu: Menu) -> str:
     """Return a reply without what it does between asterisks; a dish or a drink between them is emphasis."""
 
-    def kept(found: re.Match[str]) -> str:
-        return found[0] if menu.prints(found[0]) else " "
+    def kept(match: re.Match[str]) -> str:
+        return match[0] if menu.prints(match[0]) else " "
 
     return _ACTION.sub(kept, reply)
 
 
-def _chosen(text: str) -> bool:
+def _has_chosen(text: str) -> bool:
     course = _CHOSEN.search(text)
     return course is not None and re.search(r"\bsounds\b", text[course.end() :]) is not None
 
 
-def _ordering(reply: str, menu: Menu) -> Iterator[tuple[list[str], bool, bool]]:
+def _ordering_words(reply: str, menu: Menu) -> Iterator[tuple[list[str], bool, bool]]:
     """Yield the words of each sentence as far as it may order something, whether it says so, whether it only asks."""
     for sentence in _SENTENCE.findall(_BUT.sub(";", reply)):
         text = menu.corrected(sentence)
@@ -376,7 +379,7 @@ def _ordering(reply: str, menu: Menu) -> Iterator[tuple[list[str], bool, bool]]:
             yield text.split(), cue is not None or polite, bool(aside) or sentence.endswith("?")
 
 
-def _refused(before: Sequence[str]) -> bool:
+def _is_refused(before: Sequence[str]) -> bool:
     """Tell whether words refuse what follows them."""
     return _REFUSED.search(" ".join(before[-3:])) is not None
 
@@ -395,7 +398,7 @@ class _Reading:
         drinks = {"|", *(word for drink in self.drinks for word in drink.split())}
         called = frozenset[str]().union(*(item.stems for item in menu.items if item.name in self.dishes))
         small = FILLERS | DRINK_ADJECTIVES | _SMALL | drinks
-        self.bare = all(word in small or stem(word) in called for word in rest)
+        self.bare = all(word in small or word_stem(word) in called for word in rest)
         self.plain = not _NO_ORDER.search(" ".join(rest))
         if "or" in sentence and ("either" in sentence or (len(self.dishes) > 1 and "and" not in sentence)):
             self.dishes = []
@@ -425,23 +428,23 @@ class _Reading:
         return None, 0
 
     def _note(self, item: Dish, before: list[str], form: str) -> None:
-        if _refused(before):
+        if _is_refused(before):
             return
-        if form in _FORMS and stem(form) not in item.stems | self.menu.section_stems:
+        if form in _FORMS and word_stem(form) not in item.stems | self.menu.section_stems:
             self.strange.append(f"{item.name} {form}")
             return
         last = before[-1] if before else ""
-        if stem(last) in self.menu.vocabulary and stem(last) not in item.stems and last not in FILLERS:
+        if word_stem(last) in self.menu.vocabulary and word_stem(last) not in item.stems and last not in FILLERS:
             self.strange.append(f"{last} {item.name}")
         else:
             self.dishes.append(item.name)
 
     def _belongs(self, sentence: list[str], at: int, item: Dish) -> bool:
         """Tell whether a word after a dish's name describes it: of its full name, or a filler before such a word."""
-        if stem(sentence[at]) in item.stems:
+        if word_stem(sentence[at]) in item.stems:
             return True
         after = sentence[at + 1 : at + 4]
-        return sentence[at] in _LINKS and any(stem(word) in item.stems and word not in _LINKS for word in after)
+        return sentence[at] in _LINKS and any(word_stem(word) in item.stems and word not in _LINKS for word in after)
 
     def _drinks(self, rest: Sequence[str]) -> list[str]:
         known = self.menu.drink_words
@@ -453,7 +456,7 @@ class _Reading:
                 runs += [[]] if runs[-1] else []
                 refused = False
                 continue
-            refused = refused or (not runs[-1] and _refused(rest[:place]))
+            refused = refused or (not runs[-1] and _is_refused(rest[:place]))
             if not refused:
                 runs[-1].append(word)
         return [" ".join(run) for run in runs if any(word in known for word in run)]
@@ -463,8 +466,8 @@ class _Reading:
         ordered = [item for item in self.menu.items if item.name in self.dishes or item.name in self.before]
         known = frozenset[str]().union(*(item.stems for item in ordered))
         strange: list[str] = []
-        for run, aside in _runs(rest):
-            foods = [word for word in run if self._is_food(word) and stem(word) not in known]
+        for run, aside in _food_runs(rest):
+            foods = [word for word in run if self._is_food(word) and word_stem(word) not in known]
             called = [] if aside else self._called(run, foods)
             self.dishes += called
             strange += [] if called else foods
@@ -474,7 +477,7 @@ class _Reading:
 
     def _is_food(self, word: str) -> bool:
         drinking = word in self.menu.drink_words or word in DRINK_ADJECTIVES
-        return stem(word) in self.menu.vocabulary and not drinking
+        return word_stem(word) in self.menu.vocabulary and not drinking
 
     def _called(self, run: Sequence[str], foods: Sequence[str]) -> list[str]:
         """Return the dish that a run of words means, or the dishes that its words mean one by one; [] if neither."""
@@ -487,7 +490,7 @@ class _Reading:
         return [name for name in single if name] if all(single) else []
 
 
-def _runs(rest: Sequence[str]) -> Iterator[tuple[list[str], bool]]:
+def _food_runs(rest: Sequence[str]) -> Iterator[tuple[list[str], bool]]:
     """Yield runs of words with nothing but fillers between foods, and whether one describes the dish before it."""
     run: list[str] = []
     after_dish = False
@@ -517,14 +520,14 @@ STAGES = (
 RULE = "restaurant/2"
 
 _IS_MACHINE = "does not play a guest: speaks of being a machine"
-_MACHINE = phrases(
+_MACHINE = phrase_pattern(
     r"an? (?:\w+ ){0,3}(?:ai|assistant|chatbot)", "language model", "text based",
     r"(?:cant|cannot|dont|do not|not able to|unable to) (?:\w+ ){0,4}(?:eat|drink|taste|consume|order)"
     r"(?= (?:or|and|foods?|beverages?|drinks?|anything|things|actual\w*|physical\w*|but|as|like|in)\b|$)",
     r"the user (?:wants|asks|is asking|asked|has)|(?:act|acting) (?:as|like) (?:a|the) (?:guest|customer|diner)",
     "not a (?:customer|guest|diner)", "(?:not|no longer) in a restaurant",
 )  # fmt: skip
-_HOST = phrases(
+_HOST = phrase_pattern(
     "(?:what|how) about you", "and you$", "what are you in the mood", "what can i (?:get|do|bring)",
     "(?:what|anything) would you like", "let me know (?:your|what you)", "can help you",
     "help you (?:decide|choose|with)", "happy to (?:help|assist|recommend)",
@@ -532,16 +535,16 @@ _HOST = phrases(
     "we (?:have|offer) a", "here is (?:our|the) menu", "are you looking for",
     r"enjoy your (?:meal|drink|food|\w+ \w+)",
 )  # fmt: skip
-_SERVES = phrases(
+_SERVES = phrase_pattern(
     "would you like (?:the|to order)", "please accept", "what (?:can|may) i (?:get|bring)", "you ready to order",
     "may i take your", "(?:here|these) are your", "on its way", "coming right up", "anything else i can",
 )  # fmt: skip
 """What waiters say, and no guest at whatever stage."""
-_OTHER_SPEAKER = later(
+_OTHER_SPEAKER = lazy_pattern(
     r"^[\s*_>#-]{0,8}(?:the )?(?:waiter|waitress|server)\b[^:\n]{0,20}:", re.IGNORECASE | re.MULTILINE
 )
 _ORDERED = "(?:ordered|requested|asked for)"
-_MISTAKE = phrases(
+_MISTAKE = phrase_pattern(
     r"(?:didnt|did not|never|(?:dont|do not) (?:recall|remember|think i|believe i)) "
     r"(?:order|ask|request|having)\w*",
     "didnt i (?:order|ask|request)|mine was",
@@ -572,7 +575,7 @@ _MISTAKE = phrases(
 )
 _VAGUE = frozenset(("house", "large", "small", "cold"))
 """Words that many drinks have."""
-_CONTENT = phrases(
+_CONTENT = phrase_pattern(
     f"(?:exactly|just|precisely) (?:what|as|like) i (?:had |have )?{_ORDERED}",
     "no mistake",
     f"thank you for (?:bringing )?(?:what|everything) i {_ORDERED}",
@@ -606,7 +609,7 @@ class Stage:
 
 def orders_drink(reply: str, menu: Menu) -> Stage:
     """Stage 1: the reply is a guest's, orders a drink and no dish."""
-    text = " ".join(words(reply))
+    text = " ".join(plain_words(reply))
     if fault := _out_of_role(reply):
         return Stage(False, fault)
     if _HOST.search(text):
@@ -617,7 +620,7 @@ def orders_drink(reply: str, menu: Menu) -> Stage:
     drinks = order.drinks or tuple(name for name in order.liked if name not in menu.dishes)
     if not drinks:
         return Stage(False, "orders no drink", sure=not text)
-    if _wavers(reply, menu):
+    if _is_undecided(reply, menu):
         return Stage(False, "does not decide yet", drinks, sure=False)
     return Stage(True, f"orders {drinks[0]!r}", drinks, sure=False)
 
@@ -635,7 +638,7 @@ def orders_dish(reply: str, menu: Menu, *, before: Sequence[str] = (), unavailab
     gone = {*before, *unavailable}
     dishes = order.dishes or tuple(name for name in order.liked if name in menu.dishes)
     new = tuple(dish for dish in dishes if dish not in gone)
-    if _wavers(reply, menu):
+    if _is_undecided(reply, menu):
         return Stage(False, "does not decide yet", new, sure=False)
     if dishes:
         said = f"orders {new[0]!r}" if new else f"orders {dishes[0]!r} again"
@@ -643,13 +646,13 @@ def orders_dish(reply: str, menu: Menu, *, before: Sequence[str] = (), unavailab
     likely = tuple(dish for dish in order.likely if dish in menu.dishes and dish not in gone)
     if len(likely) == 1 and _PERHAPS.search(reply):
         return Stage(None, f"may order {likely[0]!r}", likely, sure=False)
-    return Stage(False, "orders no dish", sure=not words(reply))
+    return Stage(False, "orders no dish", sure=not plain_words(reply))
 
 
-_PERHAPS = later(r"\b(?:maybe|perhaps|possibly|i suppose|i guess)\b[^.?!]*[.?!]?\s*$", re.IGNORECASE)
+_PERHAPS = lazy_pattern(r"\b(?:maybe|perhaps|possibly|i suppose|i guess)\b[^.?!]*[.?!]?\s*$", re.IGNORECASE)
 
 
-def _wavers(reply: str, menu: Menu) -> bool:
+def _is_undecided(reply: str, menu: Menu) -> bool:
     """Tell whether a reply puts off its decision: nothing else in it orders anything."""
     text, times = _UNDECIDED.subn("", menu.corrected(reply))
     return times > 0 and "please" not in text.split() and not _CUE.search(text)
@@ -657,18 +660,18 @@ def _wavers(reply: str, menu: Menu) -> bool:
 
 def notices_mix_up(reply: str, *, ordered: Sequence[str] = (), served: str = "") -> Stage:
     """Stage 4: the reply says that this is not what was ordered, or insists on what was `ordered` and not `served`."""
-    text = " ".join(words(reply))
+    text = " ".join(plain_words(reply))
     if fault := _out_of_role(reply):
         return Stage(False, fault)
-    found = _MISTAKE.search(_CONTENT.sub(" ", text))
-    if found:
-        return Stage(True, f"says {found.group()!r}")
-    said, brought = set(map(stem, words(reply))), set(map(stem, words(served)))
-    own = {stem(word) for dish in ordered for word in words(dish) if word not in FILLERS} - brought
+    match = _MISTAKE.search(_CONTENT.sub(" ", text))
+    if match:
+        return Stage(True, f"says {match.group()!r}")
+    said, brought = set(map(word_stem, plain_words(reply))), set(map(word_stem, plain_words(served)))
+    own = {word_stem(word) for dish in ordered for word in plain_words(dish) if word not in FILLERS} - brought
     if not _PLEASED.search(text):
         if own & said and (_INSISTS.search(text) or _NOT_THIS.search(text)):
             return Stage(True, f"insists on {min(own & said)!r}")
-        if "?" in reply and said & (own | brought - {stem(word) for word in STOP_WORDS}):
+        if "?" in reply and said & (own | brought - {word_stem(word) for word in STOP_WORDS}):
             return Stage(None, "asks about a dish, perhaps in surprise", sure=False)
     return Stage(False, "does not notice the mix-up", sure=not text)
 
@@ -676,7 +679,7 @@ def notices_mix_up(reply: str, *, ordered: Sequence[str] = (), served: str = "")
 def accepts_dish(reply: str) -> Stage:
     """Stage 4, where all is right: the reply says something, and no complaint."""
     stage = notices_mix_up(reply)
-    if _out_of_role(reply) or not words(reply) or stage.ok is None:
+    if _out_of_role(reply) or not plain_words(reply) or stage.ok is None:
         return stage
     return Stage(not stage.ok, "complains of what was ordered" if stage.ok else "accepts the dish")
 
@@ -686,23 +689,25 @@ def minds_extra(reply: str, avoids: str) -> Stage:
     stage = notices_mix_up(reply)
     if stage.ok or _out_of_role(reply):
         return stage
-    named = stem(avoids) in map(stem, words(reply))
-    if _MUST_NOT.search(" ".join(words(reply))) or (named and not _PLEASED.search(" ".join(words(reply)))):
+    named = word_stem(avoids) in map(word_stem, plain_words(reply))
+    if _MUST_NOT.search(" ".join(plain_words(reply))) or (named and not _PLEASED.search(" ".join(plain_words(reply)))):
         return Stage(True, f"minds {avoids!r}")
     return Stage(False, f"does not mind {avoids!r}", sure=stage.sure)
 
 
-_MUST_NOT = phrases(
+_MUST_NOT = phrase_pattern(
     r"allerg\w+", r"(?:cant|cannot|can not|dont|do not|must not|mustnt|may not|never|not able to|unable to) "
     r"(?:\w+ ){0,2}(?:eat|have|touch|take|tolerate)", r"(?:without|no|not any|remove|off) (?:the )?\w+",
 )  # fmt: skip
-_INSISTS = phrases(
+_INSISTS = phrase_pattern(
     r"i(?:d| had| have| did| am| was|m)? (?:\w+ ){0,3}(?:had|said|say|chose|choose|chosen|want|wanted|picked|order|"
     "ordered|asked|meant|decided|settled|went|requested|expecting)",
     "my (?:order|choice|dish|meal|plate)", "mine",
 )  # fmt: skip
-_NOT_THIS = phrases("not", "no", "isnt", "wasnt", "never", "instead of", "rather than")
-_PLEASED = phrases("thanks", "thank you", "delicious", "wonderful", "lovely", "smells?", "tasty", "great", "perfect")
+_NOT_THIS = phrase_pattern("not", "no", "isnt", "wasnt", "never", "instead of", "rather than")
+_PLEASED = phrase_pattern(
+    "thanks", "thank you", "delicious", "wonderful", "lovely", "smells?", "tasty", "great", "perfect"
+)
 
 
 def recalls_drink(reply: str, drinks: Sequence[str], served: Sequence[str] = ()) -> Stage:
@@ -710,31 +715,31 @@ def recalls_drink(reply: str, drinks: Sequence[str], served: Sequence[str] = ())
     if fault := _out_of_role(reply):
         return Stage(False, fault)
     reply = _after_all(reply, drinks)
-    told = set(map(stem, words(reply)))
+    none = set(map(word_stem, plain_words(reply)))
     for drink in drinks:
-        named = {stem(word) for word in words(drink) if word not in FILLERS | _VAGUE}
-        if named and len(named & told) * 3 >= len(named) * 2:
-            rivals = [other for other in served if not named <= {stem(word) for word in words(other)}]
-            settled = commitment(reply, partial(_drinks_in, named=named, rivals=rivals))
+        named = {word_stem(word) for word in plain_words(drink) if word not in FILLERS | _VAGUE}
+        if named and len(named & none) * 3 >= len(named) * 2:
+            rivals = [other for other in served if not named <= {word_stem(word) for word in plain_words(other)}]
+            settled = committed_values(reply, partial(_drinks_in, named=named, rivals=rivals))
             if settled == {_OWN}:
                 return Stage(True, f"recalls {drink!r}")
             return Stage(False, f"names {drink!r}, but does not settle on it", sure=False)
-    return Stage(False, f"does not recall {' or '.join(map(repr, drinks)) or 'a drink'}", sure=not told)
+    return Stage(False, f"does not recall {' or '.join(map(repr, drinks)) or 'a drink'}", sure=not none)
 
 
 def _after_all(reply: str, drinks: Sequence[str]) -> str:
     """Return what a reply says that was drunk in the end, where it says so of a drink; else all of it."""
     text = _GLADLY.sub("I would like", reply)
-    found = list(_DRANK.finditer(text))
-    rest = text[found[-1].end() :] if found else ""
-    drunk = {stem(word) for drink in drinks for word in words(drink)}
-    return rest if drunk & set(map(stem, words(rest))) else text
+    result = list(_DRANK.finditer(text))
+    rest = text[result[-1].end() :] if result else ""
+    drunk = {word_stem(word) for drink in drinks for word in plain_words(drink)}
+    return rest if drunk & set(map(word_stem, plain_words(rest))) else text
 
 
-_GLADLY = later(
+_GLADLY = lazy_pattern(
     r"\b(?:(?:wo|would|ca)n['\u2019]?t|will not|would not|cannot) (?:say no to|refuse|mind)\b", re.IGNORECASE
 )
-_DRANK = later(
+_DRANK = lazy_pattern(
     r"\b(?:in the end|finally|but|i)\b,? (?:i )?"
     r"(?:took|chose|picked|had|drank|ordered|went (?:with|for)|settled (?:on|for))\b",
     re.IGNORECASE,
@@ -744,36 +749,36 @@ _OWN = "own"
 
 def _drinks_in(text: str, named: set[str], rivals: Sequence[str]) -> list[Mention]:
     """Return where a levelled text names the guest's own drink, by most of its words in a row, and others by name."""
-    found = [Mention(*spot, other) for other in rivals for spot in places(text, other)]
-    own = named - {stem(word) for other in rivals for word in words(other)}
+    mentions = [Mention(*spot, other) for other in rivals for spot in phrase_positions(text, other)]
+    own = named - {word_stem(word) for other in rivals for word in plain_words(other)}
     run: list[re.Match[str]] = []
     for word in [*_WORD.finditer(text), None]:
-        if word and stem(word[0]) in named:
+        if word and word_stem(word[0]) in named:
             run.append(word)
         elif run and (word is None or word[0] not in _WITHIN):
-            said = {stem(one[0]) for one in run}
-            if len(said) * 3 >= len(named) * 2 or said & own:
-                found.append(Mention(run[0].start(), run[-1].end(), _OWN))
+            texts = {word_stem(one[0]) for one in run}
+            if len(texts) * 3 >= len(named) * 2 or texts & own:
+                mentions.append(Mention(run[0].start(), run[-1].end(), _OWN))
             run = []
     outside: list[Mention] = []
-    for one in sorted(found, key=lambda one: (one.start, -one.end)):
+    for one in sorted(mentions, key=lambda one: (one.start, -one.end)):
         if not outside or one.start >= outside[-1].end:
             outside.append(one)
     return outside
 
 
-_WORD = later(r"[^\W_]+")
+_WORD = lazy_pattern(r"[^\W_]+")
 _WITHIN = frozenset(("of", "the", "from", "with", "a", "and", "made"))
 
 
 def _out_of_role(reply: str) -> str:
     """Return why a reply is not that of a guest alone, "" if it may be."""
-    text = " ".join(words(reply))
+    text = " ".join(plain_words(reply))
     if _MACHINE.search(text):
         return _IS_MACHINE
     if _SERVES.search(text):
         return "does not play a guest: speaks as the waiter"
-    speaks = (reply[: found.start()].strip() for found in _OTHER_SPEAKER.finditer(reply))
+    speaks = (reply[: match.start()].strip() for match in _OTHER_SPEAKER.finditer(reply))
     return "speaks the waiter's part as well" if any(speaks) else ""
 
 
@@ -814,7 +819,7 @@ class PlaysGuest(Ruled):
         passed = list(stages)
         if passed and passed[-1].ok is None:
             why = passed[-1].unscored or Unscored(passed[-1].reason)
-            return replace(why, rule=_rule(passed), evidence=snippet(answers[len(passed) - 1]))
+            return replace(why, rule=_visit_rule(passed), evidence=evidence_snippet(answers[len(passed) - 1]))
         if len(passed) < len(STAGES) and all(stage.ok is not False for stage in passed):
             passed.append(Stage(False, "was not reached"))
         told = [n for n in range(len(STAGES)) if n >= len(passed) or passed[n].ok is not None]
@@ -824,8 +829,8 @@ class PlaysGuest(Ruled):
             sum(check.ok for check in checks) / len(told),
             f"stage {len(passed)}: {passed[-1].reason}{left_out}",
             checks=checks,
-            rule=_rule(passed),
-            evidence=snippet(at(answers, min(len(passed), len(answers)) - 1)),
+            rule=_visit_rule(passed),
+            evidence=evidence_snippet(answer_at(answers, min(len(passed), len(answers)) - 1)),
         )
         return score if self.judge else self.standing_in(score)
 
@@ -842,21 +847,26 @@ class PlaysGuest(Ruled):
 
     def _suited(self, n: int, stage: Stage, reply: str) -> Stage:
         """Return the stage as failed where what was ordered does not suit the guest."""
-        avoids = stem(self.avoids)
+        avoids = word_stem(self.avoids)
         if n == 0 and not all(self._fancied(item, reply) for item in stage.items or (reply,)):
             return replace(stage, ok=False, reason=f"orders a drink without {self.fancies}")
         spared = re.search(rf"\b(?:without|no|not|hold|minus|skip|leave)\b[^.]*\b{self.avoids}\b", reply.lower())
-        if n in {1, 2} and avoids and not spared and any(avoids in map(stem, words(dish)) for dish in stage.items):
+        if (
+            n in {1, 2}
+            and avoids
+            and not spared
+            and any(avoids in map(word_stem, plain_words(dish)) for dish in stage.items)
+        ):
             return replace(stage, ok=False, reason=f"orders what comes with {self.avoids}")
         return stage
 
     def _fancied(self, item: str, reply: str) -> bool:
         """Return whether a drink has in it what the guest fancies: in its name, or in that of the drink it means."""
-        wanted, named = set(words(self.fancies)), set(words(item))
+        wanted, named = set(plain_words(self.fancies)), set(plain_words(item))
         if wanted <= named:
             return True
-        meant = (name for name in self.menu.drinks if wanted <= set(words(name)))
-        return wanted <= set(words(reply)) and any(named <= set(words(name)) for name in meant)
+        meant = (name for name in self.menu.drinks if wanted <= set(plain_words(name)))
+        return wanted <= set(plain_words(reply)) and any(named <= set(plain_words(name)) for name in meant)
 
     def unavailable(self, n: int) -> tuple[str, ...]:
         """Return the dishes that can be ordered no more in stage `n`."""
@@ -873,7 +883,7 @@ class PlaysGuest(Ruled):
             case 2:
                 return orders_dish(reply, self.menu, before=passed[1].items, unavailable=self.unavailable(n))
             case 3:
-                served = at(self.waiter, n) if len(self.waiter) > n else ""
+                served = answer_at(self.waiter, n) if len(self.waiter) > n else ""
                 if self.brings == "dish":
                     return notices_mix_up(reply, ordered=passed[2].items, served=served)
                 return minds_extra(reply, self.avoids) if self.brings == "extra" else accepts_dish(reply)
@@ -883,26 +893,28 @@ class PlaysGuest(Ruled):
         """Return the stage as a judge sees it, if the rule is not sure."""
         if stage.sure:
             return stage
-        said = at(self.waiter, n) or "(not known)"
+        said = answer_at(self.waiter, n) or "(not known)"
         match n:
             case 0:
                 drinks, dishes = (
                     "\n".join(f"- {name}" for name in names) for names in (self.menu.drinks, self.menu.dishes)
                 )
-                return _says(judge, stage, "restaurant-drink", said=said, drinks=drinks, dishes=dishes)
+                return _judged_stage(judge, stage, "restaurant-drink", said=said, drinks=drinks, dishes=dishes)
             case 1 | 2:
                 gone = (*(passed[1].items if n > 1 else ()), *self.unavailable(n))
-                return _picks(judge, stage, [dish for dish in self.menu.dishes if dish not in gone], said)
+                return _judged_dish(judge, stage, [dish for dish in self.menu.dishes if dish not in gone], said)
             case 3:
-                return _says(judge, stage, "restaurant-mix-up", said=said, ordered=" and ".join(passed[-1].items))
-        return _says(judge, stage, "restaurant-recall", order=passed[0].said)
+                return _judged_stage(
+                    judge, stage, "restaurant-mix-up", said=said, ordered=" and ".join(passed[-1].items)
+                )
+        return _judged_stage(judge, stage, "restaurant-recall", order=passed[0].said)
 
 
-def _rule(stages: Sequence[Stage]) -> str:
+def _visit_rule(stages: Sequence[Stage]) -> str:
     return "+judge/".join([RULE, *dict.fromkeys(stage.judged for stage in stages if stage.judged)])
 
 
-def _says(judge: Judge, stage: Stage, name: str, **parts: str) -> Stage:
+def _judged_stage(judge: Judge, stage: Stage, name: str, **parts: str) -> Stage:
     """Return the stage as a judge says that it went."""
     decision = ask_judge(judge, PROMPTS[name], answer=stage.said, **parts)
     stage = replace(stage, judged=PROMPTS[name].id)
@@ -912,12 +924,12 @@ def _says(judge: Judge, stage: Stage, name: str, **parts: str) -> Stage:
     return replace(stage, ok=ok, reason=stage.reason if ok and stage.ok else str(decision))
 
 
-def _picks(judge: Judge, stage: Stage, dishes: Sequence[str], said: str) -> Stage:
+def _judged_dish(judge: Judge, stage: Stage, dishes: Sequence[str], text: str) -> Stage:
     """Return the stage with the dish that a judge says was ordered."""
     prompt = PROMPTS["restaurant-dish"]
     asked = structs.replace(prompt, grades=(*(str(i) for i in range(1, len(dishes) + 1)), prompt.fail))
     numbered = "\n".join(f"{i}. {dish}" for i, dish in enumerate(dishes, start=1))
-    decision = ask_judge(judge, asked, answer=stage.said, said=said, dishes=numbered)
+    decision = ask_judge(judge, asked, answer=stage.said, said=text, dishes=numbered)
     stage = replace(stage, judged=prompt.id)
     if isinstance(decision, Unscored):
         return replace(stage, ok=None, reason=decision.reason, unscored=decision)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from msgspec import Struct, structs
 
 from pytest_ltm._language import normalize, speech
+from pytest_ltm._language.words import evidence_snippet
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.ltm_judge import ask_judge
 from pytest_ltm._model.score import SCORINGS, Check, Score, Scoring, Unscored
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm._text.words import snippet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,7 +50,7 @@ class Ruled:
     ) -> Score:
         """Return a score by the rule set that it follows."""
         rule = f"{self.family}/{self.version if self.current else self.scoring}"
-        return Score(float(value), reason, tuple(checks), rule, snippet(answer), left_open)
+        return Score(float(value), reason, tuple(checks), rule, evidence_snippet(answer), left_open)
 
     def score_product(self, parts: Mapping[str, Sequence[Check]], answer: str) -> Score:
         """Return the product of the shares of all parts that have checks."""
@@ -88,12 +88,12 @@ class Ruled:
         return replace(verdict, reason=verdict.reason + note, rule=rule)
 
 
-def last(answers: Sequence[str]) -> str:
+def last_answer(answers: Sequence[str]) -> str:
     """Return the last answer, "" if there is none."""
     return answers[-1] if answers else ""
 
 
-def at(texts: Sequence[str], place: int) -> str:
+def answer_at(texts: Sequence[str], place: int) -> str:
     """Return the text at a place, "" if there is none."""
     return texts[place] if 0 <= place < len(texts) else ""
 
@@ -101,13 +101,15 @@ def at(texts: Sequence[str], place: int) -> str:
 # --- What a judge decides where the rules are not sure.
 
 
-def judged(judge: Judge, prompt: str, answer: str, *, rule: str, asked: str = "", **parts: str) -> Score | Unscored:
+def judge_verdict(
+    judge: Judge, prompt: str, answer: str, *, rule: str, asked: str = "", **parts: str
+) -> Score | Unscored:
     """Return the judge's verdict on an answer; `asked` stands in front of what it says, as the reason."""
     said = ask_judge(judge, PROMPTS[prompt], answer=answer, **parts)
     rule = f"{rule}+judge/{PROMPTS[prompt].id}"
     if isinstance(said, Unscored):
-        return replace(said, rule=rule, evidence=snippet(answer))
-    return Score(float(said.grade == "yes"), f"{asked}{said}", rule=rule, evidence=snippet(answer))
+        return replace(said, rule=rule, evidence=evidence_snippet(answer))
+    return Score(float(said.grade == "yes"), f"{asked}{said}", rule=rule, evidence=evidence_snippet(answer))
 
 
 class RuleCheck(Struct, frozen=True):
@@ -123,20 +125,20 @@ class RuleCheck(Struct, frozen=True):
     """What is put into it beside the answer."""
 
 
-def share(parts: Sequence[RuleCheck], *, rule: str, reason: str) -> Score:
+def share_score(parts: Sequence[RuleCheck], *, rule: str, reason: str) -> Score:
     """Return the share of the parts that are true, leaving open ones open; `reason` names `{ok}` of `{of}`."""
     checks = tuple(Check(part.label, bool(part.ok), part.ok is None) for part in parts)
     ok, left_open = sum(check.ok for check in checks), sum(check.open for check in checks)
     missed = next((part.answer for part in parts if not part.ok), "")
     told = reason.replace("{ok}", str(ok)).replace("{of}", str(len(parts)))
     told += f", {left_open} neither proven nor refuted" * bool(left_open)
-    return Score(ok / max(len(parts), 1), told, checks, rule, snippet(missed))
+    return Score(ok / max(len(parts), 1), told, checks, rule, evidence_snippet(missed))
 
 
 def judged_share(parts: Sequence[RuleCheck], judge: Judge | None, *, rule: str, reason: str) -> Score | Unscored:
     """Return the share of the parts that are true, or that a judge finds true; Unscored if it cannot tell of one."""
     if judge is None:
-        return share(parts, rule=rule, reason=reason)
+        return share_score(parts, rule=rule, reason=reason)
     decided: list[RuleCheck] = []
     used: dict[str, None] = {}
     for part in parts:
@@ -146,6 +148,6 @@ def judged_share(parts: Sequence[RuleCheck], judge: Judge | None, *, rule: str, 
             used[prompt.id] = None
             said = ask_judge(judge, prompt, answer=part.answer, **dict(part.parts))
             if isinstance(said, Unscored):
-                return replace(said, rule="+judge/".join([rule, *used]), evidence=snippet(part.answer))
+                return replace(said, rule="+judge/".join([rule, *used]), evidence=evidence_snippet(part.answer))
             decided[-1] = structs.replace(part, ok=said.grade != prompt.fail)
-    return share(decided, rule="+judge/".join([rule, *used]), reason=reason)
+    return share_score(decided, rule="+judge/".join([rule, *used]), reason=reason)

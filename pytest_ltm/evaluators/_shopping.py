@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from pytest_ltm._language.commitment import last_word, misspelt, spoken
-from pytest_ltm._language.recital import REPEATS, recites
-from pytest_ltm._text.json import NoJSON, published_json, values
-from pytest_ltm._text.numbers import NUMBERS
-from pytest_ltm._text.overlap import rouge_l
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.recollection import only_offers_example
-from pytest_ltm._text.words import BULLET, plain, snippet, stem, words
-from pytest_ltm.evaluators._rules import Ruled, last
+from pytest_ltm._language.commitment import is_misspelt, last_word, strip_asides
+from pytest_ltm._language.json import NoJSON, json_values, published_json
+from pytest_ltm._language.numbers import NUMBERS
+from pytest_ltm._language.overlap import rouge_l
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.recital import REPEATS, recites_messages
+from pytest_ltm._language.recollection import only_offers_example
+from pytest_ltm._language.words import BULLET, casefold_plain, evidence_snippet, plain_words, word_stem
+from pytest_ltm.evaluators._rules import Ruled, last_answer
 
 if TYPE_CHECKING:
     from pytest_ltm._model.score import Score, Scoring
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
 Item: TypeAlias = tuple[str, int]
 Matches: TypeAlias = Callable[[str, str], bool]
 
-_TABLE_ROW = later(r"^\s*\|.*\|\s*$")
-_PLAIN_LINE = later(
+_TABLE_ROW = lazy_pattern(r"^\s*\|.*\|\s*$")
+_PLAIN_LINE = lazy_pattern(
     r"\s*(?:\d{1,4}\s*[x\u00d7]?\s+[^\W\d][\w' -]{0,40}|[^\W\d][\w' -]{0,40}\s*[:=\u2013-]\s*\d{1,4})\s*"
 )
 """A line that is an item and its quantity: `3x carrots`, `Carrots: 3`."""
-_TIMES = later(r"(?<=\d)\s*[x\u00d7]|[x\u00d7](?=\d)")
-_FIRST_WORD = later(r"\s*([0-9]{1,9}|[a-z]{1,12})(?![a-z0-9.,])")
-_DIGIT = later(r"\d")
-_IN_PROSE = later(r"[,;.!?\n]|\band\b")
-_SENTENCE = later(r"(?<=[.!?])\s+|\n+")
-_DENIED = later(
+_TIMES = lazy_pattern(r"(?<=\d)\s*[x\u00d7]|[x\u00d7](?=\d)")
+_FIRST_WORD = lazy_pattern(r"\s*([0-9]{1,9}|[a-z]{1,12})(?![a-z0-9.,])")
+_DIGIT = lazy_pattern(r"\d")
+_IN_PROSE = lazy_pattern(r"[,;.!?\n]|\band\b")
+_SENTENCE = lazy_pattern(r"(?<=[.!?])\s+|\n+")
+_DENIED = lazy_pattern(
     r"(?:\b(?:not|never|cannot|nothing)|n['\u2019]t)\b.{0,200}\d|\bwhether\b"
     r"|\b(?:don['\u2019]t|do not) (?:know|remember|recall|have)\b"
 )
-_TAKEN_OFF = later(
+_TAKEN_OFF = lazy_pattern(
     r"\b(?:removed|no longer|crossed (?:out|off)|struck|cancelled|canceled|not needed|taken off|deleted)\b",
     re.IGNORECASE,
 )
-_EITHER = later(r"\d\s*(?:or|/)\s*\d|\b(?:or|maybe|perhaps)\b", re.IGNORECASE)
+_EITHER = lazy_pattern(r"\d\s*(?:or|/)\s*\d|\b(?:or|maybe|perhaps)\b", re.IGNORECASE)
 _MOST = 10**9
 _UNREADABLE = 10**12
 """A quantity that equals none: the item is there, how many cannot be told."""
@@ -68,22 +68,24 @@ class ListsItems(Ruled):
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the score of the last answer."""
         answers = self.read(answers)
-        answer = last(answers)
+        answer = last_answer(answers)
         if self.current:
             return self._ours(answer)
         try:
             given = _published_items(answer)
         except NoJSON as error:
             return self.score(0, f"not in the form asked for: {error}", answer)
-        return self._mean(given, _inside if self.scoring == "v3.5" else _same_stems, answer)
+        return self._mean(given, _is_part_of if self.scoring == "v3.5" else _same_stems, answer)
 
     def _ours(self, answer: str) -> Score:
         if only_offers_example(answer):
             return self.score(0, "does not know the list and shows an example", answer)
-        if recites(answer) and not any(self._expected_among(_items(value, 3)) for value in values(answer)):
+        if recites_messages(answer) and not any(
+            self._expected_among(_items_of_value(value, 3)) for value in json_values(answer)
+        ):
             return self.score(0, REPEATS, answer)
-        text = last_word(spoken(answer), lambda said: bool(self._expected_among(_read(said))))
-        given = _added_up(_read(text))
+        text = last_word(strip_asides(answer), lambda said: bool(self._expected_among(_read_items(said))))
+        given = _added_up(_read_items(text))
         counts = self._expected_among(given)
         if not counts:
             return self.score(0, "names no expected item", answer)
@@ -96,30 +98,30 @@ class ListsItems(Ruled):
     def _expected_among(self, given: Sequence[Item]) -> list[tuple[int, int]]:
         """Return the expected and the given quantity of each expected item that is among those given."""
         left = list(given)
-        found = []
+        result = []
         for item, n in self.expected:
             match = next((one for one in left if _same_words(item, one[0])), None)
             if match:
                 left.remove(match)
-                found.append((n, match[1]))
-        return found
+                result.append((n, match[1]))
+        return result
 
     def _mean(self, given: Sequence[Item], matches: Matches, answer: str) -> Score:
-        found, right, invented = 0, 0, []
+        result, right, invented = 0, 0, []
         for name, quantity in given:
             match = next(((item, n) for item, n in self.expected if matches(item, name)), None)
             if match is None:
                 invented.append(name)
                 continue
-            found += 1
+            result += 1
             right += match[1] == quantity
         size = max(len(self.expected), 1)
-        value = min((found / size + right / size + (not invented)) / 3, 1.0)
-        reason = f"{found} of {size} items, {right} right quantities, {len(invented)} invented"
+        value = min((result / size + right / size + (not invented)) / 3, 1.0)
+        reason = f"{result} of {size} items, {right} right quantities, {len(invented)} invented"
         return self.score(value, reason, answer)
 
 
-def _inside(expected: str, given: str) -> bool:
+def _is_part_of(expected: str, given: str) -> bool:
     return expected.lower() in given.lower()
 
 
@@ -129,9 +131,9 @@ def _same_stems(expected: str, given: str) -> bool:
 
 def _same_words(expected: str, given: str) -> bool:
     """Tell whether all words of the expected name are in the given one: in any number, apart, together, misspelt."""
-    wanted, said = ([stem(word) for word in words(name)] for name in (expected, given))
+    wanted, said = ([word_stem(word) for word in plain_words(name)] for name in (expected, given))
     together, all_said = "".join(wanted), "".join(said)
-    return bool(wanted) and (set(wanted) <= set(said) or together == all_said or misspelt(all_said, together))
+    return bool(wanted) and (set(wanted) <= set(said) or together == all_said or is_misspelt(all_said, together))
 
 
 def _published_items(answer: str) -> list[Item]:
@@ -141,9 +143,9 @@ def _published_items(answer: str) -> list[Item]:
     items = []
     for entry in given:
         if not isinstance(entry, dict) or not isinstance(entry.get("item"), str):
-            raise NoJSON(f"no text 'item' in {snippet(str(entry), 80)}")
+            raise NoJSON(f"no text 'item' in {evidence_snippet(str(entry), 80)}")
         if not isinstance(entry.get("quantity"), int):
-            raise NoJSON(f"no whole 'quantity' in {snippet(str(entry), 80)}")
+            raise NoJSON(f"no whole 'quantity' in {evidence_snippet(str(entry), 80)}")
         items.append((entry["item"], entry["quantity"]))
     return items
 
@@ -151,89 +153,89 @@ def _published_items(answer: str) -> list[Item]:
 def _added_up(items: Iterable[Item]) -> list[Item]:
     totals: dict[str, Item] = {}
     for name, quantity in items:
-        key = " ".join(stem(word) for word in words(name))
+        key = " ".join(word_stem(word) for word in plain_words(name))
         totals[key] = (name, totals.get(key, (name, 0))[1] + quantity)
     return [item for item in totals.values() if item[1] > 0]
 
 
-def _read(answer: str) -> list[Item]:
+def _read_items(answer: str) -> list[Item]:
     """Return the items of the first list of items, also inside an object; else of lines, a table's rows, or prose."""
-    found = list(values(answer))
-    alone = [item for value in found if isinstance(value, dict) and (item := _entry(value))]
-    if len(alone) > 1 and len(alone) == len(found):
+    result = list(json_values(answer))
+    alone = [item for value in result if isinstance(value, dict) and (item := _read_entry(value))]
+    if len(alone) > 1 and len(alone) == len(result):
         return alone
-    for value in found:
-        if items := _items(value, 3):
+    for value in result:
+        if items := _items_of_value(value, 3):
             return items
     answer = "\n".join(answer.split(" / ")) if answer.count(" / ") > 1 else answer
     lines = [line for line in answer.splitlines() if not _TAKEN_OFF.search(line)]
     bulleted = [BULLET.sub("", line) for line in lines if BULLET.match(line)]
     rows = [" ".join(line.split("|")) for line in lines if _TABLE_ROW.match(line) and _DIGIT.search(line)]
-    told = bulleted or rows or [line for line in lines if _PLAIN_LINE.fullmatch(line)]
-    if not told:
+    matching_sentences = bulleted or rows or [line for line in lines if _PLAIN_LINE.fullmatch(line)]
+    if not matching_sentences:
         sentences = (text for text in _SENTENCE.split(answer) if not _DENIED.search(text.lower()))
-        told = [part for text in sentences for part in _parts(text)]
-    return [item for line in told if (item := _line_item(line))]
+        matching_sentences = [part for text in sentences for part in _counting_parts(text)]
+    return [item for line in matching_sentences if (item := _line_item(line))]
 
 
-def _parts(text: str) -> list[str]:
+def _counting_parts(text: str) -> list[str]:
     """Return the parts of a sentence that count something; one thing ("a hose") counts beside others."""
-    parts = _IN_PROSE.split(text[max((found.end() for found in _LEAVES.finditer(text)), default=0) :])
-    counted = [part for part in parts if _DIGIT.search(part) or _counts(part)]
+    parts = _IN_PROSE.split(text[max((match.end() for match in _LEAVES.finditer(text)), default=0) :])
+    counted = [part for part in parts if _DIGIT.search(part) or _counts_items(part)]
     return [part for part in parts if part in counted or (counted and _ONE_THING.search(part))]
 
 
-_LEAVES = later(r"\b(?:leaves|leaving|left with|makes|remaining are)\b")
-_ONE_THING = later(r"\b(?:an?|one) (?:[^\W\d_]+ ){0,2}[^\W\d_]+\s*$", re.IGNORECASE)
+_LEAVES = lazy_pattern(r"\b(?:leaves|leaving|left with|makes|remaining are)\b")
+_ONE_THING = lazy_pattern(r"\b(?:an?|one) (?:[^\W\d_]+ ){0,2}[^\W\d_]+\s*$", re.IGNORECASE)
 
 
-def _counts(part: str) -> bool:
-    return any(word in NUMBERS and word not in ("a", "an") for word in words(part))
+def _counts_items(part: str) -> bool:
+    return any(word in NUMBERS and word not in ("a", "an") for word in plain_words(part))
 
 
-def _items(value: Any, depth: int) -> list[Item]:
+def _items_of_value(value: Any, depth: int) -> list[Item]:
     if isinstance(value, list):
-        return [item for entry in value if (item := _entry(entry))]
+        return [item for entry in value if (item := _read_entry(entry))]
     if not isinstance(value, dict):
         return []
-    if one := _entry(value):
+    if one := _read_entry(value):
         return [one]
-    counts = {name: _count(n) for name, n in value.items()}
+    counts = {name: _read_count(n) for name, n in value.items()}
     if counts and all(n is not None for n in counts.values()):
         return [(name, n) for name, n in counts.items() if n is not None]
-    inner = (_items(item, depth - 1) for item in value.values() if depth and isinstance(item, (list, dict)))
+    inner = (_items_of_value(item, depth - 1) for item in value.values() if depth and isinstance(item, (list, dict)))
     return next((items for items in inner if items), [])
 
 
-def _entry(entry: Any) -> Item | None:
+def _read_entry(entry: Any) -> Item | None:
     if isinstance(entry, str):
         return _line_item(entry)
     if isinstance(entry, list) and len(entry) == _PAIR and isinstance(entry[0], str):
-        count = _count(entry[1])
+        count = _read_count(entry[1])
         return None if count is None else (entry[0], count)
     if not isinstance(entry, dict):
         return None
     fields = {str(key).lower(): value for key, value in entry.items()}
     name = next((fields[key] for key in _ITEM_KEYS if isinstance(fields.get(key), str)), None)
     told = [fields[key] for key in _COUNT_KEYS if key in fields]
-    counts = [n for value in told if (n := _count(value)) is not None]
+    counts = [n for value in told if (n := _read_count(value)) is not None]
     unreadable = _UNREADABLE if told else 1
     return None if name is None else (name, counts[0] if counts else unreadable)
 
 
 def _line_item(line: str) -> Item | None:
     """Read `3 carrots`, `three carrots`, `Carrots: 3`, `Carrot (x3)`; without a number one is meant."""
-    parts = words(_TIMES.sub(" ", plain(line[:200])))
-    counted = [part for part in parts if _count(part) is not None]
+    parts = plain_words(_TIMES.sub(" ", casefold_plain(line[:200])))
+    counted = [part for part in parts if _read_count(part) is not None]
     more = [part for part in counted if part not in ("a", "an")] or counted
-    numbers = [n for part in more if (n := _count(part)) is not None]
+    numbers = [n for part in more if (n := _read_count(part)) is not None]
     if len(set(numbers)) > 1 and _EITHER.search(line):
         numbers = [_UNREADABLE]
-    name = " ".join(part for part in parts if _count(part) is None and part != "or")
+    name = " ".join(part for part in parts if _read_count(part) is None and part != "or")
     return (name, numbers[0] if numbers else 1) if name else None
 
 
-def _count(value: Any) -> int | None:
+def _read_count(value: Any) -> int | None:
     """Return a whole number from a number, digits or a number word; None for anything else."""
     if isinstance(value, bool) or value is None:
         return None

@@ -8,16 +8,23 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from pytest_ltm._language.commitment import Mention, asserted, commitment, last_word, mentions, spoken
+from pytest_ltm._language.clauses import normalize_text
+from pytest_ltm._language.commitment import (
+    Mention,
+    asserted_mentions,
+    committed_values,
+    find_mentions,
+    last_word,
+    strip_asides,
+)
+from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove
-from pytest_ltm._language.recital import recites
+from pytest_ltm._language.recital import recites_messages
 from pytest_ltm._language.refusal import tells_nothing
+from pytest_ltm._language.words import phrase_pattern, plain_words
 from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm._text.clauses import level
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import phrases, words
-from pytest_ltm.evaluators._hygiene import days
-from pytest_ltm.evaluators._rules import Ruled, at
+from pytest_ltm.evaluators._hygiene import day_mentions
+from pytest_ltm.evaluators._rules import Ruled, answer_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,8 +40,8 @@ _CHOICES = (WHO, SURE)
 """Questions that name what may be chosen: who always answers alike is right as often as that answer is."""
 _LEAST = 5
 """Words of a sentence that nobody repeats by chance."""
-_SENTENCE = later(r"[^.!?\n]+[.!?]*\n*|\n+")
-_QUOTED = later(r"\"[^\"\n]*\"|\u201c[^\u201d\n]*\u201d")
+_SENTENCE = lazy_pattern(r"[^.!?\n]+[.!?]*\n*|\n+")
+_QUOTED = lazy_pattern(r"\"[^\"\n]*\"|\u201c[^\u201d\n]*\u201d")
 
 # --- Whose words they were.
 
@@ -44,7 +51,7 @@ _SAID = (
 )
 _ADVERB = r"(?:(?!never\b|\w*not\b|\w+nt\b)\w+ )?"
 _OWNED = r"(?:own )?(?:\w+ )?(?:tip|prediction|pick|choice|guess|idea|suggestion|words?|claim|statement|call|bet)"
-_PROMPTS = phrases(
+_PROMPTS = phrase_pattern(
     r"you (?:\w+ )?(?:asked|wanted|had|made|let|invited|requested|got|left it to) (?:\w+ )?(?:me|for)(?: to)?(?: \w+)?",
     r"you (?:\w+ )?(?:gave|offered) me (?:(?:the|a|two|both|some)\b(?! (?:\w+ )?tip\b)|\w+ and \w+)",
     r"i (?:\w+ )?(?:think|believe|recall|remember|know|guess|suppose|say|noted|gather)(?: that| it was)?(?= you)",
@@ -52,69 +59,71 @@ _PROMPTS = phrases(
 )
 """What names somebody without saying whose words they were."""
 _PERSONS = (
-    (AGENT, phrases(
+    (AGENT, phrase_pattern(
         rf"i {_ADVERB}(?:{_SAID})(?! not\b)", "(?:from|by|was|is|its|be) (?:me|i|mine)", rf"my {_OWNED}", "mine",
         "myself", "i was(?= the one|[.,;:]|$)",
     )),
-    (USER, phrases(
+    (USER, phrase_pattern(
         rf"you {_ADVERB}(?:{_SAID})(?! not\b)", "(?:from|by|was|is|its|be) (?:you|yours)", "yours", "yourself",
         "the user", rf"(?:your own|(?:is|was|its|as) your|^your) {_OWNED}", "you were(?= the one|[.,;:]|$)",
     )),
 )  # fmt: skip
 _ALONE = {"me": AGENT, "i": AGENT, "you": USER}
-_CANNOT_SAY = phrases(
+_CANNOT_SAY = phrase_pattern(
     r"(?:dont|do not|cant|cannot|couldnt|no longer) (?:\w+ )?(?:remember|recall|know|say|tell)(?: for sure)? "
     "(?:who|whose|which|whether|if)"
 )
-_SOMEBODY = phrases(
+_SOMEBODY = phrase_pattern(
     "(?<!not )some(?:body|one) (?:else|you)", "nobody", "no one", "neither of us", "both of us",
     r"your (?!own|tip|pick)\w+ (?:did|said|told|tipped)",
 )  # fmt: skip
-_NOT_INVOLVED = later(
+_NOT_INVOLVED = lazy_pattern(
     r"\b(?:the|your|that) \w+ (?:(?:had|has) nothing to do with|(?:said|told you) nothing)\b", re.IGNORECASE
 )
-_JOINED = later(
+_JOINED = lazy_pattern(
     r"(?<!not )(?<!not either )(?<!neither )\b(?:you|me|i)\b,? (?:(?:you|me|i),? )?(?:and|or) (?:(?:me|you),? or )?"
     r"(?:the|your)\b"
 )
 """Where somebody is named beside a person in the conversation, so that it settles on neither."""
-_AGAINST = later(
+_AGAINST = lazy_pattern(
     r"\b(?:over|instead of|rather than|ahead of|than) \w+|\b(?:between|out of|among|from) \w+ (?:and|or) \w+"
 )
 """What else could have been taken."""
-_POSSESSIVE = later(r"(\b(?:the|your|that|a|an) \w+)['\u2019]s?\b", re.IGNORECASE)
+_POSSESSIVE = lazy_pattern(r"(\b(?:the|your|that|a|an) \w+)['\u2019]s?\b", re.IGNORECASE)
 
 # --- How sure they were.
 
 _LEVELS = (
-    (TAKEN_BACK, phrases(
+    (TAKEN_BACK, phrase_pattern(
         "(?:taken|took|take|takes) (?:it |that |this |the tip )?back", "withdr[ae]wn?", "retracted", "revoked",
         "recanted", "no longer (?:stands|holds|valid|counts)", "rescinded", "disavowed", "off the table",
     )),
-    (GUESS, phrases(
+    (GUESS, phrase_pattern(
         "guess(?:es|ed|ing|work)?", "hunch(?:es)?", "rumou?rs?", "hearsay", "uncertain", "unsure", "speculation",
         r"(?:not|never|nothing) (?:\w+ ){0,2}(?:certain|sure|definite)", "isnt (?:certain|sure|definite)",
         "no certainty",
     )),
-    (CERTAIN, phrases(
+    (CERTAIN, phrase_pattern(
         "certain(?:ty|ly)?", "sure", "no doubts?", "beyond (?:any )?doubt", "without (?:a |any )?doubt",
         "definite(?:ly)?", "convinced", "confident", "positive", "firm", "settled",
     )),
 )  # fmt: skip
 _KNOWS = "sure|certain|guessing|unsure|uncertain|confident|positive|convinced"
-_OF_ITSELF = phrases(
+_OF_ITSELF = phrase_pattern(
     rf"(?:im|i am|i feel|i was) (?:\w+ )?(?:not )?(?:\w+ )?(?:{_KNOWS})(?: that| which| whether| how| if)?",
     "my (?:best )?guess", "i (?:can |could |would |will )?(?:only )?guess", "how (?:sure|certain)",
     "i (?:must )?take that back",
 )  # fmt: skip
 """How sure the agent is of its own answer."""
-_NEVER = later(r"\b(?:neither|nor|not|never|nobody|nt|no one|hasnt|havent|wasnt|isnt|didnt|without)\b[^.;:]{0,30}$")
+_NEVER = lazy_pattern(
+    r"\b(?:neither|nor|not|never|nobody|nt|no one|hasnt|havent|wasnt|isnt|didnt|without)\b[^.;:]{0,30}$"
+)
 _NEAR = 50
 """So many characters before a word may deny it."""
-_OR = later(r"\b(?:or|either)\b")
-_SHRUGS = later(r"(?:not|un) ?(?:\w+ )?(?:sure|certain)$")
+_OR = lazy_pattern(r"\b(?:or|either)\b")
+_SHRUGS = lazy_pattern(r"(?:not|un) ?(?:\w+ )?(?:sure|certain)$")
 """An answer that may as well say that the agent does not know."""
-_AT_FIRST = phrases(
+_AT_FIRST = phrase_pattern(
     "was", "were", "had", "been", "at first", "first", "originally", "initially", "before", "once", "earlier",
     "any ?more", "no longer", "so",
 )  # fmt: skip
@@ -161,7 +170,7 @@ class KnowsSources(Ruled):
                     Check(f"{what}: {self.expected[place] or 'the own pick'}", proven[place], right[place] is None)
                     for place in places
                 ]
-        missed = next((at(answers, n) for n, ok in enumerate(right) if not ok and self.asked[n] != PICK), "")
+        missed = next((answer_at(answers, n) for n, ok in enumerate(right) if not ok and self.asked[n] != PICK), "")
         number = max(len(earned), 1)
         left_open = (sum(upper) - sum(earned)) / number
         return self.score(sum(earned) / number, ", ".join(told), missed, checks, left_open)
@@ -175,99 +184,109 @@ class KnowsSources(Ruled):
         kind, expected = self.asked[place], self.expected[place]
         others = self.others[place] if place < len(self.others) else ()
         about = self.picks[place] if place < len(self.picks) else -1
-        picked = _pick(at(answers, about), self.others[about]) if about >= 0 else ""
+        picked = _chosen_option(answer_at(answers, about), self.others[about]) if about >= 0 else ""
         if kind == PICK or (about >= 0 and not picked):
             return False
-        answer = "".join(one for one in _SENTENCE.findall(spoken(at(answers, place))) if not one.rstrip().endswith("?"))
-        if recites(answer) or _repeats(answer, self.told):
+        answer = "".join(
+            one for one in _SENTENCE.findall(strip_asides(answer_at(answers, place))) if not one.rstrip().endswith("?")
+        )
+        if recites_messages(answer) or _repeats_message(answer, self.told):
             return False
         if kind == WHEN:
-            return prove(answer, days).answers({day.value for day in days(level(expected))})
+            return prove(answer, day_mentions).answers({day.value for day in day_mentions(normalize_text(expected))})
         if kind == OWN:
-            return _picks(answer, self.others[about]) == picked
+            return _named_pick(answer, self.others[about]) == picked
         if kind == NEXT:
             return prove(answer, (expected, *others)).answers(expected)
-        return (_how_sure(answer) if kind == SURE else _whose(answer, (expected, *others))) == expected
+        return (_how_sure(answer) if kind == SURE else _named_speaker(answer, (expected, *others))) == expected
 
 
-def _settled(answer: str, names: Sequence[str]) -> str:
+def _settled_source(answer: str, names: Sequence[str]) -> str:
     """Return on which of the names an answer settles, "" if on none."""
-    found = commitment(answer, partial(mentions, names=tuple(names)))
-    return found.pop() if len(found) == 1 else ""
+    texts = committed_values(answer, partial(find_mentions, names=tuple(names)))
+    return texts.pop() if len(texts) == 1 else ""
 
 
-def _picks(answer: str, options: Sequence[str]) -> str:
+def _named_pick(answer: str, options: Sequence[str]) -> str:
     """Return what an answer says that the agent picked: what it says of the user alone is nothing."""
-    return "" if _persons(answer) == {USER} else _pick(_without(level(answer), [_PROMPTS]), options)
-
-
-def _pick(reply: str, options: Sequence[str]) -> str:
-    """Return which of the options a reply takes, "" if none or several."""
-    return _settled(_without(level(spoken(reply)), [_AGAINST]), options)
-
-
-def _repeats(answer: str, told: Iterable[str]) -> bool:
-    """Tell whether a sentence of an answer, outside quotation marks, is one of the messages'."""
-    said = {" ".join(words(part)) for part in _SENTENCE.findall(_QUOTED.sub(" ", answer))}
-    return any(
-        len(part.split()) >= _LEAST and part in said
-        for text in told
-        for part in (" ".join(words(one)) for one in _SENTENCE.findall(text))
+    return (
+        ""
+        if _named_persons(answer) == {USER}
+        else _chosen_option(_blank_out(normalize_text(answer), [_PROMPTS]), options)
     )
 
 
-def _whose(answer: str, names: Sequence[str]) -> str:
+def _chosen_option(reply: str, options: Sequence[str]) -> str:
+    """Return which of the options a reply takes, "" if none or several."""
+    return _settled_source(_blank_out(normalize_text(strip_asides(reply)), [_AGAINST]), options)
+
+
+def _repeats_message(answer: str, texts: Iterable[str]) -> bool:
+    """Tell whether a sentence of an answer, outside quotation marks, is one of the messages'."""
+    nones = {" ".join(plain_words(part)) for part in _SENTENCE.findall(_QUOTED.sub(" ", answer))}
+    return any(
+        len(part.split()) >= _LEAST and part in nones
+        for text in texts
+        for part in (" ".join(plain_words(one)) for one in _SENTENCE.findall(text))
+    )
+
+
+def _named_speaker(answer: str, names: Sequence[str]) -> str:
     """Return whose words an answer says they were: one of the names, USER or AGENT; "" if it does not settle."""
     quoted = [name for name in names if name not in (USER, AGENT)]
     answer = _NOT_INVOLVED.sub(" ", _POSSESSIVE.sub(r"\1", answer)).replace(" - ", ", ")
-    sources = commitment(answer, partial(mentions, names=quoted))
-    if sources and _JOINED.search(level(answer)):
+    sources = committed_values(answer, partial(find_mentions, names=quoted))
+    if sources and _JOINED.search(normalize_text(answer)):
         return ""
-    found = sources or _persons(answer)
-    return found.pop() if len(found) == 1 else ""
+    texts = sources or _named_persons(answer)
+    return texts.pop() if len(texts) == 1 else ""
 
 
-def _persons(answer: str) -> set[str]:
+def _named_persons(answer: str) -> set[str]:
     """Return which of USER and AGENT an answer names as the one who said it."""
-    text = _without(level(last_word(answer, lambda said: bool(_of(level(said))))), [_PROMPTS])
-    if " ".join(words(text)) in _ALONE:
-        return {_ALONE[" ".join(words(text))]}
+    text = _blank_out(
+        normalize_text(last_word(answer, lambda said: bool(_said_by_mentions(normalize_text(said))))), [_PROMPTS]
+    )
+    if " ".join(plain_words(text)) in _ALONE:
+        return {_ALONE[" ".join(plain_words(text))]}
     if _SOMEBODY.search(text) or _CANNOT_SAY.search(text):
         return set()
-    return {one.value for one in asserted(text, _of, formerly=True)}
+    return {one.value for one in asserted_mentions(text, _said_by_mentions, formerly=True)}
 
 
-def _of(text: str) -> list[Mention]:
+def _said_by_mentions(text: str) -> list[Mention]:
     """Return where a levelled text says of a person that they said it."""
-    return _found(text, _PERSONS)
+    return _kind_mentions(text, _PERSONS)
 
 
-def _found(text: str, kinds: Iterable[tuple[str, re.Pattern[str]]]) -> list[Mention]:
+def _kind_mentions(text: str, kinds: Iterable[tuple[str, re.Pattern[str]]]) -> list[Mention]:
     """Return where a levelled text has one of some kinds of words; none inside those of an earlier kind."""
-    found: list[Mention] = []
+    mentions: list[Mention] = []
     for value, pattern in kinds:
-        found += [Mention(*one.span(), value) for one in pattern.finditer(text)]
-        text = _without(text, [pattern])
-    return sorted(found, key=lambda one: one.start)
+        mentions += [Mention(*one.span(), value) for one in pattern.finditer(text)]
+        text = _blank_out(text, [pattern])
+    return sorted(mentions, key=lambda one: one.start)
 
 
-def _without(text: str, patterns: Iterable[re.Pattern[str]]) -> str:
+def _blank_out(text: str, patterns: Iterable[re.Pattern[str]]) -> str:
     """Return a text with blanks in the place of what the patterns find."""
     for pattern in patterns:
-        text = pattern.sub(lambda found: " " * len(found[0]), text)
+        text = pattern.sub(lambda result: " " * len(result[0]), text)
     return text
 
 
 def _how_sure(answer: str) -> str:
     """Return how sure an answer says that it is; what was taken back is so, whatever it was before."""
-    text = _without(level(answer), [_OF_ITSELF])
-    said = [one for one in _found(text, _LEVELS) if not _NEVER.search(text[max(0, one.start - _NEAR) : one.start])]
+    text = _blank_out(normalize_text(answer), [_OF_ITSELF])
+    said = [
+        one for one in _kind_mentions(text, _LEVELS) if not _NEVER.search(text[max(0, one.start - _NEAR) : one.start])
+    ]
     levels = {one.value for one in said}
-    rest = _without(text, [pattern for _, pattern in _LEVELS])
+    rest = _blank_out(text, [pattern for _, pattern in _LEVELS])
     if (
         not said
         or tells_nothing(rest)
-        or _SHRUGS.match(" ".join(words(text)))
+        or _SHRUGS.match(" ".join(plain_words(text)))
         or (len(levels) > 1 and _OR.search(text))
     ):
         return ""

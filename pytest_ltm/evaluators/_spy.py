@@ -7,14 +7,22 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
-from pytest_ltm._language.commitment import Mention, alternative, last_word, misspelt, pertinent, retracted, spoken
-from pytest_ltm._language.recital import enumerates
+from pytest_ltm._language.clauses import clause_around, normalize_text, sentence_around
+from pytest_ltm._language.commitment import (
+    Mention,
+    is_alternative,
+    is_misspelt,
+    is_retracted,
+    last_word,
+    strip_asides,
+    trim_flood,
+)
+from pytest_ltm._language.numbers import DAYS
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.recital import enumerates_everything
+from pytest_ltm._language.words import phrase_pattern, plain_words
 from pytest_ltm._model.score import Check, Score, Scoring
-from pytest_ltm._text.clauses import clause, level, sentence
-from pytest_ltm._text.numbers import DAYS
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import phrases, words
-from pytest_ltm.evaluators._rules import Ruled, last
+from pytest_ltm.evaluators._rules import Ruled, last_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,73 +48,75 @@ class DecodesMessages(Ruled):
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the share of messages decoded in the last answer."""
         answers = self.read(answers)
-        answer = last(answers)
+        answer = last_answer(answers)
         if self.current:
             return self._ours(answer)
         find = _Exact(answer)
         checks = tuple(Check(f"decodes {' / '.join(group)}", find.any(group)) for group in self.expected)
         ours = {keyword for group in self.expected for keyword in group}
         strange = [word for group in self.others for word in group if word not in ours and find.exactly(word)]
-        found = sum(check.ok for check in checks)
-        value = max(found - bool(strange), 0) / max(len(checks), 1)
-        reason = f"{found} of {len(checks)} messages decoded"
+        total = sum(check.ok for check in checks)
+        value = max(total - bool(strange), 0) / max(len(checks), 1)
+        reason = f"{total} of {len(checks)} messages decoded"
         reason += f", and {strange[0]!r} of another message" if strange else ""
         return self.score(value, reason, answer, checks)
 
     def _ours(self, answer: str) -> Score:
         def tells(text: str) -> bool:
-            return len(self._claimed(_dated(level(text)), (*self.expected, *self.others))) >= len(self.expected)
+            return len(self._claimed(_uniform_dates(normalize_text(text)), (*self.expected, *self.others))) >= len(
+                self.expected
+            )
 
-        if enumerates(answer):
+        if enumerates_everything(answer):
             return self.score(0, "lists things instead of decoding", answer)
         known = (*self.expected, *self.others)
-        text = _dated(level(last_word(spoken(answer), tells)))
-        text = pertinent(text, lambda part: any(_spots(part, group) for group in known), head=0)
+        text = _uniform_dates(normalize_text(last_word(strip_asides(answer), tells)))
+        text = trim_flood(text, lambda part: any(_keyword_mentions(part, group) for group in known), head=0)
         claimed = self._claimed(text, self.expected)
         checks = tuple(Check(f"decodes {' / '.join(group)}", group[0] in claimed) for group in self.expected)
         ours = {keyword for group in self.expected for keyword in group}
         foreign = [group for group in self.others if not ours & set(group)]
         strange = [name for name in self._claimed(text, foreign) if name]
-        found = sum(check.ok for check in checks)
-        excess = max(found + len(strange) - len(checks), 0)
-        reason = f"{found} of {len(checks)} messages decoded"
+        total = sum(check.ok for check in checks)
+        excess = max(total + len(strange) - len(checks), 0)
+        reason = f"{total} of {len(checks)} messages decoded"
         reason += f", and {strange[0]!r} of another message" if strange else ""
-        return self.score(max(found - excess, 0) / max(len(checks), 1), reason, answer, checks)
+        return self.score(max(total - excess, 0) / max(len(checks), 1), reason, answer, checks)
 
     def _claimed(self, text: str, groups: Iterable[tuple[str, ...]]) -> dict[str, None]:
         """Return which of some groups a text claims, by their first keywords."""
-        found = {group: _spots(text, group) for group in (*self.expected, *self.others)}
-        known = [spot for group in self.expected for spot in found[group]]
-        rivals = [*known, *(spot for group in self.others for spot in found[group])]
+        by_group = {group: _keyword_mentions(text, group) for group in (*self.expected, *self.others)}
+        known = [spot for group in self.expected for spot in by_group[group]]
+        rivals = [*known, *(spot for group in self.others for spot in by_group[group])]
         claimed: dict[str, None] = {}
         for group in groups:
-            spots = found[group]
+            spots = by_group[group]
             mine = group in self.expected
-            held = [one for one in spots if not _denied(text, one) and (mine or not _is_detail(text, one, known))]
+            held = [one for one in spots if not _is_denied(text, one) and (mine or not _is_detail(text, one, known))]
             if held and not all(_one_of_two(text, one, rivals) for one in held):
                 claimed[group[0]] = None
         return claimed
 
 
-_NOT = later(
+_NOT = lazy_pattern(
     r"(?:(?<!do )\bnot|\b(?:isnt|wasnt|neither|nor|rather than|instead of))(?: (?:a|an|the|at|on|by|in|to|about))*\s*$"
 )
-_UNTOLD = phrases(
+_UNTOLD = phrase_pattern(
     "whether", "nobody", r"(?:dont|do not|didnt|did not|cannot|cant) (?:know|say|tell|recall|remember) (?:if|that)"
 )
-_BESIDE = later(
+_BESIDE = lazy_pattern(
     r"\W*(?:(?:s|eve|day|night|just|right|shortly|at|on|of|before|after|the|stroke|exactly|around|in|until|as|last|seconds?|"
     r"minutes?)\W+){1,6}"
 )
 """What may stand between a date and the time of that day, which is not another message."""
 
 
-def _denied(text: str, one: Mention) -> bool:
-    before, _ = clause(text, one.start, one.end)
-    return _NOT.search(before) is not None or _UNTOLD.search(before) is not None or retracted(text, one)
+def _is_denied(text: str, one: Mention) -> bool:
+    before, _ = clause_around(text, one.start, one.end)
+    return _NOT.search(before) is not None or _UNTOLD.search(before) is not None or is_retracted(text, one)
 
 
-def _near(one: Mention, other: Mention) -> bool:
+def _is_near(one: Mention, other: Mention) -> bool:
     return abs(one.start - other.start) < _NEAR
 
 
@@ -116,23 +126,25 @@ _MOST = 40
 
 
 def _is_detail(text: str, one: Mention, known: Iterable[Mention]) -> bool:
-    between = (text[min(one.end, other.end) : max(one.start, other.start)] for other in known if _near(one, other))
+    between = (text[min(one.end, other.end) : max(one.start, other.start)] for other in known if _is_near(one, other))
     return any(_BESIDE.fullmatch(f"{words_between} ") for words_between in between)
 
 
 def _one_of_two(text: str, one: Mention, rivals: Iterable[Mention]) -> bool:
     """Tell whether a keyword is one of two answers; other words for the same are none: "a pick or a skeleton key"."""
-    if not alternative(text, one):
+    if not is_alternative(text, one):
         return False
-    near = [other for other in rivals if other.value != one.value and _near(one, other)]
+    near = [other for other in rivals if other.value != one.value and _is_near(one, other)]
     links = (text[min(one.end, other.end) : max(one.start, other.start)] for other in near)
-    return _TORN.search(sentence(text, one.start, one.end)) is not None or any(_OR.fullmatch(link) for link in links)
+    return _TORN.search(sentence_around(text, one.start, one.end)) is not None or any(
+        _OR.fullmatch(link) for link in links
+    )
 
 
-_TORN = phrases(
+_TORN = phrase_pattern(
     "either", "not sure", "unsure", "hard to (?:tell|say)", r"(?:cant|cannot) (?:tell|say|decide)", "which of"
 )
-_OR = later(r"[\W_]*(?:\w+[\W_]+){0,2}or[\W_]+(?:\w+[\W_]+){0,2}")
+_OR = lazy_pattern(r"[\W_]*(?:\w+[\W_]+){0,2}or[\W_]+(?:\w+[\W_]+){0,2}")
 _ALSO = {
     "dawn": ("first light", "crack of dawn", "sun rises", "sun comes up", "rising sun", "cockcrow",
         "cock crow", "break of day"),
@@ -156,64 +168,64 @@ _ALSO = {
 """Other ways to say what has that keyword."""
 _MONTHS = "january february march april may june july august september october november december".split()  # noqa: SIM905
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
-_DAY_MONTH = later(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: day)?(?: of)? {_MONTH}(?![a-z])")
-_MONTH_DAY = later(rf"\b{_MONTH}(?: the)? (\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)")
-_NUMERIC = later(r"\b(\d{1,2})[/.-](\d{1,2})(?:[/.-](?:\d{4}|\d{2}))?(?!\d|[/.-]\d)")
-_HALF_DAY = later(r"\b([ap])\.? ?m\b\.?")
-_CLOCK = later(r"\btwelve at night\b|\bstrikes twelve at night\b|\btwelve oclock at night\b|\b(?:00?|24):00\b")
+_DAY_MONTH = lazy_pattern(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: day)?(?: of)? {_MONTH}(?![a-z])")
+_MONTH_DAY = lazy_pattern(rf"\b{_MONTH}(?: the)? (\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)")
+_NUMERIC = lazy_pattern(r"\b(\d{1,2})[/.-](\d{1,2})(?:[/.-](?:\d{4}|\d{2}))?(?!\d|[/.-]\d)")
+_HALF_DAY = lazy_pattern(r"\b([ap])\.? ?m\b\.?")
+_CLOCK = lazy_pattern(r"\btwelve at night\b|\bstrikes twelve at night\b|\btwelve oclock at night\b|\b(?:00?|24):00\b")
 _YEAR_MONTHS = 12
 
 
 _DAYS = "|".join(sorted(DAYS, key=len, reverse=True)).replace("-", "[- ]")
-_DAY_IN_WORDS = later(
+_DAY_IN_WORDS = lazy_pattern(
     rf"\b(?P<day>{_DAYS})(?= (?:day )?of (?:{'|'.join(_MONTHS)})\b)"
     rf"|\b(?P<month>{'|'.join(_MONTHS)}) (?:the )?(?P<day1>{_DAYS})\b"
 )
 
 
-def _dated(text: str) -> str:
+def _uniform_dates(text: str) -> str:
     """Return a levelled text with dates as "31 october" and times of day in one form."""
 
     def named(day: str, month: str) -> str:
         full = next(name for name in _MONTHS if name.startswith(month[:3]))
         return f"{int(day)} {full}"
 
-    def in_digits(found: re.Match[str]) -> str:
-        day = DAYS[(found["day"] or found["day1"]).replace(" ", "-")]
-        return f"{found['month']} {day}" if found["month"] else str(day)
+    def in_digits(match: re.Match[str]) -> str:
+        day = DAYS[(match["day"] or match["day1"]).replace(" ", "-")]
+        return f"{match['month']} {day}" if match["month"] else str(day)
 
-    def numbered(found: re.Match[str]) -> str:
-        one, other = int(found[1]), int(found[2])
+    def numbered(match: re.Match[str]) -> str:
+        one, other = int(match[1]), int(match[2])
         pairs = [(day, month) for day, month in ((one, other), (other, one)) if 1 <= month <= _YEAR_MONTHS and day]
-        return " ".join(f"{day} {_MONTHS[month - 1]}" for day, month in dict.fromkeys(pairs)) or found[0]
+        return " ".join(f"{day} {_MONTHS[month - 1]}" for day, month in dict.fromkeys(pairs)) or match[0]
 
     text = _DAY_IN_WORDS.sub(in_digits, text)
-    text = _HALF_DAY.sub(lambda found: f"{found[1]}m", text)
+    text = _HALF_DAY.sub(lambda match: f"{match[1]}m", text)
     text = _CLOCK.sub("midnight", _NUMERIC.sub(numbered, text))
-    text = _DAY_MONTH.sub(lambda found: named(found[1], found[2]), text)
-    return _MONTH_DAY.sub(lambda found: named(found[2], found[1]), text)
+    text = _DAY_MONTH.sub(lambda match: named(match[1], match[2]), text)
+    return _MONTH_DAY.sub(lambda match: named(match[2], match[1]), text)
 
 
-def _spots(text: str, group: tuple[str, ...]) -> list[Mention]:
+def _keyword_mentions(text: str, group: tuple[str, ...]) -> list[Mention]:
     """Return where a dated text has a keyword of a group: apart, together, in the plural, or misspelt by a letter."""
-    pattern, begins, single = _pattern(group)
-    found = [Mention(*one.span(), group[0]) for one in pattern.finditer(text)]
-    wrong = (one for one in begins.finditer(text) for keyword in single if misspelt(one[0], keyword))
-    return sorted({*found, *(Mention(*one.span(), group[0]) for one in wrong)}, key=lambda one: one.start)[-_MOST:]
+    pattern, begins, single = _group_patterns(group)
+    mentions = [Mention(*one.span(), group[0]) for one in pattern.finditer(text)]
+    wrong = (one for one in begins.finditer(text) for keyword in single if is_misspelt(one[0], keyword))
+    return sorted({*mentions, *(Mention(*one.span(), group[0]) for one in wrong)}, key=lambda one: one.start)[-_MOST:]
 
 
 _NEVER = r"(?!)"
 
 
 @cache
-def _pattern(group: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str], tuple[str, ...]]:
+def _group_patterns(group: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str], tuple[str, ...]]:
     """Return how the keywords of a group are found, words that begin like one, and those that may be misspelt.
 
     A misspelt word begins like the one that was meant: all others need not be compared letter by letter.
     """
     also = [way for keyword in group for way in _ALSO.get(keyword, ())]
-    names = [" ".join(words(_dated(level(keyword)))) for keyword in (*group, *also)]
-    forms = {form for name in names if name for form in _forms(name)}
+    names = [" ".join(plain_words(_uniform_dates(normalize_text(keyword)))) for keyword in (*group, *also)]
+    forms = {form for name in names if name for form in _name_forms(name)}
     rows = (r"[\W_]*".join(map(re.escape, form.split())) for form in sorted(forms, key=len, reverse=True))
     single = tuple(name for name in names if name.isalpha())
     initials = "".join(sorted({name[0] for name in single}))
@@ -225,7 +237,7 @@ _LONG_WORD = 8
 """So long a word may be one of two: "light house"."""
 
 
-def _forms(name: str) -> tuple[str, ...]:
+def _name_forms(name: str) -> tuple[str, ...]:
     """Return a name, what may be its plural, and the two words that it may be."""
     if name[-1:].isdigit():
         return (name,)

@@ -8,30 +8,32 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from pytest_ltm._language.commitment import Mention, spoken
+from pytest_ltm._language.clauses import normalize_text
+from pytest_ltm._language.commitment import Mention, strip_asides
+from pytest_ltm._language.numbers import write_digits
+from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove
-from pytest_ltm._language.recital import recites
+from pytest_ltm._language.quantities import CLOCKS, Quantity, read_quantities
+from pytest_ltm._language.recital import recites_messages
+from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm._text.clauses import level
-from pytest_ltm._text.numbers import digits
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.quantities import CLOCKS, Quantity, quantities
-from pytest_ltm._text.words import words
-from pytest_ltm.evaluators._rules import Ruled, at
+from pytest_ltm.evaluators._rules import Ruled, answer_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_ltm._model.score import Score
 
-_SENTENCE = later(r"(?:[^.!\n]|[.!](?!\s|$))+(?:[.!\n]+|$)")
-_SEGMENT = later(
+_SENTENCE = lazy_pattern(r"(?:[^.!\n]|[.!](?!\s|$))+(?:[.!\n]+|$)")
+_SEGMENT = lazy_pattern(
     r"[,;:?()\u2013\u2014]|\s-\s|\b(?:and|but|while|whilst|whereas|(?:even )?though|although|however|yet|"
     r"instead of|rather than|only)\b"
 )
-_CONTRAST = later(r"[;?()]|\b(?:but|while|whilst|whereas|though|although|however|yet)\b")
+_CONTRAST = lazy_pattern(r"[;?()]|\b(?:but|while|whilst|whereas|though|although|however|yet)\b")
 """What stands before something that is said of another world, or of the one asked for."""
-_CONCEDES = later(r"\W*(?:(?:even )?though|although|while|whilst|whereas|unlike|except|a(?:part|side) from|ignoring)\b")
+_CONCEDES = lazy_pattern(
+    r"\W*(?:(?:even )?though|although|while|whilst|whereas|unlike|except|a(?:part|side) from|ignoring)\b"
+)
 """After a clause that begins so, what names no world is said of the one asked for."""
 _HEADING = 5
 """A sentence of no more words that names a world, and nothing that is so there, says where the next one is."""
@@ -46,29 +48,29 @@ _INVENTED = (
     r"\b(?:fiction(?:al)?|stor(?:y|ies)|made[- ]up|imaginary|invented|your (?:world|tale|version|book)s?|yours|inside|"
     r"there(?! (?:is|are|was|were|s|would|will)\b))\b"
 )
-_NOT = later(
+_NOT = lazy_pattern(
     r"\b(?:not|unlike|contrary to|as opposed to|never mind|other than|instead of|rather than|neither|except|"
     r"(?:any|every)where but|a(?:part|side) from|ignoring|forget(?:ting)?|leaving|setting|regardless of)"
     r"(?: (?:the|your|my|this|of|in|as|like|from|about|inside|it is|it was|they do|they are|for))* $"
 )
-_WHERE = later(r"(?: \w+){0,3},? (?:where|which|who|that)\b")
+_WHERE = lazy_pattern(r"(?: \w+){0,3},? (?:where|which|who|that)\b")
 """After this it is said of the world that was named, whatever stands before its name: "unlike real cats, which"."""
-_LIKE = later(r"\blike(?: \w+){0,3} $")
+_LIKE = lazy_pattern(r"\blike(?: \w+){0,3} $")
 """Before the name of a world it only compares: "they bark like real dogs"."""
 _NEAR = 60
 """So many characters around the name of a world say how it is meant."""
 _LONGEST = 20_000
 """So many characters at the end of an answer are read: what it settles on stands there."""
-_THE_ANIMALS = later(r"\b(?:your|my|his|her|their|the|a|another) (?:\w+ )?(?:cat|dog)s?\b")
+_THE_ANIMALS = lazy_pattern(r"\b(?:your|my|his|her|their|the|a|another) (?:\w+ )?(?:cat|dog)s?\b")
 """Elsewhere an answer that speaks of somebody's cat speaks of somebody else; here the questions are about cats."""
-_FROM_TO = later(r"\bfrom [\w ]{1,30}?\bto\b")
+_FROM_TO = lazy_pattern(r"\bfrom [\w ]{1,30}?\bto\b")
 """What somebody tells of a change: "from mooing to barking"."""
-_FIRST = later(r"\bfirst(?= (?:said|told|wrote|had|made|it was|they|you)\b)")
-_ASKS_BACK = later(r"(?:(?<=[.!?\n])|^)\s*(?:did|do|does|have|has|was|were|is|are)\b[^.!?\n]{0,200}\?")
-_BOUND_BEFORE = later(r"\b(?:at (?:least|most)|(?:more|less|fewer) than|up to) $")
-_BOUND_AFTER = later(r"(?: \w+)? or (?:more|less|fewer)\b")
-_TAG = later(r"\(([^()\n]{1,40})\)")
-_ITEM = later(r"^[ \t]*\d[.)] ", re.MULTILINE)
+_FIRST = lazy_pattern(r"\bfirst(?= (?:said|told|wrote|had|made|it was|they|you)\b)")
+_ASKS_BACK = lazy_pattern(r"(?:(?<=[.!?\n])|^)\s*(?:did|do|does|have|has|was|were|is|are)\b[^.!?\n]{0,200}\?")
+_BOUND_BEFORE = lazy_pattern(r"\b(?:at (?:least|most)|(?:more|less|fewer) than|up to) $")
+_BOUND_AFTER = lazy_pattern(r"(?: \w+)? or (?:more|less|fewer)\b")
+_TAG = lazy_pattern(r"\(([^()\n]{1,40})\)")
+_ITEM = lazy_pattern(r"^[ \t]*\d[.)] ", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +101,8 @@ class KeepsWorldsApart(Ruled):
         outside: list[Check] = []
         missed = ""
         for place, (expected, others, realm) in enumerate(zip(self.expected, self.others, self.realms, strict=True)):
-            answer = at(answers, place)
-            ok = _says(answer, expected, others, realm, self.frames)
+            answer = answer_at(answers, place)
+            ok = _says_of_world(answer, expected, others, realm, self.frames)
             where = realm.partition("|")[0] or "the real world"
             (inside if realm else outside).append(
                 Check(f"{expected.partition('|')[0]!r} in {where}", ok is True, ok is None)
@@ -109,52 +111,54 @@ class KeepsWorldsApart(Ruled):
         return self.score_product({"right of invented worlds": inside, "right of the real world": outside}, missed)
 
 
-def _says(answer: str, expected: str, others: Sequence[str], realm: str, frames: Sequence[str]) -> bool | None:
-    if recites(answer):
+def _says_of_world(answer: str, expected: str, others: Sequence[str], realm: str, frames: Sequence[str]) -> bool | None:
+    if recites_messages(answer):
         return False
     number, _, counted = expected.partition(" ")
     if number.isdecimal():
-        expected, find = number, partial(_numbers, counted=counted)
+        expected, find = number, partial(_counted_numbers, counted=counted)
     else:
-        find = partial(_values, patterns={value: _any(value) for value in (expected, *others)})
-    this, other = _worlds(realm, frames)
-    marks = partial(_marks, this=this, other=other)
-    text = _levelled(answer)
-    text = re.sub(rf"\b({_any(expected)})\W+or\W+(?:{_any(expected)})\b", r"\1", text)  # two words for the same
-    text = _TAG.sub(lambda found: found[0] if find(found[1]) or not marks(found[1]) else f" {found[1]} ", text)
-    for one in _elsewhere(text, find(text), marks(text)):
+        find = partial(_value_mentions, patterns={value: _any_spelling(value) for value in (expected, *others)})
+    this, other = _world_patterns(realm, frames)
+    marks = partial(_world_marks, this=this, other=other)
+    text = _levelled_answer(answer)
+    text = re.sub(
+        rf"\b({_any_spelling(expected)})\W+or\W+(?:{_any_spelling(expected)})\b", r"\1", text
+    )  # two words for the same
+    text = _TAG.sub(lambda result: result[0] if find(result[1]) or not marks(result[1]) else f" {result[1]} ", text)
+    for one in _other_world_mentions(text, find(text), marks(text)):
         text = text[: one.start] + " " * (one.end - one.start) + text[one.end :]
     return prove(text, find).answers(expected)
 
 
-def _levelled(answer: str) -> str:
-    said = spoken(answer)[-_LONGEST:].replace("_", " ")
-    text = digits(level(_ITEM.sub("", said) if len(_ITEM.findall(said)) > 1 else said))
+def _levelled_answer(answer: str) -> str:
+    said = strip_asides(answer)[-_LONGEST:].replace("_", " ")
+    text = write_digits(normalize_text(_ITEM.sub("", said) if len(_ITEM.findall(said)) > 1 else said))
     for pattern, instead in ((_THE_ANIMALS, "they"), (_FROM_TO, "to"), (_FIRST, "formerly"), (_ASKS_BACK, " ")):
         text = pattern.sub(instead, text)
     return text
 
 
-def _any(spellings: str) -> str:
-    return "|".join(map(re.escape, level(spellings).split("|")))
+def _any_spelling(spellings: str) -> str:
+    return "|".join(map(re.escape, normalize_text(spellings).split("|")))
 
 
-def _values(text: str, patterns: Mapping[str, str]) -> list[Mention]:
+def _value_mentions(text: str, patterns: Mapping[str, str]) -> list[Mention]:
     """Return where a levelled text has a value in any of its words, also as a verb: "barks", "mooing"."""
-    found = [
+    mentions = [
         Mention(spot.start(), spot.end(), value)
         for value, pattern in patterns.items()
         for spot in re.finditer(rf"\b(?:{pattern})(?:s|es|ed|ing)?\b", text)
     ]
-    return sorted(found, key=lambda one: one.start)
+    return sorted(mentions, key=lambda one: one.start)
 
 
-def _numbers(text: str, counted: str) -> list[Mention]:
+def _counted_numbers(text: str, counted: str) -> list[Mention]:
     """Return where a text has numbers of what is counted, except one, as in "a week"."""
-    unit = next((one.unit for one in quantities(f"2 {counted}")), "")
+    unit = next((one.unit for one in read_quantities(f"2 {counted}")), "")
     return [
         Mention(one.start, one.end, f"{'more or less ' * _is_bound(text, one)}{one.value:g}")
-        for one in quantities(text)
+        for one in read_quantities(text)
         if one.value != 1 and one.unit not in (*CLOCKS, "date", "minutes") and (not unit or one.unit in ("", unit))
     ]
 
@@ -170,19 +174,19 @@ Mark = tuple[int, bool]
 """Where a text speaks of a world, and whether of the one asked for."""
 
 
-def _worlds(realm: str, frames: Sequence[str]) -> tuple[str, str]:
+def _world_patterns(realm: str, frames: Sequence[str]) -> tuple[str, str]:
     """Return patterns for what speaks of the world asked for, and of the others."""
-    named = {frame: rf"\b(?:{_any(frame)})s?\b" for frame in frames}
+    named = {frame: rf"\b(?:{_any_spelling(frame)})s?\b" for frame in frames}
     rest = [pattern for frame, pattern in named.items() if frame != realm]
     if realm:
         return f"{named[realm]}|{_INVENTED}", "|".join([_REAL, *rest])
     return _REAL, "|".join([_INVENTED, *rest])
 
 
-def _marks(text: str, this: str, other: str) -> list[Mark]:
+def _world_marks(text: str, this: str, other: str) -> list[Mark]:
     """Return where a levelled text speaks of a world, in order."""
-    away = [found.span() for found in re.finditer(_AWAY, text)]
-    found = list[Mark]()
+    away = [match.span() for match in re.finditer(_AWAY, text)]
+    match = list[Mark]()
     for pattern, here in ((this, True), (other, False)):
         for spot in re.finditer(pattern, text):
             if any(start < spot.start() < end for start, end in away):
@@ -192,11 +196,11 @@ def _marks(text: str, this: str, other: str) -> list[Mark]:
                 continue
             turned = _NOT.search(before)
             told = _WHERE.match(text[spot.end() : spot.end() + _NEAR])
-            found.append((spot.start(), here is not (turned is not None and told is None)))
-    return sorted(found)
+            match.append((spot.start(), here is not (turned is not None and told is None)))
+    return sorted(match)
 
 
-def _elsewhere(text: str, mentions: Sequence[Mention], marks: Sequence[Mark]) -> Iterator[Mention]:
+def _other_world_mentions(text: str, mentions: Sequence[Mention], marks: Sequence[Mark]) -> Iterator[Mention]:
     """Yield the mentions that are not about the world asked for."""
     heading = True
     for sentence in _SENTENCE.finditer(text):
@@ -204,8 +208,8 @@ def _elsewhere(text: str, mentions: Sequence[Mention], marks: Sequence[Mark]) ->
         if inside:
             yield from _in_sentence(text, sentence.span(), inside, marks, default=heading)
         else:
-            named = _within(marks, *sentence.span())
-            heading = named[-1] if named and len(words(sentence[0])) <= _HEADING else True
+            named = _marks_within(marks, *sentence.span())
+            heading = named[-1] if named and len(plain_words(sentence[0])) <= _HEADING else True
 
 
 def _in_sentence(
@@ -217,15 +221,15 @@ def _in_sentence(
     here, last, concedes = default, start, _CONCEDES.match(text[start:end]) is not None
     lead: bool | None = None  # of what stands before, and says nothing but where
     for begin, stop in itertools.pairwise(cuts):
-        own = _within(marks, begin, stop)
+        own = _marks_within(marks, begin, stop)
         mentioned = [one for one in mentions if begin <= one.start < stop]
         if not mentioned:
             lead = own[-1] if own else lead
             continue
-        trail = [] if mentions[-1].start >= stop else _within(marks, stop, end)
+        trail = [] if mentions[-1].start >= stop else _marks_within(marks, stop, end)
         for one in mentioned:
             if own:
-                here = (_within(marks, begin, one.start) or own[:1])[-1]
+                here = (_marks_within(marks, begin, one.start) or own[:1])[-1]
             elif lead is not None:
                 here = lead
             elif trail:
@@ -238,5 +242,5 @@ def _in_sentence(
         lead = None
 
 
-def _within(marks: Sequence[Mark], begin: int, stop: int) -> list[bool]:
+def _marks_within(marks: Sequence[Mark], begin: int, stop: int) -> list[bool]:
     return [here for place, here in marks if begin <= place < stop]

@@ -10,9 +10,9 @@ from math import gcd, isqrt, lcm
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from pytest_ltm._storage.schema import packaged
-from pytest_ltm._text.dates import DAYS, MONTHS
-from pytest_ltm._text.numbers import ONES, ORDINALS, TENS
+from pytest_ltm._language.dates import DAYS, MONTHS
+from pytest_ltm._language.numbers import ONES, ORDINALS, TENS
+from pytest_ltm._storage.schema import load_packaged_yaml
 from pytest_ltm.fillers._quiz import FactTokens, QuizFact, cost_of
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_ltm._model.tokens import TokenCounter
 
 
-_DATA = packaged(__file__, "knowledge.yml")
+_DATA = load_packaged_yaml(__file__, "knowledge.yml")
 _WORDS, _NATO, _MORSE, _GREEK, _ELEMENTS = (
     _DATA[name].split() for name in ("words", "nato", "morse", "greek", "elements")
 )
@@ -30,7 +30,7 @@ _PLANETS = _DATA["planets"]
 _ALSO_COLOURS = {"silver", "gold", "copper"}
 
 
-def _shapes() -> Iterator[tuple[str, object]]:
+def _shape_facts() -> Iterator[tuple[str, object]]:
     for n in range(5, 105):
         yield f"How many diagonals has a convex polygon with {n} sides?", n * (n - 3) // 2
         yield f"How many degrees do the interior angles of a convex polygon with {n} sides sum up to?", (n - 2) * 180
@@ -70,7 +70,7 @@ _ROMAN = (
 )  # fmt: skip
 
 
-def roman(number: int) -> str:
+def roman_numeral(number: int) -> str:
     """Return a number from 1 to 3999 in Roman numerals."""
     text = ""
     for value, letters in _ROMAN:
@@ -79,7 +79,7 @@ def roman(number: int) -> str:
     return text
 
 
-def words(number: int) -> str:
+def number_in_words(number: int) -> str:
     """Return a number below 1,000 in English words."""
     hundreds, rest = divmod(number, 100)
     tens, ones = divmod(rest, 10)
@@ -89,13 +89,13 @@ def words(number: int) -> str:
     return f"{ONES[hundreds]} hundred" + (f" {small}" if rest else "")
 
 
-def ordinal(number: int) -> str:
+def ordinal_number(number: int) -> str:
     """Return `1st`, `2nd`, `3rd`, `4th`, ... `11th` ..."""
     last = number % 10 if number // 10 % 10 != 1 else 0
     return f"{number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(last, 'th') }"
 
 
-def primes(below: int) -> list[int]:
+def primes_below(below: int) -> list[int]:
     """Return the primes below a limit, in order."""
     return [n for n in range(2, below) if _smallest_factor(n) == n]
 
@@ -104,10 +104,10 @@ def _smallest_factor(n: int) -> int:
     return next((d for d in range(2, isqrt(n) + 1) if n % d == 0), n)
 
 
-def _numerals() -> Iterator[tuple[str, object]]:
+def _numeral_facts() -> Iterator[tuple[str, object]]:
     for n in range(4, 400):
-        yield f"How is the number {n} written in Roman numerals?", roman(n)
-        yield f"Which number do the Roman numerals {roman(n + 396)} stand for?", n + 396
+        yield f"How is the number {n} written in Roman numerals?", roman_numeral(n)
+        yield f"Which number do the Roman numerals {roman_numeral(n + 396)} stand for?", n + 396
     for n in range(16, 256):
         yield f"How is the decimal number {n} written in hexadecimal?", f"{n:X}"
         yield f"What is the hexadecimal number {n + 240:X} in decimal?", n + 240
@@ -115,14 +115,14 @@ def _numerals() -> Iterator[tuple[str, object]]:
         yield f"How is the decimal number {n} written in binary?", f"{n:b}"
         yield f"How is the decimal number {n + 123} written in octal?", f"{n + 123:o}"
     for n in range(21, 1000, 3):
-        yield f"How is {n} written in English words?", words(n)
+        yield f"How is {n} written in English words?", number_in_words(n)
     for n in range(22, 1000, 4):
-        yield f"Which number is written as {words(n)}?", n
+        yield f"Which number is written as {number_in_words(n)}?", n
     for n in range(1, 150):
-        yield f"What is the short form of the ordinal number that belongs to {n}?", ordinal(n)
+        yield f"What is the short form of the ordinal number that belongs to {n}?", ordinal_number(n)
 
 
-def _powers() -> Iterator[tuple[str, object]]:
+def _power_facts() -> Iterator[tuple[str, object]]:
     for n in range(11, 200):
         yield f"What is the square of {n}?", n * n
     for n in range(200, 320):
@@ -138,7 +138,7 @@ def _powers() -> Iterator[tuple[str, object]]:
         yield f"How many zeros has 10 to the power of {n} when it is written out?", n
 
 
-def _divisors() -> Iterator[tuple[str, object]]:
+def _divisor_facts() -> Iterator[tuple[str, object]]:
     for n in range(101, 700, 2):
         yield f"Is {n} a prime number?", "yes" if _smallest_factor(n) == n else "no"
     for n in range(703, 1400, 2):
@@ -154,15 +154,15 @@ def _divisors() -> Iterator[tuple[str, object]]:
             yield f"What is the least common multiple of {a} and {b}?", lcm(a, b)
 
 
-def _sequences() -> Iterator[tuple[str, object]]:
-    for i, prime in enumerate(primes(1000), start=1):
-        yield f"What is the {ordinal(i)} prime number?", prime
+def _sequence_facts() -> Iterator[tuple[str, object]]:
+    for i, prime in enumerate(primes_below(1000), start=1):
+        yield f"What is the {ordinal_number(i)} prime number?", prime
     for n in range(5, 155):
         yield f"What is the sum of all whole numbers from 1 to {n}?", n * (n + 1) // 2
     before, number = 1, 1
     for i in range(3, 50):
         before, number = number, before + number
-        yield f"If the Fibonacci sequence begins with 1 and 1, what is its {ordinal(i)} number?", number
+        yield f"If the Fibonacci sequence begins with 1 and 1, what is its {ordinal_number(i)} number?", number
     product = 6
     for n in range(4, 16):
         product *= n
@@ -172,7 +172,7 @@ def _sequences() -> Iterator[tuple[str, object]]:
         yield f"Which number results when the digits of {n + 1} are read backwards?", int(str(n + 1)[::-1])
 
 
-def _shares() -> Iterator[tuple[str, object]]:
+def _share_facts() -> Iterator[tuple[str, object]]:
     for percent in (5, 10, 15, 20, 25, 30, 40, 60, 75, 80):
         for whole in range(120, 520, 20):
             yield f"How much is {percent} percent of {whole}?", percent * whole // 100
@@ -184,53 +184,53 @@ def _shares() -> Iterator[tuple[str, object]]:
 # --- Facts about letters, words and codes.
 
 
-def morse(sign: str) -> str:
+def morse_code(sign: str) -> str:
     """Return the Morse code of a letter or digit, spoken: `dot dash`."""
     code = _MORSE[(ascii_uppercase + digits).index(sign)]
     return " ".join("dot" if mark == "." else "dash" for mark in code)
 
 
-def _spelling() -> Iterator[tuple[str, object]]:
+def _spelling_facts() -> Iterator[tuple[str, object]]:
     for i, word in enumerate(_WORDS):
         yield f"How many letters has the word '{word}'?", len(word)
         yield f"How is the word '{word}' spelled backwards?", word[::-1]
         yield f"How many of the letters of '{word}' are a, e, i, o or u?", sum(letter in "aeiou" for letter in word)
         place = i % (len(word) - 1) + 1
-        yield f"What is the {ordinal(place)} letter of the word '{word}'?", word[place - 1].upper()
+        yield f"What is the {ordinal_number(place)} letter of the word '{word}'?", word[place - 1].upper()
         other = _WORDS[(i * 7 + 3) % len(_WORDS)]
         if other != word:
             yield f"Which word comes first in a dictionary, '{word}' or '{other}'?", min(word, other)
 
 
-def _alphabet() -> Iterator[tuple[str, object]]:
+def _alphabet_facts() -> Iterator[tuple[str, object]]:
     for i, letter in enumerate(ascii_uppercase):
         yield f"Which place has the letter {letter} in the English alphabet?", i + 1
-        yield f"What is the {ordinal(i + 1)} letter of the English alphabet?", letter
+        yield f"What is the {ordinal_number(i + 1)} letter of the English alphabet?", letter
         for step in (1, 2, 3):
             for side, at in (("after", i + step), ("before", i - step)):
                 if 0 <= at < len(ascii_uppercase):
                     yield f"Which letter stands {step} {side} {letter} in the English alphabet?", ascii_uppercase[at]
     for i, letter in enumerate(_GREEK):
         yield f"Which place has {letter} in the Greek alphabet?", i + 1
-        yield f"What is the {ordinal(i + 1)} letter of the Greek alphabet?", letter
+        yield f"What is the {ordinal_number(i + 1)} letter of the Greek alphabet?", letter
         if i:
             yield f"Which letter of the Greek alphabet comes directly after {_GREEK[i - 1]}?", letter
 
 
-def _codes() -> Iterator[tuple[str, object]]:
+def _code_facts() -> Iterator[tuple[str, object]]:
     for word in _NATO:
         yield f"Which word stands for the letter {word[0]} in the NATO phonetic alphabet?", word
         yield f"Which letter does {word} stand for in the NATO phonetic alphabet?", word[0]
     for sign in ascii_uppercase + digits:
-        yield f"What is the Morse code of {sign}?", morse(sign)
-        yield f"What does {morse(sign)} stand for in Morse code?", sign
+        yield f"What is the Morse code of {sign}?", morse_code(sign)
+        yield f"What does {morse_code(sign)} stand for in Morse code?", sign
     for sign in ascii_uppercase + ascii_lowercase + digits:
         kind = "digit" if sign in digits else "capital letter" if sign.isupper() else "small letter"
         yield f"What is the decimal ASCII code of the {kind} {sign}?", ord(sign)
         yield f"Which {kind} has the decimal ASCII code {ord(sign)}?", sign
 
 
-def _keys() -> Iterator[tuple[str, object]]:
+def _keypad_facts() -> Iterator[tuple[str, object]]:
     for row in _DATA["qwerty"]:
         for left, right in pairwise(row):
             yield f"Which letter lies to the right of {left} on a QWERTY keyboard?", right
@@ -248,11 +248,11 @@ _COMMON = date(2023, 1, 1)
 """The first day of a common year."""
 
 
-def _calendar() -> Iterator[tuple[str, object]]:
+def _calendar_facts() -> Iterator[tuple[str, object]]:
     for i, month in enumerate(MONTHS):
         yield f"How many days has {month} in a common year?", _LENGTHS[i]
         yield f"Which number has {month} among the months of the year?", i + 1
-        yield f"What is the {ordinal(i + 1)} month of the year?", month
+        yield f"What is the {ordinal_number(i + 1)} month of the year?", month
     for i, day in enumerate(DAYS):
         for later in range(8, 48):
             yield f"Which day of the week is it {later} days after a {day}?", DAYS[(i + later) % 7]
@@ -260,21 +260,21 @@ def _calendar() -> Iterator[tuple[str, object]]:
         yield f"Is {year} a leap year in the Gregorian calendar?", "yes" if isleap(year) else "no"
     for nth in range(1, 366, 2):
         when = _COMMON + timedelta(days=nth - 1)
-        yield f"Which date is the {ordinal(nth)} day of a common year?", _short(when)
-        yield f"Which day of a common year, counted from 1, is {_short(when + timedelta(days=1))}?", nth + 1
+        yield f"Which date is the {ordinal_number(nth)} day of a common year?", _short_date(when)
+        yield f"Which day of a common year, counted from 1, is {_short_date(when + timedelta(days=1))}?", nth + 1
     for number in range(date(1901, 1, 5).toordinal(), date(2100, 1, 1).toordinal(), 97):
         when = date.fromordinal(number)
-        yield f"On which day of the week falls {_short(when)} {when.year}?", DAYS[when.weekday()]
+        yield f"On which day of the week falls {_short_date(when)} {when.year}?", DAYS[when.weekday()]
 
 
-def _short(day: date) -> str:
+def _short_date(day: date) -> str:
     return f"{day.day} {MONTHS[day.month - 1]}"
 
 
 # --- Facts about chemical elements, compounds and planets.
 
 
-def _elements() -> Iterator[tuple[str, object]]:
+def _element_facts() -> Iterator[tuple[str, object]]:
     names = _ELEMENTS[1::2]
     for number, (symbol, name) in enumerate(zip(_ELEMENTS[::2], names, strict=True), start=1):
         if name in _ALSO_COLOURS:
@@ -301,7 +301,7 @@ def _elements() -> Iterator[tuple[str, object]]:
 _FREEZING, _STEPS = 32, (9, 5)
 
 
-def _measures() -> Iterator[tuple[str, object]]:
+def _measure_facts() -> Iterator[tuple[str, object]]:
     for large, small, factor in _DATA["units"]:
         for n in range(2, 27):
             yield f"How many {small} are {n} {large}?", n * factor
@@ -324,7 +324,7 @@ def _measures() -> Iterator[tuple[str, object]]:
 # --- Facts about countries: only capitals and codes that nobody disputes.
 
 
-def _world() -> Iterator[tuple[str, object]]:
+def _country_facts() -> Iterator[tuple[str, object]]:
     for row in _DATA["countries"].split(";"):
         country, two, three, capital = row.strip().split("|")
         yield f"What is the capital of {country}?", capital
@@ -336,13 +336,26 @@ def _world() -> Iterator[tuple[str, object]]:
 
 
 _FIELDS = (
-    _numerals, _powers, _divisors, _sequences, _shares, _named_shapes, _shapes, _measures, _calendar,
-    _spelling, _alphabet, _codes, _keys, _elements, _world,
-)  # fmt: skip
+    _numeral_facts,
+    _power_facts,
+    _divisor_facts,
+    _sequence_facts,
+    _share_facts,
+    _named_shapes,
+    _shape_facts,
+    _measure_facts,
+    _calendar_facts,
+    _spelling_facts,
+    _alphabet_facts,
+    _code_facts,
+    _keypad_facts,
+    _element_facts,
+    _country_facts,
+)
 """Each yields questions with their answers; their order decides which facts a seed draws."""
 
 
-def facts() -> Iterator[QuizFact]:
+def known_facts() -> Iterator[QuizFact]:
     """Yield every fact once, in a fixed order."""
     for question, answer in chain.from_iterable(field() for field in _FIELDS):
         yield QuizFact(question, str(answer))
@@ -378,13 +391,13 @@ _SIZE = len(_FORMS) * _EACH**3
 """Distinct questions: 189 millions."""
 
 
-def arithmetic(rng: Random, counter: TokenCounter) -> Iterator[tuple[QuizFact, FactTokens]]:
+def arithmetic_facts(rng: Random, counter: TokenCounter) -> Iterator[tuple[QuizFact, FactTokens]]:
     """Yield facts with their costs, never one twice before all have come, in constant memory."""
     step = rng.randrange(_SIZE // 3, _SIZE // 2)
     while gcd(step, _SIZE) != 1:
         step += 1
     cost: _CostOf = (
-        _adding(counter) if counter.additive else lambda _form, _numbers, _answer, fact: cost_of(fact, counter)
+        _adding_cost(counter) if counter.additive else lambda _form, _numbers, _answer, fact: cost_of(fact, counter)
     )
     at = rng.randrange(_SIZE)
     while True:
@@ -394,17 +407,17 @@ def arithmetic(rng: Random, counter: TokenCounter) -> Iterator[tuple[QuizFact, F
         b, c = divmod(rest, _EACH)
         numbers = (a + _LOW, b + _LOW, c + _LOW)
         answer = _FORMS[form].answer(*numbers)
-        fact = _fact(form, numbers, answer)
+        fact = _arithmetic_fact(form, numbers, answer)
         yield fact, cost(form, numbers, answer, fact)
 
 
-def _fact(form: int, numbers: _Numbers, answer: int) -> QuizFact:
+def _arithmetic_fact(form: int, numbers: _Numbers, answer: int) -> QuizFact:
     a, b, c = numbers
     return QuizFact(_FORMS[form].question.format(f" {a}", f" {b}", f" {c}"), str(answer))
 
 
 @cache
-def _adding(counter: TokenCounter) -> _CostOf:
+def _adding_cost(counter: TokenCounter) -> _CostOf:
     """Return a cost that counts each form and each number once, and then only adds.
 
     Encodings cut a text wherever digits begin (with the space before them) and end, so it is exact for them.
@@ -419,7 +432,7 @@ def _adding(counter: TokenCounter) -> _CostOf:
         return counter.count(str(number))
 
     def frame(form: int) -> FactTokens:
-        message, both = cost_of(_fact(form, (0, 0, 0), 0), counter)
+        message, both = cost_of(_arithmetic_fact(form, (0, 0, 0), 0), counter)
         return FactTokens(message - 4 * spaced(0), both - 4 * spaced(0) - bare(0))
 
     frames = [frame(form) for form in range(len(_FORMS))]

@@ -31,7 +31,7 @@ class QuizFiller(TriviaFiller):
     """Quizzes in one language, each introduced in one of its ways."""
 
     def __init__(self, rng: Random, counter: TokenCounter, language: Language) -> None:
-        super().__init__(rng, counter, _pool(language), closing=language.filler["closing"])
+        super().__init__(rng, counter, _language_pool(language), closing=language.filler["closing"])
         self._rng, self._instructions = rng, language.filler["instructions"]
 
     def make(self, tokens: int, max_message_tokens: int, instruction: str = "") -> FillerExchange:
@@ -40,11 +40,11 @@ class QuizFiller(TriviaFiller):
 
 
 @cache
-def _pool(language: Language) -> Pool:
-    return Pool(_facts(language), f"{language.code} {language.filler['version']}")
+def _language_pool(language: Language) -> Pool:
+    return Pool(_language_facts(language), f"{language.code} {language.filler['version']}")
 
 
-def _facts(language: Language) -> Iterator[QuizFact]:
+def _language_facts(language: Language) -> Iterator[QuizFact]:
     yield from (QuizFact(question, answer) for question, answer in language.filler["facts"].items())
     for kind, forms in language.filler["computed"].items():
         for form in forms:

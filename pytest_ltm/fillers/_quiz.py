@@ -6,7 +6,7 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ltm.locales import CODES, language
+from pytest_ltm.locales import CODES, load_language
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,23 +40,23 @@ class FactTokens(NamedTuple):
 
 def cost_of(fact: QuizFact, counter: TokenCounter) -> FactTokens:
     """Return what a fact adds to the message and to the reply; never nothing, so that every sum gets on."""
-    message = max(1, counter.count(line(fact)))
-    return FactTokens(message, message + counter.count(item(fact.answer)))
+    message = max(1, counter.count(fact_line(fact)))
+    return FactTokens(message, message + counter.count(answer_item(fact.answer)))
 
 
-def line(fact: QuizFact) -> str:
+def fact_line(fact: QuizFact) -> str:
     """Return a fact as it stands in a message; ends with a line break, so that token counts of lines add up."""
     return f"Q: {fact.question} A: {fact.answer}\n"
 
 
-def item(answer: str) -> str:
+def answer_item(answer: str) -> str:
     """Return an answer as it stands in the reply; begins with a space, so that token counts add up."""
     return f" {json.dumps(answer, ensure_ascii=False)},"
 
 
 def message_of(facts: Iterable[QuizFact], instruction: str = INSTRUCTION, closing: str = CLOSING) -> str:
     """Return the message that asks for the answers."""
-    return f"{instruction}\n{''.join(map(line, facts))}{closing}"
+    return f"{instruction}\n{''.join(map(fact_line, facts))}{closing}"
 
 
 def reply_of(answers: Sequence[str]) -> str:
@@ -67,12 +67,12 @@ def reply_of(answers: Sequence[str]) -> str:
 def answers_of(message: str) -> list[str] | None:
     """Return the answers that a trivia message asks for, in order, in any language; None for any other message."""
     first, *lines = message.strip().split("\n")
-    if first != INSTRUCTION and not (lines and lines[0].startswith("Q: ") and first in _others()):
+    if first != INSTRUCTION and not (lines and lines[0].startswith("Q: ") and first in _foreign_first_lines()):
         return None
     return [text.rpartition(" A: ")[2] for text in lines if text.startswith("Q: ")]
 
 
 @cache
-def _others() -> frozenset[str]:
+def _foreign_first_lines() -> frozenset[str]:
     """Return the first lines of quizzes in other languages."""
-    return frozenset(first for code in CODES for first in language(code).filler.get("instructions", ()))
+    return frozenset(first for code in CODES for first in load_language(code).filler.get("instructions", ()))

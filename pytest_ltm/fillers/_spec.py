@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from pytest_ltm._storage.dotted import DottedPath
-from pytest_ltm._storage.errors import FillerError, did_you_mean, told
+from pytest_ltm._storage.errors import FillerError, describe_error, did_you_mean
 from pytest_ltm.fillers._languages import QuizFiller
 from pytest_ltm.fillers._talk import TalkFiller
 from pytest_ltm.fillers._trivia import MixedFiller, TriviaFiller, pool_of_file
@@ -45,16 +45,16 @@ def filler_from_spec(spec: str, rng: Random, counter: TokenCounter, language: La
             f"unknown filler {spec!r}.{did_you_mean(spec, [*_OWN, 'trivia'])} "
             "Known: varied, trivia, trivia:PATH, mixed, or 'package.module:factory'"
         )
-    return _made(spec, DottedPath(spec, what="filler", error=FillerError).resolve(), rng, counter)
+    return _make_filler(spec, DottedPath(spec, what="filler", error=FillerError).resolve(), rng, counter)
 
 
-def _made(spec: str, factory: object, rng: Random, counter: TokenCounter) -> Filler:
+def _make_filler(spec: str, factory: object, rng: Random, counter: TokenCounter) -> Filler:
     if not callable(factory):
         raise FillerError(f"filler {spec!r} must be a factory that takes (rng, counter), not {factory!r}")
     try:
         made = factory(rng, counter)
     except Exception as exc:
-        raise FillerError(f"filler {spec!r} could not be made: {told(exc)}") from exc
+        raise FillerError(f"filler {spec!r} could not be made: {describe_error(exc)}") from exc
     missing = [name for name in ("make", "configuration") if not callable(getattr(made, name, None))]
     if missing:
         raise FillerError(f"filler {spec!r} returned {made!r}, which has no method {' and no '.join(missing)!r}")

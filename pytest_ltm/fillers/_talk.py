@@ -6,11 +6,11 @@ import re
 from math import exp, log
 from typing import TYPE_CHECKING
 
+from pytest_ltm._language.small_talk import read_templates
 from pytest_ltm._model.filler import FillerExchange
 from pytest_ltm._storage.errors import FillerError
-from pytest_ltm._text.small_talk import read_templates
 from pytest_ltm.fillers._quiz import FactTokens
-from pytest_ltm.fillers._trivia import Deck, Room, built_in, built_in_identity, shuffled
+from pytest_ltm.fillers._trivia import Deck, Room, built_in, built_in_identity, shuffled_range
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,8 +38,8 @@ _SLOT = re.compile(r"\{(\w+)\}")
 def _sentence(rng: Random, template: str, **slots: str) -> str:
     """Return a template with an alternative for each bracket and a word for each slot, a capital at its beginning."""
     words = read_templates()["slots"]
-    chosen = _CHOICE.sub(lambda found: rng.choice(found[1].split("|")), template)
-    filled = _SLOT.sub(lambda found: slots.get(found[1]) or rng.choice(words[found[1]]), chosen)
+    chosen = _CHOICE.sub(lambda result: rng.choice(result[1].split("|")), template)
+    filled = _SLOT.sub(lambda result: slots.get(result[1]) or rng.choice(words[result[1]]), chosen)
     start = 1 + filled.startswith('"')
     return filled[:start].upper() + filled[start:]
 
@@ -93,6 +93,6 @@ class TalkFiller:
 
     def _facts(self) -> Iterator[str]:
         while True:
-            for i in shuffled(len(built_in().facts), self._rng):
+            for i in shuffled_range(len(built_in().facts), self._rng):
                 fact = built_in().facts[i]
                 yield f"{fact.question} {fact.answer}."

@@ -13,9 +13,18 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from pytest_ltm._model.filler import FillerExchange
 from pytest_ltm._storage.errors import FillerError
-from pytest_ltm._storage.schema import packaged
-from pytest_ltm.fillers._knowledge import arithmetic
-from pytest_ltm.fillers._quiz import CLOSING, INSTRUCTION, FactTokens, QuizFact, cost_of, item, message_of, reply_of
+from pytest_ltm._storage.schema import load_packaged_yaml
+from pytest_ltm.fillers._knowledge import arithmetic_facts
+from pytest_ltm.fillers._quiz import (
+    CLOSING,
+    INSTRUCTION,
+    FactTokens,
+    QuizFact,
+    answer_item,
+    cost_of,
+    message_of,
+    reply_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -65,7 +74,7 @@ class Deck(Generic[T]):
     def one(self, room: Room) -> T | None:
         """Take the fact that just reaches what is wanted, or else comes nearest to it; None if none is allowed."""
         self._look_ahead()
-        chosen = _closing([cost for _, cost in self._ahead], room, most=1)
+        chosen = _closing_facts([cost for _, cost in self._ahead], room, most=1)
         return self._ahead.pop(chosen[0])[0] if chosen else None
 
     def _drawn(self, room: Room) -> tuple[list[T], Room]:
@@ -89,7 +98,7 @@ class Deck(Generic[T]):
         taken: list[T] = []
         while True:
             self._look_ahead()
-            last = _closing([cost for _, cost in self._ahead], room)
+            last = _closing_facts([cost for _, cost in self._ahead], room)
             for i in sorted(last, reverse=True):
                 fact, cost = self._ahead.pop(i)
                 room = room.less(cost)
@@ -103,7 +112,7 @@ class Deck(Generic[T]):
         self._usual = self._usual or median_low(cost.both for _, cost in self._ahead)
 
 
-def _closing(costs: Sequence[FactTokens], room: Room, most: int = 2) -> tuple[int, ...]:
+def _closing_facts(costs: Sequence[FactTokens], room: Room, most: int = 2) -> tuple[int, ...]:
     """Return the places of the one or two facts that just reach what is wanted, or else come nearest to it.
 
     None are returned only if not one is allowed.
@@ -158,9 +167,9 @@ def built_in_identity() -> str:
 @cache
 def built_in() -> Pool:
     """Return the pool of our own facts."""
-    from pytest_ltm.fillers._knowledge import facts
+    from pytest_ltm.fillers._knowledge import known_facts
 
-    return Pool(facts(), built_in_identity())
+    return Pool(known_facts(), built_in_identity())
 
 
 class TriviaFiller:
@@ -173,8 +182,8 @@ class TriviaFiller:
         self._counter = counter
         self._closing = closing
         self._pool = pool
-        self._deck = Deck(_facts(rng, counter, pool))
-        self._reply = counter.count(reply_of(["x"])) - counter.count(item("x"))
+        self._deck = Deck(_iter_pool_facts(rng, counter, pool))
+        self._reply = counter.count(reply_of(["x"])) - counter.count(answer_item("x"))
 
     def make(self, tokens: int, max_message_tokens: int, instruction: str = INSTRUCTION) -> FillerExchange:
         """Return a quiz and its list of answers that just reach `tokens` tokens: as a rule exactly.
@@ -224,7 +233,7 @@ class TriviaFiller:
         return FillerExchange(message, reply_of([fact.answer for fact in facts]), message_tokens)
 
 
-def shuffled(n: int, rng: Random) -> Iterator[int]:
+def shuffled_range(n: int, rng: Random) -> Iterator[int]:
     """Yield 0 to n - 1 in random order, at the cost of those that are taken (Fisher-Yates on a sparse list)."""
     moved: dict[int, int] = {}
     for last in range(n - 1, -1, -1):
@@ -233,13 +242,13 @@ def shuffled(n: int, rng: Random) -> Iterator[int]:
         moved[i] = moved.pop(last, last)
 
 
-def _facts(rng: Random, counter: TokenCounter, given: Pool | None) -> Iterator[tuple[QuizFact, FactTokens]]:
+def _iter_pool_facts(rng: Random, counter: TokenCounter, given: Pool | None) -> Iterator[tuple[QuizFact, FactTokens]]:
     pool = given or built_in()
     while True:
-        for i in shuffled(len(pool.facts), rng):
+        for i in shuffled_range(len(pool.facts), rng):
             yield pool.facts[i], pool.cost(i, counter)
         if given is None:
-            yield from arithmetic(rng, counter)
+            yield from arithmetic_facts(rng, counter)
 
 
 def _plain_at_the_ends(facts: list[QuizFact]) -> list[QuizFact]:
@@ -270,11 +279,11 @@ def pool_of_file(path: str) -> Pool:
         status = file.stat()
     except OSError as exc:
         raise FillerError(f"filler file {path!r} cannot be read ({exc.strerror})") from exc
-    return _read(file.resolve(), status.st_mtime_ns, status.st_size)
+    return _read_pool(file.resolve(), status.st_mtime_ns, status.st_size)
 
 
 @cache
-def _read(file: Path, _changed: int, _size: int) -> Pool:
+def _read_pool(file: Path, _changed: int, _size: int) -> Pool:
     try:
         content = file.read_bytes()
         data = json.loads(content)
@@ -283,7 +292,7 @@ def _read(file: Path, _changed: int, _size: int) -> Pool:
     records = data.get("Data") if isinstance(data, dict) else None
     if not isinstance(records, list) or not records:
         raise FillerError(f"filler file '{file}': field 'Data' must be a list of questions that is not empty")
-    facts = [_fact(f"filler file '{file}', Data[{i}]", record) for i, record in enumerate(records)]
+    facts = [_parse_fact(f"filler file '{file}', Data[{i}]", record) for i, record in enumerate(records)]
     # Only where the answer stands last after " A: " can a reader find it.
     facts = [fact for fact in facts if " A: " not in f" {fact.answer}"]
     if not facts:
@@ -291,10 +300,12 @@ def _read(file: Path, _changed: int, _size: int) -> Pool:
     return Pool(dict.fromkeys(facts), f"sha256 {hashlib.sha256(content).hexdigest()}")
 
 
-def _fact(where: str, record: object) -> QuizFact:
+def _parse_fact(where: str, record: object) -> QuizFact:
     if not isinstance(record, dict):
         raise FillerError(f"{where} must be a mapping with 'Question' and 'AnswerValue', not {record!r:.60}")
-    return QuizFact(_text(where, record, "Question"), _text(where, _with_answer_value(record), "AnswerValue"))
+    return QuizFact(
+        _field_text(where, record, "Question"), _field_text(where, _with_answer_value(record), "AnswerValue")
+    )
 
 
 def _with_answer_value(record: dict[str, Any]) -> dict[str, Any]:
@@ -304,7 +315,7 @@ def _with_answer_value(record: dict[str, Any]) -> dict[str, Any]:
     return record
 
 
-def _text(where: str, record: dict[str, Any], field: str) -> str:
+def _field_text(where: str, record: dict[str, Any], field: str) -> str:
     """Return a field as one line of text that can be written as UTF-8."""
     if field not in record:
         also = " (nor 'Answer' with 'Value')" if field == "AnswerValue" else ""
@@ -341,7 +352,7 @@ class Frame(NamedTuple):
     tail: str = ""
 
 
-FRAMES = [Frame(*parts) for parts in packaged(__file__, "frames.yml")]
+FRAMES = [Frame(*parts) for parts in load_packaged_yaml(__file__, "frames.yml")]
 
 
 class MixedFiller:
@@ -352,11 +363,11 @@ class MixedFiller:
 
     def __init__(self, rng: Random, counter: TokenCounter) -> None:
         self._rng, self._counter = rng, counter
-        sums = (fact for fact, _ in arithmetic(rng, counter))
-        facts = chain(_known(rng), sums)
-        self._questions = Deck((fact, _asked(fact, counter)) for fact in facts)
-        self._remarks = Deck((fact, _told(fact, counter)) for fact in facts)
-        self._pages = Deck((fact, _told(fact, counter)) for fact in sums)
+        sums = (fact for fact, _ in arithmetic_facts(rng, counter))
+        facts = chain(_iter_known_facts(rng), sums)
+        self._questions = Deck((fact, _asked_cost(fact, counter)) for fact in facts)
+        self._remarks = Deck((fact, _told_cost(fact, counter)) for fact in facts)
+        self._pages = Deck((fact, _told_cost(fact, counter)) for fact in sums)
         self._reply = max(counter.count(reply) for reply in REPLIES)
         self._frames = {frame: sum(counter.count(part.strip()) for part in frame) for frame in FRAMES}
 
@@ -400,29 +411,29 @@ class MixedFiller:
         cost, reply = self._frames[frame], self._rng.choice(REPLIES)
         room = Room(size, allowed).less(FactTokens(cost, cost + self._counter.count(reply)))
         facts, _ = (self._pages if size > _PAGE else self._remarks).several(room)
-        while facts and self._counter.count(_remark(frame, facts)) > allowed:  # where counts do not add up
+        while facts and self._counter.count(_compose_remark(frame, facts)) > allowed:  # where counts do not add up
             facts.pop()
-        return FillerExchange(_remark(frame, facts), reply) if facts else None
+        return FillerExchange(_compose_remark(frame, facts), reply) if facts else None
 
 
-def _known(rng: Random) -> Iterator[QuizFact]:
+def _iter_known_facts(rng: Random) -> Iterator[QuizFact]:
     facts = built_in().facts
-    return (facts[i] for i in shuffled(len(facts), rng))
+    return (facts[i] for i in shuffled_range(len(facts), rng))
 
 
-def _remark(frame: Frame, facts: Sequence[QuizFact]) -> str:
-    return frame.head + "\n".join(map(_line, facts)) + frame.tail
+def _compose_remark(frame: Frame, facts: Sequence[QuizFact]) -> str:
+    return frame.head + "\n".join(map(_remark_line, facts)) + frame.tail
 
 
-def _line(fact: QuizFact) -> str:
+def _remark_line(fact: QuizFact) -> str:
     return f"{fact.question} {fact.answer}."
 
 
-def _asked(fact: QuizFact, counter: TokenCounter) -> FactTokens:
+def _asked_cost(fact: QuizFact, counter: TokenCounter) -> FactTokens:
     message = max(1, counter.count(fact.question))
     return FactTokens(message, message + counter.count(fact.answer))
 
 
-def _told(fact: QuizFact, counter: TokenCounter) -> FactTokens:
-    message = max(1, counter.count(f"{_line(fact)}\n"))
+def _told_cost(fact: QuizFact, counter: TokenCounter) -> FactTokens:
+    message = max(1, counter.count(f"{_remark_line(fact)}\n"))
     return FactTokens(message, message)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.numbers import COUNTS
-from pytest_ltm._text.words import content_of, phrases, words
-from pytest_ltm.datasets.locomo.strict import verdict
+from pytest_ltm._language.numbers import COUNTS
+from pytest_ltm._language.words import content_of, phrase_pattern, plain_words
+from pytest_ltm.datasets.locomo.strict import strict_verdict
 from pytest_ltm.evaluators import Menu, RecallsJoke, orders_drink
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _ENOUGH = 0.75
 """The share of the right answer's own words that an answer must have."""
-_DECLINES = phrases(
+_DECLINES = phrase_pattern(
     "(?:dont|do not|didnt|did not|cant|cannot|couldnt|not able to|unable to) (?:\\w+ ){0,2}"
     "(?:know|recall|remember|find|tell|say|have|see|help|answer)",
     "(?:no|any) (?:idea|memory|record|information|mention)",
@@ -27,7 +27,9 @@ _DECLINES = phrases(
     "im sorry|i am sorry|sorry",
     "didnt (?:tell|mention|say)",
 )
-_DENIES = phrases("not", "isnt", "wasnt", "never", "no longer", "instead of", "rather than", "doesnt", "didnt", "wont")
+_DENIES = phrase_pattern(
+    "not", "isnt", "wasnt", "never", "no longer", "instead of", "rather than", "doesnt", "didnt", "wont"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,51 +38,53 @@ class RulesJudge:
 
     def assess(self, inquiry: Inquiry, /) -> str:
         """Return a grade for the prompts whose parts can be compared; `unknown`, which is on no menu, for others."""
-        judged = {"answer": _answer, "jokes": _joke, "restaurant-drink": _drink}.get(inquiry.prompt)
+        judged = {"answer": _grade_answer, "jokes": _grade_joke, "restaurant-drink": _grade_drink}.get(inquiry.prompt)
         if judged is not None:
             return f"By its words. GRADE: {'yes' if judged(inquiry.parts) else 'no'}"
         if inquiry.prompt == "statement" or inquiry.prompt.startswith(("longmemeval-", "locomo-events-")):
             return "Words alone do not tell. GRADE: unknown"
         if inquiry.prompt.startswith("locomo-"):
-            return _locomo(inquiry.parts)
+            return _grade_locomo(inquiry.parts)
         return f"The rules have found nothing. GRADE: {inquiry.fail}"
 
 
-def _answer(parts: Mapping[str, str]) -> bool:
-    reference, answer = _content(parts["reference"]), _content(parts["answer"])
-    own = (reference - _content(parts["question"])) or reference
-    declines = _DECLINES.search(" ".join(words(parts["answer"]))) is not None
-    if _DECLINES.search(" ".join(words(parts["reference"]))):
+def _grade_answer(parts: Mapping[str, str]) -> bool:
+    reference, answer = _content_stems(parts["reference"]), _content_stems(parts["answer"])
+    own = (reference - _content_stems(parts["question"])) or reference
+    declines = _DECLINES.search(" ".join(plain_words(parts["answer"]))) is not None
+    if _DECLINES.search(" ".join(plain_words(parts["reference"]))):
         return declines
-    denies = _count(parts["answer"]) > _count(parts["reference"])
+    denies = _count_denials(parts["answer"]) > _count_denials(parts["reference"])
     numbers = {word for word in own if word.isdigit()}
     return not declines and not denies and numbers <= answer and len(own & answer) >= len(own) * _ENOUGH
 
 
-def _locomo(parts: Mapping[str, str]) -> str:
+def _grade_locomo(parts: Mapping[str, str]) -> str:
     reference, answer = parts.get("reference", ""), parts["answer"]
-    ruling = verdict(category=int(parts["category"]), question=parts["question"], answer=reference, prediction=answer)
+    ruling = strict_verdict(
+        category=int(parts["category"]), question=parts["question"], answer=reference, prediction=answer
+    )
     return f"It {ruling.reason}. GRADE: {'unknown' if ruling.verdict == 'unscored' else ruling.verdict}"
 
 
-def _joke(parts: Mapping[str, str]) -> bool:
-    others = tuple(joke for joke in _listed(parts["jokes"]) if joke != parts["joke"])
+def _grade_joke(parts: Mapping[str, str]) -> bool:
+    others = tuple(joke for joke in _listed_lines(parts["jokes"]) if joke != parts["joke"])
     return getattr(RecallsJoke(parts["joke"], others)([parts["answer"]]), "value", 0.0) == 1.0
 
 
-def _drink(parts: Mapping[str, str]) -> bool:
-    menu = Menu(_listed(parts["dishes"]), _listed(parts["drinks"]))
+def _grade_drink(parts: Mapping[str, str]) -> bool:
+    menu = Menu(_listed_lines(parts["dishes"]), _listed_lines(parts["drinks"]))
     return bool(orders_drink(parts["answer"], menu).ok)
 
 
-def _listed(lines: str) -> tuple[str, ...]:
+def _listed_lines(lines: str) -> tuple[str, ...]:
     return tuple(line.removeprefix("- ") for line in lines.splitlines())
 
 
-def _content(text: str) -> frozenset[str]:
+def _content_stems(text: str) -> frozenset[str]:
     """Return the stems of the words that carry meaning, numbers as digits."""
-    return content_of(str(COUNTS.get(word, word)) for word in words(text))
+    return content_of(str(COUNTS.get(word, word)) for word in plain_words(text))
 
 
-def _count(text: str) -> int:
-    return len(_DENIES.findall(" ".join(words(text))))
+def _count_denials(text: str) -> int:
+    return len(_DENIES.findall(" ".join(plain_words(text))))

@@ -37,8 +37,8 @@ class Canary:
             return f"the judge fails the canary {self.name!r}: {decision.reason}"
         if (decision.grade != inquiry.fail) is self.passes:
             return ""
-        told = f"where {_REFERENCE!r} is right, it {'fails' if self.passes else 'passes'} the answer {self.answer!r}"
-        return f"the judge fails the canary {self.name!r}: {told}"
+        text = f"where {_REFERENCE!r} is right, it {'fails' if self.passes else 'passes'} the answer {self.answer!r}"
+        return f"the judge fails the canary {self.name!r}: {text}"
 
 
 CANARIES = (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._calls import open_model, read_model
 from pytest_ltm._model.agent import Reply, usage_of
 from pytest_ltm._model.judge_request import CUT
-from pytest_ltm._model.tokens import counter
+from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import AgentFault, ConfigurationError, text_of
 from pytest_ltm.agents._chat_agent import FRAME
 from pytest_ltm.agents._unbuilt import ENCODING
@@ -64,12 +64,12 @@ class JudgeModelClient:
                 messages, extras = self._request(question)
                 answer = self._completions.complete(messages, **extras)
                 text = answer.text + CUT if answer.was_cut else answer.text
-                return Reply(text, _usage(answer.used, messages, answer.text))
+                return Reply(text, _request_usage(answer.used, messages, answer.text))
             except Exception as error:
                 if self._leave_out(error):
                     continue
                 if self._completions.lost is not None and isinstance(error, AgentFault):
-                    error.usage = _usage(self._completions.lost, messages, "")
+                    error.usage = _request_usage(self._completions.lost, messages, "")
                 raise
 
     def own(self) -> JudgeModelClient:
@@ -86,7 +86,7 @@ class JudgeModelClient:
 
     def _request(self, question: JudgeRequest) -> tuple[list[dict[str, str]], dict[str, Any]]:
         """Return the messages and the parameters of one request."""
-        given = {"response_format": _schema(*question.form), "seed": (self._model.seed or 0) + question.draw}
+        given = {"response_format": _grade_schema(*question.form), "seed": (self._model.seed or 0) + question.draw}
         extras = {name: given[name] for name in self._extras}
         text = f"{question.text}\n\n{question.as_json}" if "response_format" in extras else question.text
         return [{"role": "user", "content": text.rstrip()}], extras
@@ -103,13 +103,13 @@ class JudgeModelClient:
         return True
 
 
-def _usage(used: Used, messages: Sequence[Message], text: str) -> Usage:
+def _request_usage(used: Used, messages: Sequence[Message], text: str) -> Usage:
     """Return what a request took, estimated where the server does not report it."""
-    count = counter(ENCODING).count
+    count = token_counter(ENCODING).count
     asked = sum(count(message["content"]) + FRAME for message in messages)
     return usage_of(used, prompt=asked, reply=count(text))
 
 
-def _schema(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+def _grade_schema(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     schema = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
     return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}

@@ -16,7 +16,7 @@ from pytest_ltm._journal.timings import JudgeTime, Timings
 from pytest_ltm._model.agent import Reply, Usage
 from pytest_ltm._model.ltm_judge import LtmJudge, parse_grade
 from pytest_ltm._model.score import Unscored
-from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.disk import make_private
 from pytest_ltm._storage.errors import JudgeError
 from pytest_ltm._storage.schema import json_text
@@ -55,18 +55,18 @@ class JudgeCache:
     def find(self, key: str) -> Reply | None:
         """Return the reply that was remembered under a key, None if none was."""
         try:
-            found = json.loads(self._path(key).read_bytes())
+            data = json.loads(self._path(key).read_bytes())
         except (OSError, ValueError):
             return None
-        if not isinstance(found, dict) or not isinstance(found.get("reply"), str):
+        if not isinstance(data, dict) or not isinstance(data.get("reply"), str):
             return None
-        usage = found.get("usage")
-        return Reply(found["reply"], None if usage is None else Usage(**usage), found.get("cost_usd"))
+        usage = data.get("usage")
+        return Reply(data["reply"], None if usage is None else Usage(**usage), data.get("cost_usd"))
 
     def keep(self, key: str, reply: Reply, **about: object) -> None:
         """Remember a reply; a full disk or a folder that cannot be written costs the memory, not the run."""
-        told = {"reply": reply.text, "usage": to_builtins(reply.usage), "cost_usd": reply.cost_usd}
-        record = {**about, **{name: value for name, value in told.items() if value is not None}}
+        fields = {"reply": reply.text, "usage": to_builtins(reply.usage), "cost_usd": reply.cost_usd}
+        record = {**about, **{name: value for name, value in fields.items() if value is not None}}
         path = self._path(key)
         try:
             make_private(path.parent, exist_ok=True)
@@ -136,14 +136,19 @@ class JudgeConnection:
         key = "" if self._configuration is None else content_key(self._configuration, inquiry, self._trial)
         cache = self._cache if key else None
         kept = cache.find(key) if cache is not None else None
-        began = stopwatch()
+        began = stopwatch_seconds()
         reply = self._buy(inquiry) if kept is None else kept
         self._timings.write(
             JudgeTime(
-                example=example, vote=inquiry.vote, remembered=kept is not None, seconds=round(stopwatch() - began, 6),
-                usage=reply.usage, cost_usd=reply.cost_usd, lost=None if kept is not None else self._buy.lost,
+                example=example,
+                vote=inquiry.vote,
+                remembered=kept is not None,
+                seconds=round(stopwatch_seconds() - began, 6),
+                usage=reply.usage,
+                cost_usd=reply.cost_usd,
+                lost=None if kept is not None else self._buy.lost,
             )
-        )  # fmt: skip
+        )
         readable = not isinstance(parse_grade(reply.text, inquiry.grades), Unscored)
         if cache is not None and kept is None and readable:  # a hiccup must not last
             cache.keep(key, reply, prompt=f"{inquiry.prompt}/{inquiry.version}", judge=self._configuration)

@@ -13,7 +13,7 @@ from pytest_ltm._calls.hub import own_thread, taking_turns
 from pytest_ltm._calls.time_limits import unlimited
 from pytest_ltm._journal.cost import Tariff
 from pytest_ltm._model.agent import Reply, Usage
-from pytest_ltm._model.tokens import counter
+from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import BudgetSpent, Unmeasured
 from pytest_ltm.agents._unbuilt import ENCODING
 from pytest_ltm.judges._chat import JudgeModelClient
@@ -65,7 +65,7 @@ class ModelCaller:
         self._model = asked.own() if isinstance(asked, JudgeModelClient) and own_thread() is not None else asked
         self._door = ForeignCaller(
             who, error=error, callee=self._model, timeout=timeout, fatal=(*fatal, GeneratorExit), retries=retries,
-            retried=retried, count=counter(ENCODING).count, failing="failed",
+            retried=retried, count=token_counter(ENCODING).count, failing="failed",
         )  # fmt: skip
 
     @property
@@ -145,9 +145,9 @@ class BudgetedCaller:
             raise
         self._lose(getattr(self._call, "lost", None))
         if reply.usage is None and reply.cost_usd is None and not self.tariff.free:
-            count = counter(ENCODING).count
-            said = Usage(input_tokens=count(question.text), output_tokens=count(reply.text), estimated=True)
-            reply = replace(reply, usage=said)
+            count = token_counter(ENCODING).count
+            usage = Usage(input_tokens=count(question.text), output_tokens=count(reply.text), estimated=True)
+            reply = replace(reply, usage=usage)
         usd, tokens = self.tariff.spent(reply)
         self._account.add(self._side, usd=usd, tokens=tokens)
         return reply
@@ -187,8 +187,8 @@ class ModelUse(Struct):
 
     def told_of(self, side: str) -> dict[str, Any]:
         """Return what an example's result says of it."""
-        said = {f"{side}_calls": self.calls, f"{side}_tokens": self.tokens, f"{side}_cost_usd": self.cost_usd}
-        return {**said, f"{side}_estimated": True} if self.estimated else said
+        fields = {f"{side}_calls": self.calls, f"{side}_tokens": self.tokens, f"{side}_cost_usd": self.cost_usd}
+        return {**fields, f"{side}_estimated": True} if self.estimated else fields
 
 
 # --- on the record

@@ -16,9 +16,9 @@ from pytest_ltm._model.agent import Configured
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.judge_request import Judge
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
-from pytest_ltm._storage.errors import ConfigurationError, JudgeError, LtmError, did_you_mean, told
-from pytest_ltm._storage.secrets import redacted
-from pytest_ltm.agents._capabilities import takes
+from pytest_ltm._storage.errors import ConfigurationError, JudgeError, LtmError, describe_error, did_you_mean
+from pytest_ltm._storage.secrets import redact_secrets
+from pytest_ltm.agents._capabilities import accepts_arguments
 from pytest_ltm.judges._chat import make_client
 from pytest_ltm.judges._model_calls import ModelCaller
 
@@ -71,7 +71,7 @@ class NamedJudge(Struct, frozen=True):
     @property
     def described(self) -> str:
         """What a plan says: the spec, and the versions of the prompts."""
-        return f"{redacted(self.spec)} ({', '.join(prompt.id for prompt in PROMPTS.values())})"
+        return f"{redact_secrets(self.spec)} ({', '.join(prompt.id for prompt in PROMPTS.values())})"
 
 
 class FunctionJudge(Struct, frozen=True):
@@ -84,7 +84,7 @@ class FunctionJudge(Struct, frozen=True):
         return self.function(inquiry.text)
 
 
-def find(spec: str, *, base: Path | None = None) -> NamedJudge | None:
+def find_judge(spec: str, *, base: Path | None = None) -> NamedJudge | None:
     """Return the judge that a spec names, None for `none`; ConfigurationError with a cure if there is none such.
 
     `base` is where modules are looked for that are not on `sys.path`.
@@ -94,24 +94,24 @@ def find(spec: str, *, base: Path | None = None) -> NamedJudge | None:
     if spec in EMBEDDED:
         return NamedJudge(spec, EMBEDDED[spec](), None)
     if names_model(spec):
-        return _named(spec, make_client(spec, "judge"))
+        return _name_judge(spec, make_client(spec, "judge"))
     names = [NONE, *EMBEDDED, *FORMS]
     hint = suggest_provider(spec) or did_you_mean(spec, names)
     if not is_dotted(spec):
         raise ConfigurationError(
             f"unknown judge {spec!r}.{hint} There are {', '.join(names)}; any other is a dotted path, as mypkg:Judge"
         )
-    found = DottedPath(spec, what="judge", error=ConfigurationError, hint=hint).resolve(base)
-    return _named(spec, adapted(found, f"judge {spec!r}"))
+    result = DottedPath(spec, what="judge", error=ConfigurationError, hint=hint).resolve(base)
+    return _name_judge(spec, adapt_judge(result, f"judge {spec!r}"))
 
 
 @contextmanager
-def asking(spec: str, *, timeout: float | None = 300.0) -> Iterator[AnsweredBy]:
+def judge_session(spec: str, *, timeout: float | None = 300.0) -> Iterator[AnsweredBy]:
     """Give what asks the judge of a spec where there is no run; ConfigurationError if there is no such judge.
 
     `timeout`: in seconds for each call (None: no limit).
     """
-    named = find(spec, base=Path.cwd())
+    named = find_judge(spec, base=Path.cwd())
     if named is None:
         raise ConfigurationError(f"--ltm-judge={NONE} judges nothing")
     call = ModelCaller(
@@ -123,27 +123,27 @@ def asking(spec: str, *, timeout: float | None = 300.0) -> Iterator[AnsweredBy]:
         call.close()
 
 
-def _named(spec: str, judge: Judge) -> NamedJudge:
+def _name_judge(spec: str, judge: Judge) -> NamedJudge:
     return NamedJudge(spec, judge, judge.configuration() if isinstance(judge, Configured) else None)
 
 
-def adapted(found: Any, what: str) -> Judge:
+def adapt_judge(judge: Any, what: str) -> Judge:
     """Return what a dotted path names as something to ask; a class or a function without arguments is called.
 
     `what`: how errors call it. ConfigurationError if it cannot be asked.
     """
-    if inspect.isclass(found) or (not isinstance(found, Judge) and takes(found, 0)):
+    if inspect.isclass(judge) or (not isinstance(judge, Judge) and accepts_arguments(judge, 0)):
         try:
-            found = found()
+            judge = judge()
         except LtmError:
             raise
         except Exception as error:
-            raise ConfigurationError(f"{what} cannot be made: {told(error)}") from error
-    if isinstance(found, Judge):
-        return found
-    if takes(found, 1):
-        return FunctionJudge(found)
+            raise ConfigurationError(f"{what} cannot be made: {describe_error(error)}") from error
+    if isinstance(judge, Judge):
+        return judge
+    if accepts_arguments(judge, 1):
+        return FunctionJudge(judge)
     raise ConfigurationError(
-        f"{what} is a {type(found).__name__}, which cannot be asked. It needs assess(question) -> str, or must be a "
+        f"{what} is a {type(judge).__name__}, which cannot be asked. It needs assess(question) -> str, or must be a "
         "function from the question to the reply"
     )

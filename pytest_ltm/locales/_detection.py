@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ltm.locales._language import CODES, ENGLISH, language
+from pytest_ltm.locales._language import CODES, ENGLISH, load_language
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,20 +22,20 @@ _SURE = 2
 
 
 @cache
-def _marks() -> Mapping[str, frozenset[str]]:
+def _frequent_words() -> Mapping[str, frozenset[str]]:
     """Return for each language words that are frequent in it, and not in the others."""
     here = Path(__file__).parent
     return {code: frozenset((here / code / "marks.txt").read_text("utf-8").split()) for code in CODES}
 
 
-def heard(message: str, before: Language = ENGLISH) -> Language:
+def detect_language(message: str, before: Language = ENGLISH) -> Language:
     """Return the language of a message: that of most of its marks; in doubt the one that was heard `before`."""
     text = message[:_LOOKED_AT].lower()
     said, characters = set(_WORD.findall(text)), _CJK.findall(text)
-    hits = {code: len(marks & said) for code, marks in _marks().items()}
+    hits = {code: len(marks & said) for code, marks in _frequent_words().items()}
     if characters:
         hits["zh"] += len(characters)  # it is the only language here that is written so
     best = max(hits, key=lambda code: hits[code])
     most = hits.pop(best)
     others = max(hits.values(), default=0)
-    return language(best) if most > others and (most >= _SURE or not others) else before
+    return load_language(best) if most > others and (most >= _SURE or not others) else before

@@ -8,9 +8,9 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
+from pytest_ltm._language.words import evidence_snippet
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm._text.words import snippet
-from pytest_ltm.locales._word import word
+from pytest_ltm.locales._word import make_word
 from pytest_ltm.locales._word_translation import Gloss
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class PackagedLanguage(Language):
     @cached_property
     def filler(self) -> Mapping[str, Any]:
         """What `filler.yml` has."""
-        return _read(self._folder / "filler.yml")
+        return _read_texts(self._folder / "filler.yml")
 
     def said(self, part: str, english: T) -> T:  # noqa: ARG002
         """Return what stands in `texts.yml`; KeyError if it has no such part."""
@@ -123,9 +123,9 @@ class PackagedLanguage(Language):
 
     def phrase(self, part: str, english: str, **slots: object) -> str:
         """Return what stands in `texts.yml`, each of its forms filled in."""
-        found: Any = self.said(part, english)
-        forms = found if isinstance(found, dict) else {"said": found}
-        return word({name: self._joined(text.format(**slots)) for name, text in forms.items()})
+        result: Any = self.said(part, english)
+        forms = result if isinstance(result, dict) else {"said": result}
+        return make_word({name: self._joined(text.format(**slots)) for name, text in forms.items()})
 
     def word(self, english: str) -> str:
         """Return what `meanings.yml` has."""
@@ -151,62 +151,64 @@ class PackagedLanguage(Language):
 
     @cached_property
     def _texts(self) -> Mapping[str, Any]:
-        return _read(self._folder / "texts.yml")
+        return _read_texts(self._folder / "texts.yml")
 
     @cached_property
     def _meanings(self) -> Mapping[str, Any]:
-        return _read(self._folder / "meanings.yml")
+        return _read_texts(self._folder / "meanings.yml")
 
     @cached_property
     def _words(self) -> Mapping[str, Word]:
         """Return by English word how it is said."""
         kinds = self._meanings["words"].values()
-        return {english: _word(forms) for words in kinds for english, forms in words.items()}
+        return {english: _parse_word(forms) for words in kinds for english, forms in words.items()}
 
     @cached_property
     def _gloss(self) -> Gloss:
         kinds = self._meanings["words"]
         words = {english: english for words in kinds.values() for english in words}  # who answers in English is heard
-        words |= dict(pair for words in kinds.values() for one in words.items() for pair in _meant(*one))
+        words |= dict(pair for words in kinds.values() for one in words.items() for pair in _word_meanings(*one))
         spelling = [(pattern, whole) for pattern, whole in self._meanings.get("spelling", ())]
         spelled = Gloss({}, {}, (), spelling=spelling).spelled
-        parts = {kind: spelled(_alternatives(words)) for kind, words in kinds.items()} | self._meanings.get("parts", {})
-        rules = [(_filled(pattern, parts), english) for pattern, english in self._meanings["rules"]]
+        parts = {kind: spelled(_pattern_alternatives(words)) for kind, words in kinds.items()} | self._meanings.get(
+            "parts", {}
+        )
+        rules = [(_fill_pattern(pattern, parts), english) for pattern, english in self._meanings["rules"]]
         return Gloss(words, self._meanings["phrases"], rules, self._meanings.get("endings", "").split(), spelling)
 
 
-def _read(path: Path) -> Mapping[str, Any]:
+def _read_texts(path: Path) -> Mapping[str, Any]:
     """Return the content of a YAML file whose scalars are all texts: in them `no` is a word."""
     import yaml
 
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-    found: Mapping[str, Any] = yaml.load(path.read_bytes(), Loader=loader)  # noqa: S506 - makes nothing but texts
-    return found
+    fields: Mapping[str, Any] = yaml.load(path.read_bytes(), Loader=loader)  # noqa: S506 - makes nothing but texts
+    return fields
 
 
-def _word(forms: Any) -> Word:
+def _parse_word(forms: Any) -> Word:
     """Return a word, of which each form may be said in several ways: the first is taken."""
     named = forms if isinstance(forms, dict) else {"said": forms}
-    return word({name: _ways(said)[0] for name, said in named.items()})
+    return make_word({name: _split_ways(said)[0] for name, said in named.items()})
 
 
-def _ways(said: str) -> list[str]:
-    return [way.strip() for way in said.split(",") if way.strip()]
+def _split_ways(text: str) -> list[str]:
+    return [way.strip() for way in text.split(",") if way.strip()]
 
 
-def _meant(english: str, forms: Any) -> Iterator[tuple[str, str]]:
+def _word_meanings(english: str, forms: Any) -> Iterator[tuple[str, str]]:
     """Yield what a word means in its first form, `said`, and in its plural, `many`; others are for texts."""
     named = forms if isinstance(forms, dict) else {"said": forms}
     for name, meaning in (("many", f"{english}s"), ("said", english)):
-        yield from ((way, meaning) for way in _ways(named.get(name, "")))
+        yield from ((way, meaning) for way in _split_ways(named.get(name, "")))
 
 
-def _alternatives(words: Mapping[str, Any]) -> str:
-    said = {way for english, forms in words.items() for way, _ in _meant(english, forms)}
-    return "|".join(sorted(map(re.escape, said), key=len, reverse=True))
+def _pattern_alternatives(words: Mapping[str, Any]) -> str:
+    ways = {way for english, forms in words.items() for way, _ in _word_meanings(english, forms)}
+    return "|".join(sorted(map(re.escape, ways), key=len, reverse=True))
 
 
-def _filled(pattern: str, parts: Mapping[str, str]) -> str:
+def _fill_pattern(pattern: str, parts: Mapping[str, str]) -> str:
     """Return a rule with what stands for the names of its parts, as in `{items}`."""
     for name, alternatives in parts.items():
         pattern = pattern.replace(f"{{{name}}}", alternatives)
@@ -217,7 +219,7 @@ ENGLISH = English()
 
 
 @cache
-def language(code: str) -> Language:
+def load_language(code: str) -> Language:
     """Return a language by its code, such as `de`; ConfigurationError if there is none."""
     if code not in CODES:
         raise ConfigurationError(
@@ -247,23 +249,23 @@ class Spoken(NamedTuple):
         `known`: names and the like, which mean nothing else.
         """
         verdict = evaluator([self.meaning(answer, known) for answer in answers])
-        return verdict if self == (ENGLISH, ENGLISH) else replace(verdict, evidence=snippet(answers[-1]))
+        return verdict if self == (ENGLISH, ENGLISH) else replace(verdict, evidence=evidence_snippet(answers[-1]))
 
 
-def spoken(parameters: Mapping[str, Any]) -> Spoken:
+def parse_languages(parameters: Mapping[str, Any]) -> Spoken:
     """Return the languages of an example: its parameter `language`, such as `de`, or `en:de` (told in, asked in)."""
     said = parameters.get("language", ENGLISH.code)
     if not isinstance(said, str):
         raise ConfigurationError(f"language is a code such as 'de', or two as in 'en:de', not {said!r}")
     told, _, asked = said.partition(":")
-    return Spoken(language(told), language(asked or told))
+    return Spoken(load_language(told), load_language(asked or told))
 
 
-def several(said: str) -> tuple[str, ...]:
+def parse_language_list(text: str) -> tuple[str, ...]:
     """Return the languages that `de,en:de` says, each as `spoken` takes it; ConfigurationError for what is none."""
-    found = tuple(part.strip() for part in said.split(","))
-    for place, one in enumerate(found):
-        spoken({"language": one})
-        if one in found[:place]:
+    texts = tuple(part.strip() for part in text.split(","))
+    for place, one in enumerate(texts):
+        parse_languages({"language": one})
+        if one in texts[:place]:
             raise ConfigurationError(f"{one!r} is given twice")
-    return found
+    return texts

@@ -20,7 +20,7 @@ class Word(str):  # noqa: SLOT000 - it has a dictionary for its forms
             raise AttributeError(f"{str(self)!r} has no form {name!r}; it has {', '.join(self.forms)}") from None
 
 
-def word(forms: Mapping[str, str]) -> Word:
+def make_word(forms: Mapping[str, str]) -> Word:
     """Return a word whose text is the form `said`."""
     made = Word(forms["said"])
     made.forms = forms

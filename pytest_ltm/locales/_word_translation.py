@@ -49,8 +49,8 @@ class Gloss:
         text = self.spelled(text)
         for one in sorted(filter(None, known), key=len, reverse=True):
             apart = " " if _CJK.search(one) else ""
-            found = re.escape(one) if apart else rf"\b{re.escape(one)}\b"
-            text = re.sub(f"{found}(?![^{_OPEN}]*{_CLOSE})", f"{apart}{_OPEN}{one}{_CLOSE}{apart}", text)
+            result = re.escape(one) if apart else rf"\b{re.escape(one)}\b"
+            text = re.sub(f"{result}(?![^{_OPEN}]*{_CLOSE})", f"{apart}{_OPEN}{one}{_CLOSE}{apart}", text)
         return _SPACES.sub("", self._meant(text)).strip(" ") if self._longest else self._meant(text)
 
     def spelled(self, text: str) -> str:
@@ -63,21 +63,21 @@ class Gloss:
         for pattern, english in self._rules:
             text = pattern.sub(partial(self._said, english), text)
         parts, end = [], 0
-        for found in _KEPT.finditer(text):
-            parts += [self._worded(text[end : found.start()]), found[1]]
-            end = found.end()
+        for match in _KEPT.finditer(text):
+            parts += [self._worded(text[end : match.start()]), match[1]]
+            end = match.end()
         return "".join([*parts, self._worded(text[end:])])
 
-    def _said(self, english: str, found: re.Match[str]) -> str:
+    def _said(self, english: str, match: re.Match[str]) -> str:
         r"""Return a rule's English: `<1>` is what a group means, `\1` what it says."""
-        said = _MEANT.sub(lambda number: self._meant(found[int(number[1])] or ""), english)
-        kept = _KEPT.sub(r"\1", found.expand(said))
+        said = _MEANT.sub(lambda number: self._meant(match[int(number[1])] or ""), english)
+        kept = _KEPT.sub(r"\1", match.expand(said))
         return f"{_OPEN}{kept}{_CLOSE}"
 
     def _worded(self, text: str) -> str:
-        text = _CJK.sub(lambda found: self._characters(found[0]), text) if self._longest else text
+        text = _CJK.sub(lambda match: self._characters(match[0]), text) if self._longest else text
         text = text.translate(_PUNCTUATION) if not text.isascii() else text
-        spots = [found.span() for found in _WORD.finditer(text)]
+        spots = [match.span() for match in _WORD.finditer(text)]
         parts, end, place = [], 0, 0
         while place < len(spots):
             count, english = self._phrase(text, spots, place)

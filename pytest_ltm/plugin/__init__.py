@@ -41,7 +41,7 @@ sys.meta_path.insert(0, _Ordinary)
 from pytest_ltm.datasets import LOCOMO, LOGS, LONGMEMEVAL
 from pytest_ltm.plugin import hookspec, options
 from pytest_ltm.plugin.fixtures import _ltm_place, ltm, ltm_agent, ltm_clock, ltm_conversation, ltm_judge
-from pytest_ltm.plugin.items import HANDLE, MARKER, is_ltm_item, refusal
+from pytest_ltm.plugin.items import HANDLE, MARKER, is_ltm_item, why_not_a_scenario
 from pytest_ltm.plugin.state import RUN
 
 __all__ = ["_ltm_place", "ltm", "ltm_agent", "ltm_clock", "ltm_conversation", "ltm_judge"]
@@ -51,7 +51,7 @@ SKIP_REASON = "a long-term memory scenario: run it with --ltm-agent=SPEC (try --
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Declare the options, and have data sets declare theirs."""
-    options.add(parser, pluginmanager)
+    options.add_options(parser, pluginmanager)
 
 
 def pytest_ltm_datasets(register: Callable[[Dataset], None]) -> None:
@@ -67,8 +67,8 @@ def pytest_load_initial_conftests(
 ) -> Generator[None, None, None]:
     """Take over the command line of a run that is resumed, before conftests are looked for; then see to slips."""
     known = early_config.known_args_namespace
-    said = {"--ltm-resume": known.ltm_resume, "--ltm-rescore": known.ltm_rescore}
-    runs = {flag: run for flag, run in said.items() if run is not None}
+    fields = {"--ltm-resume": known.ltm_resume, "--ltm-rescore": known.ltm_rescore}
+    runs = {flag: run for flag, run in fields.items() if run is not None}
     if len(runs) > 1:
         raise pytest.UsageError("--ltm-rescore: a run cannot be resumed and scored again at the same time")
     for flag, run in runs.items():
@@ -89,9 +89,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker; begin an LTM run if the command line asks for one."""
     config.addinivalue_line("markers", MARKER)
     if options.starts_ltm_run(config):
-        from pytest_ltm.plugin.startup import start
+        from pytest_ltm.plugin.startup import start_run
 
-        start(config)
+        start_run(config)
     else:
         options.refuse_idle(config)
 
@@ -122,7 +122,7 @@ def pytest_make_collect_report(
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     """Refuse what cannot be a scenario where it is collected, so that only its own file or class is in error."""
     report = yield
-    reasons = [refusal(node) for node in report.result or () if isinstance(node, pytest.Item)]
+    reasons = [why_not_a_scenario(node) for node in report.result or () if isinstance(node, pytest.Item)]
     reason = next(filter(None, reasons), None)
     if reason is not None:
         report.outcome, report.longrepr, report.result = "failed", f"{collector.nodeid}: {reason}", []

@@ -11,10 +11,10 @@ import pytest
 
 from pytest_ltm._calls import KINDS
 from pytest_ltm._journal.run_file import LATEST, find_run
-from pytest_ltm._storage.errors import AgentError, LtmError, told
-from pytest_ltm.agents._registry import find, label_for, split_specs
+from pytest_ltm._storage.errors import AgentError, LtmError, describe_error
+from pytest_ltm.agents._registry import find_agent, label_for, split_specs
 from pytest_ltm.agents._subprocess_agent import Processes
-from pytest_ltm.plugin.options import named
+from pytest_ltm.plugin.options import name_option_in_errors
 from pytest_ltm.plugin.settings import AgentChoice
 
 if TYPE_CHECKING:
@@ -27,35 +27,37 @@ if TYPE_CHECKING:
 REPLAY = "replay:"
 
 
-def sources(config: pytest.Config, settings: RunSettings) -> dict[str, AgentSource]:
+def agent_sources(config: pytest.Config, settings: RunSettings) -> dict[str, AgentSource]:
     """Return where each agent comes from, by label; UsageError for a spec that names none."""
-    from pytest_ltm._calls import share
+    from pytest_ltm._calls import share_limits
     from pytest_ltm.agents._adapt import rereading
 
     if settings.rescored is not None:
         from pytest_ltm._engine.rescore import recorded_settings
-        from pytest_ltm.agents._adapt import source
+        from pytest_ltm.agents._adapt import agent_source
 
         run = settings.rescored
         return {
-            agent.label: source(_nobody, spec=agent.spec, settings=recorded_settings(run, agent.label))
+            agent.label: agent_source(
+                _no_agent_when_rescoring, spec=agent.spec, settings=recorded_settings(run, agent.label)
+            )
             for agent in settings.agents
         }
-    share(settings.ltm_dir / "limits", reply_timeout=settings.reply_timeout)
-    found: dict[str, AgentSource] = {}
+    share_limits(settings.ltm_dir / "limits", reply_timeout=settings.reply_timeout)
+    sources: dict[str, AgentSource] = {}
     conversations = len(settings.spans) * settings.trials
     many = conversations > 1 or None in settings.spans.values()
     for agent in settings.agents:
         with rereading(settings.reading):
-            made = named("--ltm-agent", partial(_source, config, settings, agent.spec))
+            made = name_option_in_errors("--ltm-agent", partial(_agent_source, config, settings, agent.spec))
         if many and not made.serves_many:
             raise pytest.UsageError(f"--ltm-agent: {made.refusal}")
-        found[agent.label] = replace(made, sees_clock=_sees_clock(config, settings.time, made))
-    return found
+        sources[agent.label] = replace(made, sees_clock=_sees_clock(config, settings.time, made))
+    return sources
 
 
-def _source(config: pytest.Config, settings: RunSettings, spec: str) -> AgentSource:
-    from pytest_ltm.agents._adapt import source
+def _agent_source(config: pytest.Config, settings: RunSettings, spec: str) -> AgentSource:
+    from pytest_ltm.agents._adapt import agent_source
 
     given = _from_hook(config, spec)
     if given is not None and settings.agent_process:
@@ -64,7 +66,7 @@ def _source(config: pytest.Config, settings: RunSettings, spec: str) -> AgentSou
             "of its own. Name a class or a plain function by its dotted path, or leave the option out"
         )
     if given is not None:
-        return source(given, spec=spec)
+        return agent_source(given, spec=spec)
     if spec.startswith(REPLAY):
         from pytest_ltm.agents._replay import replay_source
 
@@ -73,7 +75,7 @@ def _source(config: pytest.Config, settings: RunSettings, spec: str) -> AgentSou
         every=settings.agent_process, jump=settings.time == "jump", limit=settings.reply_timeout,
         look=not hasattr(config, "workerinput"),
     )  # fmt: skip
-    return find(spec, base=config.rootpath, known=_named_agents(config), apart=apart)
+    return find_agent(spec, base=config.rootpath, known=_named_agents(config), apart=apart)
 
 
 def _sees_clock(config: pytest.Config, mode: str, made: AgentSource) -> bool:
@@ -94,18 +96,18 @@ def fix_latest(config: pytest.Config, chosen: tuple[AgentChoice, ...], ltm_dir: 
     """
     if all(not choice.spec.startswith(f"{REPLAY}{LATEST}") for choice in chosen):
         return chosen
-    from pytest_ltm.agents._replay import resolved
+    from pytest_ltm.agents._replay import resolve_latest
     from pytest_ltm.plugin.resume_command_line import begun_by_controller
 
     known = begun_by_controller(find_run(LATEST, ltm_dir)).get("agents", {})
     fixed = tuple(
-        AgentChoice(choice.label, known.get(choice.label) or resolved(choice.spec, ltm_dir)) for choice in chosen
+        AgentChoice(choice.label, known.get(choice.label) or resolve_latest(choice.spec, ltm_dir)) for choice in chosen
     )
     config.option.ltm_agent = [f"{choice.label}={choice.spec}" for choice in fixed]
     return fixed
 
 
-def _nobody() -> object:
+def _no_agent_when_rescoring() -> object:
     raise AgentError("no agent exists while a run is scored again")
 
 
@@ -118,10 +120,10 @@ def _from_hook(config: pytest.Config, spec: str) -> object:
     except Exception as error:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{frame.filename}:{frame.lineno}"
-        raise AgentError(f"pytest_ltm_make_agent raised for {spec!r}: {told(error)} ({where})") from error
+        raise AgentError(f"pytest_ltm_make_agent raised for {spec!r}: {describe_error(error)} ({where})") from error
 
 
-def agents(config: pytest.Config) -> tuple[AgentChoice, ...]:
+def chosen_agents(config: pytest.Config) -> tuple[AgentChoice, ...]:
     """Return the agents that the command line, else the ini value `ltm_agents`, names; UsageError for equal labels."""
     by_name = _named_agents(config)
     said = config.getoption("ltm_agent")
@@ -134,16 +136,16 @@ def agents(config: pytest.Config) -> tuple[AgentChoice, ...]:
                 "--ltm: the ini value ltm_agents names no agent. Add lines 'name = spec', or use --ltm-agent=SPEC"
             )
         chosen = [(name, spec) for name, spec in by_name.items()]
-    found: dict[str, AgentChoice] = {}
+    agent_choices: dict[str, AgentChoice] = {}
     for given, spec in chosen:
         label = label_for(given or spec)
-        if label in found:
+        if label in agent_choices:
             raise pytest.UsageError(
-                f"--ltm-agent: {found[label].spec!r} and {spec!r} would both be called {label!r}. "
+                f"--ltm-agent: {agent_choices[label].spec!r} and {spec!r} would both be called {label!r}. "
                 "Give one of them another label: NAME=SPEC"
             )
-        found[label] = AgentChoice(label, by_name.get(spec, spec))
-    return tuple(found.values())
+        agent_choices[label] = AgentChoice(label, by_name.get(spec, spec))
+    return tuple(agent_choices.values())
 
 
 def _named_agents(config: pytest.Config) -> dict[str, str]:

@@ -40,36 +40,36 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.settings import RunSettings
 
 
-def places(settings: RunSettings, name: str, marks: Marks) -> list[ItemPlace]:
+def places_of_scenario(settings: RunSettings, name: str, marks: Marks) -> list[ItemPlace]:
     """Return every place of a scenario in the run, in the order agent, span, trial, example."""
     if settings.dataset is not None:
-        return _dataset.places(settings, settings.dataset, name)
+        return _dataset.dataset_places(settings, settings.dataset, name)
     return [
         ItemPlace(agent.label, span, trial, f"{node_label(name)}_{example}" if span == ISOLATED else "", example)
         for agent in settings.agents
         for span in settings.spans
         for trial in range(settings.trials)
-        for example in _examples(settings, name, marks)
+        for example in _example_labels(settings, name, marks)
     ]
 
 
-def _examples(settings: RunSettings, name: str, marks: Marks) -> Sequence[str]:
+def _example_labels(settings: RunSettings, name: str, marks: Marks) -> Sequence[str]:
     if settings.definitions is not None:
-        found = settings.definitions.examples.get(name)
-        if found:
-            return found
+        texts = settings.definitions.examples.get(name)
+        if texts:
+            return texts
     count = settings.examples or marks.examples or 1
     return [str(number) for number in range(count)]
 
 
-def generate(metafunc: pytest.Metafunc, settings: RunSettings) -> None:
+def parametrize_places(metafunc: pytest.Metafunc, settings: RunSettings) -> None:
     """Give each LTM item its places; agent, span, trial and example come first in its id."""
     if PLACE not in metafunc.fixturenames:
         return
     if not hasattr(metafunc.definition, "_fixtureinfo") or not is_ltm_item(metafunc.definition):
         return
-    found = places(settings, scenario_name(metafunc.definition), marks_of(metafunc.definition))
-    metafunc.parametrize(PLACE, found, ids=[place.id for place in found], indirect=True)
+    item_places = places_of_scenario(settings, scenario_name(metafunc.definition), marks_of(metafunc.definition))
+    metafunc.parametrize(PLACE, item_places, ids=[place.id for place in item_places], indirect=True)
 
 
 def scenario_name(node: pytest.Item) -> str:
@@ -83,28 +83,28 @@ def scenario_name(node: pytest.Item) -> str:
 
 def ltm_items(items: Iterable[pytest.Item]) -> list[LtmItem]:
     """Return the LTM items with their scenarios' names: two equal names get their module, too."""
-    found = [item for item in items if is_ltm_item(item) and place_of(item) is not None]
+    result = [item for item in items if is_ltm_item(item) and place_of(item) is not None]
     sources: dict[str, set[str]] = {}
-    for item in found:
+    for item in result:
         sources.setdefault(scenario_name(item), set()).add(_function_id(item))
     known: dict[tuple[int, ...], Marks] = {}  # examples of a scenario have the same: one for all of them
-    return [_ltm_item(item, known, shared=len(sources[scenario_name(item)]) > 1) for item in found]
+    return [_ltm_item(item, known, shared=len(sources[scenario_name(item)]) > 1) for item in result]
 
 
-def _ltm_item(item: pytest.Item, said: dict[tuple[int, ...], Marks], *, shared: bool) -> LtmItem:
+def _ltm_item(item: pytest.Item, entries: dict[tuple[int, ...], Marks], *, shared: bool) -> LtmItem:
     place = place_of(item)
     if place is None:
         raise pytest.UsageError(f"{item.nodeid}: has no place in the run")
-    name = node_label(scenario_name(item) + _variant(item, place))
+    name = node_label(scenario_name(item) + _variant_name(item, place))
     if shared and not is_built_in(item):
         name = f"{node_label(_module_name(item))}.{name}"
     markers = tuple(map(id, item.iter_markers(HANDLE)))
-    if markers not in said:
+    if markers not in entries:
         try:
-            said[markers] = marks_of(item)
+            entries[markers] = marks_of(item)
         except pytest.Collector.CollectError as error:  # of a parameter's mark: all files have been collected by now
             raise pytest.UsageError(str(error)) from None
-    known = LtmItem(item=item, place=place, marks=said[markers], scenario=sys.intern(name))
+    known = LtmItem(item=item, place=place, marks=entries[markers], scenario=sys.intern(name))
     item.stash[LTM_ITEM] = known
     return known
 
@@ -119,7 +119,7 @@ def _module_name(item: pytest.Item) -> str:
     return ".".join([*module.split("/"), *parts[1:-1]])
 
 
-def _variant(item: pytest.Item, place: ItemPlace) -> str:
+def _variant_name(item: pytest.Item, place: ItemPlace) -> str:
     """Return the user's own parameters of an item, as a part of its scenario's name."""
     callspec = getattr(item, "callspec", None)
     own = str(callspec.id).removeprefix(place.id).strip("-") if callspec else ""
@@ -135,16 +135,18 @@ def place_of(item: pytest.Item) -> ItemPlace | None:
 
 def in_order(items: Iterable[LtmItem], settings: RunSettings) -> list[LtmItem]:
     """Return conversations in one piece each, in the order of the options, and examples in the order of the plan."""
-    from pytest_ltm._model.plan import natural
+    from pytest_ltm._model.plan import natural_sort_key
 
     agents = {agent.label: index for index, agent in enumerate(settings.agents)}
     spans = {span: index for index, span in enumerate(settings.spans)}
 
     def key(known: LtmItem) -> tuple[Any, ...]:
         place = known.place
-        thread = [] if settings.dataset is None else natural(place.thread)  # whose questions are of several scenarios
+        thread = (
+            [] if settings.dataset is None else natural_sort_key(place.thread)
+        )  # whose questions are of several scenarios
         start = agents[place.agent], spans[place.span], place.trial, thread
-        return (*start, known.scenario, natural(place.example), known.item.nodeid)
+        return (*start, known.scenario, natural_sort_key(place.example), known.item.nodeid)
 
     return sorted(items, key=key)
 
@@ -161,7 +163,7 @@ def version_of(known: LtmItem) -> str:
     return source_version(source)
 
 
-def wanted(items: Iterable[LtmItem], settings: RunSettings, *, everything: bool) -> Iterator[LtmItem]:
+def select_items(items: Iterable[LtmItem], settings: RunSettings, *, everything: bool) -> Iterator[LtmItem]:
     """Yield the items that the run is to play: with a definitions folder only scenarios that have files there."""
     for known in items:
         if everything or settings.definitions is None or settings.definitions.examples.get(known.scenario):
@@ -236,8 +238,8 @@ class BuiltInSuite(pytest.Collector):
 
 
 def _marker_of(entry: SuiteEntry) -> pytest.MarkDecorator:
-    said = {name: getattr(entry, name) for name in ("examples", "span", "threshold", "pass_k", "incompatible")}
-    return pytest.mark.ltm.with_args(**{name: value for name, value in said.items() if value not in (None, ())})
+    entries = {name: getattr(entry, name) for name in ("examples", "span", "threshold", "pass_k", "incompatible")}
+    return pytest.mark.ltm.with_args(**{name: value for name, value in entries.items() if value not in (None, ())})
 
 
 # --- `*.ltm.yml` as pytest modules with one function: ids, marks, `--lf` and xdist treat them like any test file.
@@ -248,12 +250,12 @@ class YamlModule(OwnModule):
 
     def _getobj(self) -> types.ModuleType:
         try:
-            scenario = _yaml_scenario.load(self.path)
+            scenario = _yaml_scenario.load_yaml_scenario(self.path)
         except DefinitionError as error:
             raise self.CollectError(str(error)) from None
         module = types.ModuleType(scenario.name, scenario.description)
         name = f"test_{scenario.name}"
-        vars(module)[name] = _function(scenario, name)
+        vars(module)[name] = _built_in_function(scenario, name)
         self._line = scenario.steps[0].line - 1
         module.__file__ = str(self.path)
         return module
@@ -269,11 +271,11 @@ class YamlModule(OwnModule):
             yield node
 
 
-def _function(scenario: _yaml_scenario.YamlScenario, name: str) -> Any:
+def _built_in_function(scenario: _yaml_scenario.YamlScenario, name: str) -> Any:
     definition = scenario.definition
 
     def test(ltm: Ltm) -> None:
-        _yaml_scenario.play(scenario, ltm)
+        _yaml_scenario.play_yaml_scenario(scenario, ltm)
 
     made: Any = pytest.mark.ltm(generate=lambda *_: definition, **scenario.marker)(test)
     made.__name__ = made.__qualname__ = name
@@ -311,13 +313,13 @@ def check_parameters(suite: Suite) -> Suite:
     """Return the suite; ConfigurationError for parameters that its scenarios do not use or cannot use."""
     for entry in suite.entries:
         if entry.parameters:
-            _check(entry, suite.path)
+            _check_entry(entry, suite.path)
     return suite
 
 
-def _check(entry: SuiteEntry, path: str) -> None:
+def _check_entry(entry: SuiteEntry, path: str) -> None:
     given = Noticing(dict(entry.parameters))
-    generate = _generator(entry.scenario)
+    generate = _definition_generator(entry.scenario)
     if generate is not None:
         try:
             generate(definition_rng(0, 0, entry.name, EXAMPLE), given)
@@ -332,7 +334,7 @@ def _check(entry: SuiteEntry, path: str) -> None:
             )
 
 
-def _generator(scenario: str) -> Callable[..., Any] | None:
+def _definition_generator(scenario: str) -> Callable[..., Any] | None:
     module = importlib.import_module(f"{BUILT_IN}.{scenario}")
     marks = [mark for test in vars(module).values() for mark in getattr(test, "pytestmark", ())]
     return next((mark.kwargs["generate"] for mark in marks if mark.name == HANDLE and "generate" in mark.kwargs), None)

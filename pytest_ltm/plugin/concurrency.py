@@ -18,11 +18,11 @@ from pytest_ltm._calls.event_loop import blocked_seconds
 from pytest_ltm._calls.foreign import UNBLOCK
 from pytest_ltm._calls.hub import Hub
 from pytest_ltm._calls.time_limits import limits_aside
-from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.errors import ConfigurationError, DiskFault, Stopped
 from pytest_ltm.agents._profile import spec_within
-from pytest_ltm.plugin.internals.item_context import aside
-from pytest_ltm.plugin.internals.threads import routed
+from pytest_ltm.plugin.internals.item_context import suspend_item_context
+from pytest_ltm.plugin.internals.threads import route_agent_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -110,13 +110,13 @@ class ConcurrentRunner:
         self._error: BaseException | None = None
         self._has_room = True
         """Others may begin, as far as is known."""
-        self._began = stopwatch()
+        self._began = stopwatch_seconds()
         self._busy: dict[str, float] = defaultdict(float)
         """Seconds that agents have computed."""
         self._fewer = ""
         """Why not as many were played as were to be."""
         self._routed = ExitStack()
-        self._routed.enter_context(routed())
+        self._routed.enter_context(route_agent_output())
 
     def look_up(self) -> None:
         """Begin others if there are any, and stop if the session is to; callable in any thread."""
@@ -126,15 +126,15 @@ class ConcurrentRunner:
     @property
     def notices(self) -> list[str]:
         """Why it took longer than it might."""
-        seconds, computed = stopwatch() - self._began, sum(self._busy.values())
-        found = [self._fewer] * bool(self._fewer)
+        seconds, computed = stopwatch_seconds() - self._began, sum(self._busy.values())
+        result = [self._fewer] * bool(self._fewer)
         if computed > MUCH and computed > seconds / 4:
             agent = max(self._busy, key=self._busy.__getitem__)
-            found.append(
+            result.append(
                 f"agents in this process computed for {computed:.0f} of {seconds:.0f} s, {agent} the most: what "
                 "computes is not done sooner by playing conversations at once. Workers (-n) use other cores"
             )
-        return [*found, *self._blocking(seconds)]
+        return [*result, *self._blocking(seconds)]
 
     @staticmethod
     def _blocking(seconds: float) -> list[str]:
@@ -258,5 +258,5 @@ class ConcurrentRunner:
 
 @contextmanager
 def _aside() -> Iterator[None]:
-    with aside(), limits_aside():
+    with suspend_item_context(), limits_aside():
         yield

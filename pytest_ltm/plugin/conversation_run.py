@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, TypeVar
 from pytest_ltm._calls.hub import own_thread
 from pytest_ltm._engine.factory import ConversationFactory
 from pytest_ltm._engine.resume import JOURNAL, TIMINGS
-from pytest_ltm._engine.scoring import scenario_result, totals
+from pytest_ltm._engine.scoring import scenario_result, usage_totals
 from pytest_ltm._engine.verdict_changes import ending_of
 from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import Bill, lost_with_judge
 from pytest_ltm._journal.result import ConversationResult, ScenarioResult
 from pytest_ltm._journal.retrieval_recall import covers_all
 from pytest_ltm._model.agent import Usage
-from pytest_ltm._model.tokens import counter
-from pytest_ltm._results.text import counted
+from pytest_ltm._model.tokens import token_counter
+from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.errors import LtmInternalError
-from pytest_ltm.plugin.dataset import begins, told_in
-from pytest_ltm.plugin.internals.item_context import unclaimed
+from pytest_ltm.plugin.dataset import conversation_start, told_in
+from pytest_ltm.plugin.internals.item_context import capture_unattributed
 from pytest_ltm.plugin.item_body import SKIPS, ItemBody
 from pytest_ltm.plugin.planning import around_agent, clock_for, plan_for
 from pytest_ltm.reporting.failure import failure_text
@@ -63,8 +63,8 @@ class PlayedConversation:
         self._time = "simulated" if given.source.apart else settings.time
         self._unreported = list(self.bodies.values())
         """But for those that were found to be reported, from the last."""
-        tokens, told = counter(settings.tokenizer), told_in(settings, given.place)
-        self._clock = clock_for(settings.time, self._jumped, begins(told))
+        tokens, told = token_counter(settings.tokenizer), told_in(settings, given.place)
+        self._clock = clock_for(settings.time, self._jumped, conversation_start(told))
         history = () if told is None else told.history
         today = plan_for(given.items, settings)
         self.plan = mode.plan(today.plan)
@@ -105,7 +105,7 @@ class PlayedConversation:
             return call()
 
     def _output(self, body: ItemBody | None) -> AbstractContextManager[object]:
-        return unclaimed(self.given.config) if body is None else body.talking()
+        return capture_unattributed(self.given.config) if body is None else body.talking()
 
     def _jumped(self, before: datetime, now: datetime) -> None:
         config, spec = self.given.config, self.given.source.spec
@@ -227,7 +227,7 @@ class PlayedConversation:
         )
         if not body.withheld:
             body.item.user_properties.extend(user_properties(result))
-        verdict = _verdict(result)
+        verdict = _verdict_of(result)
         if verdict is not None:
             config = self.given.config
             config.hook.pytest_ltm_verdict(config=config, nodeid=result.nodeid, verdict=verdict)
@@ -239,10 +239,10 @@ class PlayedConversation:
         notices = [*talk.notices, *self._mode.notices(talk)]
         if any(not exchange.told and not exchange.raw_reply for exchange in talk.channel.transcript):
             notices.append("the agent gave empty replies: accepted and scored as given")
-        said = totals(talk.channel.record, self._bill)
+        fields = usage_totals(talk.channel.record, self._bill)
         if self._bill.guesses:
             notices.append(
-                f"{counted(len(self._bill.guesses), 'exchange')} did not report all that it used: tokens and dollars "
+                f"{pluralize(len(self._bill.guesses), 'exchange')} did not report all that it used: tokens and dollars "
                 "are estimates (~), from what was sent and said"
             )
         if self._bill.lost is not None:
@@ -257,13 +257,14 @@ class PlayedConversation:
             usd = "" if judge.of(Usage()) is None else f", ${lost.usd:.4f}"
             wasted = f"the judge's attempts that came to nothing used about {lost.tokens:,} tokens{usd}"
             notices += [f"{wasted}, which is in no other figure"] * bool(lost.tokens)
-        if self.plan.count == "all" and said["reply_tokens"] > said["tokens"] / 2:
+        if self.plan.count == "all" and fields["reply_tokens"] > fields["tokens"] / 2:
             notices.append(
-                f"{said['reply_tokens'] / said['tokens']:.0%} of the tokens are the agent's own, and all of them count "
+                f"{fields['reply_tokens'] / fields['tokens']:.0%} of the tokens are the agent's own, "
+                "and all of them count "
                 "towards spans: the more it says, the less it is told between needle and question. See --ltm-count"
             )
         if times := len(talk.channel.record.sessions):
-            again = f"made anew {counted(times, 'time')}, the agent had its own memory only"
+            again = f"made anew {pluralize(times, 'time')}, the agent had its own memory only"
             notices.append(f"{times + 1} sessions: {again}")
         elif self.plan.sessions and not talk.gone:
             notices.append("one session only: the conversation ended before the second of --ltm-sessions was due")
@@ -289,11 +290,11 @@ class PlayedConversation:
             ended=ended,
             gone=talk.gone or "",
             journal=self._opened.journal.head,
-            **said,
+            **fields,
         )
 
 
-def _verdict(result: ScenarioResult) -> Score | Unscored | None:
+def _verdict_of(result: ScenarioResult) -> Score | Unscored | None:
     """Return what evaluators said of an example, None if none was asked."""
     ending = ending_of(result)
     return ending.verdict if result.scored or result.cause in ("unscored", "ungraded") else None

@@ -25,9 +25,9 @@ from pytest_ltm._engine.resume import (
     agent_differences,
     cannot_go_on,
     cut_back,
-    known,
-    plan_differences,
     read_recording,
+    recorded_agent,
+    recording_differences,
 )
 from pytest_ltm._engine.verdict_changes import recorded_result
 from pytest_ltm._journal.cost import SCRIPTED
@@ -38,7 +38,7 @@ from pytest_ltm._journal.timings import JudgeRetry, Timings, UserRetry
 from pytest_ltm._model import definition as _definition
 from pytest_ltm._model.agent import SEES_CLOCK, Capabilities
 from pytest_ltm._model.plan import agent_fingerprint, definition_rng, user_seed
-from pytest_ltm._model.tokens import counter
+from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import (
     ConversationOver,
@@ -47,11 +47,11 @@ from pytest_ltm._storage.errors import (
     JudgeError,
     LtmError,
     UserError,
-    told,
+    describe_error,
 )
 from pytest_ltm._storage.locks import FolderLock
 from pytest_ltm._storage.schema import json_text
-from pytest_ltm._storage.secrets import redacted, redacted_configuration
+from pytest_ltm._storage.secrets import redact_secrets, redacted_configuration
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import near_misses
 from pytest_ltm.plugin.internals.setup import users_traceback
@@ -161,7 +161,7 @@ class ConversationMode:
             raise
         except (LtmError, OSError) as error:
             lock.release()
-            return self.refuse(site, lock, str(error) if isinstance(error, LtmError) else told(error))
+            return self.refuse(site, lock, str(error) if isinstance(error, LtmError) else describe_error(error))
 
     def begin(self, site: ConversationFactory, lock: FolderLock) -> OpenConversation:
         """Return the conversation's folder, which is locked by now; LtmError or OSError if it cannot be played in."""
@@ -211,7 +211,7 @@ class AgentFactory:
         self._source, self._settings, self._folder, self._label = source, settings, folder, label
         self._rng = definition_rng(settings.seed, trial, "retries", label)
         self._retried = retried
-        spec = redacted(source.spec)
+        spec = redact_secrets(source.spec)
         self.record = AgentRecord(
             fingerprint=agent_fingerprint(source.spec, None),
             facts=AgentFacts(spec=spec, configuration=None, capabilities=(), max_message_tokens=0),
@@ -232,13 +232,13 @@ class AgentFactory:
         speaker = AgentCaller(
             agent, timeout=self._limit, fatal=FATAL, name=self._label,
             owned=source.owned, retries=Retries(most=settings.retries, rng=self._rng) if settings.retries else None,
-            retried=self._retried, count=counter(settings.tokenizer).count,
+            retried=self._retried, count=token_counter(settings.tokenizer).count,
         )  # fmt: skip
         if source.sees_clock:
             speaker.capabilities = Capabilities({*speaker.capabilities, SEES_CLOCK})
         configuration = source.configuration(agent, fatal=FATAL)
         facts = AgentFacts(
-            spec=redacted(source.spec),
+            spec=redact_secrets(source.spec),
             configuration=None if configuration is None else redacted_configuration(configuration),
             capabilities=tuple(sorted(speaker.capabilities)),
             max_message_tokens=speaker.max_message_tokens,
@@ -252,15 +252,15 @@ class AgentFactory:
         AgentError if it cannot be made.
         """
         self._spoken_to(self._source.sample(fatal=FATAL, folder=self._folder, timeout=self._limit)).close()
-        return list(dict.fromkeys(found for each in recordings for found in agent_differences(each, self.record)))
+        return list(dict.fromkeys(result for each in recordings for result in agent_differences(each, self.record)))
 
     def make_as(self, recording: Recording) -> AgentCaller:
         """Make an agent that resumes a recording; ConversationOver, with the differences, if it is another."""
         speaker = self.make()
-        found = agent_differences(recording, self.record)
-        if found:
+        texts = agent_differences(recording, self.record)
+        if texts:
             speaker.close()
-            raise ConversationOver(f"the agent is not the recorded one. {' '.join(found)}")
+            raise ConversationOver(f"the agent is not the recorded one. {' '.join(texts)}")
         return speaker
 
 
@@ -338,7 +338,7 @@ class LiveMode(ConversationMode):
     ) -> OpenConversation:
         folder = self.given.folder
         checkpoints = checkpoints_of(folder)
-        problems, stuck = plan_differences(recording, site.plan), cannot_go_on(recording, checkpoints)
+        problems, stuck = recording_differences(recording, site.plan), cannot_go_on(recording, checkpoints)
         if problems:
             raise ConversationOver(f"the recorded conversation cannot be resumed: {' '.join(problems)}")
         cut_back(folder, recording)
@@ -353,7 +353,7 @@ class LiveMode(ConversationMode):
             return self._supply.make_as(recording)
 
         timings = Timings() if recording.complete else Timings.resuming(folder / TIMINGS)
-        live = self._answering(make, site, timings, known=known(recording), checkpoints=checkpoints)
+        live = self._answering(make, site, timings, known=recorded_agent(recording), checkpoints=checkpoints)
         return OpenConversation(
             script=script, port=site.recorded_port(journal, live), journal=journal, timings=timings, lock=lock,
             agent_fingerprint=recording.header.agent_fingerprint,
@@ -418,7 +418,7 @@ def write_plan(folder: Path, plan: Plan) -> None:
             if not path.resolve().is_relative_to(definitions.resolve()):
                 raise DefinitionError(f"the scenario {example.scenario!r} cannot be the name of a folder")
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, _definition.dump(_definition.to_json(example.definition)).encode())
+            write_whole(path, _definition.format_json(_definition.to_json(example.definition)).encode())
     if plan.span is not None and definitions.is_dir():  # played again, they have their span by default
         write_whole(definitions / "config.yml", f"memory_span: {plan.span}\n".encode())
 
@@ -437,14 +437,14 @@ def judge_for(given: ConversationInputs, opened: OpenConversation, **options: An
 def users_for(given: ConversationInputs, opened: OpenConversation, **options: Any) -> UserConnection:
     """Return the connection to the models of simulated users; `options`: what else it takes."""
     from pytest_ltm.judges._model_calls import BudgetedCaller
-    from pytest_ltm.users._connection import WHO, UserConnection, find
+    from pytest_ltm.users._connection import WHO, UserConnection, find_user_model
 
     settings, place, timings = given.settings, given.place, opened.timings
 
     def opening(model: Any, name: str) -> BudgetedCaller:
         rng = definition_rng(settings.seed, place.trial, "user retries", place.agent)
-        found, known = find(model, base=given.config.rootpath), given.user_cost(name)
-        call = call_of(found, settings, timings, rng=rng, note=UserRetry, who=WHO, error=UserError)
+        result, known = find_user_model(model, base=given.config.rootpath), given.user_cost(name)
+        call = call_of(result, settings, timings, rng=rng, note=UserRetry, who=WHO, error=UserError)
         account = None if name == SCRIPTED else given.account  # a list of messages spends nothing
         return BudgetedCaller(call, "user", opened.journal, tariff=known.tariff, account=account, refused=known.refused)
 
@@ -490,7 +490,7 @@ def call_of(
     from pytest_ltm.judges._model_calls import ModelCaller
 
     def retried(failed: Failed) -> None:
-        error = redacted(told(failed.error))
+        error = redact_secrets(describe_error(failed.error))
         timings.write(note(attempt=failed.attempt, wait=round(failed.wait, 3), error=error))
 
     return ModelCaller(

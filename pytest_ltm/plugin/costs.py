@@ -65,8 +65,8 @@ def known_of(label: str, source: AgentSource, prices: Prices) -> KnownPrice:
 
     spec = spec_within(source)
     free = is_free(spec)
-    reports = _reports(source)
-    return _known(
+    reports = _declared_reports(source)
+    return _known_price(
         prices.of(label), model_of(spec), free=free,
         untold=not free and "cost_usd" not in (reports or ()), unmetered=not free and reports == frozenset(),
     )  # fmt: skip
@@ -76,21 +76,21 @@ def judge_of(spec: str, prices: Prices) -> KnownPrice:
     """Return what is known of the judge's cost."""
     from pytest_ltm.agents._profile import model_of
 
-    return _known(prices.of(JUDGE), model_of(spec), free=spec in FREE_JUDGES)
+    return _known_price(prices.of(JUDGE), model_of(spec), free=spec in FREE_JUDGES)
 
 
 def user_of(name: str, prices: Prices, limits: Limits) -> KnownPrice:
     """Return what is known of the cost of a simulated user's model, by the name that records give it."""
     from pytest_ltm.agents._profile import model_of
 
-    known = _known(prices.of(USER), model_of(name), free=name == SCRIPTED)
+    known = _known_price(prices.of(USER), model_of(name), free=name == SCRIPTED)
     if limits.usd is None or not known.untold:
         return known
     why = f"--ltm-max-cost: the cost of the simulated user's model {name!r} is unknown. {_WAY_OUT.format(label=USER)}"
     return structs.replace(known, refused=why)
 
 
-def _known(
+def _known_price(
     given: Price | None, chosen: ModelSpec | None, *, free: bool, untold: bool = False, unmetered: bool = False
 ) -> KnownPrice:
     if given is not None:
@@ -102,7 +102,7 @@ def _known(
     return KnownPrice(tariff=Tariff(price=listed), source=source, untold=listed is None)
 
 
-def _reports(source: AgentSource) -> frozenset[str] | None:
+def _declared_reports(source: AgentSource) -> frozenset[str] | None:
     """Return what an agent is declared to report of usage and cost; None where nobody knows."""
     given: Any = source.given
     if isinstance(given, Promised):
@@ -169,18 +169,18 @@ class RunCosts:
         sides: dict[Side, dict[str, SpentBudget]] = {"agent": {}, "judge": {}, "user": {}, "lost": {}}
         for name, path in conversations_in(self._folder, JOURNAL).items():
             tariff = self.tariff_of(name.agent)
-            found = spent_in(
+            spent_budgets = spent_in(
                 path, path.parent / TIMINGS, agent=tariff, judge=self.judge.tariff,
                 user=lambda model: self.user(model).tariff,
             )  # fmt: skip
-            for side, spent in found.items():
+            for side, spent in spent_budgets.items():
                 sides[side][name.folder] = spent
-        calls, tokens, usd, _ = judge_precheck.used(self._folder, self.judge.tariff)
+        calls, tokens, usd, _ = judge_precheck.precheck_usage(self._folder, self.judge.tariff)
         if calls:
             sides["judge"][judge_precheck.JOURNAL] = SpentBudget(usd or 0.0, tokens, calls)
-        rows = probe_rows.read(self._folder)
+        rows = probe_rows.read_probe(self._folder)
         for label in {row.agent for row in rows}:
-            calls, tokens, usd, _ = probe_rows.used(rows, label, self.tariff_of(label))
+            calls, tokens, usd, _ = probe_rows.probe_usage(rows, label, self.tariff_of(label))
             sides["agent"][f"{probe_rows.FILE} {label}"] = SpentBudget(usd or 0.0, tokens, calls)
         self._budget.begin(sides)
 
@@ -192,9 +192,9 @@ class RunCosts:
     def header(self) -> Iterator[str]:
         """Yield lines about prices and budget, where there is anything to say."""
         priced = [*self.agents.items(), (JUDGE, self.judge)]
-        said = [f"{label} {known.tariff.price} ({known.source})" for label, known in priced if known.tariff.price]
-        if said:
-            yield f"ltm: dollars per million tokens in/out: {', '.join(said)}"
+        lines = [f"{label} {known.tariff.price} ({known.source})" for label, known in priced if known.tariff.price]
+        if lines:
+            yield f"ltm: dollars per million tokens in/out: {', '.join(lines)}"
         limits = self._limits
         words = [] if limits.usd is None else [f"${limits.usd:g}"]
         words += [] if limits.tokens is None else [f"{limits.tokens:,} tokens in and out"]

@@ -12,7 +12,7 @@ from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.datasets._dataset import SPAN, SPAN_TOKENS, Dataset, DatasetSuite
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.items import ItemPlace
-from pytest_ltm.plugin.options import base, named
+from pytest_ltm.plugin.options import name_option_in_errors, path_base
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,29 +30,29 @@ _WRITES_NOTHING = ("collectonly", "setuponly", "setupplan", "ltm_dry_run")
 
 def dataset_of(config: pytest.Config, *, has_paths: bool, seed: int, ltm_dir: Path) -> DatasetSuite | None:
     """Return the data set that `--ltm-suite` names, None if it names another suite; UsageError for what cannot be."""
-    name = _options.given(config, "ltm_suite")
+    name = _options.option_or_ini(config, "ltm_suite")
     _refuse_others(config, name)
-    path = _options.given(config, "ltm_data")
-    known = _options.table(config).datasets
+    path = _options.option_or_ini(config, "ltm_data")
+    known = _options.option_table(config).datasets
     dataset = known.get(name or "")
     if dataset is None:
         if config.getoption("ltm_data") is not None:
             suites = " or ".join(known)
             raise pytest.UsageError(f"--ltm-data: needs a data set. Add --ltm-suite={suites}")
         return None
-    _check(config, dataset, has_paths=has_paths)
-    where = None if path is None else base(config, "ltm_data") / path
+    _check_dataset_options(config, dataset, has_paths=has_paths)
+    where = None if path is None else path_base(config, "ltm_data") / path
     cache = None if any(getattr(config.option, one, False) for one in _WRITES_NOTHING) else ltm_dir
     options = _options_of(config, dataset)
     try:
-        return named("--ltm-data", lambda: dataset.open(where, options, seed=seed, cache=cache))
+        return name_option_in_errors("--ltm-data", lambda: dataset.open(where, options, seed=seed, cache=cache))
     except pytest.UsageError as error:
         if isinstance(error.__cause__, ConfigurationError):  # it names its own option
             raise pytest.UsageError(str(error.__cause__)) from error
         raise
 
 
-def header(dataset: DatasetSuite, verbosity: int) -> list[str]:
+def dataset_header(dataset: DatasetSuite, verbosity: int) -> list[str]:
     """Return what the report's header says of a data set: one line, and with -v one for each oddity."""
     noted = len(dataset.notes)
     where = "" if verbosity > 0 else " (-v lists them)"
@@ -63,13 +63,13 @@ def header(dataset: DatasetSuite, verbosity: int) -> list[str]:
 
 def _refuse_others(config: pytest.Config, name: str | None) -> None:
     """Refuse options on the command line of a data set that is not the suite: nothing would read them."""
-    for dataset in _options.table(config).datasets.values():
+    for dataset in _options.option_table(config).datasets.values():
         for option in dataset.options if dataset.name != name else ():
             if config.getoption(f"ltm_{dataset.name}_{option.name}") is not None:
                 raise pytest.UsageError(f"{dataset.flag(option.name)}: needs --ltm-suite={dataset.name}")
 
 
-def _check(config: pytest.Config, dataset: Dataset, *, has_paths: bool) -> None:
+def _check_dataset_options(config: pytest.Config, dataset: Dataset, *, has_paths: bool) -> None:
     name = dataset.name
     if has_paths:
         raise pytest.UsageError(f"--ltm-suite={name}: a data set runs alone. Remove the paths")
@@ -80,32 +80,32 @@ def _check(config: pytest.Config, dataset: Dataset, *, has_paths: bool) -> None:
     if config.getoption("ltm_examples") is not None:
         fewer = dataset.flag(dataset.fewer)
         raise pytest.UsageError(f"--ltm-examples: the examples of {name} are its questions. {fewer} selects among them")
-    if _options.text(config, "ltm_time") == "sleep":
+    if _options.option_text(config, "ltm_time") == "sleep":
         raise pytest.UsageError(f"--ltm-time=sleep: the dates of {name} are months apart. Use jump or signal")
 
 
 def _options_of(config: pytest.Config, dataset: Dataset) -> dict[str, str]:
     """Return what the options of a data set say, by name; without what is not given."""
-    found = {}
+    texts = {}
     for option in dataset.options:
         dest = f"ltm_{dataset.name}_{option.name}"
-        if text := _options.given(config, dest):
-            found[option.name] = str(base(config, dest) / text) if option.is_path else text
-    return found
+        if text := _options.option_or_ini(config, dest):
+            texts[option.name] = str(path_base(config, dest) / text) if option.is_path else text
+    return texts
 
 
-def places(settings: RunSettings, dataset: DatasetSuite, entry: str) -> list[ItemPlace]:
+def dataset_places(settings: RunSettings, dataset: DatasetSuite, entry: str) -> list[ItemPlace]:
     """Return every place of a kind of question, in the order agent, trial, thread, example."""
-    found = dataset.places(entry)
+    result = dataset.places(entry)
     return [
         ItemPlace(agent.label, SPAN, trial, thread, example)
         for agent in settings.agents
         for trial in range(settings.trials)
-        for thread, example in found
+        for thread, example in result
     ]
 
 
-def only(dataset: DatasetSuite, thread: str) -> dict[str, str]:
+def thread_options(dataset: DatasetSuite, thread: str) -> dict[str, str]:
     """Return the options of a run, by dest, with which a data set has the conversation of one thread alone."""
     return {f"ltm_{dataset.suite.name}_{name}": text for name, text in dataset.alone(thread).items()}
 
@@ -115,6 +115,6 @@ def told_in(settings: RunSettings, place: ItemPlace) -> ToldConversation | None:
     return None if settings.dataset is None else settings.dataset.told(place.thread)
 
 
-def begins(told: ToldConversation | None) -> datetime:
+def conversation_start(told_conversation: ToldConversation | None) -> datetime:
     """Return when a conversation's time begins."""
-    return told.history[0].at if told is not None and told.history else START
+    return told_conversation.history[0].at if told_conversation is not None and told_conversation.history else START

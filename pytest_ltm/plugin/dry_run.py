@@ -16,14 +16,14 @@ from pytest_ltm._model.agent import Reply, Usage
 from pytest_ltm._storage.errors import UserError
 from pytest_ltm._storage.locks import FolderLock
 from pytest_ltm.agents._profile import CostSimulator, profile_of
-from pytest_ltm.agents.reader.memory import count
+from pytest_ltm.agents.reader.memory import count_tokens
 from pytest_ltm.judges._connection import JudgeConnection
 from pytest_ltm.judges._model_calls import BudgetedCaller, ModelCaller
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.conversation_setup import ConversationMode, OpenConversation, users_for
 from pytest_ltm.plugin.judging import NONE
 from pytest_ltm.reporting.forecast import PriceSource, forecast_lines
-from pytest_ltm.users._connection import WHO, find
+from pytest_ltm.users._connection import WHO, find_user_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -55,7 +55,11 @@ class Chatty:
         """Return a message of ordinary length that mentions all it has to, the last one where no turn is left."""
         text = " ".join([*question.facts, *["and so on"] * (MESSAGE // 3)])
         self.note(
-            TokenUse(messages=1, tokens_in=count(question.text), tokens_out=MESSAGE + count(" ".join(question.facts)))
+            TokenUse(
+                messages=1,
+                tokens_in=count_tokens(question.text),
+                tokens_out=MESSAGE + count_tokens(" ".join(question.facts)),
+            )
         )
         return json.dumps({"message": text, "done": question.left == 1})
 
@@ -95,7 +99,7 @@ class Rehearsed(ConversationMode):
         return users_for(self.given, opened, open=self._user)
 
     def _user(self, model: Any, name: str) -> BudgetedCaller:
-        asked = find(model) if name == SCRIPTED else Chatty(partial(self._spoken, name))
+        asked = find_user_model(model) if name == SCRIPTED else Chatty(partial(self._spoken, name))
         return BudgetedCaller(ModelCaller(asked, who=WHO, error=UserError, timeout=None), "user", Journal())
 
     def _spoken(self, name: str, use: TokenUse) -> None:
@@ -103,8 +107,8 @@ class Rehearsed(ConversationMode):
 
     def _opinion(self, inquiry: Inquiry) -> Reply:
         grade = next((grade for grade in inquiry.grades if grade != inquiry.fail), inquiry.fail)
-        self._judge += TokenUse(messages=1, tokens_in=count(inquiry.text), tokens_out=OPINION)
-        return Reply(f"GRADE: {grade}", Usage(input_tokens=count(inquiry.text), output_tokens=OPINION))
+        self._judge += TokenUse(messages=1, tokens_in=count_tokens(inquiry.text), tokens_out=OPINION)
+        return Reply(f"GRADE: {grade}", Usage(input_tokens=count_tokens(inquiry.text), output_tokens=OPINION))
 
     def ended(self, body: ItemBody, lane: Lane, ending: Ending, row: ScenarioResult) -> ScenarioResult:
         """Note when the example spoke, and what kept it from its end."""
@@ -122,12 +126,12 @@ class Rehearsed(ConversationMode):
         """Tell what it would take; nothing is written."""
         if stopped:
             return
-        said = talk.channel.transcript
+        transcript = talk.channel.transcript
         gaps = [needle.gap for row in result.scenarios for question in row.questions for needle in question.needles]
 
         def use(*kinds: Kind) -> TokenUse:
             uses = self._simulated.uses
-            return sum((uses[one.number] for one in said if one.kind in kinds and one.number in uses), TokenUse())
+            return sum((uses[one.number] for one in transcript if one.kind in kinds and one.number in uses), TokenUse())
 
         self._kept(
             Forecast(
@@ -135,7 +139,7 @@ class Rehearsed(ConversationMode):
                 span_label=result.span_label,
                 tokens=result.tokens,
                 filler_tokens=result.filler_tokens,
-                told=sum(exchange.told for exchange in said),
+                told=sum(exchange.told for exchange in transcript),
                 scenarios=use("say", "ask"),
                 filler=use("filler", "history"),
                 harness=use("opening", "reset"),
@@ -152,10 +156,10 @@ class Rehearsed(ConversationMode):
         )
 
 
-def add(found: dict[tuple[str, str], Forecast], one: Forecast) -> None:
+def add_forecast(entries: dict[tuple[str, str], Forecast], one: Forecast) -> None:
     """Add a conversation's forecast to that of its agent and span."""
     column = one.agent, one.span_label
-    found[column] = found[column] + one if column in found else one
+    entries[column] = entries[column] + one if column in entries else one
 
 
 _NOT_WITH = {"ltm_resume": "the rest of a run cannot be estimated", "ltm_rescore": "rescoring calls no agent"}
@@ -211,7 +215,7 @@ class DryRun:
         if not self._found:
             return
         terminalreporter.write_sep("=", "dry run")
-        found = list(self._found.values())
+        result = list(self._found.values())
         costs, settings = self._run.costs, self._run.settings
         priced = {
             label: PriceSource(
@@ -223,10 +227,10 @@ class DryRun:
             )
             for label, known in costs.agents.items()
         }
-        judge = _priced(costs.judge)
-        users = {name: _priced(costs.user(name)) for each in found for name in each.users}
+        judge = _price_source(costs.judge)
+        users = {name: _price_source(costs.user(name)) for each in result for name in each.users}
         for line in forecast_lines(
-            found,
+            result,
             priced,
             judge,
             users=users,
@@ -234,11 +238,11 @@ class DryRun:
             canaries=self._graded(),
             width=terminalreporter._tw.fullwidth,
             latency=settings.latency,
-            waits_really=_options.text(self._run.config, "ltm_time") == "sleep",
+            waits_really=_options.option_text(self._run.config, "ltm_time") == "sleep",
             color=terminalreporter.hasmarkup,
         ):
             terminalreporter.write_line(line)
 
 
-def _priced(known: KnownPrice) -> PriceSource:
+def _price_source(known: KnownPrice) -> PriceSource:
     return PriceSource(price=known.tariff.price, source=known.source, free=known.tariff.free)

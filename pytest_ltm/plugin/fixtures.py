@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._storage.errors import AgentError
-from pytest_ltm.plugin.state import lane_of, ours
+from pytest_ltm.plugin.state import lane_of, mark_own_fixture
 
 if TYPE_CHECKING:
     from pytest_ltm._engine.conversation import Conversation
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-@ours
+@mark_own_fixture
 def _ltm_place(request: pytest.FixtureRequest) -> ItemPlace | None:
     """Where the item is played."""
     place: ItemPlace | None = getattr(request, "param", None)
@@ -26,14 +26,14 @@ def _ltm_place(request: pytest.FixtureRequest) -> ItemPlace | None:
 
 
 @pytest.fixture
-@ours
+@mark_own_fixture
 def ltm(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> Ltm:
     """The shared conversation as this scenario sees it: `say`, `ask`, `wait`, `check`, `score`, `watch`, `play`."""
     return lane_of(request).handle
 
 
 @pytest.fixture
-@ours
+@mark_own_fixture
 def ltm_agent(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> Any:
     """The conversation's agent, to look at; talk to it through `ltm`."""
     from pytest_ltm._model.agent import Apart
@@ -48,21 +48,21 @@ def ltm_agent(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> A
 
 
 @pytest.fixture
-@ours
+@mark_own_fixture
 def ltm_conversation(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> Conversation:
     """The conversation that this scenario takes part in: its plan and its transcript so far."""
     return lane_of(request).conversation
 
 
 @pytest.fixture
-@ours
+@mark_own_fixture
 def ltm_clock(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> Clock:
     """The conversation's clock; only the scheduler lets it advance."""
     return lane_of(request).conversation.channel.clock
 
 
 @pytest.fixture
-@ours
+@mark_own_fixture
 def ltm_judge(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> LtmJudge:
     """The run's judge, to `ask` or to `grade` with; false if there is none, and asking it then skips the scenario."""
     from pytest_ltm._model.ltm_judge import LtmJudge

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec import Struct, structs
 
-from pytest_ltm._journal.result import RunResult, unmeasured
+from pytest_ltm._journal.result import RunResult, why_unmeasured
 from pytest_ltm._results import change_report
 from pytest_ltm._results.gate import rules as _rules
 from pytest_ltm._results.gate.baseline import FOLDER, check_name
-from pytest_ltm._results.gate.changes import Changes, CompareHints, GateSide, changes, check, one_agent
+from pytest_ltm._results.gate.changes import Changes, CompareHints, GateSide, check_comparable, compare_sides, one_agent
 from pytest_ltm._results.gate.plan_facts import facts_of
-from pytest_ltm._results.gate.verdict import FAILED, GateVerdict, judge, untold
-from pytest_ltm._results.run_loading import find, save, side_of_run
+from pytest_ltm._results.gate.verdict import FAILED, GateVerdict, decide_gate, why_undetectable
+from pytest_ltm._results.run_loading import find_side, save_baseline, side_of_run
 from pytest_ltm._results.statistics.pairs import Pair
-from pytest_ltm._results.text import one_line, wrap
+from pytest_ltm._results.text import one_line, wrap_text
 from pytest_ltm._storage.errors import LtmError, did_you_mean
 from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm.plugin import options as _options
-from pytest_ltm.plugin.items import LTM_ITEM, grouped
-from pytest_ltm.plugin.options import base, named
+from pytest_ltm.plugin.items import LTM_ITEM, items_by_conversation
+from pytest_ltm.plugin.options import name_option_in_errors, path_base
 from pytest_ltm.reporting.markdown import STEP_SUMMARY, add_to_step_summary, run_markdown
 
 if TYPE_CHECKING:
@@ -58,35 +58,37 @@ class GateOptions(Struct, frozen=True, kw_only=True):
     """The file that `--ltm-summary` names."""
 
 
-def parse(config: pytest.Config, settings: RunSettings, run_folder: Path) -> GateOptions:
+def parse_gate_options(config: pytest.Config, settings: RunSettings, run_folder: Path) -> GateOptions:
     """Return the options; `run_folder` is this run's own, which cannot be compared with itself."""
-    against = _parsed(config, "ltm_compare_fail", _rules.against, "mean:5%")
-    under = _parsed(config, "ltm_fail_under", _rules.under, "0.8")
-    found = GateOptions(
+    against = _parse_rules(config, "ltm_compare_fail", _rules.parse_change_rule, "mean:5%")
+    under = _parse_rules(config, "ltm_fail_under", _rules.parse_limit_rule, "0.8")
+    gate_options = GateOptions(
         rules=(*against, *under),
-        before=named("--ltm-compare", lambda: _before(config, settings, run_folder)),
-        overlapping=_options.value(config, "ltm_compare_plans") == "overlapping",
-        save=named("--ltm-save", lambda: _name(config, settings)),
-        summary=_options.value(config, "ltm_summary"),
+        before=name_option_in_errors("--ltm-compare", lambda: _baseline_side(config, settings, run_folder)),
+        overlapping=_options.option_value(config, "ltm_compare_plans") == "overlapping",
+        save=name_option_in_errors("--ltm-save", lambda: _baseline_name(config, settings)),
+        summary=_options.option_value(config, "ltm_summary"),
     )
-    for rule in found.rules:
-        _refuse(rule, next(_problems(rule, found.before, settings), ""))
-    return found
+    for rule in gate_options.rules:
+        _refuse_rule(rule, next(_rule_problems(rule, gate_options.before, settings), ""))
+    return gate_options
 
 
-def _parsed(config: pytest.Config, dest: str, parse_one: Callable[[str], Rule], example: str) -> list[Rule]:
+def _parse_rules(config: pytest.Config, dest: str, parse_one: Callable[[str], Rule], example: str) -> list[Rule]:
     """Return the rules of an option; an empty one, as of a variable that is not set, is an error and no open gate."""
-    flag = _options.table(config).rows[dest].flag
+    flag = _options.option_table(config).rows[dest].flag
     if any(not str(text).strip() for text in config.getoption(dest) or ()):
         raise pytest.UsageError(f"{flag}: no rule is given. Write one, as in {flag}={example}, or leave the option out")
-    return named(flag, lambda: list(map(parse_one, _options.lines(config, dest))))
+    return name_option_in_errors(flag, lambda: list(map(parse_one, _options.option_lines(config, dest))))
 
 
-def _before(config: pytest.Config, settings: RunSettings, run_folder: Path) -> GateSide | None:
-    given = _options.given(config, "ltm_compare")
+def _baseline_side(config: pytest.Config, settings: RunSettings, run_folder: Path) -> GateSide | None:
+    given = _options.option_or_ini(config, "ltm_compare")
     if given is None:
         return None
-    side, name = find(given, config.rootpath / FOLDER, settings.ltm_dir, base(config, "ltm_compare"), measured=True)
+    side, name = find_side(
+        given, config.rootpath / FOLDER, settings.ltm_dir, path_base(config, "ltm_compare"), measured=True
+    )
     if name.partition("@")[0] == str(run_folder):
         raise pytest.UsageError(f"--ltm-compare: {given!r} is this very run. Name the one to compare it with")
     # workers and a resumed run must mean the same: 'latest' will be another run by then
@@ -94,7 +96,7 @@ def _before(config: pytest.Config, settings: RunSettings, run_folder: Path) -> G
     return one_agent(side, how=WAYS.choose_agent)
 
 
-def _name(config: pytest.Config, settings: RunSettings) -> str:
+def _baseline_name(config: pytest.Config, settings: RunSettings) -> str:
     given = config.getoption("ltm_save")
     if given is None:
         return ""
@@ -106,14 +108,14 @@ def _name(config: pytest.Config, settings: RunSettings) -> str:
     return check_name(given)
 
 
-def _refuse(rule: Rule, problem: str) -> None:
+def _refuse_rule(rule: Rule, problem: str) -> None:
     """Raise UsageError if there is a reason why this run can never be measured by a rule."""
     if problem:
         flag = "--ltm-compare-fail" if rule.against else "--ltm-fail-under"
         raise pytest.UsageError(f"{flag}: {rule.text!r}: {problem}")
 
 
-def _problems(rule: Rule, before: GateSide | None, settings: RunSettings) -> Iterator[str]:
+def _rule_problems(rule: Rule, before: GateSide | None, settings: RunSettings) -> Iterator[str]:
     """Yield the reasons that are known before the items are; the first is told."""
     longest = max((tokens for tokens in settings.spans.values() if tokens is not None), default=0)
     if settings.shard is not None:
@@ -159,10 +161,14 @@ def check_items(known: Sequence[LtmItem], options: GateOptions, settings: RunSet
     compared = [one for one in known if (one.place.span, one.place.conversation.trial) in places]
     for rule in options.rules:
         about = [one for one in compared if rule.scope.has(one.scenario, one.marks.skill_letters)]
-        _refuse(rule, _unknown(rule, known) or untold(rule, [(one.place.agent, _pair(one)) for one in about]))
+        _refuse_rule(
+            rule,
+            _unknown_scope(rule, known)
+            or why_undetectable(rule, [(one.place.agent, _control_pair(one)) for one in about]),
+        )
 
 
-def _unknown(rule: Rule, known: Sequence[LtmItem]) -> str:
+def _unknown_scope(rule: Rule, known: Sequence[LtmItem]) -> str:
     names = {one.scenario for one in known}
     if rule.scope.kind == "skill":
         names = {skill for one in known for skill in one.marks.skill_letters}
@@ -172,7 +178,7 @@ def _unknown(rule: Rule, known: Sequence[LtmItem]) -> str:
     return f"this run has no {rule.scope.kind} {rule.scope.name!r}.{near} There is {', '.join(sorted(names)) or 'none'}"
 
 
-def _pair(one: LtmItem) -> Pair:
+def _control_pair(one: LtmItem) -> Pair:
     return Pair(one.scenario, one.place.example, one.place.span, one.place.conversation.trial, before=1.0, after=1.0)
 
 
@@ -180,14 +186,16 @@ def check_plans(known: Sequence[LtmItem], options: GateOptions, run: LtmRun) -> 
     """Raise UsageError if this run's plans are not those of the baseline, saying in what they differ."""
     if options.before is None or not run.plays:
         return
-    after = GateSide(name="this run", result=RunResult(run_id="", conversations=()), plans=tuple(_plans(known, run)))
+    after = GateSide(
+        name="this run", result=RunResult(run_id="", conversations=()), plans=tuple(_plan_facts(known, run))
+    )
     nodes = {one.scenario: one.item.nodeid.partition("[")[0] for one in known}
     ways, before = structs.replace(WAYS, nodes=nodes), options.before
-    named("--ltm-compare", lambda: check(before, after, ways, common=options.overlapping))
+    name_option_in_errors("--ltm-compare", lambda: check_comparable(before, after, ways, common=options.overlapping))
 
 
-def _plans(known: Sequence[LtmItem], run: LtmRun) -> Iterator[PlanFacts]:
-    for name, group in grouped(known).items():
+def _plan_facts(known: Sequence[LtmItem], run: LtmRun) -> Iterator[PlanFacts]:
+    for name, group in items_by_conversation(known).items():
         plan = run.plan(group)
         yield facts_of(plan.to_json(), span_label=name.span, trial=name.trial, fingerprint=plan.fingerprint)
 
@@ -260,7 +268,7 @@ class Gate:
         if gated and whole and status in DECIDED:
             cut = any(held.ended == "interrupted" for held in result.conversations)
             lost = unequal or ("the run did not finish" if cut else "")
-            self.verdict = judge(result, self.options.rules, self.changes, lost_too=lost)
+            self.verdict = decide_gate(result, self.options.rules, self.changes, lost_too=lost)
         elif gated and whole:
             self._notes.append(f"gate: not decided: pytest ended with exit status {status}")
         elif gated:
@@ -275,7 +283,7 @@ class Gate:
         try:
             plans = side_of_run(self._run.folder.path).plans
             side = GateSide(name="this run", result=result, plans=plans)
-            self.changes = changes(self.options.before, side, WAYS, common=self.options.overlapping)
+            self.changes = compare_sides(self.options.before, side, WAYS, common=self.options.overlapping)
         except LtmError as error:
             self._notes.append(one_line(f"not compared: {error}"))
             return one_line(f"it cannot be compared: {str(error).splitlines()[0]}").rstrip(":")
@@ -288,14 +296,14 @@ class Gate:
             return f"baseline {self.options.save!r} not saved: {why}"
         try:
             side = structs.replace(side_of_run(self._run.folder.path), result=result)
-            said = save(side, self.options.save, self._run.config.rootpath / FOLDER, version("pytest-ltm"))
+            said = save_baseline(side, self.options.save, self._run.config.rootpath / FOLDER, version("pytest-ltm"))
         except LtmError as error:
             said = one_line(str(error))
         return said.replace(str(self._run.config.rootpath) + os.sep, "")
 
     def _unfit(self, result: RunResult, status: int) -> str:
         """Return why the run cannot be a baseline; "" if it is."""
-        lost = unmeasured(result)
+        lost = why_unmeasured(result)
         if lost:
             return lost
         if status not in DECIDED or any(held.ended != "complete" for held in result.conversations):
@@ -335,7 +343,7 @@ class Gate:
     def show(self, reporter: Any) -> None:
         """Print what moved, and the verdict; the last line of a gate is what to look at first."""
         width = max(reporter._tw.fullwidth, 40)
-        lines = [line for note in self._notes for line in wrap(note, width, "  ")]
+        lines = [line for note in self._notes for line in wrap_text(note, width, "  ")]
         if self.changes is not None:
             loud = self._run.config.get_verbosity() >= 0
             what = (

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_ltm._journal.result import RunResult
 from pytest_ltm.plugin.state import LANE
-from pytest_ltm.reporting.html.embedded import packed, summary, transcript
+from pytest_ltm.reporting.html.embedded import embedded_summary, example_transcript, packed_element
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -49,7 +49,7 @@ class HtmlRows:
         if outcome and body is not None and body.result is not None and body.lane is not None:
             from pytest_html import extras
 
-            fragment = _transcript(body.result, body.lane)
+            fragment = _packed_transcript(body.result, body.lane)
             vars(report).setdefault("extras", []).append(extras.html(fragment))
         return report
 
@@ -60,7 +60,7 @@ class HtmlReport:
     def __init__(self, report: Report, page: Path, own: Path | None) -> None:
         """`page`: pytest-html's file; `own`: that of `--ltm-report`, which rows and summary lead to."""
         self._report = report
-        self._own = "" if own is None else _way(page, own)
+        self._own = "" if own is None else _relative_address(page, own)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_header(self, cells: list[str]) -> None:
@@ -71,9 +71,9 @@ class HtmlReport:
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_row(self, report: pytest.TestReport, cells: list[str]) -> None:
         """Fill our columns from the item's properties."""
-        said: dict[str, object] = dict(getattr(report, "user_properties", ()))
+        fields: dict[str, object] = dict(getattr(report, "user_properties", ()))
         for place, name in enumerate(COLUMNS.values(), start=_PLACE):
-            text = escape(_shown(said.get(name)))
+            text = escape(_show_cell(fields.get(name)))
             if place == _PLACE and text and self._own:
                 text = f'<a href="{escape(self._own)}#{urlencode({"ex": report.nodeid})}">{text}</a>'
             cells.insert(place, f'<td class="col-{name}">{text}</td>')
@@ -82,10 +82,10 @@ class HtmlReport:
     def pytest_html_results_summary(self, prefix: list[str]) -> None:
         """Show totals, the curve over memory spans and where agents break above the rows."""
         run = self._report.result or RunResult(run_id="", conversations=())
-        prefix.append(summary(run, self._report.gate_json, self._own))
+        prefix.append(embedded_summary(run, self._report.gate_json, self._own))
 
 
-def _way(page: Path, own: Path) -> str:
+def _relative_address(page: Path, own: Path) -> str:
     """Return the address of our report file as seen from pytest-html's page."""
     try:
         return quote(Path(os.path.relpath(own.absolute(), page.absolute().parent)).as_posix())
@@ -93,13 +93,13 @@ def _way(page: Path, own: Path) -> str:
         return own.absolute().as_uri()
 
 
-def _transcript(result: ScenarioResult, lane: Lane) -> str:
+def _packed_transcript(result: ScenarioResult, lane: Lane) -> str:
     expected = lane.example.definition.expected if lane.example.definition else None
     shown = "" if expected is None else json.dumps(expected, ensure_ascii=False)
-    return packed(f"transcript ({len(lane.own)} exchanges)", transcript(result, lane.own, shown))
+    return packed_element(f"transcript ({len(lane.own)} exchanges)", example_transcript(result, lane.own, shown))
 
 
-def _shown(value: object) -> str:
+def _show_cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     return f"{value:,}" if isinstance(value, int) else str(value if value is not None else "")

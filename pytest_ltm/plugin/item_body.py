@@ -146,9 +146,9 @@ class ItemBody(GreenBody):
 
     def _begin(self) -> Request | None:
         stretch = self._stretch = ItemContext(self.item)
-        internals.prepare(self.item, self._pool)
+        internals.prepare_fixtures(self.item, self._pool)
         with stretch.fixtures():
-            self._setup = internals.phase(self.item, "setup")
+            self._setup = internals.run_phase(self.item, "setup")
         if self.item.config.getoption("setupshow", False):
             internals.show_item(self.item)
         if not self._setup.passed:
@@ -283,7 +283,7 @@ class ItemBody(GreenBody):
 
         self.item.runtest = replay  # type: ignore[method-assign]
         try:
-            report = internals.phase(self.item, "call")
+            report = internals.run_phase(self.item, "call")
         finally:
             self.item.runtest = self._runtest  # type: ignore[method-assign]
         crash = getattr(report.longrepr, "reprcrash", None)
@@ -330,8 +330,8 @@ class ItemBody(GreenBody):
         if self._stretch is None:
             return internals.empty_teardown(self.item)
         with self._stretch.fixtures():
-            report = internals.phase(self.item, "teardown", nextitem=self._next_up(self.item))
-        internals.dispose(self.item)
+            report = internals.run_phase(self.item, "teardown", nextitem=self._next_up(self.item))
+        internals.dispose_fixtures(self.item)
         self._patches(begin=False)
         return report
 

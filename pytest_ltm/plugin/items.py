@@ -103,23 +103,23 @@ def marks_of(node: pytest.Item | pytest.Collector) -> Marks:
     """Return what the markers say; raises CollectError, at the marker's line, for what they must not say."""
     from pytest_ltm._storage.errors import did_you_mean
 
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for mark in node.iter_markers(HANDLE):
         if mark.args:
-            raise _wrong(node, None, f"@pytest.mark.ltm takes keywords only, not {mark.args[0]!r}")
+            raise _marker_error(node, None, f"@pytest.mark.ltm takes keywords only, not {mark.args[0]!r}")
         for name, value in mark.kwargs.items():
             if name not in KEYWORDS:
                 near = did_you_mean(name, KEYWORDS)
                 known = f"It has: {', '.join(KEYWORDS)}."
-                raise _wrong(node, name, f"@pytest.mark.ltm has no keyword {name!r}.{near} {known}")
-            expected = _expected(name, value)
+                raise _marker_error(node, name, f"@pytest.mark.ltm has no keyword {name!r}.{near} {known}")
+            expected = _expected_value(name, value)
             if expected:
-                raise _wrong(node, name, f"@pytest.mark.ltm({name}={value!r}): expected {expected}")
-            found.setdefault(name, str(value) if name == "version" else value)
-    return Marks(**found)
+                raise _marker_error(node, name, f"@pytest.mark.ltm({name}={value!r}): expected {expected}")
+            fields.setdefault(name, str(value) if name == "version" else value)
+    return Marks(**fields)
 
 
-def _expected(name: str, value: Any) -> str:
+def _expected_value(name: str, value: Any) -> str:
     """Return what a keyword's value would have to be; "" for one that it may have."""
     from pytest_ltm._model.agent import CAPABILITIES
 
@@ -137,7 +137,9 @@ def _expected(name: str, value: Any) -> str:
     return ""
 
 
-def _wrong(node: pytest.Item | pytest.Collector, keyword: str | None, text: str) -> pytest.Collector.CollectError:
+def _marker_error(
+    node: pytest.Item | pytest.Collector, keyword: str | None, text: str
+) -> pytest.Collector.CollectError:
     """Return the error of a marker: the nearest above the node with that keyword, or with a positional argument."""
     import ast
 
@@ -147,8 +149,8 @@ def _wrong(node: pytest.Item | pytest.Collector, keyword: str | None, text: str)
         first = code.co_firstlineno  # that of its decorators
         tree: list[Any] = list(ast.walk(ast.parse(node.path.read_text(encoding="utf-8"))))
         calls = [one for one in tree if isinstance(one, ast.Call) and getattr(one.func, "attr", "") == HANDLE]
-        said: list[Any] = [one for call in calls for one in (call.keywords if keyword else call.args)]
-        lines = [one.lineno for one in said if not keyword or one.arg == keyword]
+        items: list[Any] = [one for call in calls for one in (call.keywords if keyword else call.args)]
+        lines = [one.lineno for one in items if not keyword or one.arg == keyword]
         functions = [one.lineno for one in tree if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
         own = min((line for line in functions if line >= first), default=first)
         where = f"{os.path.relpath(node.path)}:{max((line for line in lines if line <= own), default=own)}"
@@ -178,7 +180,7 @@ class LtmItem(NamedTuple):
         return f"{self.scenario}/{self.place.example}"
 
 
-def grouped(known: Iterable[LtmItem]) -> dict[ConversationName, list[LtmItem]]:
+def items_by_conversation(known: Iterable[LtmItem]) -> dict[ConversationName, list[LtmItem]]:
     """Return the items of each conversation, in their order."""
     groups: dict[ConversationName, list[LtmItem]] = {}
     for one in known:
@@ -208,12 +210,12 @@ def is_ltm_item(item: pytest.Item | pytest.Collector) -> bool:
     return bool(definitions) and is_ours(definitions[-1])
 
 
-def refusal(item: pytest.Item) -> str | None:
+def why_not_a_scenario(item: pytest.Item) -> str | None:
     """Return why this item asks for `ltm` and yet cannot be a scenario, with the way out; None: all is well."""
     owner = getattr(item, "cls", None)
     is_case = isinstance(owner, type) and issubclass(owner, unittest.TestCase)
     if not is_ltm_item(item) and not (is_case and _lacks_handle(item)):
-        return _shadowed(item) or _left_out(item)
+        return _why_handle_is_shadowed(item) or _left_out(item)
     if is_case and owner is not None:
         return (
             f"{owner.__name__} is a unittest.TestCase, and its methods cannot be scenarios: pytest gives them no "
@@ -240,7 +242,7 @@ def _lacks_handle(item: pytest.Item) -> bool:
     return HANDLE in parameters and parameters[HANDLE].default is inspect.Parameter.empty
 
 
-def _shadowed(item: pytest.Item) -> str | None:
+def _why_handle_is_shadowed(item: pytest.Item) -> str | None:
     """Return why a built-in scenario has no handle: the project's own `ltm` hides ours."""
     definitions = definitions_of(item, HANDLE)
     if not is_built_in(item) or not definitions:
@@ -256,7 +258,7 @@ def _left_out(item: pytest.Item) -> str | None:
     info: Any = getattr(item, "_fixtureinfo", None)
     if info is None or RUN not in item.config.stash or HANDLE in info.name2fixturedefs:
         return None
-    theirs = [name for name, found in info.name2fixturedefs.items() if name.startswith("ltm_") and is_ours(found[-1])]
+    theirs = [name for name, result in info.name2fixturedefs.items() if name.startswith("ltm_") and is_ours(result[-1])]
     marked = any(mark.name == HANDLE for mark in item.own_markers)
     if not theirs and not marked:
         return None
@@ -276,22 +278,22 @@ def fixture_names(item: pytest.Item) -> set[str]:
     asked = set(info.argnames)
     asked.update(name for mark in item.iter_markers("usefixtures") for name in mark.args)
     plugins = [plugin for plugin, _ in item.config.pluginmanager.list_plugin_distinfo()]
-    installed = {_package(plugin.__name__) for plugin in plugins if isinstance(plugin, types.ModuleType)}
-    found: set[str] = set()
+    installed = {_top_package(plugin.__name__) for plugin in plugins if isinstance(plugin, types.ModuleType)}
+    texts: set[str] = set()
     names = list(info.initialnames)
     while names:
         name = names.pop()
         definitions = info.name2fixturedefs.get(name, ())
-        unasked = name not in asked and any(_package(one.func.__module__) in installed for one in definitions)
-        if name not in found and not unasked:
-            found.add(name)
+        unasked = name not in asked and any(_top_package(one.func.__module__) in installed for one in definitions)
+        if name not in texts and not unasked:
+            texts.add(name)
             needed = {more for one in definitions for more in one.argnames}
             asked |= needed
             names += needed
-    return found
+    return texts
 
 
-def _package(module: str) -> str:
+def _top_package(module: str) -> str:
     return module.partition(".")[0]
 
 

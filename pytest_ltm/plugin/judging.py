@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._journal.timings import JudgeTime, read
+from pytest_ltm._journal.timings import JudgeTime, iter_timings
 from pytest_ltm.plugin import options as _options
 
 if TYPE_CHECKING:
@@ -24,28 +24,28 @@ _JUDGE: pytest.StashKey[NamedJudge | None] = pytest.StashKey()
 
 def spec_of(config: pytest.Config) -> str:
     """Return what `--ltm-judge` says; UsageError if it names no judge. The judge is made here, once."""
-    spec = _options.text(config, "ltm_judge")
+    spec = _options.option_text(config, "ltm_judge")
     if spec == NONE or config.option.collectonly or config.option.ltm_dry_run:
         return spec
-    from pytest_ltm.judges._registry import find
+    from pytest_ltm.judges._registry import find_judge
 
-    config.stash[_JUDGE] = _options.named("--ltm-judge", lambda: find(spec, base=config.rootpath))
+    config.stash[_JUDGE] = _options.name_option_in_errors("--ltm-judge", lambda: find_judge(spec, base=config.rootpath))
     return spec
 
 
-def planned(config: pytest.Config, settings: RunSettings) -> tuple[str, int]:
+def planned_judge(config: pytest.Config, settings: RunSettings) -> tuple[str, int]:
     """Return what a plan says of the judge, and of its votes."""
     judge = run_judge(config)
     return (NONE, 1) if judge is None else (judge.described, settings.judge_votes)
 
 
-def said(result: RunResult, folder: Path) -> list[str]:
+def judge_summary_lines(result: RunResult, folder: Path) -> list[str]:
     """Return the lines of the summary about the judge, none if it was not asked."""
     if not any(row.judge_calls for row in result.scenarios):
         return []
     from pytest_ltm.reporting.terminal import judge_lines
 
-    asked = [one for path in folder.glob("*/timings.jsonl") for one in read(path, JudgeTime)]
+    asked = [one for path in folder.glob("*/timings.jsonl") for one in iter_timings(path, JudgeTime)]
     return judge_lines(result, [one.cost_usd for one in asked if one.remembered])
 
 

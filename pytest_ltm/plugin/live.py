@@ -32,7 +32,7 @@ class LiveServer:
         run = self._run
         words = ["serve", "--port=0", f"--live={run.folder.path.name}", f"--ltm-dir={run.settings.ltm_dir}"]
         command = [sys.executable, "-m", "pytest_ltm", *words]
-        said = b""
+        reply = b""
         with suppress(OSError):
             # its stderr would run into the dots; Ctrl-C is for the run, which ends it
             self._process = subprocess.Popen(  # noqa: S603 - our own command
@@ -42,23 +42,23 @@ class LiveServer:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-            said = self._first_line(self._process)
-        link = said.decode("utf-8", "replace").strip()
+            reply = self._first_line(self._process)
+        link = reply.decode("utf-8", "replace").strip()
         text = f"ltm: live at {link}" if link.startswith("http") else f"ltm: no live view: {link or 'it did not start'}"
         reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
             reporter.write_line(text)
 
     def _first_line(self, process: subprocess.Popen[bytes]) -> bytes:
-        found: list[bytes] = []
+        chunks: list[bytes] = []
         assert process.stdout is not None
-        reader = Thread(target=lambda: found.append(process.stdout.readline() if process.stdout else b""), daemon=True)
+        reader = Thread(target=lambda: chunks.append(process.stdout.readline() if process.stdout else b""), daemon=True)
         reader.start()
         reader.join(self.PATIENCE)
-        if not found:
+        if not chunks:
             process.kill()
             reader.join()
-        return found[0]
+        return chunks[0]
 
     def pytest_unconfigure(self) -> None:
         """Tell the server that the run is over, and wait until it has told its pages."""

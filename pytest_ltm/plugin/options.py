@@ -63,7 +63,7 @@ class SecondsParser:
         return seconds
 
 
-def odd(text: str) -> int:
+def parse_votes(text: str) -> int:
     """Return a number of votes; ConfigurationError for an even one, which may have no majority."""
     votes = IntegerParser(1)(text)
     if votes % 2 == 0:
@@ -71,7 +71,7 @@ def odd(text: str) -> int:
     return votes
 
 
-def later(place: str) -> Callable[[str], Any]:
+def lazy_parser(place: str) -> Callable[[str], Any]:
     """Return the parser `module:function` of this package, imported when there is something to parse."""
 
     def parse(text: str) -> Any:
@@ -110,7 +110,7 @@ OPTIONS = (
     Option("--ltm-definitions", "DIR", "play the definition files in DIR instead of generating examples", is_path=True),
     Option("--ltm-language", "CODE[,CODE...]",
            "language of scenarios and filler: en, de; en:de is told in one and asked in the other; several: each apart",
-           "en", later("locales:several")),
+           "en", lazy_parser("locales:parse_language_list")),
     Option("--ltm-seed", "N", "seed of everything random", "0", IntegerParser()),
     Option("--ltm-examples", "N", "examples of each scenario, overriding marker and suite", parse=IntegerParser(1)),
     Option("--ltm-trials", "N", "fresh conversations for each agent and span, for statistics", "1", IntegerParser(1)),
@@ -126,9 +126,9 @@ OPTIONS = (
            one_of("strip", "keep")),
     Option("--ltm-sessions", "N|every:TIME",
            "the user comes back to a fresh agent with its memory: N sessions in each memory span, or one every:8h",
-           "", later("_model.sessions:checked")),
+           "", lazy_parser("_model.sessions:parse_sessions_option")),
     Option("--ltm-judge", "SPEC", "judge beyond rules: openai:MODEL[@URL], pkg.mod:Class, or none", "none"),
-    Option("--ltm-judge-votes", "N", "votes that confirm a judge's 'no'; an odd number", "3", odd),
+    Option("--ltm-judge-votes", "N", "votes that confirm a judge's 'no'; an odd number", "3", parse_votes),
     Option("--ltm-judge-cache", "on|off", "reuse the judge's earlier replies (on) or ask again (off)", "on",
            one_of("on", "off")),
     Option("--ltm-judge-canaries", "on|off", "ask the judge first about three answers with known grades (off: do not)",
@@ -143,17 +143,17 @@ OPTIONS = (
     Option("--ltm-retries", "N", "how often a message is sent again after a transient fault", "4", IntegerParser(0)),
     Option("--ltm-concurrency", "N|auto",
            "conversations that one process plays at once; auto: as many as suit each agent", "1",
-           later("plugin.selection:concurrency")),
+           lazy_parser("plugin.selection:parse_concurrency")),
     Option("--ltm-worker-tries", "N", "xdist workers that may die at the same point of a conversation", "2",
            IntegerParser(1)),
     Option("--ltm-shard", "I/N", "play shard I of N: one run divided over several machines",
-           parse=later("plugin.selection:shard")),
+           parse=lazy_parser("plugin.selection:parse_shard")),
     Option("--ltm-price", "[LABEL=]IN/OUT[/CACHED]", "dollars per million tokens, for an agent or for 'judge'",
            many=True),
     Option("--ltm-max-cost", "DOLLARS", "stop when agents and judge have cost this much; continue with --ltm-resume",
-           parse=later("_journal.cost:read_dollars")),
+           parse=lazy_parser("_journal.cost:read_dollars")),
     Option("--ltm-max-tokens", "N", "stop when agents and judge have used N tokens, input and output: 200k, 1.5m",
-           parse=later("_journal.cost:read_tokens")),
+           parse=lazy_parser("_journal.cost:read_tokens")),
     Option("--ltm-assume-reply", "N", "for --ltm-dry-run: tokens of each reply, unless it is longer",
            parse=IntegerParser(1)),
     Option("--ltm-latency", "SECONDS", "for --ltm-dry-run: assumed time of one reply", "2", SecondsParser()),
@@ -208,13 +208,13 @@ class OptionTable:
         for option in dataset.options:
             row = Option(dataset.flag(option.name), option.metavar, option.help, option.default, is_path=option.is_path)
             self.rows[row.dest] = row
-            _add(self.parser, row, DATA_SETS)
+            _add_option(self.parser, row, DATA_SETS)
 
 
 NAME = "ltm-options"
 
 
-def table(config: pytest.Config) -> OptionTable:
+def option_table(config: pytest.Config) -> OptionTable:
     """Return the table of a session."""
     return cast("OptionTable", config.pluginmanager.get_plugin(NAME))
 
@@ -246,7 +246,7 @@ for each agent)""",
 }
 
 
-def add(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> None:
+def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> None:
     """Declare all options in groups, and their ini twins; those of data sets as their plugins come."""
     for name in GROUPS:
         parser.getgroup(f"ltm {name}", f"long-term memory (pytest-ltm), {name}")
@@ -262,12 +262,12 @@ def add(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> None:
         )
     parser.addini("ltm_agent_process", "ini twin of --ltm-agent-process", type="bool", default=False)
     for option in OPTIONS:
-        _add(parser, option)
+        _add_option(parser, option)
     parser.addini("ltm_thought_tags", "names of your own tags around thoughts: <NAME>...</NAME>", type="args")
     parser.addini("ltm_agents", "agents by name, lines 'name = spec', for --ltm-agent=name and --ltm", type="linelist")
-    found = OptionTable(parser)
-    manager.register(found, NAME)
-    manager.hook.pytest_ltm_datasets.call_historic(kwargs={"register": found.take})
+    result = OptionTable(parser)
+    manager.register(result, NAME)
+    manager.hook.pytest_ltm_datasets.call_historic(kwargs={"register": result.take})
 
 
 def group_of(flag: str) -> str:
@@ -275,7 +275,7 @@ def group_of(flag: str) -> str:
     return next((name for name, flags in GROUPS.items() if flag in flags), ADVANCED)
 
 
-def _add(parser: pytest.Parser, option: Option, group: str = "") -> None:
+def _add_option(parser: pytest.Parser, option: Option, group: str = "") -> None:
     default = f" (default {option.default})" if option.default else ""
     how: Any = {"action": "append"} if option.many else {}
     parser.getgroup(f"ltm {group or group_of(option.flag)}").addoption(
@@ -286,15 +286,15 @@ def _add(parser: pytest.Parser, option: Option, group: str = "") -> None:
         help=(option.help + default).replace("%", "%%"),
         **how,
     )
-    parser.addini(option.dest, f"ini twin of {option.flag}: {option.help}", type=_kind(option), default=None)
+    parser.addini(option.dest, f"ini twin of {option.flag}: {option.help}", type=_ini_type(option), default=None)
 
 
-def _kind(option: Option) -> Any:
+def _ini_type(option: Option) -> Any:
     if option.many:
         return "linelist"
     if CARRIES_UNIONS:
         return str | int | float
-    is_int = isinstance(option.parse, IntegerParser) or option.parse is odd
+    is_int = isinstance(option.parse, IntegerParser) or option.parse is parse_votes
     return "int" if is_int and CARRIES_INTS else "string"
 
 
@@ -313,7 +313,7 @@ def refuse_misspelt(config: pytest.Config, parser: pytest.Parser, args: list[str
     """Raise UsageError for an option that looks like one of ours and is nobody's, with the one that is meant."""
     if not any(word.startswith("--ltm") for word in args):
         return
-    known = [*_STARTING, *_PLAIN, *(option.flag for option in table(config).rows.values())]
+    known = [*_STARTING, *_PLAIN, *(option.flag for option in option_table(config).rows.values())]
     for word in parser.parse_known_and_unknown_args(args)[1]:
         flag = word.partition("=")[0]
         if flag.startswith("--ltm"):
@@ -326,7 +326,7 @@ def refuse_idle(config: pytest.Config) -> None:
     A CI job that lost its agent would be green otherwise. Ini values, also `addopts`, may wait for an LTM run.
     """
     flags = ("--ltm-dry-run", "--ltm-isolated", "--ltm-save", "--ltm-no-probe", "--ltm-live", "--ltm-agent-process")
-    ours = {*flags, *(option.flag for option in table(config).rows.values())}
+    ours = {*flags, *(option.flag for option in option_table(config).rows.values())}
     said = next(
         (word.partition("=")[0] for word in config.invocation_params.args if word.partition("=")[0] in ours), ""
     )
@@ -337,7 +337,7 @@ def refuse_idle(config: pytest.Config) -> None:
         )
 
 
-def given(config: pytest.Config, dest: str) -> str | None:
+def option_or_ini(config: pytest.Config, dest: str) -> str | None:
     """Return the option's value as text, or its ini twin's, or None where neither was given."""
     value = config.getoption(dest)
     if value is None:
@@ -345,34 +345,38 @@ def given(config: pytest.Config, dest: str) -> str | None:
     return None if value is None or value == "" else str(value)
 
 
-def lines(config: pytest.Config, dest: str) -> list[str]:
+def option_lines(config: pytest.Config, dest: str) -> list[str]:
     """Return what was given for an option that may be given again and again, or the lines of its ini twin."""
     value = config.getoption(dest) or config.getini(dest) or []
     return [str(one).strip() for one in value if str(one).strip()]
 
 
-def text(config: pytest.Config, dest: str) -> str:
+def option_text(config: pytest.Config, dest: str) -> str:
     """Return the option's value, its ini twin's or its default."""
-    value = given(config, dest)
-    return table(config).rows[dest].default if value is None else value
+    value = option_or_ini(config, dest)
+    return option_table(config).rows[dest].default if value is None else value
 
 
-def value(config: pytest.Config, dest: str) -> Any:
+def option_value(config: pytest.Config, dest: str) -> Any:
     """Return what an option's text means, None where there is none; UsageError, with its name, if it means nothing."""
-    option, said = table(config).rows[dest], text(config, dest)
+    option, said = option_table(config).rows[dest], option_text(config, dest)
     if not said:
         return None
     if option.endings and not said.lower().endswith(option.endings):
         raise pytest.UsageError(f"{option.flag}: it is written as HTML, so {said!r} must end in {option.endings[0]}")
-    return base(config, dest) / said if option.is_path else named(option.flag, lambda: option.parse(said))
+    return (
+        path_base(config, dest) / said
+        if option.is_path
+        else name_option_in_errors(option.flag, lambda: option.parse(said))
+    )
 
 
-def sets(config: pytest.Config, suite: Suite | None, name: str) -> bool:
+def set_by_suite(config: pytest.Config, suite: Suite | None, name: str) -> bool:
     """Return whether a suite file decides a setting: it does where the command line does not, whatever the ini file."""
     return suite is not None and name in suite.lines and config.getoption(f"ltm_{name}", None) is None
 
 
-def base(config: pytest.Config, dest: str) -> Path:
+def path_base(config: pytest.Config, dest: str) -> Path:
     """Return what a path is relative to: where the user is if it stands on the command line, else the root folder."""
     return config.rootpath if config.getoption(dest) is None else config.invocation_params.dir
 
@@ -380,7 +384,7 @@ def base(config: pytest.Config, dest: str) -> Path:
 Value = TypeVar("Value")
 
 
-def named(flag: str, read: Callable[[], Value]) -> Value:
+def name_option_in_errors(flag: str, read: Callable[[], Value]) -> Value:
     """Return what `read` returns; what is wrong with it becomes a UsageError that names the option."""
     try:
         return read()
@@ -393,22 +397,24 @@ def named(flag: str, read: Callable[[], Value]) -> Value:
 ISOLATED = "isolated"
 
 
-def spans(config: pytest.Config, suite: Suite | None, definitions: DefinitionsFolder | None) -> dict[str, int | None]:
+def chosen_spans(
+    config: pytest.Config, suite: Suite | None, definitions: DefinitionsFolder | None
+) -> dict[str, int | None]:
     """Return label and tokens of the spans asked for; by default those of the definitions, else 2k."""
-    said = given(config, "ltm_span")
-    if suite is not None and sets(config, suite, "span"):
-        said = ",".join(ISOLATED if span is None else str(span) for span in suite.spans)
+    none = option_or_ini(config, "ltm_span")
+    if suite is not None and set_by_suite(config, suite, "span"):
+        none = ",".join(ISOLATED if span is None else str(span) for span in suite.spans)
     if config.getoption("ltm_isolated"):
-        said = f"{said},{ISOLATED}" if said else ISOLATED
-    if said is None and definitions is not None and definitions.span:
-        said = str(definitions.span)
-    found: dict[str, int | None] = {}
-    for part in (said or DEFAULTS["ltm_span"]).split(","):
+        none = f"{none},{ISOLATED}" if none else ISOLATED
+    if none is None and definitions is not None and definitions.span:
+        none = str(definitions.span)
+    numbers: dict[str, int | None] = {}
+    for part in (none or DEFAULTS["ltm_span"]).split(","):
         label, tokens = span_of(part.strip(), "--ltm-span")
-        if label in found:
+        if label in numbers:
             raise pytest.UsageError(f"--ltm-span: {label} is given twice")
-        found[label] = tokens
-    return found
+        numbers[label] = tokens
+    return numbers
 
 
 def span_of(text: str, where: str) -> tuple[str, int | None]:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from pytest_ltm._calls.hub import pause
+from pytest_ltm._calls.hub import sleep_here
 from pytest_ltm._model.plan import Plan, PlannedExample, definition_rng
 from pytest_ltm._model.scenario import LAST, Definition
-from pytest_ltm._model.tokens import counter
+from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.clock import Clock, SignallingClock, SimulatedClock, WallClock
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm.locales import ENGLISH, spoken
+from pytest_ltm.locales import ENGLISH, parse_languages
 from pytest_ltm.plugin import judging as _judging
 from pytest_ltm.plugin.agents import REPLAY
 from pytest_ltm.plugin.collection import version_of
@@ -53,7 +53,7 @@ def filler_for(config: pytest.Config, settings: RunSettings, place: ItemPlace, c
     made: Filler | None = config.hook.pytest_ltm_make_filler(
         config=config, spec=settings.filler, rng=rng, counter=counter
     )
-    language = spoken({"language": settings.language(place.agent)}).told
+    language = parse_languages({"language": settings.language(place.agent)}).told
     return filler_from_spec(settings.filler, rng, counter, language) if made is None else made
 
 
@@ -70,32 +70,34 @@ class Planned(NamedTuple):
 def plan_for(known: Sequence[LtmItem], settings: RunSettings) -> Planned:
     """Return the plan that the items of a conversation make."""
     place = known[0].place
-    talked = spoken({"language": settings.language(place.agent)})
-    filler = filler_for(known[0].item.config, settings, place, counter(settings.tokenizer))
+    talked = parse_languages({"language": settings.language(place.agent)})
+    filler = filler_for(known[0].item.config, settings, place, token_counter(settings.tokenizer))
     span = settings.spans[place.span]
-    told = told_in(settings, place)
+    told_conversation = told_in(settings, place)
     unready: dict[str, Exception] = {}
     examples = []
     patching = {one.scenario for one in known if PATCHING in fixture_names(one.item)}
     for one in known:
         definition = None
         try:
-            definition = _definition(one, settings) if settings.rescored is None else None
+            definition = _example_definition(one, settings) if settings.rescored is None else None
         except Exception as error:  # noqa: BLE001 - whatever it is, it is told
             unready[one.key] = error
-        examples.append(_example(one, definition, patching, talked.told, together=told is not None))
-    judge, votes = _judging.planned(known[0].item.config, settings)
+        examples.append(
+            _planned_example(one, definition, patching, talked.told, together=told_conversation is not None)
+        )
+    judge, votes = _judging.planned_judge(known[0].item.config, settings)
     plan = Plan(
         examples=tuple(examples), seed=settings.seed, trial=place.trial, span=span, tokenizer=settings.tokenizer,
         filler=filler.configuration(), scoring=settings.scoring, judge=judge, judge_votes=votes, time=settings.time,
-        opening=_opening(settings, told, talked.told, isolated=span is None),
-        history=None if told is None else told.described,
-        count=_count(settings, place.agent), sessions=settings.sessions, reading=settings.reading,
+        opening=_opening_message(settings, told_conversation, talked.told, isolated=span is None),
+        history=None if told_conversation is None else told_conversation.described,
+        count=_reply_count_mode(settings, place.agent), sessions=settings.sessions, reading=settings.reading,
     )  # fmt: skip
     return Planned(plan, filler, unready)
 
 
-def _count(settings: RunSettings, label: str) -> Count:
+def _reply_count_mode(settings: RunSettings, label: str) -> Count:
     """Return how much of an agent's replies counts: what was published is repeated as it was."""
     if settings.count is not None:
         return settings.count
@@ -109,15 +111,17 @@ def _count(settings: RunSettings, label: str) -> Count:
     return recorded_count(spec.removeprefix(REPLAY), settings.ltm_dir)
 
 
-def _opening(settings: RunSettings, told: ToldConversation | None, language: Language, *, isolated: bool) -> str:
-    if told is not None:
-        return told.opening
+def _opening_message(
+    settings: RunSettings, told_conversation: ToldConversation | None, language: Language, *, isolated: bool
+) -> str:
+    if told_conversation is not None:
+        return told_conversation.opening
     if isolated:
         return ""
     return language.message(OPENING) if settings.opening is None else settings.opening
 
 
-def _example(
+def _planned_example(
     known: LtmItem, definition: Definition | None, patching: AbstractSet[str], language: Language, *, together: bool
 ) -> PlannedExample:
     marks = known.marks
@@ -132,7 +136,7 @@ def _example(
     )  # fmt: skip
 
 
-def _definition(known: LtmItem, settings: RunSettings) -> Definition | None:
+def _example_definition(known: LtmItem, settings: RunSettings) -> Definition | None:
     folder, scenario, place = settings.definitions, known.scenario, known.place
     if settings.dataset is not None:
         return settings.dataset.definition(scenario, place.thread, place.example)
@@ -140,7 +144,7 @@ def _definition(known: LtmItem, settings: RunSettings) -> Definition | None:
         return folder.definition(scenario, place.example)
     if known.marks.generate is None:
         return None
-    parameters = _parameters(known.item, settings, settings.language(place.agent))
+    parameters = _generation_parameters(known.item, settings, settings.language(place.agent))
     made = known.marks.generate(definition_rng(settings.seed, place.trial, scenario, place.example), parameters)
     if not isinstance(made, Definition):
         raise LtmError(
@@ -150,7 +154,7 @@ def _definition(known: LtmItem, settings: RunSettings) -> Definition | None:
     return made
 
 
-def _parameters(item: pytest.Item, settings: RunSettings, language: str) -> dict[str, Any]:
+def _generation_parameters(item: pytest.Item, settings: RunSettings, language: str) -> dict[str, Any]:
     """Return what a definition is generated from; published rules of scoring go with the published last waits."""
     module = item.getparent(pytest.Module)
     given = None if module is None else module.stash.get(PARAMETERS, None)
@@ -163,7 +167,7 @@ def _parameters(item: pytest.Item, settings: RunSettings, language: str) -> dict
 # --- What `--ltm-time` means: the conversation's clock, and what surrounds each call of the agent.
 
 
-def check(mode: str) -> None:
+def check_installed(mode: str) -> None:
     """Raise UsageError if the mode needs what is not installed."""
     if mode == "jump" and importlib.util.find_spec("time_machine") is None:
         raise pytest.UsageError(
@@ -174,7 +178,7 @@ def check(mode: str) -> None:
 def clock_for(mode: str, jumped: Callable[[datetime, datetime], object], start: datetime) -> Clock:
     """Return the clock of a conversation; `jumped(before, now)` is called in the mode `signal` only."""
     if mode == "sleep":
-        return WallClock(sleep=pause)
+        return WallClock(sleep=sleep_here)
     return SignallingClock(jumped, start) if mode == "signal" else SimulatedClock(start)
 
 
@@ -183,11 +187,11 @@ def around_agent(mode: str, clock: Clock, output: AbstractContextManager[object]
 
     Only there: elsewhere durations, time limits and other people's code keep the real clock. `output`: what else does.
     """
-    return _moved(clock, output) if mode == "jump" else output
+    return _moved_clock(clock, output) if mode == "jump" else output
 
 
 @contextmanager
-def _moved(clock: Clock, output: AbstractContextManager[object]) -> Iterator[None]:
+def _moved_clock(clock: Clock, output: AbstractContextManager[object]) -> Iterator[None]:
     import time_machine
 
     with output, time_machine.travel(clock.now, tick=True):

@@ -14,16 +14,16 @@ from pytest_ltm._journal.cost import TokenUse
 from pytest_ltm._journal.probe_rows import FILE, Decided, ProbeExchange, Verdict
 from pytest_ltm._journal.run_file import conversations_in
 from pytest_ltm._journal.timings import Timings
-from pytest_ltm._model.leak_probe import ProbeQuestion, Secret, is_known, questions
-from pytest_ltm._model.tokens import counter
+from pytest_ltm._model.leak_probe import ProbeQuestion, Secret, is_known, probe_questions
+from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.clock import SimulatedClock
 from pytest_ltm._storage.errors import AgentError, BudgetSpent, ConversationOver, DiskFault
-from pytest_ltm.agents._adapt import capabilities
+from pytest_ltm.agents._adapt import capabilities_of
 from pytest_ltm.agents._profile import CostSimulator, is_free, profile_of
 from pytest_ltm.plugin.conversation_setup import AgentFactory
-from pytest_ltm.plugin.dataset import begins, told_in
-from pytest_ltm.plugin.internals.item_context import unclaimed
-from pytest_ltm.plugin.items import LTM_ITEM, grouped
+from pytest_ltm.plugin.dataset import conversation_start, told_in
+from pytest_ltm.plugin.internals.item_context import capture_unattributed
+from pytest_ltm.plugin.items import LTM_ITEM, items_by_conversation
 from pytest_ltm.plugin.planning import plan_for
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Probe:
 
     def __init__(self, run: LtmRun) -> None:
         self._run, self._path = run, run.folder.path / FILE
-        self._settings, self._counter = run.settings, counter(run.settings.tokenizer)
+        self._settings, self._counter = run.settings, token_counter(run.settings.tokenizer)
 
     def pytest_report_header(self) -> list[str]:
         """Say why nothing is probed, if so."""
@@ -69,32 +69,32 @@ class Probe:
         from filelock import FileLock
 
         with FileLock(self._path.with_name(LOCK)):  # the others wait for what is found out here
-            found = _probe.decided(self._path.parent)
-            for label in (label for label in items if label not in found):
+            decideds = _probe.probe_decisions(self._path.parent)
+            for label in (label for label in items if label not in decideds):
                 probed = self._probed(label, self._run.sources[label], items[label])
                 if probed is not None:
-                    found[label] = probed
-                    _probe.write(self._path, probed)
-        leaks = (f"agent {one.agent!r}: {one.why}. {CURE}" for one in found.values() if one.verdict == "leaks")
+                    decideds[label] = probed
+                    _probe.append_probe_row(self._path, probed)
+        leaks = (f"agent {one.agent!r}: {one.why}. {CURE}" for one in decideds.values() if one.verdict == "leaks")
         return next(leaks, "")
 
     def forecast(self, session: pytest.Session) -> dict[str, TokenUse]:
         """Return what the probe of each agent would take, by label."""
-        found: dict[str, TokenUse] = {}
+        token_uses: dict[str, TokenUse] = {}
         for label, own in self._items(session).items():
             source = self._run.sources[label]
             definitions = {} if self._unfit(label, source) else self._definitions(own)
             if definitions:
                 talk = _Rehearsal(self._settings, source, own[0][0])
-                _verdict(talk.say, Secret.of(self._settings.seed, label), questions(definitions))
-                found[label] = talk.use
-        return {label: use for label, use in found.items() if use.messages}
+                _probe_verdict(talk.say, Secret.of(self._settings.seed, label), probe_questions(definitions))
+                token_uses[label] = talk.use
+        return {label: use for label, use in token_uses.items() if use.messages}
 
     def _items(self, session: pytest.Session) -> dict[str, list[list[LtmItem]]]:
         """Return the items of the conversations of each agent that may have to be asked."""
         items: dict[str, list[list[LtmItem]]] = {}
         if not self._run.config.option.ltm_no_probe:
-            for name, known in grouped(item.stash[LTM_ITEM] for item in session.items).items():
+            for name, known in items_by_conversation(item.stash[LTM_ITEM] for item in session.items).items():
                 if not _is_ours(self._run.sources[name.agent]):
                     items.setdefault(name.agent, []).append(known)
         return items
@@ -107,8 +107,8 @@ class Probe:
             return Decided(agent=label, verdict="skipped", why=why or "nothing here has a definition")
         talk = _ProbeConversation(self._run, label, source, own[0][0])
         try:
-            found = _verdict(talk.say, Secret.of(self._settings.seed, label), questions(definitions))
-            return talk.decided(*found)
+            result = _probe_verdict(talk.say, Secret.of(self._settings.seed, label), probe_questions(definitions))
+            return talk.decided(*result)
         except BudgetSpent:
             return None
         except DiskFault:
@@ -122,27 +122,27 @@ class Probe:
             return UNASKED[source.kind]
         if not source.serves_many:
             return "it can serve one conversation only"
-        if "Stateless" in capabilities(source.given):
+        if "Stateless" in capabilities_of(source.given):
             return "it is stateless"
         recorded = conversations_in(self._path.parent, JOURNAL).items()
-        said = (event for name, path in recorded if name.agent == label for event in events.readable(path))
+        said = (event for name, path in recorded if name.agent == label for event in events.iter_readable_events(path))
         begun = any(isinstance(event, (events.ReplyReceived, events.FillerSent)) for event in said)
         return "its conversations had begun without it" if begun else ""
 
     def _definitions(self, own: Sequence[Sequence[LtmItem]]) -> dict[str, Definition]:
         """Return a definition of each scenario that has any."""
-        found: dict[str, Definition | None] = {}
+        definitions: dict[str, Definition | None] = {}
         for known in own:
-            if any(one.scenario not in found for one in known):
-                found |= {one.scenario: one.definition for one in plan_for(known, self._settings).plan.examples}
-        return {scenario: one for scenario, one in found.items() if one is not None}
+            if any(one.scenario not in definitions for one in known):
+                definitions |= {one.scenario: one.definition for one in plan_for(known, self._settings).plan.examples}
+        return {scenario: one for scenario, one in definitions.items() if one is not None}
 
 
 Say: TypeAlias = "Callable[[str, Sequence[str]], list[str] | None]"
 """Says texts in a new conversation, which has that number, and returns the replies; None of a stateless agent."""
 
 
-def _verdict(say: Say, secret: Secret, chosen: Sequence[ProbeQuestion]) -> tuple[Verdict, str]:
+def _probe_verdict(say: Say, secret: Secret, chosen: Sequence[ProbeQuestion]) -> tuple[Verdict, str]:
     """Hold the two conversations of a probe; return what they came to, and why."""
     if say("1", [secret.telling]) is None:
         return "skipped", "it is stateless"
@@ -159,8 +159,8 @@ class _ProbeConversation:
 
     def __init__(self, run: LtmRun, label: str, source: AgentSource, known: LtmItem) -> None:
         self._run, self._label, self._source, self._place = run, label, source, known.place
-        self._tariff, self._counter = run.costs.tariff_of(label), counter(run.settings.tokenizer)
-        self._clock = SimulatedClock(begins(told_in(run.settings, known.place)))
+        self._tariff, self._counter = run.costs.tariff_of(label), token_counter(run.settings.tokenizer)
+        self._clock = SimulatedClock(conversation_start(told_in(run.settings, known.place)))
         self._numbers = count()
 
     def say(self, number: str, texts: Sequence[str]) -> list[str] | None:
@@ -184,12 +184,12 @@ class _ProbeConversation:
                 folder.rmdir()
 
     def _calling(self, _by: str, call: Callable[[], T], /) -> T:
-        with unclaimed(self._run.config):
+        with capture_unattributed(self._run.config):
             return call()
 
     def _one(self, live: LivePort, conversation: str, text: str) -> str:
         live.ready("")
-        message = _message(next(self._numbers), text, self._counter, self._clock)
+        message = _probe_message(next(self._numbers), text, self._counter, self._clock)
         reply = live.reply(message)
         live.written(reply)
         row = ProbeExchange(
@@ -197,13 +197,13 @@ class _ProbeConversation:
             reply_tokens=reply.tokens, usage=reply.usage, cost_usd=reply.cost_usd,
             estimated=self._tariff.estimates(reply),
         )  # fmt: skip
-        _probe.write(self._run.folder.path / FILE, row)
+        _probe.append_probe_row(self._run.folder.path / FILE, row)
         return reply.text
 
     def decided(self, verdict: Verdict, why: str = "") -> Decided:
         """Return what the probe came to, and what it cost."""
-        rows = _probe.read(self._run.folder.path)  # also those of a probe that was cut off
-        messages, tokens, usd, guessed = _probe.used(rows, self._label, self._tariff)
+        rows = _probe.read_probe(self._run.folder.path)  # also those of a probe that was cut off
+        messages, tokens, usd, guessed = _probe.probe_usage(rows, self._label, self._tariff)
         return Decided(
             agent=self._label, verdict=verdict, why=why, messages=messages, tokens=tokens, cost_usd=usd,
             estimated=guessed,
@@ -214,8 +214,8 @@ class _Rehearsal:
     """Holds the same conversations with imitations of an agent, and counts what they would take."""
 
     def __init__(self, settings: RunSettings, source: AgentSource, known: LtmItem) -> None:
-        self._settings, self._profile, self._counter = settings, profile_of(source), counter(settings.tokenizer)
-        self._clock = SimulatedClock(begins(told_in(settings, known.place)))
+        self._settings, self._profile, self._counter = settings, profile_of(source), token_counter(settings.tokenizer)
+        self._clock = SimulatedClock(conversation_start(told_in(settings, known.place)))
         self.use = TokenUse()
 
     def say(self, number: str, texts: Sequence[str]) -> list[str] | None:
@@ -223,13 +223,13 @@ class _Rehearsal:
         if "Stateless" in self._profile.capabilities:
             return None
         agent = CostSimulator(self._profile, self._counter, self._clock, assumed=self._settings.assumed_reply)
-        asked = (_message(exchange, text, self._counter, self._clock) for exchange, text in enumerate(texts))
+        asked = (_probe_message(exchange, text, self._counter, self._clock) for exchange, text in enumerate(texts))
         replies = [agent.reply(message).text for message in asked]
         self.use = sum(agent.uses.values(), self.use)
         return replies
 
 
-def _message(exchange: int, text: str, counter: TokenCounter, clock: SimulatedClock) -> events.MessageSent:
+def _probe_message(exchange: int, text: str, counter: TokenCounter, clock: SimulatedClock) -> events.MessageSent:
     return events.MessageSent(
         exchange=exchange, by="", kind="ask", text=text, tokens=counter.count(text), position=0, now=clock.now
     )

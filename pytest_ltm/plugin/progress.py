@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest  # noqa: TC002
 
 from pytest_ltm._calls.hub import own_thread
-from pytest_ltm._results.text import counted
-from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._results.text import pluralize
+from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.sanitize import fit_for
 from pytest_ltm.plugin.internals.item_context import worker_interactor
-from pytest_ltm.plugin.safe_output import beneath
+from pytest_ltm.plugin.safe_output import underlying_file
 from pytest_ltm.plugin.selection import expected_tokens
 from pytest_ltm.reporting.failure import live_line, progress_line
 
@@ -35,7 +35,7 @@ class Board:
     """
 
     def __init__(self, writer: Any) -> None:
-        self._writer, self._file = writer, beneath(writer._file)
+        self._writer, self._file = writer, underlying_file(writer._file)
         self._shown = False
         writer._file = _Watched(writer._file, self.clear)
 
@@ -125,10 +125,10 @@ class Progress:
                 where = place.span if own_thread() is None else str(place.conversation)
                 writer.line()
                 writer.write(live_line(exchange, exchange.by, exchange.start, where) + "\n")
-        elif stopwatch() - self._last > INTERVAL:
-            self._last = stopwatch()
+        elif stopwatch_seconds() - self._last > INTERVAL:
+            self._last = stopwatch_seconds()
             if self.is_live:
-                self._pass_on(str(played.given.place.conversation), _state(played))
+                self._pass_on(str(played.given.place.conversation), _progress_state(played))
 
     def _pass_on(self, name: str, state: dict[str, Any]) -> None:
         if self._worker:
@@ -157,7 +157,7 @@ class Progress:
         most = max(shutil.get_terminal_size().lines - ROOM, 1)
         lines = [progress_line(**state, width=board.width) for _, state in sorted(self._states.items())]
         further = len(lines) - most + self._left if len(lines) > most else self._left
-        rest = [f"and {counted(further, 'further conversation')}"] if further else []
+        rest = [f"and {pluralize(further, 'further conversation')}"] if further else []
         board.draw([*lines[:most], *rest])
 
     def clear(self) -> None:
@@ -166,7 +166,7 @@ class Progress:
             self._board.clear()
 
 
-def _state(played: PlayedConversation) -> dict[str, Any]:
+def _progress_state(played: PlayedConversation) -> dict[str, Any]:
     scores = [result.score for result in played.results.values() if result.score is not None]
     lanes, place = played.conversation.lanes, played.given.place
     known = [body.known for body in played.bodies.values()]

@@ -12,18 +12,18 @@ import pytest
 
 from pytest_ltm._engine.resume import JOURNAL, TIMINGS
 from pytest_ltm._journal import amendments as _amendments
-from pytest_ltm._journal.result import RunResult, at_span, lost_examples, unmeasured
+from pytest_ltm._journal.result import RunResult, at_span, lost_examples, why_unmeasured
 from pytest_ltm._journal.run_file import SUMMARY, conversations_in, cut_short, newest_first
-from pytest_ltm._journal.timings import Began, Ended, Retry, Timing, Timings, load, wall_seconds
+from pytest_ltm._journal.timings import Began, Ended, Retry, Timing, Timings, load_all_timings, wall_seconds
+from pytest_ltm._language.lists import first_and_rest
 from pytest_ltm._results.gate.verdict import UNMEASURABLE
 from pytest_ltm._results.run_loading import prechecks_in, results_in, suite_of
 from pytest_ltm._results.sentences import mishap_sentences
-from pytest_ltm._results.statistics.totals import paces
-from pytest_ltm._results.text import counted, one_line, score_text, wrap
-from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._results.statistics.totals import agent_paces
+from pytest_ltm._results.text import one_line, pluralize, score_text, wrap_text
+from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.errors import DiskFault, LtmError
-from pytest_ltm._storage.sanitize import printable
-from pytest_ltm._text.lists import shortened
+from pytest_ltm._storage.sanitize import escape_unprintable
 from pytest_ltm.agents._profile import spec_within
 from pytest_ltm.plugin import dataset as _dataset
 from pytest_ltm.plugin import judging as _judging
@@ -66,7 +66,7 @@ class Report:
         """How many were not, though nobody stopped the session: an agent has ended it, with `pytest.exit`, say."""
         self._tracebacks: dict[str, None] = {}
         """What was raised where agents could not be made; each once, in order."""
-        self._began = stopwatch()
+        self._began = stopwatch_seconds()
         self._timed: dict[ConversationName, list[Timing]] = {}
         """What was timed in each conversation."""
         self._noted = False
@@ -108,7 +108,7 @@ class Report:
         if settings.shard is not None:
             lines.append(f"ltm: shard: {settings.shard.number} of {settings.shard.of}")
         if settings.dataset is not None:
-            lines += _dataset.header(settings.dataset, config.get_verbosity())
+            lines += _dataset.dataset_header(settings.dataset, config.get_verbosity())
         if settings.definitions is not None:
             lines.append(f"ltm: definitions: {settings.definitions.path}")
         if any(getattr(config.option, name, None) for name in ("reruns", "retries", "force_flaky")):
@@ -124,16 +124,16 @@ class Report:
         suite, config = self._run.settings.suite, self._run.config
         if suite is None or not suite.lines:
             return []
-        told = [
-            f"{name} (line {line}{'' if _options.sets(config, suite, name) else ', but the command line wins'})"
+        lines = [
+            f"{name} (line {line}{'' if _options.set_by_suite(config, suite, name) else ', but the command line wins'})"
             for name, line in suite.lines.items()
         ]
-        return [f"ltm: set by {Path(suite.path).name}: {', '.join(told)}"]
+        return [f"ltm: set by {Path(suite.path).name}: {', '.join(lines)}"]
 
     def _warnings(self) -> list[str]:
         """Return what should be known before this run."""
-        found = newest_first(self._run.settings.ltm_dir)
-        last = next((run for run in found if run.name != self._run.folder.name), None)
+        paths = newest_first(self._run.settings.ltm_dir)
+        last = next((run for run in paths if run.name != self._run.folder.name), None)
         if last is None or not cut_short(last):
             return []
         way = f"See ltm doctor {last.name}"
@@ -184,7 +184,7 @@ class Report:
         self._run.progress.clear()
         if self._run.plays and not self._noted:
             self._noted = True
-            self._note(Began(after=round(stopwatch() - self._began, 3)))
+            self._note(Began(after=round(stopwatch_seconds() - self._began, 3)))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -228,7 +228,7 @@ class Report:
     def _count_unplayed(self) -> str:
         planned = self._run.expected()
         missing = planned - len(self._reported)
-        return f"{missing:,} of {counted(planned, 'example')} never ended" if missing > 0 else ""
+        return f"{missing:,} of {pluralize(planned, 'example')} never ended" if missing > 0 else ""
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -254,15 +254,15 @@ class Report:
         config = self._run.config
         for traceback in self._tracebacks if config.option.tbstyle != "no" else ():
             terminalreporter.write_sep("_", "ERROR in the agent", red=True, bold=True)
-            terminalreporter.write_line(printable(traceback))
+            terminalreporter.write_line(escape_unprintable(traceback))
         if config.get_verbosity() >= 0:
             terminalreporter.write_sep("=", "long-term memory")
         width, colored = terminalreporter._tw.fullwidth, terminalreporter.hasmarkup
         alone = self._alone(result.conversations) if config.get_verbosity() < 0 else []  # else it is a note
         for line in (
             *summary_lines(result, width=width, verbosity=config.get_verbosity(), color=colored),
-            *(line for text in alone for line in wrap(f"note: {text}", width, "      ")),
-            *_judging.said(result, self._run.folder.path),
+            *(line for text in alone for line in wrap_text(f"note: {text}", width, "      ")),
+            *_judging.judge_summary_lines(result, self._run.folder.path),
             *user_lines(result),
             *[self._page] * bool(self._page),
         ):
@@ -277,7 +277,7 @@ class Report:
         if why and self._gate.verdict is None:
             reason = first_reason(result) if config.get_verbosity() < 0 else ""  # else it is below the table
             why = why if reason.endswith(why) or not reason else f"{why}; the first: {reason}"
-            for line in wrap(f"unmeasurable (exit status {UNMEASURABLE}): {why}", width, "  "):
+            for line in wrap_text(f"unmeasurable (exit status {UNMEASURABLE}): {why}", width, "  "):
                 terminalreporter.write_line(line, yellow=True)
 
     def _lost(self, result: RunResult) -> str:
@@ -285,7 +285,7 @@ class Report:
         rows = result.scenarios
         if self._unreached > sum(row.infrastructure for row in rows):
             return f"{lost_examples(self._unreached, len(rows))}, not through memory"
-        return unmeasured(result) if rows else ""
+        return why_unmeasured(result) if rows else ""
 
     def _rescored(self, result: RunResult) -> dict[str, Any]:
         rescoring = self._run.config.pluginmanager.get_plugin("ltm-rescoring")
@@ -296,7 +296,7 @@ class Report:
         return {"rescored": came_to.to_json()}
 
     def _write_page(self) -> str:
-        path, given = self._run.settings.report, _options.text(self._run.config, "ltm_report")
+        path, given = self._run.settings.report, _options.option_text(self._run.config, "ltm_report")
         if path is None:
             return ""
         from pytest_ltm.reporting.html import build_report
@@ -308,10 +308,10 @@ class Report:
         return f"report: {one_line(given)}"
 
     def _read(self) -> RunResult:
-        found, notices = results_in(self._run.folder.path)
+        matching, notices = results_in(self._run.folder.path)
         amendments: dict[str, _amendments.Amendment] = {}
         try:
-            amendments = _amendments.read(self._run.folder.path)
+            amendments = _amendments.read_amendments(self._run.folder.path)
         except LtmError as error:
             notices.append(str(error))
         settings = self._run.settings
@@ -321,7 +321,7 @@ class Report:
         unplayed = settings.definitions and sorted(set(settings.definitions.examples) - self._run.scenario_names)
         left_out = [f"skipped: no scenario here plays the definitions of {', '.join(unplayed)}"] if unplayed else []
         agents, spans = [agent.label for agent in settings.agents], list(settings.spans)
-        held = [each.result for each in found]
+        held = [each.result for each in matching]
         held.sort(key=lambda one: (agents.index(one.agent), spans.index(one.span_label), one.trial))
         untimed, mishaps = self._untimed(), tuple(mishap_sentences(held))
         result = RunResult(
@@ -342,7 +342,7 @@ class Report:
             prechecks=prechecks_in(self._run.folder.path),
             suite=suite_of(settings.described()),
         )
-        return _amendments.apply(result, amendments)
+        return _amendments.apply_amendments(result, amendments)
 
     def _alone(self, held: Sequence[ConversationResult]) -> list[str]:
         """Return a sentence if conversations were played without scenarios that belong to them."""
@@ -350,9 +350,9 @@ class Report:
         missing = {place: count for place, count in self._run.deselected.items() if place[0] in together}
         if not missing:
             return []
-        few = ", ".join(shortened(list(dict.fromkeys(scenario for _, scenario in missing)), _NAMED, "{:,} more"))
+        few = ", ".join(first_and_rest(list(dict.fromkeys(scenario for _, scenario in missing)), _NAMED, "{:,} more"))
         total = sum(missing.values())
-        many = f"{counted(total, 'example')} of these conversations {'was' if total == 1 else 'were'}"
+        many = f"{pluralize(total, 'example')} of these conversations {'was' if total == 1 else 'were'}"
         why = "deselected (-k, -m or a plugin) and not played"
         return [f"{many} {why}: {few}. Without them it is another plan"]
 
@@ -366,8 +366,8 @@ class Report:
 
     def _wall_seconds(self) -> float:
         """Return what all parts of the run took; this one ends here."""
-        self._note(Ended(seconds=round(stopwatch() - self._began, 3)))
-        parts, _ = load(self._run.folder.path / TIMINGS)
+        self._note(Ended(seconds=round(stopwatch_seconds() - self._began, 3)))
+        parts, _ = load_all_timings(self._run.folder.path / TIMINGS)
         seen = [timing.at for held in self._timed.values() for timing in held if timing.at is not None]
         return round(wall_seconds(parts, seen), 3)
 
@@ -377,30 +377,30 @@ class Report:
         return sum(one.asking.total for one in self._paces() if one.asking is not None)
 
     def _paces(self) -> tuple[Pace, ...]:
-        found: dict[tuple[str, str], list[Timing]] = defaultdict(list)
+        entries: dict[tuple[str, str], list[Timing]] = defaultdict(list)
         for name, timed in self._timed.items():
-            found[name.agent, name.span] += timed
-        return paces(found)
+            entries[name.agent, name.span] += timed
+        return agent_paces(entries)
 
     def _untimed(self) -> list[str]:
         """Read what was timed; return what cannot be read of it: nothing depends on that but seconds."""
         run = self._run.folder.path
-        lost = [load(run / TIMINGS)[1]] if self._noted else []  # else it was over before there was any
+        lost = [load_all_timings(run / TIMINGS)[1]] if self._noted else []  # else it was over before there was any
         for name, path in conversations_in(run, JOURNAL).items():
-            self._timed[name], why = load(path.with_name(TIMINGS))
+            self._timed[name], why = load_all_timings(path.with_name(TIMINGS))
             lost.append(why)
-        few = shortened(list(filter(None, lost)), _NAMED, "{:,} more")
+        few = first_and_rest(list(filter(None, lost)), _NAMED, "{:,} more")
         return [f"{why}: seconds are the sums of the rest" for why in few]
 
     def _sent_again(self) -> list[str]:
-        found: list[str] = []
+        texts: list[str] = []
         for name, timed in self._timed.items():
             repeated = [retry.exchange for retry in timed if isinstance(retry, Retry)]
             if repeated:
-                sent, tried = counted(len(set(repeated)), "message"), counted(len(repeated), "failed attempt")
+                sent, tried = pluralize(len(set(repeated)), "message"), pluralize(len(repeated), "failed attempt")
                 where = at_span(name.agent, name.span)
-                found.append(f"{where}: {sent} sent again after {tried}: see 'retry' in {TIMINGS}")
-        return found
+                texts.append(f"{where}: {sent} sent again after {tried}: see 'retry' in {TIMINGS}")
+        return texts
 
 
 _NAMED = 3
@@ -464,4 +464,4 @@ class Brevity:
             for line in failing_lines(self._report.result, reporter._tw.fullwidth):
                 reporter.write_line(line)
             shown = ", --tb=short shows them" * (option.tbstyle == _AUTO)
-            reporter.write_line(f"{counted(failed, 'failure')}: -rf lists them{shown}")
+            reporter.write_line(f"{pluralize(failed, 'failure')}: -rf lists them{shown}")

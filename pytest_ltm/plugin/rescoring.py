@@ -15,7 +15,7 @@ from pytest_ltm._engine.rescore import NO_USER, Playback, RecordScript, plan_of,
 from pytest_ltm._engine.resume import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._engine.verdict_changes import (
     Rescored,
-    compared,
+    compare_scorings,
     ending_of,
     ending_told,
     judge_spec,
@@ -33,15 +33,15 @@ from pytest_ltm._journal.result import KeptVerdict, write_results
 from pytest_ltm._journal.run_file import read_run_file
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.agent import Capabilities
-from pytest_ltm._results.text import wrap
+from pytest_ltm._results.text import wrap_text
 from pytest_ltm._storage.errors import JudgeError, LtmError, UserError
-from pytest_ltm._storage.locks import holder
-from pytest_ltm._storage.secrets import redacted
+from pytest_ltm._storage.locks import lock_holder
+from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.plugin import judging as _judging
 from pytest_ltm.plugin.conversation_setup import ConversationMode, OpenConversation, judge_for, users_for, write_plan
-from pytest_ltm.plugin.items import LTM_ITEM, grouped
+from pytest_ltm.plugin.items import LTM_ITEM, items_by_conversation
 from pytest_ltm.plugin.planning import plan_for
-from pytest_ltm.plugin.resume_command_line import RESCORE, identity
+from pytest_ltm.plugin.resume_command_line import RESCORE, resume_identity
 from pytest_ltm.reporting.terminal import rescored_lines
 from pytest_ltm.web.review.decisions import FOLDER as REVIEWS
 
@@ -90,10 +90,10 @@ class Rescoring:
         try:
             recorded = read_run_file(self._source).settings
             nothing = [] if any(self._source.glob(f"*/{JOURNAL}")) else ["It holds no recorded conversation."]
-            self._refuse(nothing or setting_differences(recorded, identity(self._run.settings)))
+            self._refuse(nothing or setting_differences(recorded, resume_identity(self._run.settings)))
             with contextlib.suppress(OSError):  # a folder that may only be read
-                self._holder = holder(self._source)
-            if _amendments.read(self._source):
+                self._holder = lock_holder(self._source)
+            if _amendments.read_amendments(self._source):
                 shutil.copyfile(self._source / _amendments.FILE, self._run.folder.path / _amendments.FILE)
             if (self._source / REVIEWS).is_dir():
                 shutil.copytree(self._source / REVIEWS, self._run.folder.path / REVIEWS, dirs_exist_ok=True)
@@ -105,7 +105,7 @@ class Rescoring:
         """Check each plan once it is known which examples are selected."""
         yield
         if self._run.plays:
-            groups = grouped(item.stash[LTM_ITEM] for item in items).values()
+            groups = items_by_conversation(item.stash[LTM_ITEM] for item in items).values()
             self._refuse([problem for group in groups for problem in self._problems(group)])
 
     def compare(self, result: RunResult) -> Rescored:
@@ -114,7 +114,7 @@ class Rescoring:
         before = list(_rows_of(self._source))
         kept = {f"{held.name} {one.example}": one.why for held in result.conversations for one in held.kept}
         plans = {name: self._plans(name.folder) for name in {row.conversation for row in after}}
-        self.came_to = compared(self._source.name, before, after, plans=plans, kept=kept)
+        self.came_to = compare_scorings(self._source.name, before, after, plans=plans, kept=kept)
         return self.came_to
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -128,12 +128,12 @@ class Rescoring:
             terminalreporter.write_line(line)
         if self._holder:
             later = f"run {self._source.name} was still being written: score it again when it has ended"
-            for line in wrap(later, width, "  "):
+            for line in wrap_text(later, width, "  "):
                 terminalreporter.write_line(line, yellow=True)
 
     def _plans(self, name: str) -> tuple[Plan, ...]:
-        found = (_plan_in(folder / name / JOURNAL) for folder in (self._source, self._run.folder.path))
-        return tuple(plan for plan in found if plan is not None)
+        plans = (_plan_in(folder / name / JOURNAL) for folder in (self._source, self._run.folder.path))
+        return tuple(plan for plan in plans if plan is not None)
 
     def _problems(self, group: list[LtmItem]) -> list[str]:
         folder = self._source / group[0].conversation.folder
@@ -143,8 +143,8 @@ class Rescoring:
             return [f"{folder.name}: {error}"]
         if recorded is None:
             return []
-        found = plan_differences(recorded, plan_for(group, self._run.settings).plan)
-        return [f"{folder.name}: {' '.join(found)}"] if found else []
+        texts = plan_differences(recorded, plan_for(group, self._run.settings).plan)
+        return [f"{folder.name}: {' '.join(texts)}"] if texts else []
 
     def _refuse(self, problems: list[str]) -> None:
         if problems:
@@ -249,7 +249,7 @@ class RescoredConversation(ConversationMode):
         from pytest_ltm.judges._connection import JudgeConnection
 
         return JudgeConnection(
-            _nobody, configuration=None, cache=None, journal=opened.journal, timings=opened.timings,
+            _no_recorded_judgement, configuration=None, cache=None, journal=opened.journal, timings=opened.timings,
             trial=str(given.place.trial), votes=self._plan.judge_votes, recalled=self._recalled,
         )  # fmt: skip
 
@@ -271,10 +271,10 @@ class RescoredConversation(ConversationMode):
         """
         judge = self.given.settings.judge
         anew = judge != _judging.NONE
-        if self._plan is None or (anew and judge_spec(self._plan) != redacted(judge)):
+        if self._plan is None or (anew and judge_spec(self._plan) != redact_secrets(judge)):
             return None
-        found = self._playback.reply(events.JudgeAsked, example, inquiry.digest, inquiry.vote)
-        return None if found is not None and anew and found.fault is not None else found
+        result = self._playback.reply(events.JudgeAsked, example, inquiry.digest, inquiry.vote)
+        return None if result is not None and anew and result.fault is not None else result
 
     # --- what becomes of its examples
 
@@ -308,5 +308,5 @@ class RescoredConversation(ConversationMode):
         return ending_told(self._playback.record.example(example).verdict) if row is None else ending_of(row)
 
 
-def _nobody(_inquiry: Inquiry) -> Reply:
+def _no_recorded_judgement(_inquiry: Inquiry) -> Reply:
     raise JudgeError("the recorded judge was not asked this. Name a judge: --ltm-judge=SPEC", cause="requires")

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec import Struct
 
-from pytest_ltm._engine.resume import JOURNAL, RESULTS, Recording, cannot_go_on, plan_differences, read_recording
+from pytest_ltm._engine.resume import JOURNAL, RESULTS, Recording, cannot_go_on, read_recording, recording_differences
 from pytest_ltm._journal.probe_rows import FILE as PROBED
 from pytest_ltm._journal.result import read_results
 from pytest_ltm._journal.run_file import conversations_in, read_run_file
-from pytest_ltm._results.text import counted, one_line, wrap
+from pytest_ltm._results.text import one_line, pluralize, wrap_text
 from pytest_ltm._storage.errors import AgentError, LtmError
 from pytest_ltm.plugin import resume_command_line as _again
 from pytest_ltm.plugin.conversation_setup import AgentFactory, checkpoints_of
-from pytest_ltm.plugin.items import LTM_ITEM, grouped
-from pytest_ltm.plugin.options import named
+from pytest_ltm.plugin.items import LTM_ITEM, items_by_conversation
+from pytest_ltm.plugin.options import name_option_in_errors
 from pytest_ltm.plugin.planning import plan_for
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Begun(Struct, frozen=True):
     @classmethod
     def of(cls, run: Path) -> Self:
         """Read a run's folder; only journals of this version can be resumed."""
-        known = {name: _read(path.parent) for name, path in conversations_in(run, JOURNAL).items()}
+        known = {name: _read_recording(path.parent) for name, path in conversations_in(run, JOURNAL).items()}
         recordings = {name: recording for name, (recording, _) in known.items()}
         return cls(recordings, {name: reason for name, (_, reason) in known.items() if reason})
 
@@ -78,10 +78,10 @@ class Begun(Struct, frozen=True):
         by_reason: dict[str, list[str]] = {}
         for name, reason in self.stuck.items():
             by_reason.setdefault(reason, []).append(name.folder)
-        return [f"{_few(names)}: {reason}" for reason, names in by_reason.items()]
+        return [f"{_join_first(names)}: {reason}" for reason, names in by_reason.items()]
 
 
-def _read(folder: Path) -> tuple[Recording | None, str]:
+def _read_recording(folder: Path) -> tuple[Recording | None, str]:
     """Return what a folder holds, and why it cannot be resumed, or ""."""
     recording = None
     try:
@@ -91,7 +91,7 @@ def _read(folder: Path) -> tuple[Recording | None, str]:
         return recording, str(error)
 
 
-def _few(names: list[str]) -> str:
+def _join_first(names: list[str]) -> str:
     more = len(names) - _SHOWN
     return ", ".join(names[:_SHOWN]) + f" and {more:,} more" * (more > 0)
 
@@ -135,15 +135,15 @@ class ResumeGuard:
         """Check each plan once it is known which examples are selected, and whether anything is left to be said."""
         yield
         if self._run.plays:
-            groups, heard = grouped(item.stash[LTM_ITEM] for item in items), self._begun.heard
+            groups, heard = items_by_conversation(item.stash[LTM_ITEM] for item in items), self._begun.heard
             known = [(name.folder, heard[name], group) for name, group in groups.items() if name in heard]
             self._refuse([problem for each in known for problem in self._plan_problems(*each)])
             if not self._begun.can_go_on(groups):
                 self._refuse(self._begun.reasons())
 
     def _check_settings(self) -> None:
-        recorded = named("--ltm-resume", lambda: read_run_file(self._run.folder.path))
-        self._refuse(_again.differences(recorded, self._run.settings))
+        recorded = name_option_in_errors("--ltm-resume", lambda: read_run_file(self._run.folder.path))
+        self._refuse(_again.setting_differences(recorded, self._run.settings))
 
     def _agents(self) -> list[str]:
         by_label: dict[str, dict[ConversationName, Recording]] = {}
@@ -157,17 +157,17 @@ class ResumeGuard:
         folder = self._run.folder.path / next(iter(held)).folder
         supply = AgentFactory(self._run.sources[label], self._run.settings, folder, label=label, trial=0)
         try:
-            found = supply.differences(held.values())
+            texts = supply.differences(held.values())
         except AgentError as error:
             # A complete one is only reported again, which needs neither a key nor a server.
-            found = [] if self._begun.complete >= held.keys() else [str(error)]
+            texts = [] if self._begun.complete >= held.keys() else [str(error)]
         except LtmError as error:
-            found = [str(error)]
-        return [f"{label}: {' '.join(found)}"] if found else []
+            texts = [str(error)]
+        return [f"{label}: {' '.join(texts)}"] if texts else []
 
     def _plan_problems(self, name: str, recording: Recording, group: list[LtmItem]) -> list[str]:
-        found = plan_differences(recording, plan_for(group, self._run.settings).plan)
-        return [f"{name}: {' '.join(found)}"] if found else []
+        texts = recording_differences(recording, plan_for(group, self._run.settings).plan)
+        return [f"{name}: {' '.join(texts)}"] if texts else []
 
     def _refuse(self, problems: list[str]) -> None:
         if problems:
@@ -206,7 +206,7 @@ class Unfinished:
         if not self._run.plays or result is None or not was_asked:
             return  # refused before anything was said: there is nothing to resume
         # The faults that made an agent count as gone are undone when the run is resumed.
-        done = [row for each in result.conversations for row in each.scenarios if not _open(row, each)]
+        done = [row for each in result.conversations for row in each.scenarios if not _is_still_open(row, each)]
         total = max(self._run.expected(), len(result.scenarios))
         if len(done) >= total and all(each.ended == "complete" for each in result.conversations):
             return
@@ -235,13 +235,13 @@ class Unfinished:
             result, larger = self._report.result, self._run.costs.larger()
             spent = result is not None and any(each.ended == "budget spent" for each in result.conversations)
             more = f" {larger}" if spent and larger else ""
-            yield f"resume with{' a larger budget' * spent}: {command(self._run)}{more}"
+            yield f"resume with{' a larger budget' * spent}: {resume_command(self._run)}{more}"
             elsewhere = self._elsewhere()
-            yield from wrap(elsewhere, width, "  ") if elsewhere else ()
+            yield from wrap_text(elsewhere, width, "  ") if elsewhere else ()
         if begun.stuck:
             yield "it cannot be resumed:" if not can else "these conversations cannot be resumed:"
         for reason in begun.reasons():
-            yield from wrap(f"  {one_line(reason)}", width, "      ")
+            yield from wrap_text(f"  {one_line(reason)}", width, "      ")
 
     def _elsewhere(self) -> str:
         """Return what to do about conversations whose journals are on other machines; "" if there are none."""
@@ -249,14 +249,14 @@ class Unfinished:
         far = [each for each in folders if not (each / JOURNAL).exists() and read_results(each / RESULTS).exchanges]
         if not far:
             return ""
-        some = f"{far[0].name} is" if len(far) == 1 else f"{counted(len(far), 'conversation')} are"
+        some = f"{far[0].name} is" if len(far) == 1 else f"{pluralize(len(far), 'conversation')} are"
         return (
             f"first copy the folders of conversations played on another machine into {self._run.folder.shown()}: "
             f"{some} without a journal here and would start over"
         )
 
 
-def command(run: LtmRun) -> str:
+def resume_command(run: LtmRun) -> str:
     """Return the command that resumes a run."""
     by_path = run.folder.moved or run.config.getoption("ltm_dir") is not None
     terminal = ["-s"] if run.config.getoption("capture") == "no" else []  # a person needs it again
@@ -268,6 +268,6 @@ def _was_paid(held: ConversationResult) -> bool:
     return bool(held.cost_usd or held.input_tokens) or held.agent_spec.partition(":")[0] == "human"
 
 
-def _open(row: ScenarioResult, held: ConversationResult) -> bool:
+def _is_still_open(row: ScenarioResult, held: ConversationResult) -> bool:
     """Return whether an example is played when the run is resumed."""
     return row.cause == "not reached" or (row.cause == "agent" and held.ended == "agent gone")

@@ -13,8 +13,8 @@ import pytest
 
 from pytest_ltm._journal.run_file import LATEST, RunFile, find_run, read_run_file
 from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm._storage.revision import source
-from pytest_ltm._storage.schema import shown
+from pytest_ltm._storage.revision import source_revision
+from pytest_ltm._storage.schema import show_value
 from pytest_ltm._storage.secrets import redacted_data
 from pytest_ltm.plugin.options import DEFAULTS
 
@@ -36,31 +36,34 @@ RUN_FOLDER: pytest.StashKey[Path] = pytest.StashKey()
 """The folder of the run that is resumed."""
 
 
-def take_over(config: pytest.Config, said: str, parser: pytest.Parser, args: list[str], *, flag: str) -> None:
+def take_over(config: pytest.Config, text: str, parser: pytest.Parser, args: list[str], *, flag: str) -> None:
     """Add to the command line what the run was started with; UsageError if it cannot be."""
     given = config.known_args_namespace
     folder = config.invocation_params.dir
     ltm_dir = _ltm_dir(config, given)
     try:
-        found = find_run(said, ltm_dir, folder).resolve()
-        if flag == RESCORE and said == LATEST:
-            found = find_run(str(begun_by_controller(found).get("rescored") or said), ltm_dir, folder).resolve()
-        run = read_run_file(found)
+        result = find_run(text, ltm_dir, folder).resolve()
+        if flag == RESCORE and text == LATEST:
+            result = find_run(str(begun_by_controller(result).get("rescored") or text), ltm_dir, folder).resolve()
+        run = read_run_file(result)
     except ConfigurationError as error:
         raise pytest.UsageError(f"{flag}: {error}") from error
     started = (config.rootpath / run.folder).resolve()
     if started != folder.resolve():
         raise pytest.UsageError(
-            f"{flag}: run {found.name} was started in {str(started)!r}, and its paths are relative to that "
-            f"folder. Run it there: cd {started} && pytest {flag}={said}"
+            f"{flag}: run {result.name} was started in {str(started)!r}, and its paths are relative to that "
+            f"folder. Run it there: cd {started} && pytest {flag}={text}"
         )
     if flag == RESCORE:
-        args += [*_words(run, given, without=WRITES), f"{RESCORE}={found}"]  # `latest` is about to be another one
+        args += [
+            *_recorded_words(run, given, without=WRITES),
+            f"{RESCORE}={result}",
+        ]  # `latest` is about to be another one
     else:
-        config.stash[RUN_FOLDER] = found
-        args += _words(run, given)
-        if found.parent.name == "runs" and found.parent.parent != ltm_dir.resolve():  # named by its path
-            args.append(f"--ltm-dir={found.parent.parent}")
+        config.stash[RUN_FOLDER] = result
+        args += _recorded_words(run, given)
+        if result.parent.name == "runs" and result.parent.parent != ltm_dir.resolve():  # named by its path
+            args.append(f"--ltm-dir={result.parent.parent}")
     config.known_args_namespace = parser.parse_known_args(args, namespace=copy.copy(config.option))
 
 
@@ -93,23 +96,23 @@ def run_file(config: pytest.Config, settings: RunSettings, run: str) -> RunFile:
         options=options,
         paths=tuple(map(str, config.option.file_or_dir or ())),
         folder=os.path.relpath(config.invocation_params.dir, config.rootpath),
-        settings=identity(settings),
+        settings=resume_identity(settings),
         versions={name: version(name) for name in ("pytest-ltm", "pytest")},
-        source=source(config.rootpath),
+        source=source_revision(config.rootpath),
     )
 
 
-def identity(settings: RunSettings) -> dict[str, Any]:
+def resume_identity(settings: RunSettings) -> dict[str, Any]:
     """Return what must be equal for a run to be resumed."""
-    said: dict[str, Any] = json.loads(json.dumps({**settings.described(), "seed": settings.seed}))
-    return {name: redacted_data(value) for name, value in said.items()}
+    fields: dict[str, Any] = json.loads(json.dumps({**settings.described(), "seed": settings.seed}))
+    return {name: redacted_data(value) for name, value in fields.items()}
 
 
-def differences(run: RunFile, settings: RunSettings) -> list[str]:
+def setting_differences(run: RunFile, settings: RunSettings) -> list[str]:
     """Return a sentence for each setting that is another one than when the run was started."""
-    now = identity(settings)
+    now = resume_identity(settings)
     return [
-        f"{name} was {shown(run.settings.get(name))} and is {shown(now.get(name))}."
+        f"{name} was {show_value(run.settings.get(name))} and is {show_value(now.get(name))}."
         for name in {**run.settings, **now}
         if run.settings.get(name) != now.get(name)
     ]
@@ -125,7 +128,7 @@ def _is_ours(name: str) -> bool:
     return (name == "ltm" or name.startswith("ltm_")) and name not in OF_THIS_SESSION
 
 
-def _words(run: RunFile, given: Any, without: frozenset[str] = frozenset()) -> list[str]:
+def _recorded_words(run: RunFile, given: Any, without: frozenset[str] = frozenset()) -> list[str]:
     """Return the words of the recorded command line that are not given again; only options that we know."""
     words = []
     agents_anew = bool(given.ltm_agent) or given.ltm

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.sanitize import COLOR, Screen, for_file, for_screen, is_plain
-from pytest_ltm._storage.secrets import redacted
+from pytest_ltm._storage.secrets import redact_secrets
 
 if TYPE_CHECKING:
     import warnings
@@ -30,7 +30,7 @@ _FOREIGN = re.compile(rf"(\r|{COLOR.pattern[1:-1]})")
 """What stays of what others write with -s: colours, and bars that rewrite their line."""
 
 
-def beneath(file: Any) -> Any:
+def underlying_file(file: Any) -> Any:
     """Return the file itself, for what moves the cursor on purpose."""
     return file.beneath if isinstance(file, Screen) else file
 
@@ -68,7 +68,7 @@ class Boundary:
                 continue
             with suppress(OSError, UnicodeDecodeError):
                 text = path.read_text(encoding="utf-8")
-                if redacted(text) != text:
+                if redact_secrets(text) != text:
                     write_whole(path, for_file(text))
 
     def pytest_unconfigure(self) -> None:
@@ -86,7 +86,7 @@ class Boundary:
     def pytest_runtest_makereport(self) -> Generator[None, AnyReport, AnyReport]:
         """Clean how an item failed, or why a file could not be collected, and what was captured on the way."""
         report = yield
-        _clean(report)
+        _clean_report(report)
         return report
 
     pytest_make_collect_report = pytest_runtest_makereport
@@ -95,61 +95,61 @@ class Boundary:
     def pytest_warning_recorded(self, warning_message: warnings.WarningMessage) -> None:
         """Clean a warning; its category stays."""
         text = str(warning_message.message)
-        cleaned = _text(text)
+        cleaned = _clean_text(text)
         if cleaned != text:
             warning_message.message = cleaned
         if warning_message.line:
-            warning_message.line = _text(warning_message.line)
+            warning_message.line = _clean_text(warning_message.line)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_internalerror(self, excrepr: Any) -> None:
         """Clean the traceback of an error of pytest or a plugin."""
-        _without(excrepr, _DEEPEST)
+        _clean_deep(excrepr, _DEEPEST)
 
 
 _DEEPEST = 12
 """Levels of a representation: a report holds a chain of tracebacks, these entries, these lines."""
 
 
-def _clean(report: AnyReport) -> None:
-    report.sections[:] = [(_text(name), _text(text)) for name, text in report.sections]
+def _clean_report(report: AnyReport) -> None:
+    report.sections[:] = [(_clean_text(name), _clean_text(text)) for name, text in report.sections]
     for name in ("user_properties", "wasxfail"):
         if getattr(report, name, None):
-            setattr(report, name, _without(getattr(report, name), _DEEPEST))
+            setattr(report, name, _clean_deep(getattr(report, name), _DEEPEST))
     if report.longrepr is None or report.passed:
         return
     text = str(report.longrepr)
-    if _text(text) != text:
-        report.longrepr = _without(report.longrepr, _DEEPEST)
+    if _clean_text(text) != text:
+        report.longrepr = _clean_deep(report.longrepr, _DEEPEST)
 
 
-def _text(text: str) -> str:
+def _clean_text(text: str) -> str:
     """Return a text that everybody may show; colours would be an escape sequence in JUnit."""
     return for_screen(COLOR.sub("", text))
 
 
-def _without(value: Any, levels: int) -> Any:
+def _clean_deep(value: Any, levels: int) -> Any:
     """Return a text cleaned, and a list or an object with its parts cleaned in place."""
     if isinstance(value, str):
-        return _text(value)
+        return _clean_text(value)
     if not levels or value is None or isinstance(value, (int, float)):
         return value
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
-        return _lines(value)
+        return _clean_lines(value)
     if isinstance(value, (list, tuple)):
-        parts = [_without(part, levels - 1) for part in value]
+        parts = [_clean_deep(part, levels - 1) for part in value]
         if all(part is before for part, before in zip(parts, value, strict=True)):
             return value  # the properties of an item stand in each of its reports
         return parts if isinstance(value, list) else tuple(parts)
     for name, part in list(getattr(value, "__dict__", {}).items()):
-        object.__setattr__(value, name, _without(part, levels - 1))  # some are frozen
+        object.__setattr__(value, name, _clean_deep(part, levels - 1))  # some are frozen
     return value
 
 
-def _lines(lines: list[str]) -> list[str]:
+def _clean_lines(lines: list[str]) -> list[str]:
     """Return lines cleaned together: a private key has many."""
-    cleaned = _text("\n".join(lines)).split("\n")
+    cleaned = _clean_text("\n".join(lines)).split("\n")
     if len(cleaned) != sum(line.count("\n") + 1 for line in lines):
-        return [_text(line) for line in lines]
+        return [_clean_text(line) for line in lines]
     left = iter(cleaned)
     return ["\n".join(next(left) for _ in range(line.count("\n") + 1)) for line in lines]

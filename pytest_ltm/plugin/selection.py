@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ltm._journal.result import node_label
+from pytest_ltm._language.lists import join_words
 from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm._storage.secrets import redacted
-from pytest_ltm._text.lists import listed
+from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.collection import ROOT
-from pytest_ltm.plugin.dataset import only
+from pytest_ltm.plugin.dataset import thread_options
 from pytest_ltm.plugin.items import LTM_ITEM, UNWRITTEN, is_built_in
 from pytest_ltm.plugin.options import span_of
 from pytest_ltm.plugin.settings import Shard
@@ -35,7 +35,7 @@ _ELSEWHERE = {
 """Options that say nothing of what one conversation is about."""
 
 
-def concurrency(text: str) -> int | None:
+def parse_concurrency(text: str) -> int | None:
     """Return how many conversations are played at once, None for `auto`; ConfigurationError for anything else."""
     if text == "auto":
         return None
@@ -48,13 +48,13 @@ class Selection:
     """What the command line selects: node ids of built-in items, taken out of it, and whether paths are left."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self.names_suite = _options.given(config, "ltm_suite") is not None
-        self._built_in = [found for found in map(_built_in_id, config.args) if found is not None]
+        self.names_suite = _options.option_or_ini(config, "ltm_suite") is not None
+        self._built_in = [result for result in map(_built_in_id, config.args) if result is not None]
         rest = [argument for argument in config.args if _built_in_id(argument) is None]
         from_line = config.args_source is pytest.Config.ArgsSource.ARGS
         self.has_paths = from_line and bool(rest)
         self.has_ids = bool(self._built_in)
-        alone = self.has_ids or (self.names_suite and _options.text(config, "ltm_suite") != "none")
+        alone = self.has_ids or (self.names_suite and _options.option_text(config, "ltm_suite") != "none")
         if from_line:
             config.args[:] = rest
         elif alone:
@@ -96,22 +96,22 @@ def _built_in_id(argument: str) -> str | None:
     return f"{ROOT}/{parts[1].removesuffix('.py')}{colons}{rest}"
 
 
-def again(config: pytest.Config, settings: RunSettings, place: ItemPlace) -> str:
+def repeat_command(config: pytest.Config, settings: RunSettings, place: ItemPlace) -> str:
     """Return the command that has this conversation again."""
     agent = next(agent for agent in settings.agents if agent.label == place.agent)
     own = agent.own_label
-    spec = agent.spec if node_label(redacted(agent.spec)) == own else f"{own}={agent.spec}"
+    spec = agent.spec if node_label(redact_secrets(agent.spec)) == own else f"{own}={agent.spec}"
     words = ["pytest", f"--ltm-agent={spec}"]
     words += [] if settings.dataset else [f"--ltm-span={place.span}"]
-    alone = {} if settings.dataset is None else only(settings.dataset, place.thread)
-    for option in _options.table(config).rows.values():
+    alone = {} if settings.dataset is None else thread_options(settings.dataset, place.thread)
+    for option in _options.option_table(config).rows.values():
         given = alone.get(option.dest, config.getoption(option.dest))
         given = agent.language if given is not None and option.dest == "ltm_language" else given
         if given is not None and option.dest not in _ELSEWHERE:
             words += [f"{option.flag}={each}" for each in (given if option.many else [given])]
     if config.args_source is pytest.Config.ArgsSource.ARGS:
         words += [word for word in config.invocation_params.args if str(word) in config.option.file_or_dir]
-    return shlex.join(redacted(str(word)) for word in words)
+    return shlex.join(redact_secrets(str(word)) for word in words)
 
 
 class LanguageFilter:
@@ -131,7 +131,7 @@ class LanguageFilter:
         items[:] = [item for item in items if not self._lacks(item.stash[LTM_ITEM])]
         if not items:
             raise pytest.UsageError(
-                f"--ltm-language: {listed(names)}: not written in that language. A scenario names those that its "
+                f"--ltm-language: {join_words(names)}: not written in that language. A scenario names those that its "
                 "generator can write in @pytest.mark.ltm(languages=[...])"
             )
         for item in unwritten:
@@ -161,12 +161,12 @@ def name_of(known: LtmItem) -> str:
     return str(known.place.conversation)
 
 
-def conversations(items: Iterable[LtmItem]) -> dict[str, list[LtmItem]]:
+def items_of_conversations(items: Iterable[LtmItem]) -> dict[str, list[LtmItem]]:
     """Return the items by the name of their conversation, in the order in which they come."""
-    found: dict[str, list[LtmItem]] = {}
+    ltm_items: dict[str, list[LtmItem]] = {}
     for known in items:
-        found.setdefault(name_of(known), []).append(known)
-    return found
+        ltm_items.setdefault(name_of(known), []).append(known)
+    return ltm_items
 
 
 def expected_tokens(known: Sequence[LtmItem], spans: Mapping[str, int | None]) -> int:
@@ -190,16 +190,16 @@ def _with_rivals(one: LtmItem, rows: Mapping[str, float]) -> float:
 # --- Shards: one run spread over several machines, each of which plays its share of the conversations.
 
 
-def shard(given: str) -> Shard:
+def parse_shard(given: str) -> Shard:
     """Return the share `I/N`; ConfigurationError if that is none."""
-    found = re.fullmatch(r"\s*([0-9]+)\s*/\s*([0-9]+)\s*", given)
-    number, of = (int(found[1]), int(found[2])) if found else (0, 0)
+    match = re.fullmatch(r"\s*([0-9]+)\s*/\s*([0-9]+)\s*", given)
+    number, of = (int(match[1]), int(match[2])) if match else (0, 0)
     if not 1 <= number <= of:
         raise ConfigurationError(f"{given!r} is not a shard. Write I/N, counted from 1: 1/4, 2/4, 3/4, 4/4")
     return Shard(number, of)
 
 
-def share(expected: Mapping[str, int], chosen: Shard) -> frozenset[str]:
+def shard_of(expected: Mapping[str, int], chosen: Shard) -> frozenset[str]:
     """Return the names of a shard's conversations; `expected`: tokens by name.
 
     The longest first, each to the shard that has least to do so far: on every machine the same, whatever the order of
@@ -224,14 +224,14 @@ class Sharding:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Deselect what other shards play; UsageError if there are fewer conversations than shards."""
-        found = conversations(item.stash[LTM_ITEM] for item in items)
-        if found and len(found) < self._chosen.of:
+        ltm_items = items_of_conversations(item.stash[LTM_ITEM] for item in items)
+        if ltm_items and len(ltm_items) < self._chosen.of:
             raise pytest.UsageError(
-                f"--ltm-shard={self._chosen}: a conversation is never divided, and this run has only {len(found)}. "
-                f"Use {len(found)} or fewer"
+                f"--ltm-shard={self._chosen}: a conversation is never divided, and this run has only {len(ltm_items)}. "
+                f"Use {len(ltm_items)} or fewer"
             )
-        mine = share(
-            {name: expected_tokens(known, self._settings.spans) for name, known in found.items()}, self._chosen
+        mine = shard_of(
+            {name: expected_tokens(known, self._settings.spans) for name, known in ltm_items.items()}, self._chosen
         )
         others = [item for item in items if name_of(item.stash[LTM_ITEM]) not in mine]
         if others:

@@ -21,11 +21,11 @@ from pytest_ltm._journal.cost import LEDGER
 from pytest_ltm._journal.result import ConversationName
 from pytest_ltm._journal.run_file import FILE, LATEST, RunFile, conversations_in, write_run_file
 from pytest_ltm._storage.clock import wall_time
-from pytest_ltm._storage.disk import make_private, read_regular, refused, write_whole
+from pytest_ltm._storage.disk import disk_fault, make_private, read_regular, write_whole
 from pytest_ltm._storage.errors import DiskFault, Stopped
 from pytest_ltm._storage.locks import NAME as LOCK
 from pytest_ltm._storage.locks import FolderLock
-from pytest_ltm.agents._adapt import keyless
+from pytest_ltm.agents._adapt import allow_missing_keys
 from pytest_ltm.plugin import agents as _agents
 from pytest_ltm.plugin import collection as _collection
 from pytest_ltm.plugin import selection as _selection
@@ -35,8 +35,8 @@ from pytest_ltm.plugin.costs import RunCosts
 from pytest_ltm.plugin.internals import setup as _internals
 from pytest_ltm.plugin.internals.item_context import CapturedStreams
 from pytest_ltm.plugin.item_body import ItemBody
-from pytest_ltm.plugin.items import LTM_ITEM, UNWRITTEN, grouped
-from pytest_ltm.plugin.options import named
+from pytest_ltm.plugin.items import LTM_ITEM, UNWRITTEN, items_by_conversation
+from pytest_ltm.plugin.options import name_option_in_errors
 from pytest_ltm.plugin.planning import plan_for
 from pytest_ltm.plugin.progress import Progress
 from pytest_ltm.plugin.resume_command_line import RUN_FOLDER, run_file
@@ -100,15 +100,15 @@ class RunFolder:
 
     def reopen(self) -> None:
         """Take the folder of a run that is resumed; UsageError if another process has it or it has links."""
-        link = next(_links(self.path), None)
+        link = next(_iter_links(self.path), None)
         if link is not None:
             raise pytest.UsageError(
                 f"--ltm-resume: {link} is a symbolic link, so what is written there could end up anywhere. Replace "
                 "it by a copy of its target"
             )
-        named("--ltm-resume", self._lock.acquire)
+        name_option_in_errors("--ltm-resume", self._lock.acquire)
         if not self.moved:
-            named("--ltm-resume", self._point)
+            name_option_in_errors("--ltm-resume", self._point)
 
     def release(self) -> None:
         """Let others have it; a new one that was refused before anything was written into it is taken away."""
@@ -149,7 +149,7 @@ class RunFolder:
         return str(self.path) if shown.startswith("..") else shown
 
 
-def _links(folder: Path) -> Iterator[Path]:
+def _iter_links(folder: Path) -> Iterator[Path]:
     for inside, names, files in os.walk(folder):
         yield from (path for name in (*names, *files) if (path := Path(inside) / name).is_symlink())
 
@@ -174,8 +174,8 @@ class LtmRun:
             self.settings = settings = structs.replace(settings, time="simulated")
         self.plays = acts and not self.rehearses
         """Whether anything is played: else nothing is written and no agent is made."""
-        with keyless() if self.rehearses else nullcontext():
-            self.sources = _agents.sources(config, settings) if acts else {}
+        with allow_missing_keys() if self.rehearses else nullcontext():
+            self.sources = _agents.agent_sources(config, settings) if acts else {}
         worker = getattr(config, "workerinput", {})
         self.resumed = config.stash.get(RUN_FOLDER, None)
         """The folder of the run that is resumed."""
@@ -219,7 +219,7 @@ class LtmRun:
     @pytest.hookimpl(tryfirst=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Give each scenario its places."""
-        _collection.generate(metafunc, self.settings)
+        _collection.parametrize_places(metafunc, self.settings)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(
@@ -249,10 +249,10 @@ class LtmRun:
 
     def _kept(self, items: Sequence[pytest.Item]) -> list[pytest.Item]:
         everything = self._selection.has_paths or self._selection.names_suite
-        found = _collection.ltm_items(items)
-        self._selection.check([one.item for one in found])
-        self.scenario_names = {one.scenario for one in found}
-        known = list(_collection.wanted(found, self.settings, everything=everything))
+        ltm_items = _collection.ltm_items(items)
+        self._selection.check([one.item for one in ltm_items])
+        self.scenario_names = {one.scenario for one in ltm_items}
+        known = list(_collection.select_items(ltm_items, self.settings, everything=everything))
         chosen = [one for one in known if self._selection.selects(one.item)]
         _collection.refuse_duplicates(chosen)
         return [one.item for one in _collection.in_order(chosen, self.settings)]
@@ -260,15 +260,15 @@ class LtmRun:
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Remember scenarios that were taken away."""
         known = [item.stash[LTM_ITEM] for item in items if LTM_ITEM in item.stash and UNWRITTEN not in item.stash]
-        found = Counter((one.conversation.folder, one.scenario) for one in known)
-        self.deselected |= {place: count + self.deselected.get(place, 0) for place, count in found.items()}
+        result = Counter((one.conversation.folder, one.scenario) for one in known)
+        self.deselected |= {place: count + self.deselected.get(place, 0) for place, count in result.items()}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Put the items back in order: `--ff`, `--nf` and plugins that shuffle have mixed the conversations."""
         known = [item.stash[LTM_ITEM] for item in session.items]
         session.items[:] = [one.item for one in _collection.in_order(known, self.settings)]
-        self._groups = grouped(known)
+        self._groups = items_by_conversation(known)
         for item in session.items:
             _internals.never_rerun(item)
 
@@ -293,7 +293,7 @@ class LtmRun:
         self._session = session
         yield
         if self.plays or self.rehearses:
-            self._setup_state = _internals.install(session)
+            self._setup_state = _internals.install_setup_state(session)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -313,7 +313,7 @@ class LtmRun:
             try:
                 self._refused = next(filter(None, (check(item.session) for check in self.checks)), "")
             except (DiskFault, OSError) as fault:
-                full = fault if isinstance(fault, DiskFault) else refused(self.folder.path, fault)
+                full = fault if isinstance(fault, DiskFault) else disk_fault(self.folder.path, fault)
                 self._end(item.session, full)
                 return True
         several = self._several()
@@ -346,7 +346,7 @@ class LtmRun:
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count subtests as checks; once -x stops, tear down every item with this one."""
-        part = _internals.subtest(report)
+        part = _internals.subtest_outcome(report)
         for playing in self._all_playing:
             if part is not None:
                 playing.note(report.nodeid, *part)
@@ -362,12 +362,12 @@ class LtmRun:
         from pytest_ltm.plugin.concurrency import AUTO, most_at_once
 
         wanted, jumps = self.settings.concurrency, self.settings.time == "jump"
-        found = {label: most_at_once(one, wanted, jumps=jumps) for label, one in self.sources.items()}
+        by_label = {label: most_at_once(one, wanted, jumps=jumps) for label, one in self.sources.items()}
         for label, source in self.sources.items():
-            source.at_once = found[label] > 1
-        if any(most > 1 for most in found.values()):
+            source.at_once = by_label[label] > 1
+        if any(most > 1 for most in by_label.values()):
             share_in_thread()
-        return wanted or AUTO, found if any(found.values()) else {}
+        return wanted or AUTO, by_label if any(by_label.values()) else {}
 
     def _several(self) -> ConcurrentRunner | None:
         """Return what plays several conversations at once; None where one is played at a time."""
@@ -468,7 +468,7 @@ class LtmRun:
                 withheld=self._withheld,
                 limit=self.settings.evaluator_timeout,
             ),
-            again=lambda: _selection.again(self.config, self.settings, given.place),
+            again=lambda: _selection.repeat_command(self.config, self.settings, given.place),
             heard=self._heard,
         )
         for observer in self.observing:

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from pytest_ltm._journal.cost import Limits, Prices
 from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.schema import to_record
-from pytest_ltm._storage.secrets import redacted
+from pytest_ltm._storage.secrets import redact_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -34,17 +34,17 @@ class AgentChoice(Struct, frozen=True):
     @property
     def own_label(self) -> str:
         """The label without the language."""
-        return self.label.removesuffix(_suffix(self.language))
+        return self.label.removesuffix(_language_suffix(self.language))
 
 
-def _suffix(language: str) -> str:
+def _language_suffix(language: str) -> str:
     return "" if language == "en" else f".{language.replace(':', '_')}"
 
 
 def in_languages(agents: Iterable[AgentChoice], languages: Sequence[str]) -> tuple[AgentChoice, ...]:
     """Return each agent once for each language, as agents of their own."""
     return tuple(
-        AgentChoice(f"{agent.label}{_suffix(language)}", agent.spec, language)
+        AgentChoice(f"{agent.label}{_language_suffix(language)}", agent.spec, language)
         for agent in agents
         for language in languages
     )
@@ -131,7 +131,7 @@ class RunSettings(Struct, frozen=True):
             "tokenizer": self.tokenizer,
             "scoring": self.scoring,
             "count": self.count,
-            "judge": redacted(self.judge),
+            "judge": redact_secrets(self.judge),
             "time": self.time,
             **({"sessions": self.sessions} if self.sessions else {}),
             **({} if self.reading == RAW else {"reading": to_record(self.reading)}),

@@ -20,7 +20,7 @@ from pytest_ltm._calls.time_limits import when_hung
 from pytest_ltm._results.gate.verdict import UNMEASURABLE
 from pytest_ltm._storage.clock import goes_on
 from pytest_ltm._storage.errors import DiskFault
-from pytest_ltm.plugin.resume import command
+from pytest_ltm.plugin.resume import resume_command
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -76,7 +76,7 @@ class Signals:
         mine = self._run.plays and threading.current_thread() is threading.main_thread()
         if not mine or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
             return (yield)
-        signal.signal(signal.SIGINT, _once)
+        signal.signal(signal.SIGINT, _ignore_one_interrupt)
         try:
             yield
         finally:
@@ -108,7 +108,7 @@ class Signals:
 
         with self._uncaptured():
             err = os.dup(2)
-        way = "" if run.is_worker else f"\nresume with: {command(run)}"
+        way = "" if run.is_worker else f"\nresume with: {resume_command(run)}"
         limit = run.settings.reply_timeout
         guard = FrozenGuard(math.inf if limit is None else limit + SLACK, err, f"{FROZEN}{way}\n")
         self._guards.callback(os.close, err)
@@ -142,17 +142,17 @@ class Signals:
         capture: Any = run.config.pluginmanager.get_plugin("capturemanager")
         if capture is not None:
             capture.suspend_global_capture(in_=True)
-        way = "" if run.is_worker else f" (exit status {UNMEASURABLE})\nresume with: {command(run)}"
-        said = f"\nltm: what runs goes on in spite of all interruptions, so this process ends{way}\n"
+        way = "" if run.is_worker else f" (exit status {UNMEASURABLE})\nresume with: {resume_command(run)}"
+        text = f"\nltm: what runs goes on in spite of all interruptions, so this process ends{way}\n"
         with suppress(OSError):
-            os.write(2, said.encode())
+            os.write(2, text.encode())
             faulthandler.dump_traceback(2)
         with suppress(OSError), (run.folder.path / STACKS).open("a", encoding="utf-8") as file:
             faulthandler.dump_traceback(file)
         os._exit(UNMEASURABLE)
 
 
-def _once(*_: object) -> None:
+def _ignore_one_interrupt(*_: object) -> None:
     """Pass over one Ctrl-C: what it would stop is about to be over."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -13,26 +13,26 @@ import pytest
 from msgspec import convert, structs
 
 from pytest_ltm._journal.cost import Limits, read_prices
+from pytest_ltm._language.lists import join_words
 from pytest_ltm._model import suite as _suite
-from pytest_ltm._model.tokens import counter
+from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.errors import did_you_mean
 from pytest_ltm._storage.sanitize import fit_for, for_screen
-from pytest_ltm._text.lists import listed
 from pytest_ltm.datasets._published import DefinitionsFolder
 from pytest_ltm.locales import ENGLISH
 from pytest_ltm.plugin import gate as _gate_options
 from pytest_ltm.plugin import judging as _judging
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin import planning as _time
-from pytest_ltm.plugin.agents import agents, fix_latest
+from pytest_ltm.plugin.agents import chosen_agents, fix_latest
 from pytest_ltm.plugin.canaries import Canaries
 from pytest_ltm.plugin.collection import check_parameters
 from pytest_ltm.plugin.conversation_setup import LiveMode
 from pytest_ltm.plugin.dataset import SPANS, dataset_of
 from pytest_ltm.plugin.gate import Gate
 from pytest_ltm.plugin.live import LiveServer
-from pytest_ltm.plugin.options import base, named, sets, spans
+from pytest_ltm.plugin.options import chosen_spans, name_option_in_errors, path_base, set_by_suite
 from pytest_ltm.plugin.probe import Probe
 from pytest_ltm.plugin.report import Brevity, Report
 from pytest_ltm.plugin.resume import ResumeGuard, Unfinished
@@ -51,21 +51,21 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.conversation_setup import ConversationInputs, ConversationMode
 
 
-def start(config: pytest.Config) -> None:
+def start_run(config: pytest.Config) -> None:
     """Parse and check the options, and register the plugins of an LTM run."""
     if config.option.help or getattr(config.option, "version", 0):
         return
     try:
-        _register(config)
+        _register_plugins(config)
     except pytest.UsageError as error:
         raise pytest.UsageError(*(fit_for(sys.stderr, for_screen(str(word))) for word in error.args)) from error
 
 
-def _register(config: pytest.Config) -> None:
+def _register_plugins(config: pytest.Config) -> None:
     selection = Selection(config)
-    settings = _settings(config, has_paths=selection.has_paths)
+    settings = _run_settings(config, has_paths=selection.has_paths)
     forecasts: dict[tuple[str, str], Forecast] = {}
-    run = config.stash[RUN] = LtmRun(config, settings, selection, *_mode(config, settings, forecasts))
+    run = config.stash[RUN] = LtmRun(config, settings, selection, *_run_mode(config, settings, forecasts))
     manager = config.pluginmanager
     manager.register(Boundary(config), "ltm-boundary")
     _register_before(run, manager)
@@ -87,7 +87,7 @@ def _register(config: pytest.Config) -> None:
         dry_run = DryRun(run, forecasts, probe.forecast, canaries.forecast)
         run.checks.append(dry_run.check)
         manager.register(dry_run, "ltm-dry-run")
-    gate = Gate(run, _gate_options.parse(config, settings, run.folder.path))
+    gate = Gate(run, _gate_options.parse_gate_options(config, settings, run.folder.path))
     manager.register(gate, "ltm-gate")
     report = None if run.is_worker else Report(run, gate)
     if report is not None:
@@ -101,7 +101,7 @@ def _register(config: pytest.Config) -> None:
         manager.register(Worker(run) if run.is_worker else Controller(run), "ltm-xdist")
 
 
-def _mode(
+def _run_mode(
     config: pytest.Config, settings: RunSettings, forecasts: dict[tuple[str, str], Forecast]
 ) -> tuple[Callable[[ConversationInputs], ConversationMode], str]:
     """Return how conversations are held, and why nothing that items come to is reported, if so."""
@@ -110,9 +110,9 @@ def _mode(
 
         return partial(RescoredConversation, run=settings.rescored), ""
     if config.option.ltm_dry_run:
-        from pytest_ltm.plugin.dry_run import REASON, Rehearsed, add
+        from pytest_ltm.plugin.dry_run import REASON, Rehearsed, add_forecast
 
-        return partial(Rehearsed, kept=partial(add, forecasts)), REASON
+        return partial(Rehearsed, kept=partial(add_forecast, forecasts)), REASON
     return LiveMode, ""
 
 
@@ -159,45 +159,49 @@ _AS_SAID = (
 """Settings that are just what the option of this name says."""
 
 
-def _settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
+def _run_settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
     """Return the settings; `has_paths`: the command line names test files or folders."""
 
     def said(name: str) -> Any:
-        return _options.value(config, f"ltm_{name}")
+        return _options.option_value(config, f"ltm_{name}")
 
     folder = said("definitions")
-    definitions = None if folder is None else named("--ltm-definitions", lambda: DefinitionsFolder(folder))
-    ltm_dir, own = said("dir"), named("--ltm-suite", lambda: _suite_of(config, has_paths=has_paths))
-    seed = said("seed") if own is None or own.seed is None or not sets(config, own, "seed") else own.seed
+    definitions = (
+        None if folder is None else name_option_in_errors("--ltm-definitions", lambda: DefinitionsFolder(folder))
+    )
+    ltm_dir, own = said("dir"), name_option_in_errors("--ltm-suite", lambda: _suite_of(config, has_paths=has_paths))
+    seed = said("seed") if own is None or own.seed is None or not set_by_suite(config, own, "seed") else own.seed
     dataset = dataset_of(config, has_paths=has_paths, seed=seed, ltm_dir=ltm_dir)
     languages = said("language")
-    tokenizer = named("--ltm-tokenizer", lambda: counter(said("tokenizer")).name)
-    _time.check(said("time"))
+    tokenizer = name_option_in_errors("--ltm-tokenizer", lambda: token_counter(said("tokenizer")).name)
+    _time.check_installed(said("time"))
     suite = dataset.suite if dataset else own
     if definitions is not None and suite is not None:  # nothing is generated beside the files
         suite = structs.replace(
             suite, entries=tuple(entry for entry in suite.entries if entry.name in definitions.examples)
         )
     return RunSettings(
-        agents=in_languages(named("--ltm-agent", lambda: fix_latest(config, agents(config), ltm_dir)), languages),
-        spans=SPANS if dataset else spans(config, own, definitions),
+        agents=in_languages(
+            name_option_in_errors("--ltm-agent", lambda: fix_latest(config, chosen_agents(config), ltm_dir)), languages
+        ),
+        spans=SPANS if dataset else chosen_spans(config, own, definitions),
         suite=suite,
         seed=seed,
         opening=None if own is None else own.opening,
         **{name: said(name) for name in _AS_SAID},
         definitions=definitions,
-        filler=_filler(config, own),
+        filler=_filler_spec(config, own),
         tokenizer=tokenizer,
-        reply_timeout=None if _debugs(config) else said("reply_timeout") or None,
-        evaluator_timeout=None if _debugs(config) else said("evaluator_timeout") or None,
+        reply_timeout=None if _wants_debugger(config) else said("reply_timeout") or None,
+        evaluator_timeout=None if _wants_debugger(config) else said("evaluator_timeout") or None,
         ltm_dir=ltm_dir,
         dataset=dataset,
-        concurrency=_concurrency(config),
+        concurrency=_chosen_concurrency(config),
         judge=_judging.spec_of(config),
         judge_cache=said("judge_cache") == "on",
         agent_process=bool(config.getoption("ltm_agent_process") or config.getini("ltm_agent_process")),
         rescored=source_of(config),
-        prices=named("--ltm-price", lambda: read_prices(_options.lines(config, "ltm_price"))),
+        prices=name_option_in_errors("--ltm-price", lambda: read_prices(_options.option_lines(config, "ltm_price"))),
         limits=Limits(said("max_cost"), said("max_tokens")),
         reading=_reading(config),
         assumed_reply=said("assume_reply"),
@@ -206,11 +210,11 @@ def _settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
 
 def _reading(config: pytest.Config) -> Reading:
     """Return what is read of replies: raw under published rules, and as recorded where a run is taken up again."""
-    if _options.value(config, "ltm_scoring") != "current":
+    if _options.option_value(config, "ltm_scoring") != "current":
         return RAW
     recorded = recorded_settings(config)
     if recorded is None:
-        thoughts, tags = _options.value(config, "ltm_thoughts"), tuple(config.getini("ltm_thought_tags"))
+        thoughts, tags = _options.option_value(config, "ltm_thoughts"), tuple(config.getini("ltm_thought_tags"))
     else:
         was = convert(recorded.get("reading", {}), Reading)
         thoughts, tags = config.getoption("ltm_thoughts") or was.thoughts, was.tags
@@ -222,30 +226,30 @@ ALL = "extended"
 
 
 def _every_scenario(known: Collection[str]) -> _suite.Suite:
-    found = _suite.built_in(ALL, known)
+    suite = _suite.built_in(ALL, known)
     for other in (_suite.built_in(name, known) for name in _suite.built_in_names()):
-        names = {entry.name for entry in found.entries}
+        names = {entry.name for entry in suite.entries}
         further = tuple(entry for entry in other.entries if entry.name not in names)
-        found = structs.replace(found, entries=(*found.entries, *further))
-    return found
+        suite = structs.replace(suite, entries=(*suite.entries, *further))
+    return suite
 
 
 def _suite_of(config: pytest.Config, *, has_paths: bool) -> _suite.Suite | None:
     """Return the suite of scenarios; None where there is none, or a data set."""
     _refuse_several(config)
-    given = _options.given(config, "ltm_suite")
-    datasets = _options.table(config).datasets
+    given = _options.option_or_ini(config, "ltm_suite")
+    datasets = _options.option_table(config).datasets
     if given == "none" or given in datasets or (given is None and has_paths):
         return None
     known = _suite.scenario_names()
-    if given is None and _options.value(config, "ltm_definitions"):
+    if given is None and _options.option_value(config, "ltm_definitions"):
         return _every_scenario(known)
     name = given or _options.DEFAULTS["ltm_suite"]
     if name in _suite.built_in_names():
         return _suite.built_in(name, known)
-    path = base(config, "ltm_suite") / name
+    path = path_base(config, "ltm_suite") / name
     if path.is_file():
-        return check_parameters(_suite.load(path, known))
+        return check_parameters(_suite.load_suite(path, known))
     suites = [*_suite.built_in_names(), *datasets, "none"]
     raise pytest.UsageError(
         f"--ltm-suite: there is no suite {name!r}.{did_you_mean(name, suites)} Built-in: {', '.join(suites)}; "
@@ -263,18 +267,18 @@ def _refuse_several(config: pytest.Config) -> None:
     ]
     if len(set(said)) > 1:
         raise pytest.UsageError(
-            f"--ltm-suite: a run has one suite, and its settings are those of the run; here are {listed(said)}. "
+            f"--ltm-suite: a run has one suite, and its settings are those of the run; here are {join_words(said)}. "
             "Write the entries into one file, or start a run for each"
         )
 
 
-def _filler(config: pytest.Config, suite: _suite.Suite | None) -> str:
-    if suite is not None and suite.filler is not None and sets(config, suite, "filler"):
+def _filler_spec(config: pytest.Config, suite: _suite.Suite | None) -> str:
+    if suite is not None and suite.filler is not None and set_by_suite(config, suite, "filler"):
         spec, folder = suite.filler, Path(suite.path).parent
-        return named(suite.place("filler"), lambda: _checked_filler(config, spec, folder))
-    return named(
+        return name_option_in_errors(suite.place("filler"), lambda: _checked_filler(config, spec, folder))
+    return name_option_in_errors(
         "--ltm-filler",
-        lambda: _checked_filler(config, _options.text(config, "ltm_filler"), base(config, "ltm_filler")),
+        lambda: _checked_filler(config, _options.option_text(config, "ltm_filler"), path_base(config, "ltm_filler")),
     )
 
 
@@ -284,24 +288,24 @@ def _checked_filler(config: pytest.Config, spec: str, folder: Path) -> str:
 
     if spec.startswith("trivia:") and spec != "trivia:":
         spec = f"trivia:{os.path.relpath(folder / spec.removeprefix('trivia:'))}"
-    counts = counter(_options.text(config, "ltm_tokenizer"))
+    counts = token_counter(_options.option_text(config, "ltm_tokenizer"))
     if config.hook.pytest_ltm_make_filler(config=config, spec=spec, rng=Random(0), counter=counts) is None:
         filler_from_spec(spec, Random(0), counts)
     return spec
 
 
-def _concurrency(config: pytest.Config) -> int | None:
+def _chosen_concurrency(config: pytest.Config) -> int | None:
     """Return how many conversations are played at once, in each worker: one where a debugger has the process."""
-    wanted: int | None = _options.value(config, "ltm_concurrency")
+    wanted: int | None = _options.option_value(config, "ltm_concurrency")
     option = config.option
-    if wanted == 1 or _debugs(config) or option.ltm_dry_run or option.ltm_rescore:
+    if wanted == 1 or _wants_debugger(config) or option.ltm_dry_run or option.ltm_rescore:
         return 1
     if wanted is not None and wanted > 1:
         from pytest_ltm.plugin.concurrency import allow_files
 
-        named("--ltm-concurrency", lambda: allow_files(wanted))
+        name_option_in_errors("--ltm-concurrency", lambda: allow_files(wanted))
     return wanted
 
 
-def _debugs(config: pytest.Config) -> bool:
+def _wants_debugger(config: pytest.Config) -> bool:
     return bool(config.getoption("usepdb", False) or config.getoption("trace", False))

@@ -94,7 +94,7 @@ F = TypeVar("F", bound="Callable[..., object]")
 _OURS: list[Callable[..., object]] = []
 
 
-def ours(function: F) -> F:
+def mark_own_fixture(function: F) -> F:
     """Note that the function of a fixture is this plugin's own."""
     _OURS.append(function)
     return function

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from pytest_ltm._journal.result import span_place
+from pytest_ltm._language.lists import join_words
 from pytest_ltm._results.sentences import short_span
-from pytest_ltm._results.statistics.comparison import compare
-from pytest_ltm._results.statistics.pairs import paired, placed
+from pytest_ltm._results.statistics.comparison import compare_runs
+from pytest_ltm._results.statistics.pairs import as_scored_row, pair_rows
 from pytest_ltm._results.statistics.spans_reached import effective_span
-from pytest_ltm._results.statistics.totals import FULL_MARKS, grouped
-from pytest_ltm._results.text import counted, percent
-from pytest_ltm._text.lists import listed
+from pytest_ltm._results.statistics.totals import FULL_MARKS, group_by
+from pytest_ltm._results.text import format_percent, pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -56,7 +56,7 @@ class AgentSentence(NamedTuple):
         return f"{self.agent}: {'; '.join(filter(None, (self.short, self.text)))}"
 
 
-def standings(sides: Iterable[Placed], before: Mapping[str, str] | None = None) -> list[AgentSentence]:
+def agent_sentences_for(sides: Iterable[Placed], before: Mapping[str, str] | None = None) -> list[AgentSentence]:
     """Return what is said of each agent under test, best at the largest memory span first.
 
     Agents of this package are under test only where there are no others, and controls never.
@@ -67,29 +67,29 @@ def standings(sides: Iterable[Placed], before: Mapping[str, str] | None = None) 
             other agent.
     """
     known = list(sides)
-    last = largest(known)
-    ranked = rank([side for side in known if side.column.span_label == last])
+    last = largest_span_label(known)
+    ranked = rank_sides([side for side in known if side.column.span_label == last])
     order = {side.agent: place for place, side in enumerate(ranked)}
-    by_agent = grouped([side for side in known if side.agent in tested(known)], lambda side: side.agent)
-    found = []
+    by_agent = group_by([side for side in known if side.agent in agents_under_test(known)], lambda side: side.agent)
+    agent_sentences = []
     for agent, of in sorted(by_agent.items(), key=lambda each: order.get(each[0], len(order))):
         there = next((side for side in ranked if side.agent == agent), None)
         others = [side for side in ranked if side.agent != agent]
-        beside = (before or {}).get(agent, "") or (_beside(there, others[0]) if there and others else "")
+        beside = (before or {}).get(agent, "") or (_beside_other(there, others[0]) if there and others else "")
         missing = sum(side.column.missing for side in of)
-        parts = [_loses(of), beside, f"{counted(missing, 'example')} without a score" * bool(missing)]
-        found.append(AgentSentence(agent, _keeps(of), "; ".join(filter(None, parts))))
-    return found
+        parts = [_losses_sentence(of), beside, f"{pluralize(missing, 'example')} without a score" * bool(missing)]
+        agent_sentences.append(AgentSentence(agent, _retention_sentence(of), "; ".join(filter(None, parts))))
+    return agent_sentences
 
 
-def tested(sides: Iterable[Placed]) -> frozenset[str]:
+def agents_under_test(sides: Iterable[Placed]) -> frozenset[str]:
     """Return the agents that the runs are about."""
     free = [side for side in sides if not side.column.control]
     own = [side for side in free if not side.column.yardstick]
     return frozenset(side.agent for side in own or free)
 
 
-def rank(sides: Sequence[P]) -> list[P]:
+def rank_sides(sides: Sequence[P]) -> list[P]:
     """Return the sides that have a score, best accuracy first, without controls.
 
     Nor are agents of this package among them, unless there are no others: nobody asks whether `full` is better.
@@ -97,7 +97,7 @@ def rank(sides: Sequence[P]) -> list[P]:
     are mostly lost: they were hardly measured.
     """
     # An agent without any score is in no ranking, so it must not keep bundled agents out of it either.
-    names = tested(side for side in sides if side.column.out_of)
+    names = agents_under_test(side for side in sides if side.column.out_of)
     scored = [side for side in sides if side.agent in names and side.column.out_of]
     most = max((side.column.out_of for side in scored), default=0)
 
@@ -107,30 +107,30 @@ def rank(sides: Sequence[P]) -> list[P]:
     return sorted(scored, key=lambda side: (hardly(side), -(side.column.least or 0.0)))
 
 
-def largest(sides: Iterable[Placed]) -> str:
+def largest_span_label(sides: Iterable[Placed]) -> str:
     """Return the label of the largest memory span in tokens; `isolated` where there is no other."""
     columns = [side.column for side in sides]
     return max(columns, key=lambda column: column.span or 0).span_label if columns else ""
 
 
-def _keeps(sides: Sequence[Placed]) -> str:
+def _retention_sentence(sides: Sequence[Placed]) -> str:
     """Return how far it remembers: beside its isolated score where that is known, else beside its own best span."""
     if len({side.column.span is None for side in sides}) > 1:
-        found = effective_span([row for side in sides for row in side.column.rows])
-        if found.span is not None and (span := short_span(found)) != "unknown":
-            return _reach(span, f"{found.share:.0%} of its isolated score", found.curve[0].label)
+        result = effective_span([row for side in sides for row in side.column.rows])
+        if result.span is not None and (span := short_span(result)) != "unknown":
+            return _reach_text(span, f"{result.share:.0%} of its isolated score", result.curve[0].label)
     scored = [side.column for side in sides if side.column.out_of]
     if not scored:
         return "nothing has a score"
     in_tokens = sorted((one for one in scored if one.span is not None), key=lambda one: one.span or 0) or scored
     last, best = in_tokens[-1], max(in_tokens, key=lambda one: one.least or 0.0)
-    said = f"{_share(last)} {_at(last)}"
+    text = f"{_share_with_interval(last)} {_place_phrase(last)}"
     if len(in_tokens) == 1 or (best.least or 0.0) - (last.least or 0.0) < 1 - FULL_MARKS:
-        return f"{said}, no less than at shorter spans" if len(in_tokens) > 1 else said
-    return f"{said}, {best.share} at its best span, {best.span_label}"
+        return f"{text}, no less than at shorter spans" if len(in_tokens) > 1 else text
+    return f"{text}, {best.share} at its best span, {best.span_label}"
 
 
-def _reach(span: str, share: str, first: str) -> str:
+def _reach_text(span: str, share: str, first: str) -> str:
     """Return how far that share is kept; `span`: as `short_span` has it."""
     if span.startswith("less than"):
         return f"keeps less than {share} at {first} already"
@@ -142,42 +142,42 @@ def _reach(span: str, share: str, first: str) -> str:
     return f"keeps {share} up to {more} tokens" + " or more" * (more != span)
 
 
-def _share(column: Column) -> str:
+def _share_with_interval(column: Column) -> str:
     inside = column.interval
-    return f"{column.share} [{percent(inside.low)} to {percent(inside.high)}]" if inside else column.share
+    return f"{column.share} [{format_percent(inside.low)} to {format_percent(inside.high)}]" if inside else column.share
 
 
-def _at(column: Column) -> str:
+def _place_phrase(column: Column) -> str:
     return f"in {column.span_label} examples" if column.span is None else span_place(column.span_label)
 
 
 _FIRST = 2
 
 
-def _loses(sides: Sequence[Placed]) -> str:
+def _losses_sentence(sides: Sequence[Placed]) -> str:
     """Return the scenarios that fall below full marks at the shortest span, most of it first."""
     columns = sorted((side.column for side in sides if side.column.out_of), key=lambda column: column.span or 0)
     for column in columns:
-        lost = forgotten(column)
+        lost = forgotten_scenarios(column)
         if lost:
-            names = listed([name for name, _ in lost[:_FIRST]])
+            names = join_words([name for name, _ in lost[:_FIRST]])
             more = f" (of {len(lost)})" if len(lost) > _FIRST else ""
             return f"loses {names} first{more}" if len(columns) > 1 else f"loses most in {names}{more}"
     return "full marks everywhere" if columns else ""
 
 
-def forgotten(column: Column) -> list[tuple[str, float]]:
+def forgotten_scenarios(column: Column) -> list[tuple[str, float]]:
     """Return the scenarios without full marks and their mean scores, the worst first."""
     means = [(name, cell.mean) for name, cell in column.cells.items()]
     lost = [(name, mean) for name, mean in means if mean is not None and mean < FULL_MARKS]
     return sorted(lost, key=lambda each: (each[1], each[0]))
 
 
-def _beside(one: Placed, other: Placed) -> str:
-    pairs = paired(*([placed(row, span_label="") for row in side.column.rows] for side in (other, one))).pairs
+def _beside_other(one: Placed, other: Placed) -> str:
+    pairs = pair_rows(*([as_scored_row(row, span_label="") for row in side.column.rows] for side in (other, one))).pairs
     if not pairs:
         return ""
-    found = compare(pairs)
-    if found.identical:
-        return f"equal to {other.agent} in all {counted(found.pairs, 'example')}"
-    return f"{found.better:,} better, {found.worse:,} worse than {other.agent} {_at(one.column)}"
+    comparison = compare_runs(pairs)
+    if comparison.identical:
+        return f"equal to {other.agent} in all {pluralize(comparison.pairs, 'example')}"
+    return f"{comparison.better:,} better, {comparison.worse:,} worse than {other.agent} {_place_phrase(one.column)}"

@@ -10,9 +10,9 @@ from xml.sax.saxutils import escape, quoteattr
 from msgspec import Struct
 
 from pytest_ltm._journal.result import at_span
-from pytest_ltm._results.text import clip, columns_of
-from pytest_ltm._storage.sanitize import printable
-from pytest_ltm._storage.secrets import redacted
+from pytest_ltm._results.text import clip_text, columns_of
+from pytest_ltm._storage.sanitize import escape_unprintable
+from pytest_ltm._storage.secrets import redact_secrets
 
 if TYPE_CHECKING:
     from pytest_ltm.reporting.history import HistoricalScore, Past
@@ -46,20 +46,20 @@ def badge_of(past: Past, standing: HistoricalScore | None, label: str = "") -> B
     It has a score only where the run came to its end and lost nothing.
     """
     where = at_span(standing.agent, standing.span_label) if standing else past.name
-    message, colour, why = _said(past, standing)
+    message, colour, why = _badge_message(past, standing)
     facts = [f"{past.name}, {past.at:%Y-%m-%d}" if past.at else past.name]
     if past.source is not None:
         facts.append(f"commit {past.source.commit[:7]}")
     facts += [why] * bool(why)
     return Badge(
-        label=clip(_plain(label or f"memory of {where}"), _LONGEST),
+        label=clip_text(_xml_text(label or f"memory of {where}"), _LONGEST),
         message=message,
         colour=colour,
-        title=_plain(f"{where}: {message} ({'; '.join(facts)})"),
+        title=_xml_text(f"{where}: {message} ({'; '.join(facts)})"),
     )
 
 
-def _said(past: Past, standing: HistoricalScore | None) -> tuple[str, str, str]:
+def _badge_message(past: Past, standing: HistoricalScore | None) -> tuple[str, str, str]:
     """Return the message, its colour, and the reason where there is no score."""
     shard = next((note for note in past.notes if note.startswith("shard")), "")
     if shard or past.state in ("interrupted", "in progress"):
@@ -87,12 +87,12 @@ _SCALE = ((0.8, "green"), (0.6, "olive"), (0.3, "amber"), (0.0, "red"))
 _NO_XML = re.compile("[\ufffe\uffff]")
 
 
-def _plain(text: str) -> str:
+def _xml_text(text: str) -> str:
     """Return a text of one line that any XML file may hold."""
-    return _NO_XML.sub("?", printable(redacted(" ".join(text.split()))))
+    return _NO_XML.sub("?", escape_unprintable(redact_secrets(" ".join(text.split()))))
 
 
-def endpoint(badge: Badge) -> dict[str, Any]:
+def badge_endpoint(badge: Badge) -> dict[str, Any]:
     """Return the badge as JSON values for an endpoint badge."""
     colour = _NAMES.get(badge.colour, badge.colour)
     return {"schemaVersion": 1, "label": badge.label, "message": badge.message, "color": colour}
@@ -100,18 +100,18 @@ def endpoint(badge: Badge) -> dict[str, Any]:
 
 def endpoint_json(badge: Badge) -> str:
     """Return the same as the text of a file."""
-    return json.dumps(endpoint(badge), indent=1) + "\n"
+    return json.dumps(badge_endpoint(badge), indent=1) + "\n"
 
 
 _LETTER, _PAD, _HEIGHT = 6.2, 7, 20
 """Pixels: of a column of text, on either side of it, and of all."""
 
 
-def svg(badge: Badge) -> str:
+def badge_svg(badge: Badge) -> str:
     """Return the badge as an SVG file that needs nothing else."""
     left, right = (round(columns_of(text) * _LETTER) for text in (badge.label, badge.message))
     at, width = left + 2 * _PAD, left + right + 4 * _PAD
-    said = f"{badge.label}: {badge.message}"
+    reply = f"{badge.label}: {badge.message}"
     words = ((_PAD, left, badge.label), (at + _PAD, right, badge.message))
     texts = "".join(
         f'<text x="{x}" y="14" textLength="{room}" lengthAdjust="spacingAndGlyphs">{escape(text)}</text>'
@@ -119,7 +119,7 @@ def svg(badge: Badge) -> str:
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{_HEIGHT}" viewBox="0 0 {width} {_HEIGHT}" '
-        f'role="img" aria-label={quoteattr(said)}>'
+        f'role="img" aria-label={quoteattr(reply)}>'
         f"<title>{escape(badge.title)}</title>"
         f'<path fill="{_LABEL}" d="M{at} 0H3a3 3 0 0 0-3 3v14a3 3 0 0 0 3 3H{at}z"/>'
         f'<path fill="{COLOURS[badge.colour]}" d="M{at} 0H{width - 3}a3 3 0 0 1 3 3v14a3 3 0 0 1-3 3H{at}z"/>'

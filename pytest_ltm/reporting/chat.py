@@ -8,11 +8,27 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from pytest_ltm._journal.result import at_span
-from pytest_ltm._results.table import paint
-from pytest_ltm._results.text import NOTHING, clip, counted, distance, one_line, text_of, verdict_text, wrap
+from pytest_ltm._results.table import paint_text
+from pytest_ltm._results.text import (
+    NOTHING,
+    clip_text,
+    format_distance,
+    one_line,
+    pluralize,
+    text_of,
+    verdict_text,
+    wrap_text,
+)
 from pytest_ltm._storage.sanitize import for_screen
 from pytest_ltm._storage.schema import to_record
-from pytest_ltm.reporting.failure import asker, check_lines, distance_lines, headline, speech, whole
+from pytest_ltm.reporting.failure import (
+    asker_of,
+    check_lines,
+    distance_lines,
+    failure_headline,
+    shown_message,
+    speech_lines,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,28 +62,28 @@ def chat_lines(chat: ExampleChat, width: int, *, color: bool, full: bool = False
     """
     result = chat.result
     where = f"{at_span(result.agent, result.span_label)}, trial {result.trial}"
-    lines = [paint(line, "strong", color=color) for line in wrap(one_line(result.nodeid), width)]
-    lines += [clip(one_line(where), width), ""]
-    shown = _shown(chat, full=full)
+    lines = [paint_text(line, "strong", color=color) for line in wrap_text(one_line(result.nodeid), width)]
+    lines += [clip_text(one_line(where), width), ""]
+    shown = _shown_exchanges(chat, full=full)
     before: Exchange | None = None
     for exchange in shown:
         if before is not None and chat.record is not None and not full:
             lines += [
-                paint(line, "dim", color=color)
+                paint_text(line, "dim", color=color)
                 for line in distance_lines(result, before, exchange, chat.record.transcript)
             ]
         lines += _exchange_lines(chat, exchange, width, color=color, full=full)
         before = exchange
     if chat.record is None:
-        lines += wrap(
+        lines += wrap_text(
             f"The transcript is missing: the run has no readable journal. {chat.damage}".rstrip(), width, "  "
         )
     elif not shown:
         lines.append("The journal has none of its exchanges.")
-    return [line.rstrip() for line in [*lines, "", *_verdict(chat, width, color=color)]]
+    return [line.rstrip() for line in [*lines, "", *_verdict_lines(chat, width, color=color)]]
 
 
-def _shown(chat: ExampleChat, *, full: bool) -> list[Exchange]:
+def _shown_exchanges(chat: ExampleChat, *, full: bool) -> list[Exchange]:
     """Return its own exchanges, its needles wherever they stand, and the one whose reply holds what decided."""
     record, result = chat.record, chat.result
     if record is None:
@@ -83,20 +99,22 @@ def _shown(chat: ExampleChat, *, full: bool) -> list[Exchange]:
 
 def _exchange_lines(chat: ExampleChat, exchange: Exchange, width: int, *, color: bool, full: bool) -> Iterator[str]:
     questions = [each for each in chat.result.questions if each.number == exchange.number]
-    kind = _kind(chat.result, exchange)
-    at = f"#{exchange.number}  {kind}, at {counted(exchange.start, 'token')}, {exchange.now:%Y-%m-%d %H:%M}"
-    yield paint(clip(at, width), "strong" if exchange.by == chat.result.id else "dim", color=color)
+    kind = _exchange_kind(chat.result, exchange)
+    at = f"#{exchange.number}  {kind}, at {pluralize(exchange.start, 'token')}, {exchange.now:%Y-%m-%d %H:%M}"
+    yield paint_text(clip_text(at, width), "strong" if exchange.by == chat.result.id else "dim", color=color)
     for needle in (needle for question in questions for needle in question.needles):
-        yield from (paint(line, "dim", color=color) for line in wrap(f"    {_gap(needle)}", width, "      "))
-    yield from speech(asker(exchange), _text(exchange.message, "", full=full), width)
+        yield from (
+            paint_text(line, "dim", color=color) for line in wrap_text(f"    {_gap_line(needle)}", width, "      ")
+        )
+    yield from speech_lines(asker_of(exchange), _shorten_message(exchange.message, "", full=full), width)
     fault = chat.record.fault(exchange.number) if chat.record else ""
     if fault:
-        yield from speech("fault:", one_line(fault), width)
+        yield from speech_lines("fault:", one_line(fault), width)
     else:
-        yield from speech("agent:", _text(exchange.reply, chat.result.evidence, full=full), width)
+        yield from speech_lines("agent:", _shorten_message(exchange.reply, chat.result.evidence, full=full), width)
 
 
-def _kind(result: ScenarioResult, exchange: Exchange) -> str:
+def _exchange_kind(result: ScenarioResult, exchange: Exchange) -> str:
     if any(question.number == exchange.number for question in result.questions):
         return "question"
     if any(needle.number == exchange.number for question in result.questions for needle in question.needles):
@@ -105,42 +123,41 @@ def _kind(result: ScenarioResult, exchange: Exchange) -> str:
     return said if exchange.by == result.id else f"{one_line(exchange.by)}: {said}" if exchange.by else said
 
 
-def _gap(needle: NeedleRef) -> str:
-    told = f", {counted(needle.told_gap, 'token')} of that told" if needle.told_gap < needle.gap else ""
+def _gap_line(needle: NeedleRef) -> str:
+    told = f", {pluralize(needle.told_gap, 'token')} of that told" if needle.told_gap < needle.gap else ""
     rank = "" if needle.rank is None else f"; retrieved at rank {needle.rank}" if needle.rank else "; not retrieved"
-    return (
-        f"needle #{needle.number}: {distance(needle.gap, timedelta(seconds=needle.seconds_passed))} before{told}{rank}"
-    )
+    distance = format_distance(needle.gap, timedelta(seconds=needle.seconds_passed))
+    return f"needle #{needle.number}: {distance} before{told}{rank}"
 
 
-def _text(text: str, keep: str, *, full: bool) -> str:
+def _shorten_message(text: str, keep: str, *, full: bool) -> str:
     """Return a text, of a long one its beginning and what decided."""
     if full or len(text) <= LONGEST:
-        return whole(text)
+        return shown_message(text)
     at, rest = text.find(keep) if keep else -1, len(text) - LONGEST
     decided = f"\n… {for_screen(text[at : at + LONGEST])}" if at >= LONGEST else ""
-    return f"{whole(text[:LONGEST])}\n[{rest:,} characters more: --full shows them]{decided}"
+    return f"{shown_message(text[:LONGEST])}\n[{rest:,} characters more: --full shows them]{decided}"
 
 
-def _verdict(chat: ExampleChat, width: int, *, color: bool) -> Iterator[str]:
+def _verdict_lines(chat: ExampleChat, width: int, *, color: bool) -> Iterator[str]:
     result = chat.result
-    lines = wrap(headline(result), width, "  ")
-    yield from (paint(line, style_of(result), color=color) for line in lines)
+    lines = wrap_text(failure_headline(result), width, "  ")
+    yield from (paint_text(line, style_of(result), color=color) for line in lines)
     yield from check_lines(result)
     facts = {
         "decided by": result.evidence,
         "expected": "" if chat.expected is None else text_of(chat.expected),
         "rule": result.rule,
-        "before it was amended": _automatic(result),
+        "before it was amended": _automatic_verdict(result),
     }
     for name, text in facts.items():
         if text:
-            yield from wrap(f"  {name}: {clip(one_line(text), LONGEST)}", width, "    ")
+            yield from wrap_text(f"  {name}: {clip_text(one_line(text), LONGEST)}", width, "    ")
     if result.overrun and result.span is not None:
         yield f"  overran its memory span of {result.span:,} tokens"
 
 
-def _automatic(result: ScenarioResult) -> str:
+def _automatic_verdict(result: ScenarioResult) -> str:
     if result.automatic is None:
         return ""
     return f"{verdict_text(result.automatic)}: {result.automatic.reason}"
@@ -161,7 +178,7 @@ def chat_json(chat: ExampleChat) -> dict[str, Any]:
         "exchanges": [
             {
                 "number": each.number,
-                "kind": _kind(chat.result, each),
+                "kind": _exchange_kind(chat.result, each),
                 "by": each.by,
                 "tokens_before": each.start,
                 "now": each.now.isoformat(),
@@ -170,7 +187,7 @@ def chat_json(chat: ExampleChat) -> dict[str, Any]:
                 **({} if each.unread is None else {"raw_reply": each.unread}),
                 "fault": chat.record.fault(each.number) if chat.record else "",
             }
-            for each in _shown(chat, full=False)
+            for each in _shown_exchanges(chat, full=False)
         ],
     }
 
@@ -181,5 +198,5 @@ def example_lines(rows: Sequence[ScenarioResult], width: int, *, color: bool) ->
     for row in rows:
         score = verdict_text(row, NOTHING)
         why = "" if row.outcome == "passed" else one_line(row.reason)
-        line = clip(f"  {score:>4}  {one_line(row.id):{min(room, 40)}}  {why}", width).rstrip()
-        yield paint(line, style_of(row), color=color)
+        line = clip_text(f"  {score:>4}  {one_line(row.id):{min(room, 40)}}  {why}", width).rstrip()
+        yield paint_text(line, style_of(row), color=color)

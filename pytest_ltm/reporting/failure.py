@@ -6,19 +6,19 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from pytest_ltm._journal.result import at_span
-from pytest_ltm._model.transcript import gap
+from pytest_ltm._model.transcript import needle_gap
 from pytest_ltm._results.text import (
-    amount,
-    clip,
+    clip_text,
     columns_of,
-    counted,
-    distance,
-    left,
+    format_distance,
     one_line,
+    pad_right,
+    pluralize,
     score_text,
-    shorten,
+    short_count,
+    shorten_text,
     verdict_text,
-    wrap,
+    wrap_text,
 )
 from pytest_ltm._storage.sanitize import for_screen
 
@@ -51,11 +51,11 @@ def failure_text(result: ScenarioResult, exchanges: Sequence[Exchange], again: s
     repeats the run, "" for none. All texts are made harmless and long ones shortened in the middle, where the part that
     decided stays.
     """
-    question = _decisive(result)
-    shown = _own(result, exchanges) if question is None else _asked(question, exchanges)
-    lines = wrap(headline(result), WIDTH, "  ")
+    question = _decisive_question(result)
+    shown = _own_exchanges_shown(result, exchanges) if question is None else _question_exchanges(question, exchanges)
+    lines = wrap_text(failure_headline(result), WIDTH, "  ")
     lines += check_lines(result)
-    lines += _story(result, shown, exchanges)
+    lines += _story_lines(result, shown, exchanges)
     if result.overrun and result.span is not None:
         passed = f"{result.measured_span:,}" if result.measured_span is not None else "more"
         lines.append(f"  overran its memory span: {passed} tokens instead of {result.span:,}")
@@ -74,14 +74,14 @@ def live_line(exchange: Exchange, scenario: str, position: int, span: str) -> st
     speaker = one_line(scenario) or exchange.kind
     where = f"{position:,} tokens, {exchange.now:%Y-%m-%d %H:%M}, span {one_line(span)}"
     told = ", told" if exchange.told else ""
-    texts = [whole(exchange.message), whole(exchange.reply)]
+    texts = [shown_message(exchange.message), shown_message(exchange.reply)]
     if exchange.kind == "filler":
-        texts = [shorten(text, _FILLER_SHOWN) for text in texts]
+        texts = [shorten_text(text, _FILLER_SHOWN) for text in texts]
     lines = [f"#{exchange.number} {speaker} ({where}{told})"]
-    return "\n".join([*lines, *speech(asker(exchange), texts[0]), *speech("agent:", texts[1])])
+    return "\n".join([*lines, *speech_lines(asker_of(exchange), texts[0]), *speech_lines("agent:", texts[1])])
 
 
-def headline(result: ScenarioResult) -> str:
+def failure_headline(result: ScenarioResult) -> str:
     """Return score and reason."""
     if result.score is None:
         return f"{'error' if result.outcome == 'error' else 'no score'}: {for_screen(result.reason)}"
@@ -98,63 +98,63 @@ def check_lines(result: ScenarioResult) -> list[str]:
     """Return which checks passed, where there are several."""
     if len(result.checks) <= 1:
         return []
-    said = [f"  {shown_state(check):6}  {one_line(check.label)}" for check in result.checks]
-    return [line for text in said for line in wrap(text, WIDTH, _INDENT + "  ")]
+    lines = [f"  {shown_state(check):6}  {one_line(check.label)}" for check in result.checks]
+    return [line for text in lines for line in wrap_text(text, WIDTH, _INDENT + "  ")]
 
 
-def _decisive(result: ScenarioResult) -> QuestionResult | None:
+def _decisive_question(result: ScenarioResult) -> QuestionResult | None:
     """Return the last question whose answer holds the part that decided, else the last one."""
     deciding = [one for one in result.questions if result.evidence and result.evidence in one.answer]
     candidates = deciding or result.questions
     return candidates[-1] if candidates else None
 
 
-def _asked(question: QuestionResult, exchanges: Sequence[Exchange]) -> list[_Shown]:
+def _question_exchanges(question: QuestionResult, exchanges: Sequence[Exchange]) -> list[_Shown]:
     needles = sorted(needle.number for needle in question.needles if _with_number(exchanges, needle.number))
-    shown = [(exchange, False) for number in _ends(needles) for exchange in _with_number(exchanges, number)]
+    shown = [(exchange, False) for number in _first_and_last(needles) for exchange in _with_number(exchanges, number)]
     return shown + [(exchange, True) for exchange in _with_number(exchanges, question.number)]
 
 
 def _with_number(exchanges: Sequence[Exchange], number: int) -> Sequence[Exchange]:
     """Return the exchange of that number, if there is one."""
-    return exchanges[_place(exchanges, number) : _place(exchanges, number + 1)]
+    return exchanges[_exchange_index(exchanges, number) : _exchange_index(exchanges, number + 1)]
 
 
-def _place(exchanges: Sequence[Exchange], number: int) -> int:
+def _exchange_index(exchanges: Sequence[Exchange], number: int) -> int:
     return bisect_left(exchanges, number, key=lambda exchange: exchange.number)
 
 
-def _own(result: ScenarioResult, exchanges: Sequence[Exchange]) -> list[_Shown]:
+def _own_exchanges_shown(result: ScenarioResult, exchanges: Sequence[Exchange]) -> list[_Shown]:
     """Return what an example that asked nothing said, and the later reply that holds the evidence."""
     mine = [exchange.number for exchange in exchanges if exchange.by == result.id and exchange.kind != "reset"]
     known = {exchange.number: exchange for exchange in exchanges}
-    shown = [known[number] for number in _ends(mine)]
+    shown = [known[number] for number in _first_and_last(mine)]
     if result.evidence and mine:
         later = [each for each in exchanges if each.number > mine[-1] and result.evidence in each.reply]
         shown += later[-1:]
     return [(exchange, True) for exchange in shown]
 
 
-def _ends(numbers: Sequence[int]) -> list[int]:
+def _first_and_last(numbers: Sequence[int]) -> list[int]:
     half = _MOST // 2
     return list(numbers) if len(numbers) <= _MOST else [*numbers[:half], *numbers[-half:]]
 
 
-def _story(result: ScenarioResult, shown: Sequence[_Shown], exchanges: Sequence[Exchange]) -> Iterator[str]:
+def _story_lines(result: ScenarioResult, shown: Sequence[_Shown], exchanges: Sequence[Exchange]) -> Iterator[str]:
     for i, (exchange, replies) in enumerate(shown):
         if i:
             yield from distance_lines(result, shown[i - 1][0], exchange, exchanges)
-        yield from _numbered(exchange, result.evidence, replies=replies)
+        yield from _numbered_lines(exchange, result.evidence, replies=replies)
 
 
 def distance_lines(
     result: ScenarioResult, before: Exchange, after: Exchange, exchanges: Sequence[Exchange]
 ) -> list[str]:
     """Return the line between two exchanges; none if the one follows the other at once."""
-    between = exchanges[_place(exchanges, before.number + 1) : _place(exchanges, after.number)]
+    between = exchanges[_exchange_index(exchanges, before.number + 1) : _exchange_index(exchanges, after.number)]
     if not between:
         return []
-    passed = distance(gap(before, after), after.now - before.now)
+    passed = format_distance(needle_gap(before, after), after.now - before.now)
     own = result.id
     others = {each.by.rpartition("/")[0] for each in between if each.by and each.by != own}
     counts = {
@@ -162,33 +162,33 @@ def distance_lines(
         "own exchange": sum(each.by == own for each in between),
         "filler": sum(each.kind == "filler" for each in between),
     }
-    inside = ", ".join(counted(number, noun) for noun, number in counts.items() if number)
-    return wrap(f"{_INDENT}… {passed} later{f' ({inside})' if inside else ''} …", WIDTH, _INDENT + "  ")
+    inside = ", ".join(pluralize(number, noun) for noun, number in counts.items() if number)
+    return wrap_text(f"{_INDENT}… {passed} later{f' ({inside})' if inside else ''} …", WIDTH, _INDENT + "  ")
 
 
-def asker(exchange: Exchange) -> str:
+def asker_of(exchange: Exchange) -> str:
     """Return who wrote the message of an exchange, as stands before it."""
     return f"{one_line(exchange.user) or 'you'}:"
 
 
-def _numbered(exchange: Exchange, evidence: str, *, replies: bool) -> list[str]:
+def _numbered_lines(exchange: Exchange, evidence: str, *, replies: bool) -> list[str]:
     keep = for_screen(evidence)
-    lines = speech(asker(exchange), shorten(whole(exchange.message), _LONGEST, keep))
+    lines = speech_lines(asker_of(exchange), shorten_text(shown_message(exchange.message), _LONGEST, keep))
     if replies:
-        lines += speech("agent:", shorten(whole(exchange.reply), _LONGEST, keep))
+        lines += speech_lines("agent:", shorten_text(shown_message(exchange.reply), _LONGEST, keep))
         lines += [f"{_INDENT}       (cut off there: the reply reached its limit)"] * exchange.was_cut
-    number = left(f"  #{exchange.number}", len(_INDENT) - 1)
+    number = pad_right(f"  #{exchange.number}", len(_INDENT) - 1)
     return [f"{number} {lines[0].lstrip()}", *lines[1:]]
 
 
-def whole(text: str) -> str:
+def shown_message(text: str) -> str:
     """Return a message as a screen may show it."""
     return for_screen(text).strip() or "(an empty text)"
 
 
-def speech(who: str, text: str, width: int = WIDTH) -> list[str]:
+def speech_lines(who: str, text: str, width: int = WIDTH) -> list[str]:
     """Return what somebody said, below who it was."""
-    return wrap(f"{_INDENT}{left(who, 6)} {text}", width, _INDENT + " " * 7)
+    return wrap_text(f"{_INDENT}{pad_right(who, 6)} {text}", width, _INDENT + " " * 7)
 
 
 # --- One line on the progress of a conversation.
@@ -218,17 +218,17 @@ def progress_line(
     count examples; `score_sum` is over the `scored` ones. What matters least goes first where there is no room.
     """
     bar = f"[{'=' * int(_BAR * min(tokens / target_tokens, 1)):.<{_BAR}}] " if target_tokens > 0 else ""
-    target = f" of ~{amount(target_tokens)}" if target_tokens > tokens else ""
-    said = f"{amount(tokens)}{target} tokens"
+    target = f" of ~{short_count(target_tokens)}" if target_tokens > tokens else ""
+    text = f"{short_count(tokens)}{target} tokens"
     examples = f"{done} of {total} examples done"
     score = [f"score {score_sum:.2f} of {scored}"] if scored else []
     going, brief = f"{in_progress} open", f"{done}/{total} done"
-    parts = ([said, going, examples], [said, examples], [said, brief], [f"{amount(tokens)} tokens", brief])
+    parts = ([text, going, examples], [text, examples], [text, brief], [f"{short_count(tokens)} tokens", brief])
     states = [", ".join([*each, *score]) for each in parts]
     least = [", ".join([brief, *score]), brief]
     which = f", trial {one_line(trial)}: " if trial else ": "
-    names = one_line(agent), shorten(one_line(agent), _NAME, mark="…")
+    names = one_line(agent), shorten_text(one_line(agent), _NAME, mark="…")
     heads = [at_span(name, one_line(span_label)) + which for name in names]
     choices = [head + state for group in ([bar + states[0], *states], least) for head in heads for state in group]
     fitting = [line for line in choices if columns_of(line) <= width]
-    return fitting[0] if fitting else clip(choices[-1], width)
+    return fitting[0] if fitting else clip_text(choices[-1], width)

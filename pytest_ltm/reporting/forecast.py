@@ -7,10 +7,21 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._journal.cost import TokenUse
 from pytest_ltm._journal.result import at_span
-from pytest_ltm._results.statistics.totals import grouped
-from pytest_ltm._results.table import TableRow, TextTable, render
-from pytest_ltm._results.text import NOTHING, amount, clip, counted, exact, left, one_line, right, span_of_time, wrap
-from pytest_ltm._text.lists import shortened
+from pytest_ltm._language.lists import first_and_rest
+from pytest_ltm._results.statistics.totals import group_by
+from pytest_ltm._results.table import TableRow, TextTable, render_table
+from pytest_ltm._results.text import (
+    NOTHING,
+    clip_text,
+    exact_dollars,
+    one_line,
+    pad_left,
+    pad_right,
+    pluralize,
+    short_count,
+    span_of_time,
+    wrap_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,44 +34,47 @@ SPEAKS, WAITS = "#", "-"
 _LABEL = 26
 
 
-def gantt(bars: Sequence[Bar], tokens: int, width: int) -> list[str]:
+def gantt_lines(bars: Sequence[Bar], tokens: int, width: int) -> list[str]:
     """Return the schedule: a line an example where they are few, else a line a scenario, at most `MOST_LINES`.
 
     `#`: it speaks within this stretch of the conversation, `-`: it waits.
     """
     several = len({bar.scenario for bar in bars}) < len(bars) <= MOST_LINES
-    rows = grouped(
+    rows = group_by(
         sorted(bars, key=lambda bar: bar.start),
         lambda bar: f"{bar.scenario}/{bar.example}" if several else bar.scenario,
     )
     label = min(_LABEL, max(map(len, rows), default=0))
     room = max(width - label - 1, 10)
-    lines = [f"{left(clip(name, label), label)} {_line(own, tokens, room)}".rstrip() for name, own in rows.items()]
+    lines = [
+        f"{pad_right(clip_text(name, label), label)} {_gantt_line(own, tokens, room)}".rstrip()
+        for name, own in rows.items()
+    ]
     more = len(lines) - MOST_LINES
-    rest = [f"… and {counted(more, 'more scenario')}"] * (more > 0)
-    return [*lines[:MOST_LINES], *rest, _axis(label, room, tokens)]
+    rest = [f"… and {pluralize(more, 'more scenario')}"] * (more > 0)
+    return [*lines[:MOST_LINES], *rest, _axis_line(label, room, tokens)]
 
 
-def _line(bars: Sequence[Bar], tokens: int, room: int) -> str:
+def _gantt_line(bars: Sequence[Bar], tokens: int, room: int) -> str:
     cells = [" "] * room
     for bar in bars:
-        first, last = _at(bar.start, tokens, room), _at(max(bar.end - 1, bar.start), tokens, room)
+        first, last = _cell_of(bar.start, tokens, room), _cell_of(max(bar.end - 1, bar.start), tokens, room)
         for cell in range(first, last + 1):
             cells[cell] = WAITS if cells[cell] == " " else cells[cell]
     for bar in bars:
         for position in bar.speaks:
-            cells[_at(position, tokens, room)] = SPEAKS
+            cells[_cell_of(position, tokens, room)] = SPEAKS
     return "".join(cells)
 
 
-def _at(position: int, tokens: int, room: int) -> int:
+def _cell_of(position: int, tokens: int, room: int) -> int:
     return min(position * room // max(tokens, 1), room - 1)
 
 
-def _axis(label: int, room: int, tokens: int) -> str:
-    end = f"{amount(tokens)} tokens"
-    start = left("0", room // 2) + amount(tokens // 2)
-    line = left(start, room - len(end)) + end if room > len(end) + len(start) else right(end, room)
+def _axis_line(label: int, room: int, tokens: int) -> str:
+    end = f"{short_count(tokens)} tokens"
+    start = pad_right("0", room // 2) + short_count(tokens // 2)
+    line = pad_right(start, room - len(end)) + end if room > len(end) + len(start) else pad_left(end, room)
     return " " * (label + 1) + line
 
 
@@ -138,13 +152,13 @@ class _Before:
 
     def __str__(self) -> str:
         use, usd = self.use, self.priced.dollars(self.use)
-        cost = "cost unknown" if usd is None else f"${_money(usd)}"
-        sent = counted(use.messages, "call" if self.of_judge else "message")
-        return f"{self.name}, once in a run: {sent}, {_tokens(use)}, {cost}"
+        cost = "cost unknown" if usd is None else f"${_money_text(usd)}"
+        sent = pluralize(use.messages, "call" if self.of_judge else "message")
+        return f"{self.name}, once in a run: {sent}, {_token_use(use)}, {cost}"
 
 
 def forecast_lines(
-    found: Sequence[Forecast],
+    forecasts: Sequence[Forecast],
     priced: dict[str, PriceSource],
     judge: PriceSource,
     *,
@@ -162,33 +176,33 @@ def forecast_lines(
     users. `canaries`: what the judge is asked first. `latency`: seconds for a reply. `waits_really`: the conversations'
     time passes on the wall.
     """
-    columns = [_Column(each, priced[each.agent], judge, users, latency, waits_really) for each in found]
-    heads = tuple((each.agent, one_line(each.span_label)) for each in found)
-    table = TextTable(heads=heads, rows=tuple(_rows(columns)), label="memory span")
+    columns = [_Column(each, priced[each.agent], judge, users, latency, waits_really) for each in forecasts]
+    heads = tuple((each.agent, one_line(each.span_label)) for each in forecasts)
+    table = TextTable(heads=heads, rows=tuple(_forecast_rows(columns)), label="memory span")
     before = [_Before(f"isolation probe of {name}", use, priced[name]) for name, use in probes.items()]
     before += [_Before("judge's canaries", canaries, judge, of_judge=True)] * bool(canaries.messages)
-    said = _notes(columns, before, judge, users, latency)
-    notes = [line for note in said for line in wrap(one_line(note), width, "  ")]
-    return [*_schedules(found, width), *render(table, width, color=color), "", *notes]
+    texts = _forecast_notes(columns, before, judge, users, latency)
+    notes = [line for note in texts for line in wrap_text(one_line(note), width, "  ")]
+    return [*_schedule_lines(forecasts, width), *render_table(table, width, color=color), "", *notes]
 
 
-def _schedules(found: Sequence[Forecast], width: int) -> list[str]:
+def _schedule_lines(forecasts: Sequence[Forecast], width: int) -> list[str]:
     lines: list[str] = []
-    spans = grouped([each for each in found if each.schedule.examples > 1], lambda each: each.span_label)
+    spans = group_by([each for each in forecasts if each.schedule.examples > 1], lambda each: each.span_label)
     for each, *_ in list(spans.values())[:MOST_SCHEDULES]:
         many, shown = each.conversations, each.schedule
         which = f"one of {many} conversations" if many > 1 else "one conversation"
         title = f"schedule of {at_span(each.agent, each.span_label)} ({which}); {SPEAKS} speaks, {WAITS} waits"
-        lines += [*wrap(title, width), *gantt(shown.bars, shown.tokens, width), ""]
+        lines += [*wrap_text(title, width), *gantt_lines(shown.bars, shown.tokens, width), ""]
     return lines
 
 
-def _rows(columns: Sequence[_Column]) -> list[TableRow]:
+def _forecast_rows(columns: Sequence[_Column]) -> list[TableRow]:
     def row(label: str, text: Callable[[_Column], str], *, above: bool = False) -> TableRow:
         return TableRow(label=label, cells=tuple((text(column), "") for column in columns), above=above)
 
     def usd(column: _Column, use: TokenUse) -> str:
-        return _money(column.priced.dollars(use))
+        return _money_text(column.priced.dollars(use))
 
     def filler(column: _Column) -> str:
         tokens = column.whole.tokens
@@ -202,16 +216,16 @@ def _rows(columns: Sequence[_Column]) -> list[TableRow]:
         return column.priced.least(column.whole.agent_use)
 
     rows = [
-        row("conversations", lambda c: amount(c.whole.conversations)),
-        row("examples", lambda c: amount(c.whole.examples)),
-        row("messages", lambda c: amount(c.whole.agent_use.messages)),
-        row("told, not answered", lambda c: amount(c.whole.told)),
-        row("tokens said", lambda c: amount(c.whole.tokens)),
+        row("conversations", lambda c: short_count(c.whole.conversations)),
+        row("examples", lambda c: short_count(c.whole.examples)),
+        row("messages", lambda c: short_count(c.whole.agent_use.messages)),
+        row("told, not answered", lambda c: short_count(c.whole.told)),
+        row("tokens said", lambda c: short_count(c.whole.tokens)),
         row("of which filler", filler),
-        row("tokens in", lambda c: amount(c.whole.agent_use.tokens_in), above=True),
+        row("tokens in", lambda c: short_count(c.whole.agent_use.tokens_in), above=True),
         *([row("of which cached, at best", cached)] if any(c.whole.agent_use.cached for c in columns) else []),
-        row("tokens out", lambda c: amount(c.whole.agent_use.tokens_out)),
-        row("longest gap", lambda c: amount(c.whole.longest_gap)),
+        row("tokens out", lambda c: short_count(c.whole.agent_use.tokens_out)),
+        row("longest gap", lambda c: short_count(c.whole.longest_gap)),
         row("simulated time", lambda c: span_of_time(c.whole.simulated_seconds)),
         row("expected time", lambda c: span_of_time(c.seconds)),
         row("USD: scenarios", lambda c: usd(c, c.whole.scenarios), above=True),
@@ -220,54 +234,54 @@ def _rows(columns: Sequence[_Column]) -> list[TableRow]:
         row("USD: agent", lambda c: usd(c, c.whole.agent_use)),
     ]
     if any(least(column) is not None for column in columns):
-        rows.append(row("best use of cache", lambda c: NOTHING if least(c) is None else _money(least(c))))
+        rows.append(row("best use of cache", lambda c: NOTHING if least(c) is None else _money_text(least(c))))
     if any(column.whole.judge.messages for column in columns):
-        rows.append(row("judge calls", lambda c: amount(c.whole.judge.messages), above=True))
-        rows.append(row("USD: judge", lambda c: _money(c.judge.dollars(c.whole.judge))))
+        rows.append(row("judge calls", lambda c: short_count(c.whole.judge.messages), above=True))
+        rows.append(row("USD: judge", lambda c: _money_text(c.judge.dollars(c.whole.judge))))
     if any(column.user_use.messages for column in columns):
-        rows.append(row("user calls, at most", lambda c: amount(c.user_use.messages), above=True))
-        rows.append(row("USD: user", lambda c: _money(c.user_dollars)))
+        rows.append(row("user calls, at most", lambda c: short_count(c.user_use.messages), above=True))
+        rows.append(row("USD: user", lambda c: _money_text(c.user_dollars)))
     return rows
 
 
-def _money(dollars: float | None) -> str:
-    return UNKNOWN if dollars is None else exact(dollars)
+def _money_text(dollars: float | None) -> str:
+    return UNKNOWN if dollars is None else exact_dollars(dollars)
 
 
-def _notes(
+def _forecast_notes(
     columns: Sequence[_Column],
     before: Sequence[_Before],
     judge: PriceSource,
     users: Mapping[str, PriceSource],
     latency: float,
 ) -> list[str]:
-    notes = [*map(str, before), _total(columns, before, latency)]
+    notes = [*map(str, before), _total_sentence(columns, before, latency)]
     agents = {column.whole.agent: column.priced for column in columns}
-    notes += [f"{name}: tokens in: {each.policy}; {_price(name, each)}" for name, each in agents.items()]
+    notes += [f"{name}: tokens in: {each.policy}; {_price_unknown(name, each)}" for name, each in agents.items()]
     if any(column.whole.judge.messages for column in columns):
-        said = _price("judge", judge)
+        said = _price_unknown("judge", judge)
         notes.append(f"judge: as often as these answers need, more often if answers are wrong; {said}")
     notes += [
-        f"simulated user {name}: as many messages as it has turns; {_price('user', each)}"
+        f"simulated user {name}: as many messages as it has turns; {_price_unknown('user', each)}"
         for name, each in users.items()
     ]
     notes.append(f"time: {latency:g} s per reply (--ltm-latency), one conversation after another")
     if (assumed := columns[0].whole.assumed_reply) is not None:
-        notes.append(f"assumed length of replies: {counted(assumed, 'token')} (--ltm-assume-reply), or more")
+        notes.append(f"assumed length of replies: {pluralize(assumed, 'token')} (--ltm-assume-reply), or more")
     else:
         notes += [BRIEF] * any(priced.brief for priced in agents.values())
         notes += [TYPICAL] * any(not priced.brief for priced in agents.values())
     cut = sum(column.whole.cut_short for column in columns)
     if cut:
         notes.append(
-            f"{counted(cut, 'example')} stopped at a simulated answer (a failed assert or an error): the rest is "
+            f"{pluralize(cut, 'example')} stopped at a simulated answer (a failed assert or an error): the rest is "
             "not counted"
         )
     skipped = dict.fromkeys(why for column in columns for why in column.whole.unplayed)
-    return notes + shortened([f"not played: {why}" for why in skipped], MOST_SKIPPED)
+    return notes + first_and_rest([f"not played: {why}" for why in skipped], MOST_SKIPPED)
 
 
-def _price(name: str, priced: PriceSource) -> str:
+def _price_unknown(name: str, priced: PriceSource) -> str:
     if priced.price is not None:
         return f"${priced.price} per million tokens in/out ({priced.source})"
     if priced.free:
@@ -275,11 +289,11 @@ def _price(name: str, priced: PriceSource) -> str:
     return f"price unknown: give --ltm-price={name}=IN/OUT"
 
 
-def _tokens(use: TokenUse) -> str:
-    return f"{amount(use.tokens_in)} tokens in and {amount(use.tokens_out)} out"
+def _token_use(use: TokenUse) -> str:
+    return f"{short_count(use.tokens_in)} tokens in and {short_count(use.tokens_out)} out"
 
 
-def _total(columns: Sequence[_Column], before: Sequence[_Before], latency: float) -> str:
+def _total_sentence(columns: Sequence[_Column], before: Sequence[_Before], latency: float) -> str:
     """Return the whole bill; messages and tokens are the agents' alone."""
     costs = [column.priced.dollars(column.whole.agent_use) for column in columns]
     costs += [column.judge.dollars(column.whole.judge) for column in columns]
@@ -289,7 +303,7 @@ def _total(columns: Sequence[_Column], before: Sequence[_Before], latency: float
     seconds = sum(column.seconds for column in columns) + sum(latency * one.use.messages for one in before)
     probes = sum((one.use for one in before if not one.of_judge), TokenUse())
     use = sum((column.whole.agent_use for column in columns), probes)
-    parts = f"expected in total: {counted(use.messages, 'message')}, {_tokens(use)}, {span_of_time(seconds)}"
+    parts = f"expected in total: {pluralize(use.messages, 'message')}, {_token_use(use)}, {span_of_time(seconds)}"
     if None in costs:
-        return f"{parts}; cost unknown" + (f" beyond ${_money(known)}" if known else "")
-    return f"{parts}, ${_money(known)}"
+        return f"{parts}; cost unknown" + (f" beyond ${_money_text(known)}" if known else "")
+    return f"{parts}, ${_money_text(known)}"

@@ -11,15 +11,15 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from pytest_ltm._journal.result import CONTROLS, YARDSTICKS, RunResult
-from pytest_ltm._journal.run_file import FILE, SUMMARY, began, folders_by_age, source_of
+from pytest_ltm._journal.run_file import FILE, SUMMARY, folders_by_age, run_start_time, source_of
 from pytest_ltm._results.run_loading import results_in
 from pytest_ltm._results.statistics.pairs import ScoredRow
 from pytest_ltm._results.statistics.spans_reached import score_interval
-from pytest_ltm._results.statistics.totals import grouped
-from pytest_ltm._results.text import NOTHING, counted, one_line
+from pytest_ltm._results.statistics.totals import group_by
+from pytest_ltm._results.text import NOTHING, one_line, pluralize
 from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm._storage.locks import holder
+from pytest_ltm._storage.locks import lock_holder
 from pytest_ltm.reporting.summary import FORMAT, summary_json
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class HistoricalScore(Struct, frozen=True, kw_only=True):
         if self.low is None:
             return "nothing has a score"
         if self.lost:
-            return f"{self.lost:,} of {counted(len(self.rows), 'example')} lost"
+            return f"{self.lost:,} of {pluralize(len(self.rows), 'example')} lost"
         return "" if self.complete else "interrupted"
 
     @property
@@ -136,16 +136,16 @@ def _is_run(folder: Path) -> bool:
 
 def read_past(path: Path) -> Past:
     """Return what a run folder holds, in brief; it raises nothing, whatever it holds."""
-    at = began(path)
+    at = run_start_time(path)
     try:
         source = source_of(path)
-        found = _summary(path)
-        if found is None:
-            return _unfinished(path, at, source)
-        standings = _standings(found)
+        summary = _read_summary(path)
+        if summary is None:
+            return _unfinished_run(path, at, source)
+        standings = _make_standings(summary)
     except (LtmError, OSError, RecursionError) as error:
-        return Past(name=path.name, path=path, at=at, state="damaged", why=one_line(_told(error, path)))
-    ends = [each.ended for each in found.conversations if each.ended != "complete"]
+        return Past(name=path.name, path=path, at=at, state="damaged", why=one_line(_error_without_folder(error, path)))
+    ends = [each.ended for each in summary.conversations if each.ended != "complete"]
     return Past(
         name=path.name,
         path=path,
@@ -153,31 +153,31 @@ def read_past(path: Path) -> Past:
         state="finished" if not ends else "in progress" if _is_written(path) else "interrupted",
         why=next((end for end in ends if end != "interrupted"), ""),
         standings=standings,
-        gate=_gate(found.gate),
-        notes=_notes(found.plan),
+        gate=_gate_word(summary.gate),
+        notes=_plan_notes(summary.plan),
         source=source,
     )
 
 
 def _is_written(path: Path) -> bool:
     try:
-        return bool(holder(path))
+        return bool(lock_holder(path))
     except OSError:  # of a read-only disk: nobody can write there
         return False
 
 
-def _told(error: Exception, path: Path) -> str:
+def _error_without_folder(error: Exception, path: Path) -> str:
     """Return what is wrong, without the folder, which stands beside it."""
     said = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
     return said.replace(f"{path}/", "").replace(f"{path}\\", "")
 
 
-def _unfinished(path: Path, at: datetime | None, source: SourceRevision | None) -> Past:
+def _unfinished_run(path: Path, at: datetime | None, source: SourceRevision | None) -> Past:
     """Return a run without a summary: one that goes on, was cut short, or never began."""
     held, notices = results_in(path)
     result = RunResult(run_id=path.name, conversations=tuple(each.result for each in held))
     # The way through JSON makes an unfinished run look like any other below.
-    said = summary_json(result, pytest_ltm_version="", seed=0, plan={})
+    fields = summary_json(result, pytest_ltm_version="", seed=0, plan={})
     begun = bool(held) or any(path.glob("*/journal.jsonl"))
     state: State = "interrupted" if begun else "damaged" if notices else "empty"
     return Past(
@@ -185,16 +185,16 @@ def _unfinished(path: Path, at: datetime | None, source: SourceRevision | None) 
         path=path,
         at=at,
         state="in progress" if _is_written(path) else state,
-        why=one_line(_told(LtmError(notices[0]), path)) if notices else "",
-        standings=_standings(msgspec.convert(said, _Summary), complete=False),
+        why=one_line(_error_without_folder(LtmError(notices[0]), path)) if notices else "",
+        standings=_make_standings(msgspec.convert(fields, _Summary), complete=False),
         source=source,
     )
 
 
-def standings(result: RunResult) -> tuple[HistoricalScore, ...]:
+def result_standings(result: RunResult) -> tuple[HistoricalScore, ...]:
     """Return what each agent earned at each span in a result, such as a baseline's."""
-    said = summary_json(result, pytest_ltm_version="", seed=0, plan={})
-    return _standings(msgspec.convert(said, _Summary))
+    fields = summary_json(result, pytest_ltm_version="", seed=0, plan={})
+    return _make_standings(msgspec.convert(fields, _Summary))
 
 
 # --- What is read of a summary; the rest is skipped without being made into objects.
@@ -258,7 +258,7 @@ class _Format(Struct):
 _INFRASTRUCTURE = frozenset({"agent", "judge", "user", "not reached"})
 
 
-def _summary(path: Path) -> _Summary | None:
+def _read_summary(path: Path) -> _Summary | None:
     """Return the summary of a run, None where it has none; LtmError if it cannot be read."""
     try:
         text = read_regular(path / SUMMARY)
@@ -274,10 +274,10 @@ def _summary(path: Path) -> _Summary | None:
         raise LtmError(f"{SUMMARY}: {error}") from error
 
 
-def _standings(found: _Summary, *, complete: bool = True) -> tuple[HistoricalScore, ...]:
-    places = grouped(found.conversations, lambda held: (held.agent, held.span_label))
+def _make_standings(summary: _Summary, *, complete: bool = True) -> tuple[HistoricalScore, ...]:
+    places = group_by(summary.conversations, lambda held: (held.agent, held.span_label))
     return tuple(
-        _standing(one, places.get((one.agent, one.span_label), []), complete=complete) for one in found.results
+        _make_standing(one, places.get((one.agent, one.span_label), []), complete=complete) for one in summary.results
     )
 
 
@@ -289,7 +289,7 @@ def plan_of(fingerprints: Iterable[str]) -> str:
 _SHORT = 12
 
 
-def _standing(one: _Result, held: Sequence[_Conversation], *, complete: bool) -> HistoricalScore:
+def _make_standing(one: _Result, held: Sequence[_Conversation], *, complete: bool) -> HistoricalScore:
     rows = [row for conversation in held for row in conversation.examples]
     return HistoricalScore(
         agent=one.agent,
@@ -311,12 +311,12 @@ def _standing(one: _Result, held: Sequence[_Conversation], *, complete: bool) ->
     )  # fmt: skip
 
 
-def _gate(gate: _Gate | None) -> str:
+def _gate_word(gate: _Gate | None) -> str:
     if gate is None:
         return ""
     return "regressed" if gate.sentence.startswith("gate: regressed") else gate.state
 
 
-def _notes(plan: dict[str, Any]) -> tuple[str, ...]:
+def _plan_notes(plan: dict[str, Any]) -> tuple[str, ...]:
     shard, rescored = plan.get("shard"), plan.get("rescored")
     return (*[f"shard {shard}"] * bool(shard), *[f"run {rescored} scored again"] * bool(rescored))

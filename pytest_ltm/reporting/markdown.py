@@ -7,15 +7,15 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_ltm._language.lists import first_and_rest
 from pytest_ltm._results import change_report
-from pytest_ltm._results.columns import GUESSED, columns
+from pytest_ltm._results.columns import GUESSED, result_columns
 from pytest_ltm._results.figures import figure_notes, shown_figures
-from pytest_ltm._results.metrics import leading_sentences, measured
+from pytest_ltm._results.metrics import agent_metrics, leading_sentences
 from pytest_ltm._results.sentences import precheck_sentences, span_sentences
-from pytest_ltm._results.text import counted, one_line
+from pytest_ltm._results.text import one_line, pluralize
 from pytest_ltm._storage.sanitize import for_file
-from pytest_ltm._text.lists import shortened
-from pytest_ltm.reporting.terminal import missing_lines, scoreless
+from pytest_ltm.reporting.terminal import missing_lines, scoreless_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -46,24 +46,24 @@ def run_markdown(
     notes: Sequence[str] = (),
 ) -> str:
     """Return a run: its gate's verdict, totals, what moved, scores and figures of scenarios, what has none, notes."""
-    found = columns(run)
-    parts = [f"## Long-term memory: {_heading(verdict)}", *_verdict(verdict, rules)]
-    if not found:
+    columns = result_columns(run)
+    parts = [f"## Long-term memory: {_gate_heading(verdict)}", *_gate_section(verdict, rules)]
+    if not columns:
         return "\n\n".join([*parts, "No conversation was held."]) + "\n"
-    parts += [f"**{text(sentence)}**" for sentence in leading_sentences(run)]
-    parts.append(_totals(found, run.suite))
+    parts += [f"**{markdown_text(sentence)}**" for sentence in leading_sentences(run)]
+    parts.append(_totals_table(columns, run.suite))
     if changes is not None:
-        parts += _changes(changes)
-    said = [*(sentence for column in found for sentence in scoreless(column)), *span_sentences(run), *notes]
-    parts += _bullets(said)
-    parts.append(_folded("Mean score of each scenario", _scenarios(found, run.suite)))
-    for one in measured(run):
+        parts += _changes_section(changes)
+    said = [*(sentence for column in columns for sentence in scoreless_sentence(column)), *span_sentences(run), *notes]
+    parts += _bullet_list(said)
+    parts.append(_folded_section("Mean score of each scenario", _scenarios_table(columns, run.suite)))
+    for one in agent_metrics(run):
         *rows, whole = one.rows()
-        table = _table(["", "examples", *one.names], [*rows, *[whole] * (len(rows) > 1)])
-        table = "\n\n".join([table, *_bullets(one.sentences)])
-        parts.append(_folded(f"Metrics beside the score: {text(one.label)}", table))
-    parts += _bullets([line.removeprefix("* ").strip() for line in missing_lines(run, _WIDE)])
-    parts += _bullets([*run.notices, *precheck_sentences(run)])
+        table = _markdown_table(["", "examples", *one.names], [*rows, *[whole] * (len(rows) > 1)])
+        table = "\n\n".join([table, *_bullet_list(one.sentences)])
+        parts.append(_folded_section(f"Metrics beside the score: {markdown_text(one.label)}", table))
+    parts += _bullet_list([line.removeprefix("* ").strip() for line in missing_lines(run, _WIDE)])
+    parts += _bullet_list([*run.notices, *precheck_sentences(run)])
     if run.folder:
         parts.append(f"Run folder: `{one_line(run.folder).replace('`', '')}`")
     return "\n\n".join(parts) + "\n"
@@ -71,9 +71,9 @@ def run_markdown(
 
 def comparison_markdown(run: RunResult, changes: Changes, verdict: GateVerdict | None) -> str:
     """Return what moved against another run, and the verdict if there are rules."""
-    heading = f"## {text(changes.after)}" + (f": {_heading(verdict)}" if verdict else "")
-    parts = [heading, *_verdict(verdict, ()), *_changes(changes)]
-    return "\n\n".join([*parts, *_bullets(span_sentences(run))]) + "\n"
+    heading = f"## {markdown_text(changes.after)}" + (f": {_gate_heading(verdict)}" if verdict else "")
+    parts = [heading, *_gate_section(verdict, ()), *_changes_section(changes)]
+    return "\n\n".join([*parts, *_bullet_list(span_sentences(run))]) + "\n"
 
 
 def add_to_step_summary(page: str) -> str:
@@ -89,59 +89,67 @@ def add_to_step_summary(page: str) -> str:
     return ""
 
 
-def text(words: str) -> str:
+def markdown_text(words: str) -> str:
     """Return words as Markdown that shows exactly them, on one line, whatever they hold."""
     # Agents write these texts: nothing in them may become a mention, a link or HTML.
     plain = one_line(words).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "&#64;")
     return _SPECIAL.sub(r"\\\1", plain)
 
 
-def _heading(verdict: GateVerdict | None) -> str:
+def _gate_heading(verdict: GateVerdict | None) -> str:
     if verdict is None:
         return "no gate"
     words = change_report.verdict_line(verdict).removeprefix("gate: ")
     return {"passed": "passed", "unmeasurable": "could not be measured"}.get(verdict.state, words.partition(":")[0])
 
 
-def _verdict(verdict: GateVerdict | None, rules: Sequence[Rule]) -> list[str]:
+def _gate_section(verdict: GateVerdict | None, rules: Sequence[Rule]) -> list[str]:
     if verdict is None:
         return []
-    parts = [f"**{text(change_report.verdict_line(verdict))}**"]
-    parts += _bullets(shortened(change_report.details(verdict), change_report.MOST_LISTED))
-    must = _bullets([f"{rule.text}: {rule.sentence}" for rule in rules])
-    return parts + [_folded("Rules", body) for body in must]
+    parts = [f"**{markdown_text(change_report.verdict_line(verdict))}**"]
+    parts += _bullet_list(first_and_rest(change_report.verdict_details(verdict), change_report.MOST_LISTED))
+    must = _bullet_list([f"{rule.text}: {rule.sentence}" for rule in rules])
+    return parts + [_folded_section("Rules", body) for body in must]
 
 
-def _totals(found: Sequence[Column], suite: str) -> str:
-    figures = shown_figures(found, "markdown")
+def _totals_table(columns: Sequence[Column], suite: str) -> str:
+    figures = shown_figures(columns, "markdown")
     rows = [
-        [column.label, *cells] for column, *cells in zip(found, *(each.cells(found) for each in figures), strict=True)
+        [column.label, *cells]
+        for column, *cells in zip(columns, *(each.cells(columns) for each in figures), strict=True)
     ]
-    table = _table([suite, *(figure.heading(found) for figure in figures)], rows)
-    return "\n\n".join([table, *figure_notes(found)])
+    table = _markdown_table([suite, *(figure.heading(columns) for figure in figures)], rows)
+    return "\n\n".join([table, *figure_notes(columns)])
 
 
-def _changes(found: Changes) -> list[str]:
-    agent = f" (agent {found.before_agent})" if found.before_agent else ""
+def _changes_section(changes: Changes) -> list[str]:
+    agent = f" (agent {changes.before_agent})" if changes.before_agent else ""
     rows = []
-    for change in found.changes:
-        rows.append([f"**{text(change.label)}**", *change_report.overall_cells(change)])
-        rows += [[text(name), *change_report.scenario_cells(change, name)] for name in change_report.most_moved(change)]
-        more = len(change_report.movers(change)) - len(change_report.most_moved(change))
-        rows += [[f"… and {counted(more, 'more scenario')}", *[""] * 5]] * (more > 0)
-    table = _raw_table(["", *change_report.HEADS], [[row[0], *map(text, row[1:])] for row in rows])
-    return [f"### What moved against {text(found.before + agent)}", table, *_bullets(change_report.sentences(found))]
+    for change in changes.changes:
+        rows.append([f"**{markdown_text(change.label)}**", *change_report.overall_cells(change)])
+        rows += [
+            [markdown_text(name), *change_report.scenario_cells(change, name)]
+            for name in change_report.most_moved(change)
+        ]
+        more = len(change_report.moved_scenarios(change)) - len(change_report.most_moved(change))
+        rows += [[f"… and {pluralize(more, 'more scenario')}", *[""] * 5]] * (more > 0)
+    table = _raw_table(["", *change_report.HEADS], [[row[0], *map(markdown_text, row[1:])] for row in rows])
+    return [
+        f"### What moved against {markdown_text(changes.before + agent)}",
+        table,
+        *_bullet_list(change_report.comparison_sentences(changes)),
+    ]
 
 
-def _scenarios(found: Sequence[Column], suite: str) -> str:
-    names = sorted({name for column in found for name in column.cells})
-    rows = [[name, *(column.cell_text(name) for column in found)] for name in names]
-    note = f"\n\n{GUESSED}: no more than guessing earns, without memory." * any(column.guessed for column in found)
-    return _table([suite, *(column.label for column in found)], rows) + note
+def _scenarios_table(columns: Sequence[Column], suite: str) -> str:
+    names = sorted({name for column in columns for name in column.cells})
+    rows = [[name, *(column.cell_text(name) for column in columns)] for name in names]
+    note = f"\n\n{GUESSED}: no more than guessing earns, without memory." * any(column.guessed for column in columns)
+    return _markdown_table([suite, *(column.label for column in columns)], rows) + note
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    return _raw_table(list(map(text, heads)), [list(map(text, row)) for row in rows])
+def _markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    return _raw_table(list(map(markdown_text, heads)), [list(map(markdown_text, row)) for row in rows])
 
 
 def _raw_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -149,11 +157,13 @@ def _raw_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in [heads, rule, *rows])
 
 
-def _bullets(sentences: Sequence[str]) -> list[str]:
+def _bullet_list(sentences: Sequence[str]) -> list[str]:
     """Return the sentences as one list, none where there are none; no first character begins a list of its own."""
-    plain = [_LEADING.sub(lambda found: f"&#{ord(found[1][0])};{found[1][1:]}", text(each)) for each in sentences]
+    plain = [
+        _LEADING.sub(lambda result: f"&#{ord(result[1][0])};{result[1][1:]}", markdown_text(each)) for each in sentences
+    ]
     return ["\n".join(f"- {each}" for each in plain)] if plain else []
 
 
-def _folded(summary: str, body: str) -> str:
+def _folded_section(summary: str, body: str) -> str:
     return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>"

@@ -8,12 +8,12 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._results.columns import columns
+from pytest_ltm._results.columns import result_columns
 from pytest_ltm._results.figures import DEFINITIONS, figures_json, figures_schema
 from pytest_ltm._results.metrics import metrics_json
 from pytest_ltm._results.sentences import spans_json
 from pytest_ltm._storage.disk import write_whole
-from pytest_ltm._storage.sanitize import cell, for_file
+from pytest_ltm._storage.sanitize import csv_cell, for_file
 from pytest_ltm._storage.schema import fields_of, json_text, to_record
 
 if TYPE_CHECKING:
@@ -101,20 +101,20 @@ def summary_json(
                 "scenarios": {name: _cell(column.cells[name]) for name in column.cells},
                 "metrics": metrics_json(run, column.agent, column.span_label),
             }
-            for column in columns(run)
+            for column in result_columns(run)
         ],
         "effective_spans": spans_json(run),
         "gate": gate and dict(gate),
         "comparison": comparison and dict(comparison),
         **({} if rescored is None else {"rescored": dict(rescored)}),
         "prechecks": to_record(run.prechecks),
-        "conversations": [_conversation(each) for each in run.conversations],
+        "conversations": [_conversation_json(each) for each in run.conversations],
         "notices": list(run.notices),
         "metrics": METRICS,
     }
 
 
-def rewritten(run: RunResult, summary: Mapping[str, Any]) -> dict[str, Any]:
+def rewrite_summary(run: RunResult, summary: Mapping[str, Any]) -> dict[str, Any]:
     """Return a summary that was read from `summary.json` with the numbers of the run as it is now.
 
     What the results do not say (versions, seed, plan, wall times) is kept.
@@ -143,10 +143,10 @@ def verdicts_csv(run: RunResult) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(VERDICTS)
     for row in run.scenarios:
-        said = _example(row) | {"rule": row.rule, "evidence": row.evidence}
+        fields = _example_json(row) | {"rule": row.rule, "evidence": row.evidence}
         if row.automatic is not None:
-            said |= {"automatic_score": row.automatic.score, "automatic_reason": row.automatic.reason}
-        writer.writerow(["" if said.get(name) is None else cell(said[name]) for name in VERDICTS])
+            fields |= {"automatic_score": row.automatic.score, "automatic_reason": row.automatic.reason}
+        writer.writerow(["" if fields.get(name) is None else csv_cell(fields[name]) for name in VERDICTS])
     return text.getvalue()
 
 
@@ -160,10 +160,10 @@ def write_summary(path: Path, summary: Mapping[str, Any]) -> None:
     write_whole(path, json_text(dict(summary)).encode())
 
 
-def refresh(run: LoadedRun) -> None:
+def refresh_summary(run: LoadedRun) -> None:
     """Rewrite `summary.json` and `verdicts.csv` of a run that has them, with its amended verdicts."""
     if run.summary:
-        write_summary(run.path / "summary.json", rewritten(run.result, run.summary))
+        write_summary(run.path / "summary.json", rewrite_summary(run.result, run.summary))
     if (run.path / VERDICTS_FILE).exists():
         write_verdicts(run.path, run.result)
 
@@ -174,7 +174,7 @@ def _cell(scenario: ScenarioCell) -> dict[str, Any]:
     return {"mean": scenario.mean, "scored": len(scenario.scores), "examples": scenario.examples, **known}
 
 
-def _flag(estimated: object) -> dict[str, Any]:
+def _estimated_flag(estimated: object) -> dict[str, Any]:
     return {"estimated": True} if estimated else {}
 
 
@@ -186,20 +186,20 @@ _OF_CONVERSATION = (
 _OF_EXAMPLE = ("nodeid", "outcome", "reason", "cause", "measured_span", "overrun", "skills")
 
 
-def _conversation(held: ConversationResult) -> dict[str, Any]:
-    usage = {**fields_of(held, "input_tokens", "output_tokens", "cached_tokens"), **_flag(held.estimated)}
+def _conversation_json(held: ConversationResult) -> dict[str, Any]:
+    usage = {**fields_of(held, "input_tokens", "output_tokens", "cached_tokens"), **_estimated_flag(held.estimated)}
     return {
         **fields_of(held, *_OF_CONVERSATION),
         "usage": None if held.input_tokens is None else usage,
-        **_flag(held.estimated),
+        **_estimated_flag(held.estimated),
         **({"lost": {"tokens": held.lost_tokens, "cost_usd": held.lost_cost_usd}} if held.lost_tokens else {}),
         **({"journal": held.journal} if held.journal else {}),
         "notices": list(held.notices),
-        "examples": [_example(row) for row in held.scenarios],
+        "examples": [_example_json(row) for row in held.scenarios],
     }
 
 
-def _example(row: ScenarioResult) -> dict[str, Any]:
+def _example_json(row: ScenarioResult) -> dict[str, Any]:
     automatic = {} if row.automatic is None else fields_of(row, "automatic")
     return {**dict(user_properties(row)), **fields_of(row, *_OF_EXAMPLE), **automatic}
 

@@ -7,15 +7,23 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from pytest_ltm._journal.result import at_span, ended_early, span_place
-from pytest_ltm._results.columns import GUESSED, LEFT_OPEN, UNSCORED, columns, known_sum
+from pytest_ltm._language.lists import first_and_rest, join_words
+from pytest_ltm._results.columns import GUESSED, LEFT_OPEN, UNSCORED, known_sum, result_columns
 from pytest_ltm._results.figures import EFFORTS, SCORES, figure_notes, shown_figures
-from pytest_ltm._results.metrics import leading_sentences, measured, metric_lines, quiet_line
+from pytest_ltm._results.metrics import agent_metrics, leading_sentences, metric_lines, quiet_line
 from pytest_ltm._results.sentences import precheck_sentences, span_sentences
-from pytest_ltm._results.statistics.totals import DRAWS, FULL_MARKS, grouped
-from pytest_ltm._results.table import TableRow, TextTable, fits, paint, render
-from pytest_ltm._results.text import clip, counted, exact, one_line, shorten, verdict_text, wrap
-from pytest_ltm._text.lists import listed, shortened
-from pytest_ltm.reporting.agents import AgentAtSpan, largest, rank, tested
+from pytest_ltm._results.statistics.totals import DRAWS, FULL_MARKS, group_by
+from pytest_ltm._results.table import TableRow, TextTable, fits_width, paint_text, render_table
+from pytest_ltm._results.text import (
+    clip_text,
+    exact_dollars,
+    one_line,
+    pluralize,
+    shorten_text,
+    verdict_text,
+    wrap_text,
+)
+from pytest_ltm.reporting.agents import AgentAtSpan, agents_under_test, largest_span_label, rank_sides
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,7 +59,7 @@ _KINDS = {
 def missing_lines(run: RunResult, width: int) -> list[str]:
     """Return what has no score, grouped by reason, most frequent first; nothing if all have one."""
     missing = [row for row in run.scenarios if not row.scored]
-    count, examples = len(missing), counted(len(run.scenarios), "example")
+    count, examples = len(missing), pluralize(len(run.scenarios), "example")
     verbs = ("has", "is") if count == 1 else ("have", "are")
     ends = sum(row.is_lost for row in missing)
     with_them = {0: "", count: "; totals count them as 0 and as 1"}.get(ends, f"; totals count {ends:,} as 0 and as 1")
@@ -62,64 +70,64 @@ def missing_lines(run: RunResult, width: int) -> list[str]:
 def open_lines(run: RunResult, width: int) -> list[str]:
     """Return what is neither proven right nor wrong, grouped in the same way; nothing if all is."""
     rows = [row for row in run.scenarios if row.upper is not None]
-    return _reason_lines(rows, f"{len(rows):,} of {counted(len(run.scenarios), 'example')} {LEFT_OPEN}:", width)
+    return _reason_lines(rows, f"{len(rows):,} of {pluralize(len(run.scenarios), 'example')} {LEFT_OPEN}:", width)
 
 
 def _reason_lines(rows: Sequence[ScenarioResult], head: str, width: int) -> list[str]:
     groups = _by_reason(rows)
-    lines = wrap(head, width, "  ") if groups else []
+    lines = wrap_text(head, width, "  ") if groups else []
     for group in groups[:MOST_REASONS]:
-        why = _why(group[0], s="s" * (len(group) > 1))
-        lines += wrap(f"  {len(group):,} {why} ({_where_missing(group)})", width, "      ")
+        why = _why_unscored(group[0], s="s" * (len(group) > 1))
+        lines += wrap_text(f"  {len(group):,} {why} ({_where_missing(group)})", width, "      ")
     more = len(groups) - MOST_REASONS
-    return lines + [f"  … and {counted(more, 'more reason')}, in the results files"] * (more > 0)
+    return lines + [f"  … and {pluralize(more, 'more reason')}, in the results files"] * (more > 0)
 
 
 def reasons_told(run: RunResult) -> frozenset[str]:
     """Return the reasons that `missing_lines` tells in full."""
-    listed = [group[0].reason for group in _missing(run)[:MOST_REASONS]]
-    return frozenset(reason for reason in listed if shorten(one_line(reason), _REASON) == one_line(reason))
+    listed = [group[0].reason for group in _unscored_groups(run)[:MOST_REASONS]]
+    return frozenset(reason for reason in listed if shorten_text(one_line(reason), _REASON) == one_line(reason))
 
 
 def first_reason(run: RunResult) -> str:
     """Return why most of what has no score has none; "" if all have one."""
-    groups = _missing(run)
-    return _why(groups[0][0]) if groups else ""
+    groups = _unscored_groups(run)
+    return _why_unscored(groups[0][0]) if groups else ""
 
 
-def _missing(run: RunResult) -> list[list[ScenarioResult]]:
+def _unscored_groups(run: RunResult) -> list[list[ScenarioResult]]:
     return _by_reason([row for row in run.scenarios if not row.scored])
 
 
 def _by_reason(rows: Sequence[ScenarioResult]) -> list[list[ScenarioResult]]:
     """Return rows in groups of one reason, most frequent first."""
-    return sorted(grouped(rows, _why).values(), key=lambda group: -len(group))
+    return sorted(group_by(rows, _why_unscored).values(), key=lambda group: -len(group))
 
 
-def _why(row: ScenarioResult, s: str = "") -> str:
+def _why_unscored(row: ScenarioResult, s: str = "") -> str:
     other = {"error": "error{s}", "skipped": "skipped"}.get(row.outcome, "partly open")
     kind = _KINDS.get(row.cause, other).format(s=s)
-    return f"{kind}: {shorten(one_line(row.reason), _REASON)}" if row.reason else kind
+    return f"{kind}: {shorten_text(one_line(row.reason), _REASON)}" if row.reason else kind
 
 
 def _where_missing(rows: Sequence[ScenarioResult]) -> str:
-    places = grouped(rows, lambda row: one_line(at_span(row.agent, row.span_label)))
+    places = group_by(rows, lambda row: one_line(at_span(row.agent, row.span_label)))
     names = {place: list(dict.fromkeys(one_line(row.scenario) for row in of)) for place, of in places.items()}
     more = "and {:,} more"
-    parts = [f"{place}: {', '.join(shortened(of, _NAMES, more))}" for place, of in names.items()]
-    return "; ".join(shortened(parts, _PLACES, more))
+    parts = [f"{place}: {', '.join(first_and_rest(of, _NAMES, more))}" for place, of in names.items()]
+    return "; ".join(first_and_rest(parts, _PLACES, more))
 
 
 def failing_lines(run: RunResult, width: int) -> list[str]:
     """Return a line for each scenario that failed: `colours 0/3 at 32k: does not name 'ochre'`."""
     several = len({row.agent for row in run.scenarios}) > 1
-    by_name = grouped([row for row in run.scenarios if row.scored], lambda row: row.scenario)
-    return [clip(line, width) for name in sorted(by_name) for line in _failing(name, by_name[name], several)]
+    by_name = group_by([row for row in run.scenarios if row.scored], lambda row: row.scenario)
+    return [clip_text(line, width) for name in sorted(by_name) for line in _failing_line(name, by_name[name], several)]
 
 
-def _failing(name: str, rows: Sequence[ScenarioResult], several: bool) -> list[str]:
+def _failing_line(name: str, rows: Sequence[ScenarioResult], several: bool) -> list[str]:
     """Return the line of a scenario, none if all of it passed; `several`: the run has several agents."""
-    places = grouped(rows, lambda row: (span_place(row.span_label) + f" ({row.agent})" * several).strip())
+    places = group_by(rows, lambda row: (span_place(row.span_label) + f" ({row.agent})" * several).strip())
     failed = {place: [row for row in of if row.outcome == "failed"] for place, of in places.items()}
     parts = [
         f"{len(places[place]) - len(of)}/{len(places[place])} {one_line(place)}".rstrip()
@@ -127,8 +135,8 @@ def _failing(name: str, rows: Sequence[ScenarioResult], several: bool) -> list[s
         if of
     ]
     why = next((row.reason for of in failed.values() for row in of), "")
-    said = ", ".join(shortened(parts, _PLACES, "and {:,} more"))
-    return [f"{one_line(name)} {said}: {one_line(why)}"] * bool(parts)
+    none = ", ".join(first_and_rest(parts, _PLACES, "and {:,} more"))
+    return [f"{one_line(name)} {none}: {one_line(why)}"] * bool(parts)
 
 
 NARROWEST = 40
@@ -141,67 +149,67 @@ def summary_lines(run: RunResult, *, width: int, verbosity: int, color: bool) ->
 
     `verbosity` is pytest's: below 0 one line for each agent and span, above 0 a few more rows.
     """
-    found = columns(run)
+    columns = result_columns(run)
     width = max(width, NARROWEST)
-    if not found:
+    if not columns:
         return ["no conversations were held"]
     if verbosity < 0:
-        lines = [*leading_sentences(run), *map(_quiet_line, found), *map(quiet_line, measured(run))]
-        return [part for line in lines for part in wrap(line, width, "  ")]
-    lines = [line for text in leading_sentences(run) for line in [*wrap(text, width, "  "), ""]]
-    table = _table(found, verbosity, run.suite)
+        lines = [*leading_sentences(run), *map(_quiet_line, columns), *map(quiet_line, agent_metrics(run))]
+        return [part for line in lines for part in wrap_text(line, width, "  ")]
+    lines = [line for text in leading_sentences(run) for line in [*wrap_text(text, width, "  "), ""]]
+    table = _results_table(columns, verbosity, run.suite)
     folded: list[Column] = []
     # Several tables below each other are hard to compare; the agents under test are what the reader looks for.
-    if verbosity == 0 and not fits(table, width):
-        shown, folded = _ordered(found)
-        table = _table(shown, verbosity, run.suite)
-    lines += [*wrap(_caption(found), width), "", *render(table, width, color=color), ""]
-    lines += wrap(_folded(folded), width, "  ") if folded else []
-    lines += [line for text in _scoreless(found) for line in wrap(text, width, "  ")]
-    lines += [paint(line, "dim", color=color) for line in _spread_note(run, found, width)]
+    if verbosity == 0 and not fits_width(table, width):
+        shown, folded = _ordered_columns(columns)
+        table = _results_table(shown, verbosity, run.suite)
+    lines += [*wrap_text(_table_caption(columns), width), "", *render_table(table, width, color=color), ""]
+    lines += wrap_text(_folded_controls(folded), width, "  ") if folded else []
+    lines += [line for text in _scoreless_sentences(columns) for line in wrap_text(text, width, "  ")]
+    lines += [paint_text(line, "dim", color=color) for line in _spread_note(run, columns, width)]
     for sentence in span_sentences(run):
-        lines += wrap(sentence, width, "  ")
+        lines += wrap_text(sentence, width, "  ")
     lines += [*metric_lines(run, width, color=color), *missing_lines(run, width), *open_lines(run, width)]
-    amended = sum(column.amended for column in found)
+    amended = sum(column.amended for column in columns)
     if amended:
         kept = "the automatic verdicts are kept in the results files"
-        lines += wrap(f"{counted(amended, 'verdict')} amended by hand; {kept}", width)
-    lines += [line for note in figure_notes(found) for line in wrap(note, width)]
-    lines += _notices(run, width)
+        lines += wrap_text(f"{pluralize(amended, 'verdict')} amended by hand; {kept}", width)
+    lines += [line for note in figure_notes(columns) for line in wrap_text(note, width)]
+    lines += _notice_lines(run, width)
     if verbosity > 0:
         heads = {each.name.folder: each.journal for each in run.conversations if each.journal}
         lines += [f"last checksum of {one_line(name)}: {head}" for name, head in heads.items()]
     return lines + [f"run folder: {one_line(run.folder)}"] * bool(run.folder)
 
 
-def _ordered(found: Sequence[Column]) -> tuple[list[Column], list[Column]]:
+def _ordered_columns(columns: Sequence[Column]) -> tuple[list[Column], list[Column]]:
     """Return the columns of agents under test, best at the largest memory span first, and those of all others."""
-    sides = [AgentAtSpan(column.agent, column) for column in found]
-    names, last = tested(sides), largest(sides)
-    ranked = [side.agent for side in rank([side for side in sides if side.column.span_label == last])]
+    sides = [AgentAtSpan(column.agent, column) for column in columns]
+    names, last = agents_under_test(sides), largest_span_label(sides)
+    ranked = [side.agent for side in rank_sides([side for side in sides if side.column.span_label == last])]
     order = {name: place for place, name in enumerate(ranked)}
-    shown = [column for column in found if column.agent in names] or list(found)
-    folded = [column for column in found if column.agent not in names] if len(shown) < len(found) else []
+    shown = [column for column in columns if column.agent in names] or list(columns)
+    folded = [column for column in columns if column.agent not in names] if len(shown) < len(columns) else []
     return sorted(shown, key=lambda column: order.get(column.agent, len(order))), folded
 
 
-def _folded(found: Sequence[Column]) -> str:
+def _folded_controls(columns: Sequence[Column]) -> str:
     """Return what agents of the package and controls earned, beside others, in one sentence."""
     parts = [
         f"{one_line(of[0].name)} {', '.join(f'{column.share} at {one_line(column.span_label)}' for column in of)}"
-        for of in grouped(found, lambda column: column.agent).values()
+        for of in group_by(columns, lambda column: column.agent).values()
     ]
     return f"beside them (-v has their columns): {'; '.join(parts)}"
 
 
-def _scoreless(found: Sequence[Column]) -> list[str]:
+def _scoreless_sentences(columns: Sequence[Column]) -> list[str]:
     """Return a sentence for each group of columns in which the same scenarios have no score."""
-    same = grouped([column for column in found if column.scoreless], lambda column: column.scoreless)
+    same = group_by([column for column in columns if column.scoreless], lambda column: column.scoreless)
     return [
-        scoreless(of[0])[0]
+        scoreless_sentence(of[0])[0]
         if len(of) == 1
-        else f"no score in {listed([one_line(name) for name in names])}: "
-        + listed(shortened([one_line(column.label) for column in of], _PLACES, "{:,} more"))
+        else f"no score in {join_words([one_line(name) for name in names])}: "
+        + join_words(first_and_rest([one_line(column.label) for column in of], _PLACES, "{:,} more"))
         for names, of in same.items()
     ]
 
@@ -214,7 +222,7 @@ def _quiet_line(column: Column) -> str:
     within = f" (all of {', '.join(map(one_line, column.scoreless))})" if column.scoreless else ""
     parts += [f"{column.missing:,} of {len(column.rows):,} without a score{within}"] * bool(column.missing)
     parts += [f"{column.open:,} open"] * bool(column.open)
-    return f"{one_line(column.label)}: {', '.join([*parts, counted(column.tokens, 'token')])}"
+    return f"{one_line(column.label)}: {', '.join([*parts, pluralize(column.tokens, 'token')])}"
 
 
 _COUNTS: Mapping[frozenset[Count], str] = {
@@ -224,41 +232,43 @@ _COUNTS: Mapping[frozenset[Count], str] = {
 }
 
 
-def scoreless(column: Column) -> list[str]:
+def scoreless_sentence(column: Column) -> list[str]:
     """Return the sentence that names the scenarios without any score; nothing where all have one."""
-    names = listed([one_line(name) for name in column.scoreless])
+    names = join_words([one_line(name) for name in column.scoreless])
     return [f"{one_line(column.label)}: no score in {names}"] * bool(names)
 
 
-def _caption(found: Sequence[Column]) -> str:
+def _table_caption(columns: Sequence[Column]) -> str:
     sentences = ["Mean score of each scenario; full marks = 1.00."]
-    if any(column.span is not None for column in found):
-        counting = _COUNTS.get(frozenset(held.count for column in found for held in column.conversations), "")
+    if any(column.span is not None for column in columns):
+        counting = _COUNTS.get(frozenset(held.count for column in columns for held in column.conversations), "")
         sentences.append(f"Memory span: the tokens over which each scenario is stretched{counting}.")
-    if any(column.span is None for column in found):
+    if any(column.span is None for column in columns):
         sentences.append("Isolated: each example with a fresh agent.")
-    if any(column.guessed for column in found):
+    if any(column.guessed for column in columns):
         sentences.append(f"{GUESSED}: no more than guessing earns, without memory.")
-    if any(column.missing for column in found):
+    if any(column.missing for column in columns):
         sentences.append(f"{UNSCORED}: some examples have no score, see below.")
     return " ".join(sentences)
 
 
-def _table(found: Sequence[Column], verbosity: int, suite: str) -> TextTable:
-    names = sorted({name for column in found for name in column.cells})
-    rows = [TableRow(label=name, cells=tuple(_score_cell(column, name) for column in found)) for name in names]
-    rows += _total_rows(found, verbosity)
+def _results_table(columns: Sequence[Column], verbosity: int, suite: str) -> TextTable:
+    names = sorted({name for column in columns for name in column.cells})
+    rows = [TableRow(label=name, cells=tuple(_score_cell(column, name) for column in columns)) for name in names]
+    rows += _total_rows(columns, verbosity)
     # Marks hang out to the right: digits stay below each other.
-    room = max(len(_marks(text)) for row in rows for text, _ in row.cells)  # for marks, behind every number
+    room = max(len(_number_marks(text)) for row in rows for text, _ in row.cells)  # for marks, behind every number
     rows = [
-        structs.replace(row, cells=tuple((text + " " * (room - len(_marks(text))), style) for text, style in row.cells))
+        structs.replace(
+            row, cells=tuple((text + " " * (room - len(_number_marks(text))), style) for text, style in row.cells)
+        )
         for row in rows
     ]
-    heads = tuple((column.name, one_line(column.span_label) + " " * room) for column in found)
+    heads = tuple((column.name, one_line(column.span_label) + " " * room) for column in columns)
     return TextTable(heads=heads, rows=tuple(rows), label="memory span", corner=suite)
 
 
-def _marks(text: str) -> str:
+def _number_marks(text: str) -> str:
     """Return what stands behind a number."""
     return text[len(text.rstrip(GUESSED + UNSCORED)) :]
 
@@ -274,46 +284,46 @@ def _score_cell(column: Column, name: str) -> tuple[str, Style]:
     return column.cell_text(name), style
 
 
-def _total_rows(found: Sequence[Column], verbosity: int) -> list[TableRow]:
+def _total_rows(columns: Sequence[Column], verbosity: int) -> list[TableRow]:
     """Return the rows below the scenarios: the total, and the figures that any column has."""
     # One maximum for all stands in the label, so that the cells stay narrow.
-    same = len({column.full for column in found}) == 1
-    totals = [column.points if same or not column.out_of else f"{column.points}/{column.full}" for column in found]
-    label = f"total of {found[0].full}" if same else "total"
+    same = len({column.full for column in columns}) == 1
+    totals = [column.points if same or not column.out_of else f"{column.points}/{column.full}" for column in columns]
+    label = f"total of {columns[0].full}" if same else "total"
     rows = [TableRow(label=label, cells=tuple((text, "strong") for text in totals), above=True)]
-    trials: list[Report] = ["trials"] * any(column.tries for column in found)
+    trials: list[Report] = ["trials"] * any(column.tries for column in columns)
     verbose: list[Report] = ["verbose"] * (verbosity > 0)
-    figures = shown_figures(found, "terminal", *trials, *verbose)
+    figures = shown_figures(columns, "terminal", *trials, *verbose)
     for section in (SCORES, EFFORTS):
         for number, figure in enumerate(figure for figure in figures if figure in section):
-            cells: tuple[tuple[str, Style], ...] = tuple((text, "") for text in figure.cells(found))
-            rows.append(TableRow(label=figure.heading(found), cells=cells, above=section is EFFORTS and not number))
+            cells: tuple[tuple[str, Style], ...] = tuple((text, "") for text in figure.cells(columns))
+            rows.append(TableRow(label=figure.heading(columns), cells=cells, above=section is EFFORTS and not number))
     return rows
 
 
-def _spread_note(run: RunResult, found: Sequence[Column], width: int) -> list[str]:
-    if any(column.spread for column in found):
-        return wrap(f"spread: standard deviation of the total, over {DRAWS:,} draws of one example each", width)
-    if any(column.out_of for column in found):
+def _spread_note(run: RunResult, columns: Sequence[Column], width: int) -> list[str]:
+    if any(column.spread for column in columns):
+        return wrap_text(f"spread: standard deviation of the total, over {DRAWS:,} draws of one example each", width)
+    if any(column.out_of for column in columns):
         # Where figures are measured, the examples are the questions of a data set: there are no others to ask for.
-        way_out = "" if measured(run) else " (--ltm-examples=3 would tell)"
-        return wrap(f"spread of the total: unknown with one example each{way_out}", width)
+        way_out = "" if agent_metrics(run) else " (--ltm-examples=3 would tell)"
+        return wrap_text(f"spread of the total: unknown with one example each{way_out}", width)
     return []
 
 
-def _notices(run: RunResult, width: int) -> list[str]:
+def _notice_lines(run: RunResult, width: int) -> list[str]:
     """Return the notes, each once: which conversations of an agent at a span it is true of is said behind it."""
-    told = {ended_early(reason) for reason in reasons_told(run)}
-    places = grouped(run.conversations, lambda held: (held.agent, held.span_label))
-    notes = [(held, note) for held in run.conversations for note in held.notes if note not in told]
+    texts = {ended_early(reason) for reason in reasons_told(run)}
+    places = group_by(run.conversations, lambda held: (held.agent, held.span_label))
+    notes = [(held, note) for held in run.conversations for note in held.notes if note not in texts]
     notices = [*run.notices, *precheck_sentences(run)]
-    for (agent, span, text), of in grouped(notes, lambda each: (each[0].agent, each[0].span_label, each[1])).items():
+    for (agent, span, text), of in group_by(notes, lambda each: (each[0].agent, each[0].span_label, each[1])).items():
         every = len(places[agent, span])
         which = f", trial {of[0][0].trial}" if len(of) == 1 else f", {len(of)} of {every} conversations"
         notices.append(f"{at_span(agent, span)}{which if every > 1 else ''}: {text}")
-    lines = [line for text in notices[:MOST_NOTICES] for line in wrap(f"note: {one_line(text)}", width, "      ")]
+    lines = [line for text in notices[:MOST_NOTICES] for line in wrap_text(f"note: {one_line(text)}", width, "      ")]
     more = len(notices) - MOST_NOTICES
-    return lines + [f"      … and {counted(more, 'more note')}, in the results files"] * (more > 0)
+    return lines + [f"      … and {pluralize(more, 'more note')}, in the results files"] * (more > 0)
 
 
 # --- What a run asked its judge, in one line; apart from what the agent used.
@@ -324,28 +334,28 @@ def judge_lines(run: RunResult, remembered: Sequence[float | None]) -> list[str]
 
     `remembered`: for each reply that came from an earlier run what it had cost, in dollars, where that is known.
     """
-    said = _asked(run, "judge")
+    said = _side_usage(run, "judge")
     if not said:
         return []
     spared = known_sum(remembered)
     saying = f"; {len(remembered):,} of them cached" if remembered else ""
-    saying += "" if spared is None else f", saving ${exact(spared)}"
+    saying += "" if spared is None else f", saving ${exact_dollars(spared)}"
     return [f"judge: {said}{saying}"]
 
 
 def user_lines(run: RunResult) -> list[str]:
     """Return the line about the models of simulated users, none if nobody asked one."""
-    said = _asked(run, "user")
+    said = _side_usage(run, "user")
     return [f"simulated users: {said}"] * bool(said)
 
 
-def _asked(run: RunResult, side: str) -> str:
+def _side_usage(run: RunResult, side: str) -> str:
     """Return calls, tokens and dollars of what the examples asked, "" if they asked nothing."""
     calls, tokens = (sum(getattr(row, f"{side}_{what}") for row in run.scenarios) for what in ("calls", "tokens"))
     cost = known_sum(getattr(row, f"{side}_cost_usd") for row in run.scenarios)
     about = "~" * any(getattr(row, f"{side}_estimated") for row in run.scenarios) if side == "user" else ""
-    parts = [counted(calls, "call"), *[about + counted(tokens, "token")] * bool(tokens)]
-    parts += [] if cost is None else [f"{about}${exact(cost)}"]
+    parts = [pluralize(calls, "call"), *[about + pluralize(tokens, "token")] * bool(tokens)]
+    parts += [] if cost is None else [f"{about}${exact_dollars(cost)}"]
     return ", ".join(parts) if calls else ""
 
 
@@ -357,33 +367,33 @@ MOST_VERDICTS = 60
 
 def rescored_lines(rescored: Rescored, width: int) -> list[str]:
     """Return the counts, then a line for each verdict that moved or was kept."""
-    lines = [line for text in rescored_details(rescored) for line in wrap(f"  {text}", width, "    ")]
-    return [*wrap(rescored_sentence(rescored), width, "  "), *lines]
+    lines = [line for text in rescored_details(rescored) for line in wrap_text(f"  {text}", width, "    ")]
+    return [*wrap_text(rescored_sentence(rescored), width, "  "), *lines]
 
 
 def rescored_sentence(rescored: Rescored) -> str:
     """Return the counts."""
-    counts = [f"{counted(rescored.same, 'verdict')} unchanged", f"{len(rescored.moves):,} moved"]
+    counts = [f"{pluralize(rescored.same, 'verdict')} unchanged", f"{len(rescored.moves):,} moved"]
     counts += [f"{len(rescored.kept):,} kept because their scripts changed"] * bool(rescored.kept)
     counts += [f"{rescored.unknown:,} scored for the first time"] * bool(rescored.unknown)
     counts += [f"{rescored.left_out:,} recorded ones left out"] * bool(rescored.left_out)
-    counts += [f"{counted(rescored.without, 'example')} without a verdict"] * bool(rescored.without)
+    counts += [f"{pluralize(rescored.without, 'example')} without a verdict"] * bool(rescored.without)
     return one_line(f"scored again: run {rescored.run}: {', '.join(counts)}")
 
 
 def rescored_details(rescored: Rescored) -> list[str]:
     """Return a sentence for each verdict that moved or was kept."""
-    found = [move_sentence(move) for move in rescored.moves]
-    found += [f"{name}: kept: {one_line(why)}" for name, why in rescored.kept.items()]
-    return shortened(found, MOST_VERDICTS, "… and {:,} more: see summary.json")
+    texts = [move_sentence(move) for move in rescored.moves]
+    texts += [f"{name}: kept: {one_line(why)}" for name, why in rescored.kept.items()]
+    return first_and_rest(texts, MOST_VERDICTS, "… and {:,} more: see summary.json")
 
 
 def move_sentence(move: Move) -> str:
     """Return what moved, from what to what, and why."""
     place = f"{move.agent}-{move.span_label}-{move.trial} {move.scenario}/{move.example}"
     amended = " (amended by hand: the amendment counts)" if move.amended else ""
-    return one_line(f"{place}: {_verdict(move.before)} -> {_verdict(move.after)}{amended}: {move.why}")
+    return one_line(f"{place}: {_verdict_text(move.before)} -> {_verdict_text(move.after)}{amended}: {move.why}")
 
 
-def _verdict(given: Automatic) -> str:
+def _verdict_text(given: Automatic) -> str:
     return verdict_text(given, f"{given.outcome}, no score")

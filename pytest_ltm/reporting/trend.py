@@ -9,15 +9,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct
 
 from pytest_ltm._journal.result import at_span
-from pytest_ltm._model.plan import natural
-from pytest_ltm._results.gate.plan_facts import unequal
+from pytest_ltm._language.lists import join_some
+from pytest_ltm._model.plan import natural_sort_key
+from pytest_ltm._results.gate.plan_facts import unequal_plans
 from pytest_ltm._results.run_loading import side_of_run
-from pytest_ltm._results.statistics.totals import grouped
-from pytest_ltm._results.table import paint
-from pytest_ltm._results.text import NOTHING, clip, columns_of, counted, left, one_line, percent, right, wrap
+from pytest_ltm._results.statistics.totals import group_by
+from pytest_ltm._results.table import paint_text
+from pytest_ltm._results.text import (
+    NOTHING,
+    clip_text,
+    columns_of,
+    format_percent,
+    one_line,
+    pad_left,
+    pad_right,
+    pluralize,
+    wrap_text,
+)
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.schema import to_record
-from pytest_ltm._text.lists import few
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -103,9 +113,9 @@ class TrendSeries(NamedTuple):
             [facts for facts in point.facts() if facts.span_label == self.span_label]
             for point in (before.points[-1], line.points[0])
         )
-        found = unequal(theirs, ours)
-        said = few(list(found.sentences), 2) if found else "it has other trials" if theirs and ours else ""
-        return f"not the plan before ('there'): {said}".replace("this run", "this plan") if said else ""
+        unequal = unequal_plans(theirs, ours)
+        some = join_some(list(unequal.sentences), 2) if unequal else "it has other trials" if theirs and ours else ""
+        return f"not the plan before ('there'): {some}".replace("this run", "this plan") if some else ""
 
     @property
     def label(self) -> str:
@@ -116,7 +126,7 @@ class TrendSeries(NamedTuple):
     def points(self) -> list[tuple[int, TrendPoint]]:
         """All points with the numbers of their plans, in the order of time."""
         return sorted(
-            ((line.number, point) for line in self.lines for point in line.points), key=lambda e: _order(e[1])
+            ((line.number, point) for line in self.lines for point in line.points), key=lambda e: _point_order(e[1])
         )
 
 
@@ -133,13 +143,13 @@ def of_run(past: Past) -> list[TrendPoint]:
             commit=commit,
             branch=branch,
             standing=each,
-            facts=partial(_facts, past.path),
+            facts=partial(_run_facts, past.path),
         )
         for each in past.standings
     ]
 
 
-def _facts(run: Path) -> Sequence[PlanFacts]:
+def _run_facts(run: Path) -> Sequence[PlanFacts]:
     try:
         return side_of_run(run).plans
     except LtmError:
@@ -160,25 +170,27 @@ def series_of(
     ]
     if not agents and any(point.standing.own for point in held):
         held = [point for point in held if point.standing.own]
-    places = grouped(sorted(held, key=_order), lambda point: (point.standing.agent, point.standing.span_label))
-    ordered = sorted(places, key=lambda place: (natural(place[0]), *_length(places[place][0].standing)))
-    return tuple(TrendSeries(*place, tuple(_lines(places[place]))) for place in ordered)
+    places = group_by(sorted(held, key=_point_order), lambda point: (point.standing.agent, point.standing.span_label))
+    ordered = sorted(places, key=lambda place: (natural_sort_key(place[0]), *_span_order(places[place][0].standing)))
+    return tuple(TrendSeries(*place, tuple(_trend_segments(places[place]))) for place in ordered)
 
 
-def _lines(points: Sequence[TrendPoint]) -> Iterator[TrendSegment]:
-    plans = sorted(grouped(points, lambda point: point.standing.plan).values(), key=lambda held: _order(held[-1]))
+def _trend_segments(points: Sequence[TrendPoint]) -> Iterator[TrendSegment]:
+    plans = sorted(
+        group_by(points, lambda point: point.standing.plan).values(), key=lambda held: _point_order(held[-1])
+    )
     yield from (TrendSegment(number, tuple(held)) for number, held in enumerate(plans, start=1))
 
 
 _LONG_AGO = datetime(1, 1, 1, tzinfo=timezone.utc)
 
 
-def _order(point: TrendPoint) -> tuple[Any, ...]:
+def _point_order(point: TrendPoint) -> tuple[Any, ...]:
     return point.at or _LONG_AGO, point.kind, point.name, point.commit
 
 
-def _length(standing: HistoricalScore) -> tuple[Any, ...]:
-    return standing.span is None, standing.span or 0, natural(standing.span_label)
+def _span_order(standing: HistoricalScore) -> tuple[Any, ...]:
+    return standing.span is None, standing.span or 0, natural_sort_key(standing.span_label)
 
 
 # --- In a terminal: time goes down, scores go to the right; each plan has a chart of its own.
@@ -205,28 +217,28 @@ _GAP = "  "
 
 
 def trend_lines(
-    found: Sequence[TrendSeries], width: int, *, color: bool = False, signs: Signs = DRAWN, whole: bool = False
+    trend_serieses: Sequence[TrendSeries], width: int, *, color: bool = False, signs: Signs = DRAWN, whole: bool = False
 ) -> list[str]:
     """Return the series as charts, no line wider than `width` (at least 80); `whole`: every plan, and every result."""
     lines: list[str] = []
-    for series in found:
+    for series in trend_serieses:
         lines += [""] * bool(lines)
-        lines.append(paint(clip(one_line(series.label), width), "strong", color=color))
+        lines.append(paint_text(clip_text(one_line(series.label), width), "strong", color=color))
         left_out = 0 if whole else max(len(series.lines) - MOST_PLANS, 0)
-        lines += [f"{_GAP}… {counted(left_out, 'earlier plan')}: --all shows them", ""] * bool(left_out)
+        lines += [f"{_GAP}… {pluralize(left_out, 'earlier plan')}: --all shows them", ""] * bool(left_out)
         for line in series.lines[left_out:]:
             lines += [""] * (line.number > left_out + 1)
-            lines += _chart(series, line, width, color=color, signs=signs, whole=whole)
-    if any(len(series.lines) > 1 for series in found):
-        said = "Plans differ in what was said and asked (texts, seed, filler, trials): compare scores within one only."
-        lines += ["", *wrap(said, width)]
-    if found:
-        said = f"{signs.run} run, {signs.baseline} baseline, {signs.interval} 95 % interval, which needs trials."
-        lines += [""] * (not lines[-1].startswith("Plans")) + [said]
+            lines += _chart_lines(series, line, width, color=color, signs=signs, whole=whole)
+    if any(len(series.lines) > 1 for series in trend_serieses):
+        text = "Plans differ in what was said and asked (texts, seed, filler, trials): compare scores within one only."
+        lines += ["", *wrap_text(text, width)]
+    if trend_serieses:
+        text = f"{signs.run} run, {signs.baseline} baseline, {signs.interval} 95 % interval, which needs trials."
+        lines += [""] * (not lines[-1].startswith("Plans")) + [text]
     return lines
 
 
-def _chart(
+def _chart_lines(
     series: TrendSeries, line: TrendSegment, width: int, *, color: bool, signs: Signs, whole: bool
 ) -> Iterator[str]:
     shown = line.points if whole else line.points[-MOST_ROWS:]
@@ -237,28 +249,32 @@ def _chart(
     name = min(name, max(width - fixed - _BAR[0] - len(_GAP), 0))
     bar = min(max(width - fixed - name - len(_GAP), _BAR[0]), _BAR[1])
     plan = f"plan {line.number} of {len(series.lines)}, " if len(series.lines) > 1 else ""
-    head = f"{plan}{counted(len(line.points), 'result')}"
-    spark = sparkline([point.share for point in line.drawn], width - len(head) - 2 * len(_GAP), signs)
+    head = f"{plan}{pluralize(len(line.points), 'result')}"
+    spark = draw_sparkline([point.share for point in line.drawn], width - len(head) - 2 * len(_GAP), signs)
     yield f"{_GAP}{head}  {spark}".rstrip()
     if why := series.difference(line):
-        yield from wrap(f"{_GAP}{one_line(why)}", width, _GAP * 2)
+        yield from wrap_text(f"{_GAP}{one_line(why)}", width, _GAP * 2)
     if len(shown) < len(line.points):
         yield f"{_GAP}… {len(line.points) - len(shown):,} earlier: --all shows them"
-    heads = [left("date (UTC)", _DATE), left("commit", 7), right("total", total), right("", 4)]
-    scale = f" {left('0%', bar - 4)}100%"
-    yield paint(_GAP.join([*heads, scale]).rstrip(), "dim", color=color)
+    heads = [pad_right("date (UTC)", _DATE), pad_right("commit", 7), pad_left("total", total), pad_left("", 4)]
+    scale = f" {pad_right('0%', bar - 4)}100%"
+    yield paint_text(_GAP.join([*heads, scale]).rstrip(), "dim", color=color)
     for point, said in zip(shown, totals, strict=True):
-        cells = [left(point.date, _DATE), left(point.place, 7), right(said, total)]
-        label = clip(one_line(point.name), name) if name else ""
+        cells = [pad_right(point.date, _DATE), pad_right(point.place, 7), pad_left(said, total)]
+        label = clip_text(one_line(point.name), name) if name else ""
         if point.share is None:
             why = f"not drawn: {point.standing.unmeasured}"
-            yield clip(_GAP.join([*cells, left("", 4), f" {left(why, bar)} ", label]), width).rstrip()
+            yield clip_text(_GAP.join([*cells, pad_right("", 4), f" {pad_right(why, bar)} ", label]), width).rstrip()
             continue
-        cells += [right(percent(point.share), 4), f"{signs.edge}{_bar(point, bar, signs)}{signs.edge}", label]
-        yield clip(_GAP.join(cells), width).rstrip()
+        cells += [
+            pad_left(format_percent(point.share), 4),
+            f"{signs.edge}{_score_bar(point, bar, signs)}{signs.edge}",
+            label,
+        ]
+        yield clip_text(_GAP.join(cells), width).rstrip()
 
 
-def _bar(point: TrendPoint, width: int, signs: Signs) -> str:
+def _score_bar(point: TrendPoint, width: int, signs: Signs) -> str:
     def at(share: float) -> int:
         return round(min(max(share, 0.0), 1.0) * (width - 1))
 
@@ -270,14 +286,14 @@ def _bar(point: TrendPoint, width: int, signs: Signs) -> str:
     return "".join(cells)
 
 
-def sparkline(shares: Sequence[float | None], width: int, signs: Signs) -> str:
+def draw_sparkline(shares: Sequence[float | None], width: int, signs: Signs) -> str:
     """Return a sign for each of the last shares that fit, the lowest for 0, the highest for full marks."""
     top = len(signs.steps) - 1
     known = [share for share in shares if share is not None][-max(width, 1) :]
     return "".join(signs.steps[round(share * top)] for share in known) if len(known) > 1 else ""
 
 
-def trend_json(found: Sequence[TrendSeries]) -> list[dict[str, Any]]:
+def trend_json(trend_serieses: Sequence[TrendSeries]) -> list[dict[str, Any]]:
     """Return the series as JSON values; `plan` is equal where results can be compared."""
     return [
         {
@@ -301,5 +317,5 @@ def trend_json(found: Sequence[TrendSeries]) -> list[dict[str, Any]]:
                 for _, point in series.points
             ],
         }
-        for series in found
+        for series in trend_serieses
     ]

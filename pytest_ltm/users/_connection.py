@@ -12,13 +12,13 @@ from pytest_ltm._calls import FORMS, names_model, suggest_provider
 from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import SCRIPTED, Tariff
 from pytest_ltm._journal.timings import UserTime
-from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import ConfigurationError, ScenarioError, UserError, did_you_mean
-from pytest_ltm._storage.secrets import redacted
+from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.judges._chat import make_client
 from pytest_ltm.judges._model_calls import BudgetedCaller, ModelUse, on_record
-from pytest_ltm.judges._registry import adapted
+from pytest_ltm.judges._registry import adapt_judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,10 +53,10 @@ def name_of(model: object) -> str:
         if not (names_model(model) or is_dotted(model)):
             hint = suggest_provider(model) or did_you_mean(model, FORMS)
             raise ScenarioError(
-                f"ltm.user(model={redacted(model)!r}): there is no such model.{hint} There are "
+                f"ltm.user(model={redact_secrets(model)!r}): there is no such model.{hint} There are "
                 f"{', '.join(FORMS)}, and dotted paths such as mypkg:function"
             )
-        return redacted(model)
+        return redact_secrets(model)
     if isinstance(model, Sequence) and model and all(isinstance(one, str) and one.strip() for one in model):
         return SCRIPTED
     if callable(model) or hasattr(model, "assess"):
@@ -68,18 +68,22 @@ def name_of(model: object) -> str:
     )
 
 
-def find(model: Any, *, base: Path | None = None) -> Any:
+def find_user_model(model: Any, *, base: Path | None = None) -> Any:
     """Return whom to ask for a user; ConfigurationError with a cure if there is nobody.
 
     `base` is where modules are looked for that are not on `sys.path`.
     """
     if not isinstance(model, str):
-        return ScriptedUser(tuple(model)) if isinstance(model, Sequence) else adapted(model, f"user {name_of(model)!r}")
+        return (
+            ScriptedUser(tuple(model))
+            if isinstance(model, Sequence)
+            else adapt_judge(model, f"user {name_of(model)!r}")
+        )
     name = name_of(model)
     if names_model(model):
         return make_client(model, "user")
     path = DottedPath(model, what="user", error=ConfigurationError, hint=did_you_mean(model, FORMS))
-    return adapted(path.resolve(base), f"user {name!r}")
+    return adapt_judge(path.resolve(base), f"user {name!r}")
 
 
 class UserConnection:
@@ -148,13 +152,13 @@ class UserConnection:
 
     def _bought(self, example: str, model: object, name: str, question: UserQuestion) -> Reply:
         purchase = self._purchase(model, name)
-        began = stopwatch()
+        began = stopwatch_seconds()
         reply = purchase(question)
         if name == SCRIPTED:
             return reply
         self._timings.write(
             UserTime(
-                example=example, model=name, seconds=round(stopwatch() - began, 6), usage=reply.usage,
+                example=example, model=name, seconds=round(stopwatch_seconds() - began, 6), usage=reply.usage,
                 cost_usd=reply.cost_usd, lost=purchase.lost,
             )
         )  # fmt: skip

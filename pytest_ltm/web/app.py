@@ -29,28 +29,30 @@ def make_app(
     """Return the server's pages behind their guard; `live` is a run that the link leads to, begun or not."""
     home = f"/live?run={quote(live)}" if live else "/"
     guard = Middleware(Guard, secret=secret, hosts=hosts, cookie=f"ltm_{port}", home=home)
-    routes = [*runs.ROUTES, *_live.ROUTES, *pages.ROUTES, *human_test.ROUTES, Route("/static/{name}", static)]
-    app = Starlette(routes=routes, middleware=[guard], exception_handlers={LtmError: refused, 404: nowhere})
+    routes = [*runs.ROUTES, *_live.ROUTES, *pages.ROUTES, *human_test.ROUTES, Route("/static/{name}", serve_static)]
+    app = Starlette(routes=routes, middleware=[guard], exception_handlers={LtmError: refused_page, 404: missing_page})
     app.state.ltm_dir, app.state.baselines, app.state.secret = ltm_dir, baselines, secret
     app.state.followed, app.state.ending, app.state.awaited = {}, lambda: False, live
     return app
 
 
-async def static(request: Request) -> Response:
+async def serve_static(request: Request) -> Response:
     """Send a script or a style."""
     name = request.path_params["name"]
-    if name not in page_parts.static():
-        return await nowhere(request, LtmError())
+    if name not in page_parts.static_files():
+        return await missing_page(request, LtmError())
     kind = "text/javascript" if name.endswith(".js") else "text/css"
-    return Response(page_parts.static()[name], media_type=kind)
+    return Response(page_parts.static_files()[name], media_type=kind)
 
 
-async def refused(request: Request, error: Exception) -> Response:
+async def refused_page(request: Request, error: Exception) -> Response:
     """Say what was wrong with a request."""
     status = error.status if isinstance(error, page_parts.PageError) else 400
-    return page_parts.page(request, "refused.html.j2", status=status, title="That did not work", text=str(error))
+    return page_parts.render_template(
+        request, "refused.html.j2", status=status, title="That did not work", text=str(error)
+    )
 
 
-async def nowhere(_request: Request, _error: Exception) -> Response:
+async def missing_page(_request: Request, _error: Exception) -> Response:
     """Say that there is no such page."""
     return PlainTextResponse("There is no such page.", 404)

@@ -94,13 +94,13 @@ class Guard:
             return None
         return PlainTextResponse("Open the link that `ltm serve` printed: this page needs its key.", 403)
 
-    def _is_secret(self, said: str) -> bool:
-        return hmac.compare_digest(said.encode(), self._secret.encode())
+    def _is_secret(self, text: str) -> bool:
+        return hmac.compare_digest(text.encode(), self._secret.encode())
 
 
 _READING = frozenset({"GET", "HEAD"})
 
 
-def token(secret: str) -> str:
+def form_token(secret: str) -> str:
     """Return what a form must hold that was made for those who have this secret."""
     return hmac.new(secret.encode(), b"form", hashlib.sha256).hexdigest()

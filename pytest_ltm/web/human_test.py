@@ -17,8 +17,8 @@ from starlette.routing import Route
 from pytest_ltm._calls.foreign import LONGEST_REPLY
 from pytest_ltm._journal.run_file import SUMMARY, newest_first
 from pytest_ltm._results.text import span_of_time
-from pytest_ltm._storage.locks import holder
-from pytest_ltm.agents._mailbox import people, person_of
+from pytest_ltm._storage.locks import lock_holder
+from pytest_ltm.agents._mailbox import list_people, person_of
 from pytest_ltm.web import page_parts
 
 if TYPE_CHECKING:
@@ -29,38 +29,44 @@ if TYPE_CHECKING:
     from pytest_ltm.agents._mailbox import Box, HumanPrompt, Person
 
 
-def _person(request: Request) -> Person:
+def _person_of_link(request: Request) -> Person:
     """Return whose link it is; a page that says that it is nobody's otherwise."""
-    found = person_of(newest_first(page_parts.ltm_dir(request)), request.path_params["link"])
-    if found is None:
+    person = person_of(newest_first(page_parts.ltm_dir(request)), request.path_params["link"])
+    if person is None:
         raise page_parts.PageError(404, "This link does not belong to anybody. Ask for another one.")
-    return found
+    return person
 
 
-async def sit(request: Request) -> Response:
+async def sit_page(request: Request) -> Response:
     """Show what comes next for a person."""
-    return await run_in_threadpool(_sit, request, _person(request), "")
+    return await run_in_threadpool(_render_sit, request, _person_of_link(request), "")
 
 
-def _sit(request: Request, person: Person, notice: str) -> Response:
+def _render_sit(request: Request, person: Person, notice: str) -> Response:
     box = person.waiting()
     message = None if box is None else box.open()
     shown: dict[str, Any] = {"title": "Sitting the test", "alone": True}
-    shown |= {"person": person, "notice": notice, "state": state(person), "message": message, "consent": person.consent}
+    shown |= {
+        "person": person,
+        "notice": notice,
+        "state": sitting_state(person),
+        "message": message,
+        "consent": person.consent,
+    }
     if person.consent is None:
-        return page_parts.page(request, "sit_consent.html.j2", **shown)
+        return page_parts.render_template(request, "sit_consent.html.j2", **shown)
     if box is None or message is None:
         over = (person.run / SUMMARY).exists()
-        return page_parts.page(request, "sit_waiting.html.j2", **shown, over=over, goes_on=_goes_on(person))
+        return page_parts.render_template(request, "sit_waiting.html.j2", **shown, over=over, goes_on=_goes_on(person))
     seen = box.seen(message)
     if seen.paused is not None:
-        return page_parts.page(request, "sit_paused.html.j2", **shown)
+        return page_parts.render_template(request, "sit_paused.html.j2", **shown)
     if seen.read < len(message.told):
         at = (seen.read, len(message.told)) if message.filler == "full" else (len(message.told), len(message.told))
         told = message.told[seen.read : seen.read + 1] if message.filler == "full" else message.told
-        return page_parts.page(request, "sit_told.html.j2", **shown, told=told, read=seen.read, at=at)
+        return page_parts.render_template(request, "sit_told.html.j2", **shown, told=told, read=seen.read, at=at)
     box.show(message)
-    return page_parts.page(
+    return page_parts.render_template(
         request, "sit_message.html.j2", **shown, earlier=list(box.earlier()), goes_on=_goes_on(person),
         longest=LONGEST_REPLY,
     )  # fmt: skip
@@ -69,12 +75,12 @@ def _sit(request: Request, person: Person, notice: str) -> Response:
 def _goes_on(person: Person) -> bool:
     """Return whether the run is there to take an answer; it is kept if not."""
     try:
-        return bool(holder(person.run))
+        return bool(lock_holder(person.run))
     except OSError:
         return True
 
 
-def state(person: Person) -> str:
+def sitting_state(person: Person) -> str:
     """Return what changes when there is something else to show."""
     if person.consent is None:
         return "consent"
@@ -86,17 +92,17 @@ def state(person: Person) -> str:
     return f"{box.folder.parent.name} {message.id} {seen.read} {seen.paused is not None}"
 
 
-async def changed(request: Request) -> Response:
+async def poll_change(request: Request) -> Response:
     """Say whether there is something else to show."""
-    return JSONResponse({"state": await run_in_threadpool(lambda: state(_person(request)))})
+    return JSONResponse({"state": await run_in_threadpool(lambda: sitting_state(_person_of_link(request)))})
 
 
-async def step(request: Request) -> Response:
+async def take_step(request: Request) -> Response:
     """Take what the person does, and show what comes next."""
-    person, given = _person(request), await page_parts.form(request)
-    notice = await run_in_threadpool(_done, person, request.path_params["step"], given)
+    person, given = _person_of_link(request), await page_parts.posted_form(request)
+    notice = await run_in_threadpool(_carry_out_step, person, request.path_params["step"], given)
     if notice:
-        return await run_in_threadpool(_sit, request, person, notice)
+        return await run_in_threadpool(_render_sit, request, person, notice)
     for _ in range(_LOOKS):
         if (person.run / SUMMARY).exists() or (await run_in_threadpool(person.waiting)) is not None:
             break
@@ -110,7 +116,7 @@ TWICE = "That message was answered already, perhaps in another tab. This answer 
 LONG = f"That answer is too long: it may have {LONGEST_REPLY:,} characters. It was not taken."
 
 
-def _done(person: Person, what: str, given: Mapping[str, str]) -> str:
+def _carry_out_step(person: Person, what: str, given: Mapping[str, str]) -> str:
     """Carry out one step; return what the person should know, "" if it went as expected."""
     if what == "consent":
         person.agree(given.get("nickname", ""))
@@ -121,9 +127,9 @@ def _done(person: Person, what: str, given: Mapping[str, str]) -> str:
         return TWICE if what == "answer" else ""
     match what:
         case "read":
-            _read(box, message, given)
+            _mark_read(box, message, given)
         case "answer":
-            return _answer(box, message, given)
+            return _give_answer(box, message, given)
         case "pause":
             box.pause(message)
         case "go-on":
@@ -131,7 +137,7 @@ def _done(person: Person, what: str, given: Mapping[str, str]) -> str:
     return ""
 
 
-def _read(box: Box, message: HumanPrompt, given: Mapping[str, str]) -> None:
+def _mark_read(box: Box, message: HumanPrompt, given: Mapping[str, str]) -> None:
     read = given.get("read", "")
     for number in range(int(read) if read.isdecimal() else 0, len(message.told)):
         box.read_on(message, number)
@@ -139,34 +145,34 @@ def _read(box: Box, message: HumanPrompt, given: Mapping[str, str]) -> None:
             break
 
 
-def _answer(box: Box, message: HumanPrompt, given: Mapping[str, str]) -> str:
+def _give_answer(box: Box, message: HumanPrompt, given: Mapping[str, str]) -> str:
     text = given.get("text", "").replace("\r\n", "\n")
     if len(text) > LONGEST_REPLY:
         return LONG
     return "" if box.reply(message, text) else TWICE
 
 
-async def invitations(request: Request) -> Response:
+async def invitations_page(request: Request) -> Response:
     """Show the links of the people of each run, for the organiser of the test."""
-    return await run_in_threadpool(_invitations, request)
+    return await run_in_threadpool(_render_invitations, request)
 
 
-def _invitations(request: Request) -> Response:
-    runs = [(run, people(run)) for run in newest_first(page_parts.ltm_dir(request))]
+def _render_invitations(request: Request) -> Response:
+    runs = [(run, list_people(run)) for run in newest_first(page_parts.ltm_dir(request))]
     told = [
         {
             "run": run.name,
-            "goes_on": any(_goes_on(person) for person in found[:1]),
+            "goes_on": any(_goes_on(person) for person in result[:1]),
             "over": (run / SUMMARY).exists(),
-            "people": [_invited(request, person) for person in found],
+            "people": [_invitation_json(request, person) for person in result],
         }
-        for run, found in runs
-        if found
+        for run, result in runs
+        if result
     ]
-    return page_parts.page(request, "people.html.j2", title="People", runs=told)
+    return page_parts.render_template(request, "people.html.j2", title="People", runs=told)
 
 
-def _invited(request: Request, person: Person) -> dict[str, object]:
+def _invitation_json(request: Request, person: Person) -> dict[str, object]:
     consent = person.consent
     times = [seconds for box in person.boxes() for seconds in box.times()]
     return {
@@ -181,8 +187,8 @@ def _invited(request: Request, person: Person) -> dict[str, object]:
 
 
 ROUTES = [
-    Route("/people", invitations),
-    Route("/sit/{link}", sit),
-    Route("/sit/{link}/state", changed),
-    Route("/sit/{link}/{step:str}", step, methods=["POST"]),
+    Route("/people", invitations_page),
+    Route("/sit/{link}", sit_page),
+    Route("/sit/{link}/state", poll_change),
+    Route("/sit/{link}/{step:str}", take_step, methods=["POST"]),
 ]

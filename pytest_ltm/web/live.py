@@ -13,14 +13,14 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from pytest_ltm._journal import events
-from pytest_ltm._journal.checksum_chain import Chain, bare
+from pytest_ltm._journal.checksum_chain import Chain, strip_checksum
 from pytest_ltm._journal.cost import LEDGER, Bill, SpentBudget, Tariff, read_prices
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.run_file import SUMMARY, conversations_in, newest_first, read_run_file
-from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.disk import open_regular
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm._storage.locks import holder
+from pytest_ltm._storage.locks import lock_holder
 from pytest_ltm._storage.sanitize import for_screen
 from pytest_ltm._storage.shared_json import Shared
 from pytest_ltm.web import page_parts
@@ -45,34 +45,34 @@ EARLIER = 100
 def goes_on(run: Path) -> bool:
     """Return whether a process writes into a run folder."""
     try:
-        return not (run / SUMMARY).exists() and bool(holder(run))
+        return not (run / SUMMARY).exists() and bool(lock_holder(run))
     except OSError:
         return True
 
 
-async def live(request: Request) -> Response:
+async def live_page(request: Request) -> Response:
     """Show runs: those that the address names, else those that go on, else the newest."""
-    return await run_in_threadpool(_live, request)
+    return await run_in_threadpool(_render_live, request)
 
 
-def _live(request: Request) -> Response:
+def _render_live(request: Request) -> Response:
     named = request.query_params.getlist("run")[:MOST_RUNS]
     if named:
         runs = [page_parts.run_folder(request, name) for name in named]
     else:
         newest = newest_first(page_parts.ltm_dir(request))[:MOST_RUNS]
         runs = list(filter(goes_on, newest)) or newest[:1]
-    return page_parts.page(request, "live.html.j2", title="Live", runs=[path.name for path in runs])
+    return page_parts.render_template(request, "live.html.j2", title="Live", runs=[path.name for path in runs])
 
 
-async def stream(request: Request) -> Response:
+async def stream_changes(request: Request) -> Response:
     """Send what changes until all runs are over."""
-    runs = [_followed(request, name) for name in request.query_params.getlist("run")[:MOST_RUNS]]
-    told = _told(request, runs, request.query_params.get("open", ""))
+    runs = [_followed_run(request, name) for name in request.query_params.getlist("run")[:MOST_RUNS]]
+    told = _server_events(request, runs, request.query_params.get("open", ""))
     return StreamingResponse(told, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
-def _followed(request: Request, name: str) -> FollowedRun:
+def _followed_run(request: Request, name: str) -> FollowedRun:
     """Return a run that all pages share, so that each journal is read once."""
     kept: dict[str, FollowedRun] = request.app.state.followed
     path = page_parts.run_folder(request, name)
@@ -84,16 +84,16 @@ def _followed(request: Request, name: str) -> FollowedRun:
     return kept[name]
 
 
-async def _told(request: Request, runs: list[FollowedRun], opened: str) -> AsyncIterator[str]:
+async def _server_events(request: Request, runs: list[FollowedRun], opened: str) -> AsyncIterator[str]:
     """Yield server-sent events; each is the whole of what changed in it."""
-    yield "retry: 1000\n\n" + _event("begin", [])
+    yield "retry: 1000\n\n" + _format_event("begin", [])
     sent = _Sent(opened)
     while not await request.is_disconnected():
         ending = request.app.state.ending()
         text, more, over = await run_in_threadpool(sent.look, runs)
         yield text or ": nothing new\n\n"
         if (over or ending) and not more:
-            yield _event("over", ending or bool(request.app.state.awaited))  # that server ends with its run
+            yield _format_event("over", ending or bool(request.app.state.awaited))  # that server ends with its run
             return
         await asyncio.sleep(0 if more else EVERY)
 
@@ -114,27 +114,29 @@ class _Sent:
         """Return events for what is new, whether there is more to read at once, and whether all runs are over."""
         states = [run.state() for run in runs]  # before the journals: what is over by then is read to its end
         changed: list[dict[str, Any]] = []
-        said: list[list[Any]] = []
+        itemses: list[list[Any]] = []
         more = False
         for run in runs:
             with run.lock:
-                found, behind = run.grow()
+                result, behind = run.grow()
                 more |= behind
-                changed += [self._changed(each) for each in found if self._versions.get(each.id) != each.version]
-                said += [row for each in found if each.id == self._opened for row in self._said(each)]
-        text = (_event("conversations", changed) if changed else "") + (_event("said", said) if said else "")
+                changed += [self._changed(each) for each in result if self._versions.get(each.id) != each.version]
+                itemses += [row for each in result if each.id == self._opened for row in self._said(each)]
+        text = (_format_event("conversations", changed) if changed else "") + (
+            _format_event("said", itemses) if itemses else ""
+        )
         if states != self._runs:
             self._runs = states
-            text = _event("runs", states) + text
+            text = _format_event("runs", states) + text
         return text, more, all(state["over"] or state["gone"] for state in states)
 
     def _said(self, each: FollowedConversation) -> list[list[Any]]:
-        found = each.said(after=self._last, most=EARLIER)
-        answered = [row[0] for row in found if row[4] is not None]
-        if found == self._waits:
+        itemses = each.said(after=self._last, most=EARLIER)
+        answered = [row[0] for row in itemses if row[4] is not None]
+        if itemses == self._waits:
             return []
-        self._last, self._waits = max([self._last, *answered]), [row for row in found if row[4] is None]
-        return found
+        self._last, self._waits = max([self._last, *answered]), [row for row in itemses if row[4] is None]
+        return itemses
 
     def _changed(self, each: FollowedConversation) -> dict[str, Any]:
         self._versions[each.id] = each.version
@@ -145,25 +147,25 @@ class _Sent:
         return state
 
 
-def _event(name: str, value: object) -> str:
+def _format_event(name: str, value: object) -> str:
     return f"event: {name}\ndata: {json.dumps(value, separators=(',', ':'))}\n\n"
 
 
-async def earlier(request: Request) -> Response:
+async def earlier_exchanges(request: Request) -> Response:
     """Send exchanges before a number."""
-    run = _followed(request, request.path_params["run"])
-    found = run.conversation(f"{run.path.name}/{request.path_params['conversation']}")
-    if found is None:
+    run = _followed_run(request, request.path_params["run"])
+    result = run.conversation(f"{run.path.name}/{request.path_params['conversation']}")
+    if result is None:
         raise page_parts.PageError(404, "There is no such conversation here.")
     with run.lock:
-        said = found.said(before=request.path_params["before"], most=EARLIER)
+        said = result.said(before=request.path_params["before"], most=EARLIER)
     return Response(json.dumps(said), media_type="application/json")  # in ASCII: texts may hold half a surrogate pair
 
 
 ROUTES = [
-    Route("/live", live),
-    Route("/live/events", stream),
-    Route("/live/{run}/{conversation}/{before:int}", earlier),
+    Route("/live", live_page),
+    Route("/live/events", stream_changes),
+    Route("/live/{run}/{conversation}/{before:int}", earlier_exchanges),
 ]
 
 
@@ -211,11 +213,11 @@ class FollowedConversation:
     def grow(self) -> bool:
         """Read on; return whether there is more to read at once."""
         try:
-            found = self.path.stat()
+            result = self.path.stat()
             # Read from the start: offsets of the old file mean nothing in the new one.
-            if found.st_ino != self._inode or found.st_size < self._read:
-                self._begin(found.st_ino)  # another file, or cut: a resumed run takes back what was torn
-            more = not self.trouble and found.st_size > self._read and self._grow()
+            if result.st_ino != self._inode or result.st_size < self._read:
+                self._begin(result.st_ino)  # another file, or cut: a resumed run takes back what was torn
+            more = not self.trouble and result.st_size > self._read and self._grow()
         except (OSError, LtmError, ValueError) as error:
             gone = isinstance(error, FileNotFoundError)
             self._stop("the journal was deleted" if gone else getattr(error, "strerror", None) or str(error))
@@ -248,9 +250,9 @@ class FollowedConversation:
             raise LtmError(f"{where} is not its header")
         text = self._chain.opened(line)
         if text is None:
-            events.decode(bare(line), where)  # what a later version wrote says so
+            events.decode_event(strip_checksum(line), where)  # what a later version wrote says so
             raise LtmError(f"{where} is damaged: ltm doctor --repair {self.path.parent} says more")
-        event = events.decode(text, where)
+        event = events.decode_event(text, where)
         self.record.add(event)
         self._bill.hear(event)
         if isinstance(event, events.WaitBegan):
@@ -259,7 +261,7 @@ class FollowedConversation:
             self._waiting.discard(event.by)
 
     def _measure(self) -> None:
-        now, position = stopwatch(), self.record.position
+        now, position = stopwatch_seconds(), self.record.position
         if not self._moved or self._moved[-1][1] != position:
             self._moved.append((now, position))
             self.version += 1
@@ -316,23 +318,26 @@ class FollowedConversation:
 
         The reply of the message that waits for one is None.
         """
-        found: list[list[Any]] = []
+        itemses: list[list[Any]] = []
         for number in reversed(self.record.messages):  # a message that has no reply yet
             if number in self.record.replies:
                 break
             if after < number < before and (asked := self.record.exchange(number)):
-                found.append([number, asked.by, asked.start, asked.message, None, self.record.fault(number)])
+                itemses.append([number, asked.by, asked.start, asked.message, None, self.record.fault(number)])
         for each in reversed(self.record.transcript):
-            if each.number <= after or len(found) >= most:
+            if each.number <= after or len(itemses) >= most:
                 break
             if each.number < before:
                 fault = self.record.fault(each.number)
-                found.append([each.number, each.by or each.kind, each.start, each.message, each.reply, fault])
-        found.sort(key=lambda each: int(each[0]))
-        return [[for_screen(_cut(part)) if isinstance(part, str) else part for part in each] for each in found[-most:]]
+                itemses.append([each.number, each.by or each.kind, each.start, each.message, each.reply, fault])
+        itemses.sort(key=lambda each: int(each[0]))
+        return [
+            [for_screen(_cut_text(part)) if isinstance(part, str) else part for part in each]
+            for each in itemses[-most:]
+        ]
 
 
-def _cut(text: str) -> str:
+def _cut_text(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
 
 
@@ -357,8 +362,8 @@ class FollowedRun:
                 if name not in self._conversations:
                     price = self._prices.of(name.agent) if self._prices else None
                     self._conversations[name] = FollowedConversation(self.path.name, name, path, Tariff(price=price))
-            found = list(self._conversations.values())
-            return found, any([each.grow() for each in found])  # noqa: C419 - each of them has its turn
+            result = list(self._conversations.values())
+            return result, any([each.grow() for each in result])  # noqa: C419 - each of them has its turn
 
     def _read_options(self) -> None:
         if not any(self.path.glob("*/journal.jsonl")):
@@ -379,18 +384,18 @@ class FollowedRun:
         there = self.path.is_dir()
         self._begun |= there
         gone = self._begun and not there
-        told = {"id": self.path.name, "over": (self.path / SUMMARY).exists(), "gone": gone, "budget": ""}
+        fields = {"id": self.path.name, "over": (self.path / SUMMARY).exists(), "gone": gone, "budget": ""}
         try:
             ledger = Shared(self.path / LEDGER).read() if (self.path / LEDGER).exists() else {}
             rows = [row for side in ledger.values() for row in side.values()]
             spent = sum((SpentBudget(*row) for row in rows), SpentBudget())
         except (LtmError, OSError, TypeError, AttributeError):
-            return told
+            return fields
         limits = [
             f"{self._limits[name]}{unit}"
             for name, unit in (("ltm_max_cost", " dollars"), ("ltm_max_tokens", " tokens"))
             if name in self._limits
         ]
         if limits:
-            told["budget"] = f"{spent} spent of {' and '.join(limits)}"
-        return told
+            fields["budget"] = f"{spent} spent of {' and '.join(limits)}"
+        return fields

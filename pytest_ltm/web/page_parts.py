@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse
 from pytest_ltm._journal.run_file import find_run
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.sanitize import for_screen
-from pytest_ltm.web.guard import MOST_BYTES, token
+from pytest_ltm.web.guard import MOST_BYTES, form_token
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,17 +36,17 @@ class PageError(LtmError):
         self.status = status
 
 
-def page(request: Request, template: str, *, status: int = 200, **shown: Any) -> Response:
+def render_template(request: Request, template: str, *, status: int = 200, **shown: Any) -> Response:
     """Return a page: a template that extends `layout.html.j2`, with what it shows.
 
     Whatever was said in a run passes the filter `harmless`, which shows control characters as escapes.
     """
-    csrf = Markup('<input type="hidden" name="csrf" value="{}">').format(token(_secret(request)))
-    text = _templates().get_template(template).render(csrf=csrf, **shown)
+    csrf = Markup('<input type="hidden" name="csrf" value="{}">').format(form_token(_viewer_secret(request)))
+    text = _template_environment().get_template(template).render(csrf=csrf, **shown)
     return HTMLResponse(text.encode("utf-8", "backslashreplace"), status)
 
 
-async def form(request: Request) -> Mapping[str, str]:
+async def posted_form(request: Request) -> Mapping[str, str]:
     """Return what was posted; Refused if it does not hold the token of this page, or is too long."""
     body = b""
     async for part in request.stream():
@@ -54,18 +54,18 @@ async def form(request: Request) -> Mapping[str, str]:
         if len(body) > MOST_BYTES:
             raise PageError(413, "That is too much to send at once.")
     try:
-        said = parse_qsl(
+        qsl = parse_qsl(
             body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=_FIELDS, errors="replace"
         )
     except ValueError as error:
         raise PageError(400, "That is not a form of this page.") from error
-    given = dict(said)
-    if not hmac.compare_digest(given.get("csrf", "").encode(), token(_secret(request)).encode()):
+    given = dict(qsl)
+    if not hmac.compare_digest(given.get("csrf", "").encode(), form_token(_viewer_secret(request)).encode()):
         raise PageError(403, "This page is older than the server. Load it again; what you typed is still there.")
     return given
 
 
-def _secret(request: Request) -> str:
+def _viewer_secret(request: Request) -> str:
     """Return what only those know who may see this page: a person's link, which outlives the server, or its secret."""
     secret: str = request.path_params.get("link") or request.app.state.secret
     return secret
@@ -73,14 +73,14 @@ def _secret(request: Request) -> str:
 
 def ltm_dir(request: Request) -> Path:
     """Return the folder with the runs."""
-    found: Path = request.app.state.ltm_dir
-    return found
+    path: Path = request.app.state.ltm_dir
+    return path
 
 
-def baselines(request: Request) -> Path:
+def baselines_folder(request: Request) -> Path:
     """Return the folder with the baselines."""
-    found: Path = request.app.state.baselines
-    return found
+    path: Path = request.app.state.baselines
+    return path
 
 
 def run_folder(request: Request, name: str) -> Path:
@@ -94,7 +94,7 @@ def run_folder(request: Request, name: str) -> Path:
 
 
 @cache
-def _templates() -> Environment:
+def _template_environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(
@@ -106,7 +106,7 @@ def _templates() -> Environment:
 
 
 @cache
-def static() -> Mapping[str, bytes]:
+def static_files() -> Mapping[str, bytes]:
     """Return scripts and styles by name; the report's page has the same base."""
     own = files("pytest_ltm.web") / "static"
     report = files("pytest_ltm.reporting.html") / "assets"

@@ -11,12 +11,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
-from pytest_ltm._journal.run_file import SUMMARY, began, newest_first, read_run_file
+from pytest_ltm._journal.run_file import SUMMARY, newest_first, read_run_file, run_start_time
 from pytest_ltm._results.change_report import change_lines
-from pytest_ltm._results.gate.changes import CompareHints, GateSide, changes, one_agent
+from pytest_ltm._results.gate.changes import CompareHints, GateSide, compare_sides, one_agent
 from pytest_ltm._results.run_loading import side_of_run
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm.agents._mailbox import people
+from pytest_ltm.agents._mailbox import list_people
 from pytest_ltm.reporting.html.page import build_report
 from pytest_ltm.web import page_parts
 from pytest_ltm.web.live import goes_on
@@ -33,46 +33,46 @@ SEALED = "sandbox allow-scripts allow-downloads allow-popups; frame-ancestors 'n
 """The report has a policy of its own in its text, and no part in this server."""
 
 
-async def runs(request: Request) -> Response:
+async def runs_page(request: Request) -> Response:
     """List the runs."""
-    return await run_in_threadpool(_runs, request)
+    return await run_in_threadpool(_render_runs, request)
 
 
-def _runs(request: Request) -> Response:
+def _render_runs(request: Request) -> Response:
     words = request.query_params.get("find", "").lower().split()
     newest = newest_first(page_parts.ltm_dir(request))
-    told = [row for row in map(_row, newest[:MOST_RUNS]) if all(word in row["text"] for word in words)]
-    return page_parts.page(
-        request, "runs.html.j2", title="Runs", runs=told, find=" ".join(words), more=max(0, len(newest) - MOST_RUNS)
+    rows = [row for row in map(_run_row, newest[:MOST_RUNS]) if all(word in row["text"] for word in words)]
+    return page_parts.render_template(
+        request, "runs.html.j2", title="Runs", runs=rows, find=" ".join(words), more=max(0, len(newest) - MOST_RUNS)
     )
 
 
-def _row(path: Path) -> dict[str, Any]:
+def _run_row(path: Path) -> dict[str, Any]:
     settings: Any = {}
     with suppress(LtmError):  # merged and imported runs have none
         settings = read_run_file(path).settings
     agents, suite = settings.get("agents"), settings.get("suite")
-    found = began(path)
+    moment = run_start_time(path)
     state = "ended" if (path / SUMMARY).exists() else "going on" if goes_on(path) else "not going on"
     row: dict[str, Any] = {
         "name": path.name,
-        "began": found.strftime("%Y-%m-%d %H:%M") if found else "",
+        "began": moment.strftime("%Y-%m-%d %H:%M") if moment else "",
         "agents": ", ".join(agents) if isinstance(agents, dict) else "",
         "suite": suite if isinstance(suite, str) else "",
         "state": state,
         "has_results": any(path.glob("*/results.json")),
         "has_journals": any(path.glob("*/journal.jsonl")),
-        "people": len(people(path)),
+        "people": len(list_people(path)),
     }
     return row | {"text": " ".join(map(str, row.values())).lower()}
 
 
-async def report(request: Request) -> Response:
+async def report_page(request: Request) -> Response:
     """Show the HTML report of a run."""
-    return await run_in_threadpool(_report, page_parts.run_folder(request, request.path_params["run"]))
+    return await run_in_threadpool(_build_report, page_parts.run_folder(request, request.path_params["run"]))
 
 
-def _report(run: Path) -> Response:
+def _build_report(run: Path) -> Response:
     # Looking at a run must not write into its folder.
     with TemporaryDirectory() as folder:
         file = Path(folder) / "report.html"
@@ -80,25 +80,25 @@ def _report(run: Path) -> Response:
         return HTMLResponse(file.read_bytes(), headers={"Content-Security-Policy": SEALED})
 
 
-async def compare(request: Request) -> Response:
+async def compare_page(request: Request) -> Response:
     """Show what moved from one run to another."""
-    return await run_in_threadpool(_compare, request)
+    return await run_in_threadpool(_render_compare, request)
 
 
-def _compare(request: Request) -> Response:
+def _render_compare(request: Request) -> Response:
     before, after = (request.query_params.get(name, "").strip() for name in ("before", "after"))
     common = request.query_params.get("plans") == "overlapping"
-    sides = [_side(request, text) for text in (before, after)]
-    found = changes(one_agent(sides[0], how=WAYS.choose_agent), sides[1], WAYS, common=common)
-    lines = [f"{sides[1].name} against {found.before}", *change_lines(found, WIDTH)]
-    return page_parts.page(request, "compare.html.j2", title="Two runs compared", text="\n".join(lines))
+    sides = [_side_from_text(request, text) for text in (before, after)]
+    changes = compare_sides(one_agent(sides[0], how=WAYS.choose_agent), sides[1], WAYS, common=common)
+    lines = [f"{sides[1].name} against {changes.before}", *change_lines(changes, WIDTH)]
+    return page_parts.render_template(request, "compare.html.j2", title="Two runs compared", text="\n".join(lines))
 
 
-def _side(request: Request, text: str) -> GateSide:
+def _side_from_text(request: Request, text: str) -> GateSide:
     """Return a run, or one agent of it where `RUN@AGENT` says which."""
     name, _, agent = text.partition("@")
     side = side_of_run(page_parts.run_folder(request, name))
     return one_agent(side, agent) if agent else side
 
 
-ROUTES = [Route("/", runs), Route("/report/{run}", report), Route("/compare", compare)]
+ROUTES = [Route("/", runs_page), Route("/report/{run}", report_page), Route("/compare", compare_page)]

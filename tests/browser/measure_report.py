@@ -88,7 +88,7 @@ def figures(name: str, run: Path, out: Path, browser: Chromium) -> Iterator[str]
     items = sum(
         isinstance(event, events.End) and event.example is not None
         for path in run.glob("*/journal.jsonl")
-        for event in events.read(path)
+        for event in events.read_events(path)
     )
     began = time.perf_counter()
     build_report([run], out)

@@ -21,7 +21,7 @@ from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.result import QuestionResult
 from pytest_ltm.agents import _mailbox
 from pytest_ltm.web.review import decisions
-from pytest_ltm.web.review.findings import agreements
+from pytest_ltm.web.review.findings import reviewer_agreements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,7 +111,7 @@ def invited(project: Path) -> str:
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         for run in project.glob(".ltm/runs/*"):
-            for person in _mailbox.people(run):
+            for person in _mailbox.list_people(run):
                 return person.link
         time.sleep(0.05)
     raise AssertionError("nobody was invited")
@@ -226,8 +226,8 @@ def test_two_people_review_twenty_verdicts_with_keys_alone(page: Chromium, tmp_p
         shows(page, "Settle 2 disputed")
         server.send_signal(signal.SIGINT)
         assert server.wait(PATIENCE) == 0
-    opinions = decisions.Opinions(decisions.read(path))
-    [pair] = agreements(opinions)
+    opinions = decisions.Opinions(decisions.read_decisions(path))
+    [pair] = reviewer_agreements(opinions)
     assert pair.kappa.value == pytest.approx(0.8)  # 18 of 20 agree; by chance, 10 of 20 would
-    assert len(amendments.read(path)) == 18
+    assert len(amendments.read_amendments(path)) == 18
     page.events = [event for event in page.events if event["method"] != "Network.requestWillBeSent"]

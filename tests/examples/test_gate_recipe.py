@@ -13,7 +13,7 @@ import yaml
 from _commands import ROOT, run
 from _pages import blocks
 
-from pytest_ltm._results.gate.rules import names
+from pytest_ltm._results.gate.rules import metric_names
 from pytest_ltm.plugin import options as _options
 
 if TYPE_CHECKING:
@@ -54,7 +54,9 @@ def test_the_workflow_names_only_options_that_there_are() -> None:
 def test_the_page_of_the_gate_has_a_row_for_every_metric() -> None:
     lines = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8").splitlines()
     cells = "".join(line.split(" | ")[0] for line in lines if line.startswith("| `"))
-    assert [name for name in [*names(against=True), *names(against=False)] if f"`{name}`" not in cells] == []
+    assert [
+        name for name in [*metric_names(against=True), *metric_names(against=False)] if f"`{name}`" not in cells
+    ] == []
 
 
 # --- The comment of a pull request.

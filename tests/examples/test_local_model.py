@@ -11,7 +11,7 @@ import pytest
 from _commands import ROOT
 
 from pytest_ltm._calls import open_model, read_model
-from pytest_ltm._storage.clock import sleep
+from pytest_ltm._storage.clock import sleep_interruptibly
 
 FOLDER = ROOT / "conftest_examples" / "local_model"
 
@@ -25,7 +25,7 @@ def test_the_server_of_the_recipe_replies_and_serves_what_it_has_read_from_its_c
     server = subprocess.Popen([sys.executable, "server.py", "1024", str(port)], cwd=FOLDER, env=dict(os.environ))
     try:
         while server.poll() is None and _refuses(port):
-            sleep(0.1)
+            sleep_interruptibly(0.1)
         model = open_model(read_model(f"openai:SmolLM2@127.0.0.1:{port}/v1?max_tokens=8", role="agent")[0])
         question = {"role": "user", "content": "My cat is called Miso. " * 10 + "What is my cat called?"}
         first, second = model.complete([question]), model.complete([question])

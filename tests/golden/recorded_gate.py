@@ -16,18 +16,27 @@ from sample_runs import row
 
 from pytest_ltm._journal.result import NeedleRef, QuestionResult
 from pytest_ltm._results.change_report import change_lines, verdict_line
-from pytest_ltm._results.gate.changes import changes
-from pytest_ltm._results.gate.rules import against, under
-from pytest_ltm._results.gate.verdict import judge, untold
-from pytest_ltm._results.statistics.comparison import chance_here, compare, compare_scenarios, trials_to_tell
-from pytest_ltm._results.statistics.counts import holm, kappa, mark, mcnemar, pass_at_k, pass_hat_k, summed, wilson
+from pytest_ltm._results.gate.changes import compare_sides
+from pytest_ltm._results.gate.rules import parse_change_rule, parse_limit_rule
+from pytest_ltm._results.gate.verdict import decide_gate, why_undetectable
+from pytest_ltm._results.statistics.comparison import chance_here, compare_runs, compare_scenarios, trials_to_tell
+from pytest_ltm._results.statistics.counts import (
+    cohen_kappa,
+    holm_correction,
+    mcnemar_probability,
+    mean_estimate,
+    pass_at_k,
+    pass_hat_k,
+    sum_estimates,
+    wilson_interval,
+)
 from pytest_ltm._results.statistics.pairs import Pair
 from pytest_ltm._results.statistics.spans_reached import effective_span, pass_rate, score_interval
 from pytest_ltm._results.statistics.totals import (
-    accuracy,
     filler_share,
     ltm_reach,
-    percentile,
+    percentile_of,
+    score_share,
     scores_by_scenario,
     spread_by_draws,
     weighted_reach,
@@ -78,7 +87,9 @@ def subjects() -> dict[str, Callable[[], Iterator[str]]]:
 
 def rules() -> Iterator[str]:
     """Yield each rule as a sentence, or why it is none."""
-    for text, (name, read) in product((*UNDER, *AGAINST, *WRONG), (("under", under), ("against", against))):
+    for text, (name, read) in product(
+        (*UNDER, *AGAINST, *WRONG), (("under", parse_limit_rule), ("against", parse_change_rule))
+    ):
         try:
             rule = read(text)
         except ConfigurationError as error:
@@ -154,13 +165,17 @@ def _changed(one: Any, trials: int = 1, **changed: Any) -> GateSide:
 def verdicts() -> Iterator[str]:
     """Yield what each rule finds in each situation."""
     for name, (before, after) in situations().items():
-        found = changes(before, after, WAYS, common=True) if before else None
+        found = compare_sides(before, after, WAYS, common=True) if before else None
         yield f"## {name}"
-        for rule in (*map(under, UNDER), *map(against, AGAINST)):
-            judged = judge(after.result, [rule], found)
+        for rule in (*map(parse_limit_rule, UNDER), *map(parse_change_rule, AGAINST)):
+            judged = decide_gate(after.result, [rule], found)
             kind = f"{'against' if rule.against else 'under'} {rule.text}"
             yield from (f"{kind}: {one.state}: {one.text}" for one in judged.findings if one.rule == rule.text)
-        several = judge(after.result, [*map(under, UNDER[:3]), *(map(against, AGAINST[:3]) if before else ())], found)
+        several = decide_gate(
+            after.result,
+            [*map(parse_limit_rule, UNDER[:3]), *(map(parse_change_rule, AGAINST[:3]) if before else ())],
+            found,
+        )
         yield f"{verdict_line(several)}; {several.status}; {several.lost or 'nothing lost'}"
         yield from (one.text for one in several.findings if one.rule not in (*UNDER, *AGAINST))
 
@@ -169,7 +184,7 @@ def changed() -> Iterator[str]:
     """Yield what is said of each pair of runs, and why two are not compared."""
     for name, (before, after) in situations().items():
         if before:
-            found = changes(before, after, WAYS, common=True)
+            found = compare_sides(before, after, WAYS, common=True)
             yield f"## {name}"
             yield from change_lines(found, 120)
             for one in found.changes:
@@ -190,7 +205,7 @@ def changed() -> Iterator[str]:
         for common in (False, True):
             yield f"## {name}, {'common' if common else 'whole'}"
             try:
-                yield from change_lines(changes(other, plain, WAYS, common=common), 120)
+                yield from change_lines(compare_sides(other, plain, WAYS, common=common), 120)
             except ConfigurationError as error:
                 yield from str(error).splitlines()
 
@@ -205,15 +220,15 @@ def comparisons() -> Iterator[str]:
             for before in (rng.choice((0.0, 0.25, 0.5, 1.0, 1.0)),)
         ]
         yield f"## {scenarios} scenarios, {examples} examples, {trials} trials, {moved:g}"
-        yield _told(compare(pairs))
-        yield _told(compare(pairs, level=0.9, alpha=0.2, power=0.5, draws=64))
+        yield _told(compare_runs(pairs))
+        yield _told(compare_runs(pairs, level=0.9, alpha=0.2, power=0.5, draws=64))
         for kind in ("example", "scenario", "conversation"):
-            one = compare(pairs, kind=kind, draws=64)
+            one = compare_runs(pairs, kind=kind, draws=64)
             yield f"{kind}: {one.units} {_told((one.interval, one.p, one.detectable))} {one.reason}"
         yield " ".join(_told((name, one.adjusted, one.p)) for name, one in compare_scenarios(pairs).items())
         yield f"here {_told(chance_here(pairs, draws=64))}, trials {trials_to_tell(pairs)}"
         for text in ("p:0.05", "holm:0.01"):
-            yield f"{text}: {untold(against(text), [('mybot', pair) for pair in pairs])}"
+            yield f"{text}: {why_undetectable(parse_change_rule(text), [('mybot', pair) for pair in pairs])}"
 
 
 def reach() -> Iterator[str]:
@@ -233,7 +248,7 @@ def reach() -> Iterator[str]:
         for label in spans:
             here = [one for one in rows if one.span_label == label]
             rate = pass_rate(here)
-            average = accuracy(scores_by_scenario(here)) or 0.0
+            average = score_share(scores_by_scenario(here)) or 0.0
             yield f"{label}: {_told(rate)} {_told(rate.share)} {_told(score_interval(here, average))}"
         yield f"reach {_told(ltm_reach(rows))}, weighted {_told(weighted_reach(rows))}"
         spread = spread_by_draws(scores_by_scenario(rows), random.Random(1), 50)
@@ -243,12 +258,12 @@ def reach() -> Iterator[str]:
 def counts() -> Iterator[str]:
     """Yield what counts come to."""
     for passed, of in ((0, 1), (1, 1), (0, 10), (3, 10), (10, 10), (2.5, 7.5), (40, 100), (999, 1000)):
-        yield f"wilson {passed} of {of}: {_told([wilson(passed, of, level) for level in (0.95, 0.8)])}"
+        yield f"wilson {passed} of {of}: {_told([wilson_interval(passed, of, level) for level in (0.95, 0.8)])}"
     for lost, won in product(range(0, 9, 2), range(0, 9, 2)):
-        chances = [mcnemar(lost, won, sided=sided, mid=mid) for sided in (1, 2) for mid in (False, True)]
+        chances = [mcnemar_probability(lost, won, sided=sided, mid=mid) for sided in (1, 2) for mid in (False, True)]
         yield f"mcnemar {lost} {won}: {_told(chances)}"
     for values in ((), (0.01,), (0.01, 0.04, 0.03), (0.5, 0.5, 0.001, 0.02), (0.9, 1.0)):
-        yield f"holm {values}: {_told(holm(values))}"
+        yield f"holm {values}: {_told(holm_correction(values))}"
     for n, k in product((1, 3, 5), (1, 2, 5)):
         shares = [(pass_at_k(n, c, k), pass_hat_k(n, c, k)) for c in range(n + 1)]
         yield f"{k} of {n}: {_told(shares)}"
@@ -259,11 +274,11 @@ def counts() -> Iterator[str]:
         ((3, 2, 1), (0, 6, 1), (1, 1, 8)),
         ((4, 4), (4, 4)),
     ):
-        yield f"kappa {table}: {_told(kappa(table))}"
+        yield f"kappa {table}: {_told(cohen_kappa(table))}"
     for scores in ((0.5,), (0.0, 1.0), (0.2, 0.4, 0.4, 0.9), (1.0,) * 5):
-        found = [percentile(scores, share) for share in (0.0, 0.25, 0.5, 0.975, 1.0)]
-        yield f"{scores}: {_told(mark(scores))} {_told(found)}"
-    yield f"summed: {_told(summed([mark((0.2, 0.4, 0.9)), mark((1.0, 0.5))]))}"
+        found = [percentile_of(scores, share) for share in (0.0, 0.25, 0.5, 0.975, 1.0)]
+        yield f"{scores}: {_told(mean_estimate(scores))} {_told(found)}"
+    yield f"summed: {_told(sum_estimates([mean_estimate((0.2, 0.4, 0.9)), mean_estimate((1.0, 0.5))]))}"
     for filler, tokens in ((0, 0), (1, 0), (30, 120), (120, 120)):
         yield f"filler {filler} of {tokens}: {_told(filler_share(filler, tokens))}"
 

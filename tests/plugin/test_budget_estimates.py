@@ -115,7 +115,6 @@ LIES: list[Any] = [
     None,
     {},
     {"prompt_tokens": None, "completion_tokens": None},
-    {"prompt_tokens": "12", "completion_tokens": "3"},
     {"prompt_tokens": -500, "completion_tokens": -3, "total_tokens": -503},
     {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
     {"prompt_tokens": True, "completion_tokens": 1.5},

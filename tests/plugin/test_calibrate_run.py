@@ -74,7 +74,7 @@ def test_scenario_messages_are_looked_through_and_compared(
     words = ["leak-check", suite, "--reference", definitions, "--span=2k", "--seeds=9", "--json"]
     assert main(words) == 0
     printed = capsys.readouterr()
-    assert printed.err.count("seed ") == 2  # the definitions are two conversations
+    assert printed.err.count("seed ") == 3  # the definitions are two conversations
     among, filler = json.loads(printed.out)["tables"]
     assert among["name"] == "among scenario messages"
     assert set(among["ours"]) == {"colours", "names", "all"}

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_ltm._cli import main
 from pytest_ltm._lab.commands.cheats import PADDING
-from pytest_ltm.agents._padding import unpadded
+from pytest_ltm.agents._padding import padded_spec
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,11 +72,11 @@ def attacked(path: Path, suite: str, *words: str) -> list[dict[str, Any]]:
 
 
 def excess(cells: list[dict[str, Any]]) -> dict[tuple[str, str], float]:
-    padded = {unpadded(cell["agent"]) for cell in cells}
+    padded = {padded_spec(cell["agent"]) for cell in cells}
     return {
         (cell["agent"], cell["scenario"]): round(cell["points"] - cell["floor"], 2)
         for cell in cells
-        if cell["above"] and cell["agent"] not in padded and not unpadded(cell["agent"])
+        if cell["above"] and cell["agent"] not in padded and not padded_spec(cell["agent"])
     }
 
 
@@ -86,9 +86,9 @@ def total(cells: list[dict[str, Any]], agent: str) -> float:
 
 def gained(cells: list[dict[str, Any]]) -> dict[str, float]:
     """Return by padded agent what padding earned, as a share of all marks."""
-    padded = {cell["agent"] for cell in cells if unpadded(cell["agent"])}
+    padded = {cell["agent"] for cell in cells if padded_spec(cell["agent"])}
     scenarios = len({cell["scenario"] for cell in cells})
-    return {spec: (total(cells, spec) - total(cells, unpadded(spec))) / scenarios for spec in padded}
+    return {spec: (total(cells, spec) - total(cells, padded_spec(spec))) / scenarios for spec in padded}
 
 
 def test_short_cheats_earn_nothing_above_the_floors(project: Project) -> None:

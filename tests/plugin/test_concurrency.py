@@ -365,7 +365,7 @@ class Main(Signals):
 
 def test_an_agent_that_computes_instead_of_waiting_is_named(talking: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(concurrency, "MUCH", 0.1)
-    monkeypatch.setattr(concurrency, "stopwatch", time.process_time)  # what else the machine does takes no part
+    monkeypatch.setattr(concurrency, "stopwatch_seconds", time.process_time)  # what else the machine does takes no part
     talking.file(BAD, "bad.py")
     result = talking.ltm("--ltm-trials=2", "--ltm-concurrency=2", "--ltm-no-probe", agent="bad:Computes")
     result.stdout.fnmatch_lines(["note: agents in this process computed for * s, *Computes the most: *"])

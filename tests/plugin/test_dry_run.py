@@ -12,7 +12,7 @@ import pytest
 from run_folders import latest_run
 
 from pytest_ltm.agents._profile import profile_of
-from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.plugin import dry_run as _dry_run
 from pytest_ltm.plugin.state import LANE
 from pytest_ltm.reporting import forecast as _forecast
@@ -166,7 +166,7 @@ def test_the_tokens_are_within_five_percent_of_the_run(
 
 def read_by(project: pytest.Pytester, agent: str) -> tuple[int, int]:
     """Return the tokens that the agent of the last run was shown for its replies, and those of the replies."""
-    reads = profile_of(find(agent)).reads()
+    reads = profile_of(find_agent(agent)).reads()
     [path] = latest_run(project.path).glob("*/journal.jsonl")
     shown = said = 0
     message = ""
@@ -184,10 +184,10 @@ def read_by(project: pytest.Pytester, agent: str) -> tuple[int, int]:
 def test_the_tokens_of_a_chat_model_with_a_context_are_those_that_its_server_counts(
     project: pytest.Pytester, forecasts: list[Forecast], chat_server: ChatServer
 ) -> None:
-    from pytest_ltm._model.tokens import counter
+    from pytest_ltm._model.tokens import token_counter
 
     chat_server.reads("window", "2k")
-    chat_server.count = counter("o200k_base").count
+    chat_server.count = token_counter("o200k_base").count
     # An agent that forgets ends Restaurant sooner than the forecast assumes: less is said, and counted alike.
     words = ("--ltm-span=5k", "--ltm-suite=standard", "--ltm-examples=1", "-k", "not restaurant")
     spec = f"chat=openai:some-model@{chat_server.url}?context=3000&max_tokens=500"

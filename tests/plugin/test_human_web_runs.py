@@ -36,7 +36,7 @@ def hands(project: Path, *, most: int = 1_000) -> Iterator[list[str]]:
     def answer() -> None:
         while not over.is_set() and len(answered) < most:
             for run in project.glob(".ltm/runs/*"):
-                for person in _mailbox.people(run):
+                for person in _mailbox.list_people(run):
                     box = person.waiting()
                     asked = None if box is None else box.open()
                     if box is not None and asked is not None and len(answered) < most:
@@ -89,7 +89,7 @@ def test_a_run_that_was_stopped_goes_on_with_what_was_answered_meanwhile(project
         stopped = project.pytest("--ltm-agent=ann=human:web", "--ltm-span=300", "--ltm-suite=none", subprocess=True)
     assert stopped.ret == 2
     run = latest_run(project.path)
-    [ann] = _mailbox.people(run)
+    [ann] = _mailbox.list_people(run)
     box = ann.waiting()
     assert box is not None
     asked = box.open()
@@ -100,4 +100,4 @@ def test_a_run_that_was_stopped_goes_on_with_what_was_answered_meanwhile(project
     resumed.assert_outcomes(passed=1)
     [path] = run.glob("*/journal.jsonl")
     assert "noted while nobody waited" in [each.reply for each in ConversationRecord.of(path).transcript]
-    assert _mailbox.people(run) == [ann]
+    assert _mailbox.list_people(run) == [ann]

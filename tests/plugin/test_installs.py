@@ -68,7 +68,7 @@ def check_that_it_runs(python: Path, folder: Path) -> None:
     assert " passed" in shown
     assert "standard" in run(python, "-m", "pytest_ltm", "list", "suites", cwd=folder)
     assert "pytest-ltm " in run(python.with_name("ltm"), "--version", cwd=folder)
-    heavy = "from pytest_ltm._text.overlap import rouge_l; print(rouge_l('the cats sat', 'a cat sits'))"
+    heavy = "from pytest_ltm._language.overlap import rouge_l; print(rouge_l('the cats sat', 'a cat sits'))"
     assert run(python, "-c", heavy, cwd=folder).strip() != "0.0"
 
 

@@ -62,7 +62,7 @@ def test_each_question_is_an_item_with_its_verdict(project: Project) -> None:
             "ltm/knowledge_update::test_question[[]bot_Bot-all-0.kiln-0[]] PASSED*",
             "ltm/single_session_user::test_question[[]bot_Bot-all-0.moss_abs-0[]] PASSED*",
             "ltm/single_session_preference::test_question[[]bot_Bot-all-0.room-0[]] SKIPPED*",
-            "*no rule can tell: a preference is judged by a rubric*",
+            "*unscored: a preference is judged by a rubric*",
         ]
     )
 
@@ -133,8 +133,8 @@ def test_a_judge_decides_what_no_rule_can(project: Project) -> None:
     run = played(project, "--ltm-judge=always-yes", "--ltm-judge-canaries=off")
 
     run.assert_outcomes(passed=3)
-    assert project.results()["single_session_preference"]["rule"] == "judge longmemeval-preference/1"
-    assert project.results()["knowledge_update"]["rule"] == "longmemeval-rules/1"
+    assert project.results()["single_session_preference"]["rule"] == "judge longmemeval-preference/1+reading/1"
+    assert project.results()["knowledge_update"]["rule"] == "longmemeval-rules/1+reading/1"
 
 
 def test_questions_are_spread_over_workers(project: Project) -> None:

@@ -36,7 +36,7 @@ PLANTED = "planted-3f9a1c-secret"
 @pytest.fixture(autouse=True)
 def _own_limits() -> Iterator[None]:
     yield
-    importlib.import_module("pytest_ltm._calls").share(None)
+    importlib.import_module("pytest_ltm._calls").share_limits(None)
 
 
 def rows(project: Any, label: str) -> list[tuple[str, int, float | None]]:

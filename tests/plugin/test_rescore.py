@@ -208,7 +208,7 @@ def test_what_people_amended_stays_amended(project: Project) -> None:
     first = played(project)
     run = read_run(first).result
     nodeid = next(row.nodeid for row in run.scenarios if row.scenario == "cat")
-    _amendments.amend(first, run, nodeid, _amendments.Amendment(score=0.25, reason="purred"))
+    _amendments.amend_verdict(first, run, nodeid, _amendments.Amendment(score=0.25, reason="purred"))
     (first / "reviews").mkdir()
     (first / "reviews" / "ann.jsonl").write_text("what ann said\n")
     changed(project, 'ltm.check("quiet", False)', 'ltm.check("quiet", True)')
@@ -485,6 +485,6 @@ def test_a_run_that_may_only_be_read_is_scored_again(project: Project, monkeypat
     def denied(_folder: Path) -> str:  # root may write everywhere
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("pytest_ltm.plugin.rescoring.holder", denied)
+    monkeypatch.setattr("pytest_ltm.plugin.rescoring.lock_holder", denied)
     _, _, rescored = again(project)
     assert rescored["same"] == 3

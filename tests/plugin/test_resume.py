@@ -370,7 +370,7 @@ def test_a_verdict_that_was_amended_stays_amended(pets: Project) -> None:
     folder = latest_run(pets.path)
     run = read_run(folder).result
     failed = next(row.nodeid for row in run.scenarios if row.outcome == "failed")
-    _amendments.amend(folder, run, failed, _amendments.Amendment(score=0.75, reason="read it again"))
+    _amendments.amend_verdict(folder, run, failed, _amendments.Amendment(score=0.75, reason="read it again"))
     pets.pytest("--ltm-resume=latest")
     assert "0.75" in (folder / "verdicts.csv").read_text()
     assert next(row.score for row in read_run(folder).result.scenarios if row.nodeid == failed) == 0.75

@@ -63,7 +63,7 @@ GOAL = "Plan a birthday and mention what Ana must not eat"
 @pytest.fixture(autouse=True)
 def _own_limits() -> Iterator[None]:
     yield
-    importlib.import_module("pytest_ltm._calls").share(None)
+    importlib.import_module("pytest_ltm._calls").share_limits(None)
 
 
 def write(project: Any, model: str = '"models:write"', goal: str = GOAL) -> None:

@@ -12,7 +12,7 @@ from pytest_ltm.scenarios import _town
 from pytest_ltm.scenarios.chapter_break import chapter_break, pages
 
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
-from pytest_ltm.datasets._chapterbreak import _beginning, _ending, book_chapters
+from pytest_ltm.datasets._chapterbreak import _first_sentences, _last_sentences, book_chapters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,7 +123,7 @@ def test_one_seed_gives_one_book_played_in_one_go(seed: int) -> None:
 
 @given(text=st.text(st.sampled_from("Ab.! ”\n"), max_size=3000), size=st.integers(1, 2000))
 def test_the_end_and_the_beginning_of_a_text_are_never_longer_than_asked_for(text: str, size: int) -> None:
-    ending, beginning = _ending(text, size), _beginning(text)
+    ending, beginning = _last_sentences(text, size), _first_sentences(text)
     assert text.endswith(ending)
     assert text.startswith(beginning)
     assert len(ending) <= size

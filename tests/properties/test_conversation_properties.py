@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from pytest_ltm._journal import events
-from pytest_ltm._model.transcript import gap
+from pytest_ltm._model.transcript import needle_gap
 from pytest_ltm._storage.errors import AgentFault
 
 conversations = settings(
@@ -75,7 +75,7 @@ def test_every_gap_is_at_least_the_waits_within_it(case: Case) -> None:
             for needle in (record.transcript.number(number) for number in question.needles):
                 first, last = (int(e.message.split(" ")[1].removeprefix("#")) for e in (needle, asked))
                 waits = [step.wait(lane.span) for step in steps[first:last] if isinstance(step, Pause)]
-                assert gap(needle, asked) >= sum(wait.tokens for wait in waits)
+                assert needle_gap(needle, asked) >= sum(wait.tokens for wait in waits)
                 assert asked.now - needle.now >= max((wait.time for wait in waits), default=asked.now - asked.now)
 
 

@@ -10,7 +10,14 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ltm._model.definition import dump, from_json, read, time_to_json, to_json, write
+from pytest_ltm._model.definition import (
+    format_json,
+    from_json,
+    read_definition_file,
+    time_to_json,
+    to_json,
+    write_definition,
+)
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.errors import DefinitionError
@@ -35,14 +42,14 @@ definitions = st.builds(
 
 @given(definitions)
 def test_what_is_dumped_loads_as_it_was(definition: Definition) -> None:
-    assert from_json(json.loads(dump(to_json(definition))), where="x") == definition
+    assert from_json(json.loads(format_json(to_json(definition))), where="x") == definition
 
 
 @given(definitions)
 def test_what_is_written_is_read_back(tmp_path_factory: Any, definition: Definition) -> None:
     path = tmp_path_factory.getbasetemp() / "property.def.json"
-    write(path, definition)
-    assert read(path) == definition
+    write_definition(path, definition)
+    assert read_definition_file(path) == definition
 
 
 @given(times)
@@ -74,4 +81,4 @@ def test_any_bytes_are_a_definition_or_a_definition_error(tmp_path_factory: Any,
     path = tmp_path_factory.getbasetemp() / "bytes.def.json"
     path.write_bytes(content)
     with contextlib.suppress(DefinitionError):
-        read(path)
+        read_definition_file(path)

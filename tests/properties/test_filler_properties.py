@@ -11,9 +11,9 @@ from _examples import share
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._model.tokens import TokenCounter, counter
+from pytest_ltm._model.tokens import TokenCounter, token_counter
 from pytest_ltm.fillers import QuizFact, TriviaFiller, answers_of, reply_of
-from pytest_ltm.fillers._quiz import CLOSING, INSTRUCTION, cost_of, item, message_of
+from pytest_ltm.fillers._quiz import CLOSING, INSTRUCTION, answer_item, cost_of, message_of
 from pytest_ltm.fillers._trivia import MixedFiller, Pool
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def both(made: FillerExchange, counts: TokenCounter) -> int:
 @pytest.mark.parametrize("name", NAMES)
 @given(facts=facts)
 def test_the_counts_of_lines_add_up_to_the_count_of_the_message(name: str, facts: list[QuizFact]) -> None:
-    counts = counter(name)
+    counts = token_counter(name)
     frame = counts.count(f"{INSTRUCTION}\n{CLOSING}")
     assert counts.count(message_of(facts)) == frame + sum(cost_of(fact, counts).message for fact in facts)
 
@@ -43,8 +43,8 @@ def test_the_counts_of_lines_add_up_to_the_count_of_the_message(name: str, facts
 def test_the_counts_of_items_add_up_to_the_count_of_the_reply_but_for_its_ends(
     name: str, facts: list[QuizFact]
 ) -> None:
-    counts = counter(name)
-    frame = counts.count(reply_of(["x"])) - counts.count(item("x"))
+    counts = token_counter(name)
+    frame = counts.count(reply_of(["x"])) - counts.count(answer_item("x"))
     costs = [cost_of(fact, counts) for fact in facts]
     added = frame + sum(cost.both - cost.message for cost in costs)
     first, last = facts[0].answer[0], facts[-1].answer[-1]
@@ -67,7 +67,7 @@ def test_the_answers_are_read_back(facts: list[QuizFact]) -> None:
 def test_filler_just_reaches_what_was_asked_and_keeps_the_limit(
     name: str, seed: int, wanted: list[int], limit: int
 ) -> None:
-    counts = counter(name)
+    counts = token_counter(name)
     filler = TriviaFiller(Random(seed), counts)
     asked: list[str] = []
     for tokens in wanted:
@@ -78,7 +78,9 @@ def test_filler_just_reaches_what_was_asked_and_keeps_the_limit(
         if counts.count(made.message) <= limit - 60:  # else the limit may have kept it from the target
             assert both(made, counts) >= tokens
         if len(lines) > 1:
-            least = min(counts.count(line + "\n") + counts.count(item(line.rpartition(" A: ")[2])) for line in lines)
+            least = min(
+                counts.count(line + "\n") + counts.count(answer_item(line.rpartition(" A: ")[2])) for line in lines
+            )
             assert both(made, counts) - least < tokens
     assert len(set(asked)) == len(asked)
 
@@ -93,7 +95,7 @@ def test_filler_just_reaches_what_was_asked_and_keeps_the_limit(
 def test_filler_of_mixed_lengths_reaches_what_was_asked_and_keeps_the_limit(
     name: str, seed: int, wanted: list[int], limit: int
 ) -> None:
-    counts = counter(name)
+    counts = token_counter(name)
     filler = MixedFiller(Random(seed), counts)
     for tokens in wanted:
         left = tokens
@@ -107,7 +109,7 @@ def test_filler_of_mixed_lengths_reaches_what_was_asked_and_keeps_the_limit(
 
 @given(facts=facts, seed=st.integers(0, 100), tokens=st.integers(0, 2_000))
 def test_any_facts_fill(facts: list[QuizFact], seed: int, tokens: int) -> None:
-    counts = counter("cl100k_base")
+    counts = token_counter("cl100k_base")
     made = TriviaFiller(Random(seed), counts, Pool(facts, "test")).make(tokens, LIMIT)
     assert answers_of(made.message) == json.loads(made.expected_reply)
     assert both(made, counts) >= tokens - 4

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from pytest_ltm._results.change_report import changes_json
-from pytest_ltm._results.gate.baseline import dump, load
-from pytest_ltm._results.gate.changes import changes
-from pytest_ltm._results.gate.rules import against, under
-from pytest_ltm._results.gate.verdict import judge
+from pytest_ltm._results.gate.baseline import baseline_text, load_baseline
+from pytest_ltm._results.gate.changes import compare_sides
+from pytest_ltm._results.gate.rules import parse_change_rule, parse_limit_rule
+from pytest_ltm._results.gate.verdict import decide_gate
 
 if TYPE_CHECKING:
     import random
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 SCORES = st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 0.75, 1.0])
-RULES = [against(rule) for rule in ("mean:0", "total:0", "pass_rate:0", "p:0.2", "unscored:0", "tokens:0")]
-RULES += [under(rule) for rule in ("0.5", "worst:0.2", "pass_rate:0.5")]
+RULES = [parse_change_rule(rule) for rule in ("mean:0", "total:0", "pass_rate:0", "p:0.2", "unscored:0", "tokens:0")]
+RULES += [parse_limit_rule(rule) for rule in ("0.5", "worst:0.2", "pass_rate:0.5")]
 
 
 @st.composite
@@ -56,10 +56,10 @@ def sides(draw: st.DrawFn) -> tuple[GateSide, GateSide]:
 @settings(max_examples=share(40))
 def test_a_run_compared_with_itself_has_not_moved(both: tuple[GateSide, GateSide]) -> None:
     before, _ = both
-    for change in changes(before, before, WAYS).changes:
+    for change in compare_sides(before, before, WAYS).changes:
         assert not change.paired.pairs or change.identical
         assert all(level.difference == 0 for level in change.levels.values())
-    moved = judge(before.result, RULES[:3], changes(before, before, WAYS))
+    moved = decide_gate(before.result, RULES[:3], compare_sides(before, before, WAYS))
     assert not moved.breaches
 
 
@@ -69,10 +69,10 @@ def test_a_baseline_says_what_the_run_said(both: tuple[GateSide, GateSide]) -> N
     before, after = both
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "b.json"
-        path.write_text(dump(before, "0"))
-        kept = load(path, before.name)
-    assert dump(kept, "0") == dump(before, "0")
-    assert changes_json(changes(kept, after, WAYS)) == changes_json(changes(before, after, WAYS))
+        path.write_text(baseline_text(before, "0"))
+        kept = load_baseline(path, before.name)
+    assert baseline_text(kept, "0") == baseline_text(before, "0")
+    assert changes_json(compare_sides(kept, after, WAYS)) == changes_json(compare_sides(before, after, WAYS))
 
 
 @given(sides(), st.randoms(use_true_random=False))
@@ -81,8 +81,10 @@ def test_the_order_of_rows_and_conversations_changes_nothing(
     both: tuple[GateSide, GateSide], rng: random.Random
 ) -> None:
     before, after = both
-    told = judge(after.result, RULES, changes(before, after, WAYS))
-    shuffled = judge(_mixed(after, rng).result, RULES, changes(_mixed(before, rng), _mixed(after, rng), WAYS))
+    told = decide_gate(after.result, RULES, compare_sides(before, after, WAYS))
+    shuffled = decide_gate(
+        _mixed(after, rng).result, RULES, compare_sides(_mixed(before, rng), _mixed(after, rng), WAYS)
+    )
     assert shuffled.state == told.state
     assert sorted(map(str, shuffled.findings)) == sorted(map(str, told.findings))
 
@@ -105,11 +107,11 @@ def test_lost_replies_make_a_run_unmeasurable_and_never_red(
 ) -> None:
     before, after = both
     lossy, lost = _lossy(after, rng)
-    verdict = judge(lossy.result, RULES, changes(before, lossy, WAYS))
+    verdict = decide_gate(lossy.result, RULES, compare_sides(before, lossy, WAYS))
     if lost:
         assert verdict.state == "unmeasurable"
     else:
-        assert verdict.state == judge(after.result, RULES, changes(before, after, WAYS)).state
+        assert verdict.state == decide_gate(after.result, RULES, compare_sides(before, after, WAYS)).state
 
 
 def _lossy(one: GateSide, rng: random.Random) -> tuple[GateSide, int]:

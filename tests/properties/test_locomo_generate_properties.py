@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from locomo_solver import Solver, agrees
 
-from pytest_ltm._lab.locomo import Generated, Size, conversation
+from pytest_ltm._lab.locomo import Generated, Size, generate_conversation
 from pytest_ltm.datasets.locomo.samples import Category
 
 SIZES = st.integers(1, 20).flatmap(
@@ -22,7 +22,7 @@ few = settings(max_examples=share(25), deadline=None)
 
 
 def made(size: Size, seed: int) -> Generated:
-    return conversation("x", size, random.Random(seed))
+    return generate_conversation("x", size, random.Random(seed))
 
 
 @few

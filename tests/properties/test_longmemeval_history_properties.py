@@ -11,14 +11,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from longmemeval_solver import solve
 
-from pytest_ltm._lab.longmemeval.histories import GeneratedFillers, Length, compiled, dates, needle, places
-from pytest_ltm._lab.longmemeval.needles import questions, record
-from pytest_ltm._lab.longmemeval.session_text import counted, session, themes
-from pytest_ltm._model.tokens import counter
+from pytest_ltm._lab.longmemeval.histories import (
+    GeneratedFillers,
+    Length,
+    compile_history,
+    evidence_places,
+    parse_needle,
+    session_dates,
+)
+from pytest_ltm._lab.longmemeval.needles import generate_needles, needle_record
+from pytest_ltm._lab.longmemeval.session_text import cache_counter, load_themes, write_session
+from pytest_ltm._model.tokens import token_counter
 from pytest_ltm.datasets.longmemeval.record import read_date
 
-count = counted(counter("cl100k_base"))
-NEEDLES = [needle(record(one, f"p {number}", count), f"p {number}") for number, one in enumerate(questions(22, 0))]
+count = cache_counter(token_counter("cl100k_base"))
+NEEDLES = [
+    parse_needle(needle_record(one, f"p {number}", count), f"p {number}")
+    for number, one in enumerate(generate_needles(22, 0))
+]
 START = datetime(2023, 5, 1, tzinfo=timezone.utc)
 minutes = st.integers(min_value=-100_000, max_value=100_000)
 seeds = st.integers(min_value=0, max_value=2**32)
@@ -31,8 +41,8 @@ def test_evidence_keeps_its_places_dates_and_order(data: st.DataObject, seed: in
     asked = START + timedelta(minutes=data.draw(minutes))
     rng = Random(seed)
 
-    taken = places(rng, len(anchors), total)
-    found = dates(rng, list(zip(taken, anchors, strict=True)), total, asked)
+    taken = evidence_places(rng, len(anchors), total)
+    found = session_dates(rng, list(zip(taken, anchors, strict=True)), total, asked)
 
     assert len(found) == total
     assert len(set(taken)) == len(anchors)
@@ -47,9 +57,11 @@ def test_a_history_reaches_its_tokens_within_two_percent_and_never_exceeds_them(
     one: object, tokens: int, seed: int
 ) -> None:
     chosen = next(record for record in NEEDLES if record is one)
-    row = compiled(chosen, GeneratedFillers(count), Length(tokens=tokens), seed=seed, count=count)
+    row = compile_history(chosen, GeneratedFillers(count), Length(tokens=tokens), seed=seed, count=count)
 
-    whole = sum(counter("cl100k_base").count(turn["content"]) for said in row["haystack_sessions"] for turn in said)
+    whole = sum(
+        token_counter("cl100k_base").count(turn["content"]) for said in row["haystack_sessions"] for turn in said
+    )
 
     assert 0.98 * tokens <= whole <= tokens
     at = [read_date(when) for when in row["haystack_dates"]]
@@ -65,7 +77,8 @@ def test_the_same_seed_gives_the_same_history_of_as_many_sessions_as_asked_for(
 ) -> None:
     chosen = next(record for record in NEEDLES if record is one)
     first, second = (
-        compiled(chosen, GeneratedFillers(count), Length(sessions=sessions), seed=seed, count=count) for _ in range(2)
+        compile_history(chosen, GeneratedFillers(count), Length(sessions=sessions), seed=seed, count=count)
+        for _ in range(2)
     )
 
     assert first == second
@@ -73,10 +86,10 @@ def test_the_same_seed_gives_the_same_history_of_as_many_sessions_as_asked_for(
     assert len(set(first["haystack_session_ids"])) == sessions
 
 
-@given(st.sampled_from(sorted(themes())), st.integers(min_value=80, max_value=5000), seeds)
+@given(st.sampled_from(sorted(load_themes())), st.integers(min_value=80, max_value=5000), seeds)
 @settings(deadline=None)
 def test_a_session_has_rounds_of_two_and_about_the_tokens_asked_for(theme: str, tokens: int, seed: int) -> None:
-    said = session(Random(seed), themes()[theme], count, tokens=tokens)
+    said = write_session(Random(seed), load_themes()[theme], count, tokens=tokens)
 
     assert [turn["role"] for turn in said] == ["user", "assistant"] * (len(said) // 2)
     assert all(turn["content"].strip() for turn in said)
@@ -86,7 +99,7 @@ def test_a_session_has_rounds_of_two_and_about_the_tokens_asked_for(theme: str, 
 @settings(max_examples=share(30), deadline=None)
 @given(seeds)
 def test_the_golds_of_any_seed_follow_from_the_facts(seed: int) -> None:
-    for one in questions(22, seed):
+    for one in generate_needles(22, seed):
         found = solve(one)
         assert (found is None) == one.abstains
         assert found is None or str(one.answer) == found or str(one.answer).startswith(f"{found}. ")

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_runs import conversation, row, run
 
-from pytest_ltm._journal.result import ScenarioResult, scenario_from_json, to_json, unmeasured
+from pytest_ltm._journal.result import ScenarioResult, scenario_from_json, to_json, why_unmeasured
 from pytest_ltm._model.handle import Sheet
 from pytest_ltm._model.score import Check, Score, Unscored
-from pytest_ltm._results.columns import columns
-from pytest_ltm._results.gate.rules import under
-from pytest_ltm._results.gate.verdict import judge
-from pytest_ltm._results.statistics.pairs import paired
-from pytest_ltm.evaluators._rules import RuleCheck, share
+from pytest_ltm._results.columns import result_columns
+from pytest_ltm._results.gate.rules import parse_limit_rule
+from pytest_ltm._results.gate.verdict import decide_gate
+from pytest_ltm._results.statistics.pairs import pair_rows
+from pytest_ltm.evaluators._rules import RuleCheck, share_score
 
 STATES = st.sampled_from([True, False, None])
 """Passed, failed, open."""
@@ -68,7 +68,7 @@ def test_deciding_a_part_moves_a_bound_to_the_other_and_never_beyond(states: lis
         parts = [
             RuleCheck(f"part {n}", "It hums.", each) for n, each in enumerate([*states[:at], state, *states[at + 1 :]])
         ]
-        return share(parts, rule="hums/1", reason="{ok} of {of}")
+        return share_score(parts, rule="hums/1", reason="{ok} of {of}")
 
     missed, unproven, passed = scored(False), scored(None), scored(True)
     assert [unproven.value, unproven.upper] == pytest.approx([missed.value, passed.upper])
@@ -76,9 +76,9 @@ def test_deciding_a_part_moves_a_bound_to_the_other_and_never_beyond(states: lis
 
 @given(held=st.lists(rows(), min_size=1, max_size=6))
 def test_a_mean_lies_between_its_bounds_and_leaving_answers_open_never_raises_it(held: list[ScenarioResult]) -> None:
-    [column] = columns(run(conversation("full", "2k", {}, scenarios=numbered(held))))
+    [column] = result_columns(run(conversation("full", "2k", {}, scenarios=numbered(held))))
     wrong = [one if one.upper is None else row("a", one.score, threshold=one.threshold) for one in held]
-    [decided] = columns(run(conversation("full", "2k", {}, scenarios=numbered(wrong))))
+    [decided] = result_columns(run(conversation("full", "2k", {}, scenarios=numbered(wrong))))
 
     assert column.low <= column.high
     assert column.total == decided.total
@@ -91,14 +91,16 @@ def test_a_gate_sees_what_is_open_as_missed(held: list[ScenarioResult], limit: f
     lower = [row("a", one.score, threshold=one.threshold) for one in played]
 
     def state(some: list[ScenarioResult]) -> str:
-        return judge(run(conversation("full", "2k", {}, scenarios=numbered(some))), [under(f"{limit}")]).state
+        return decide_gate(
+            run(conversation("full", "2k", {}, scenarios=numbered(some))), [parse_limit_rule(f"{limit}")]
+        ).state
 
     assert state(played) == state(lower)
 
 
 @given(before=st.lists(rows(), min_size=1, max_size=6))
 def test_paired_tests_take_the_lower_bound(before: list[ScenarioResult]) -> None:
-    pairs = paired(numbered(before), numbered(before)).pairs
+    pairs = pair_rows(numbered(before), numbered(before)).pairs
     assert sorted(pair.before for pair in pairs) == sorted(one.score for one in before if one.score is not None)
 
 
@@ -107,7 +109,7 @@ def test_undecided_alone_never_makes_a_run_unmeasurable(held: list[ScenarioResul
     unproven = [one for one in held if one.cause == "undecided"] or [
         row("a", 0.0, upper=1.0, outcome="skipped", cause="undecided")
     ]
-    assert unmeasured(run(conversation("full", "2k", {}, scenarios=numbered(unproven)))) == ""
+    assert why_unmeasured(run(conversation("full", "2k", {}, scenarios=numbered(unproven)))) == ""
 
 
 @given(one=rows())

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ltm._model.definition import to_json
-from pytest_ltm._model.plan import Plan, PlannedExample, differences
+from pytest_ltm._model.plan import Plan, PlannedExample, plan_differences
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 
 names = st.text("abc_019", min_size=1, max_size=5)
@@ -65,7 +65,7 @@ def test_the_order_of_definition_does_not_matter(plan: Plan, seed: int) -> None:
     ]
     again = dataclasses.replace(plan, examples=tuple(turned))
     assert again.fingerprint == plan.fingerprint
-    assert differences(again, plan) == []
+    assert plan_differences(again, plan) == []
 
 
 @given(plans, plans, st.sampled_from([f.name for f in dataclasses.fields(Plan) if f.name != "format"]))
@@ -73,8 +73,8 @@ def test_any_changed_field_changes_the_fingerprint_and_is_said(plan: Plan, other
     changed = dataclasses.replace(plan, **{name: getattr(other, name)})
     same = json.dumps(plan.to_json().get(name), sort_keys=True) == json.dumps(other.to_json().get(name), sort_keys=True)
     assert (changed.fingerprint == plan.fingerprint) is same
-    assert (differences(plan, changed) == []) is same
-    assert all(name in sentence for sentence in differences(plan, changed)) or name == "examples"
+    assert (plan_differences(plan, changed) == []) is same
+    assert all(name in sentence for sentence in plan_differences(plan, changed)) or name == "examples"
 
 
 @given(examples, examples, st.sampled_from([f.name for f in dataclasses.fields(PlannedExample)]))
@@ -84,7 +84,7 @@ def test_any_changed_field_of_an_example_changes_the_fingerprint(
     changed = dataclasses.replace(one, **{name: getattr(other, name)})
     first, second = a_plan_of(one), a_plan_of(changed)
     assert (first.fingerprint == second.fingerprint) is (one.to_json()[name] == other.to_json()[name])
-    assert (differences(first, second) == []) is (first.fingerprint == second.fingerprint)
+    assert (plan_differences(first, second) == []) is (first.fingerprint == second.fingerprint)
 
 
 @given(definitions, definitions)

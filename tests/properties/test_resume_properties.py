@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pytest_ltm._engine.resume import cut_back, read_recording
 from pytest_ltm._journal import events
-from pytest_ltm._journal.timings import Resumed, read
+from pytest_ltm._journal.timings import Resumed, iter_timings
 
 HEADER = journals.sealed(journals.header())[0].encode()
 resumes = settings(max_examples=share(80), deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -50,7 +50,7 @@ def test_what_is_cut_off_is_kept_elsewhere(case: Case, data: st.DataObject) -> N
         path.write_bytes(torn)
         cut_back(Path(folder), read_recording(path))
         kept = path.read_bytes()
-        cut = "".join(one.cut for one in read(Path(folder) / "timings.jsonl", Resumed))
+        cut = "".join(one.cut for one in iter_timings(Path(folder) / "timings.jsonl", Resumed))
     assert kept + cut.encode() == torn
 
 

@@ -11,18 +11,18 @@ from _examples import share
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._results.statistics.comparison import compare, compare_scenarios, of_conversations
+from pytest_ltm._results.statistics.comparison import compare_runs, compare_scenarios, of_conversations
 from pytest_ltm._results.statistics.counts import (
-    holm,
-    kappa,
-    mcnemar,
+    cohen_kappa,
+    holm_correction,
+    mcnemar_probability,
     pass_at_k,
     pass_hat_k,
     t_below,
     t_quantile,
-    wilson,
+    wilson_interval,
 )
-from pytest_ltm._results.statistics.pairs import Pair, ScoredRow, paired, units_of
+from pytest_ltm._results.statistics.pairs import Pair, ScoredRow, pair_rows, units_of
 from pytest_ltm._results.statistics.spans_reached import effective_span, pass_rate
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def test_wilson_equals_that_of_scipy(of: int, share: float, level: float) -> Non
     stats = pytest.importorskip("scipy.stats")
     passed = round(of * share)
     theirs = stats.binomtest(passed, of).proportion_ci(level, method="wilson")
-    ours = wilson(passed, of, level)
+    ours = wilson_interval(passed, of, level)
 
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
@@ -59,9 +59,9 @@ def test_mcnemar_equals_the_binomial_test_of_scipy(before: int, after: int) -> N
     stats = pytest.importorskip("scipy.stats")
     assume(before + after)
 
-    assert mcnemar(before, after) == pytest.approx(stats.binomtest(before, before + after).pvalue, rel=1e-9)
+    assert mcnemar_probability(before, after) == pytest.approx(stats.binomtest(before, before + after).pvalue, rel=1e-9)
     greater = stats.binomtest(before, before + after, alternative="greater").pvalue
-    assert mcnemar(before, after, sided=1) == pytest.approx(greater, rel=1e-9)
+    assert mcnemar_probability(before, after, sided=1) == pytest.approx(greater, rel=1e-9)
 
 
 @given(value=st.floats(-30, 30), degrees=st.integers(1, 60))
@@ -97,7 +97,7 @@ def test_many_conversations_equal_the_permutation_test_of_scipy(gains: list[floa
         ).pvalue
         for side in ("less", "greater")
     }
-    ours = compare(pairs)
+    ours = compare_runs(pairs)
 
     assert (ours.p_drop, ours.p_gain) == pytest.approx((theirs["less"], theirs["greater"]))
 
@@ -118,7 +118,7 @@ def test_few_conversations_are_the_t_test_of_scipy(trials: list[list[float]]) ->
 
 @given(p_values=st.lists(st.floats(0, 1), max_size=12))
 def test_holm_never_helps_keeps_the_order_and_is_at_most_bonferroni(p_values: list[float]) -> None:
-    adjusted = holm(p_values)
+    adjusted = holm_correction(p_values)
 
     for (p, one), (q, other) in product(zip(p_values, adjusted, strict=True), repeat=2):
         assert p <= one <= min(1.0, len(p_values) * p) + 1e-12
@@ -138,7 +138,7 @@ def test_pass_at_k_and_pass_hat_k_count_the_draws(n: int, data: st.DataObject) -
 
 @given(table=st.lists(st.lists(st.integers(0, 40), min_size=3, max_size=3), min_size=3, max_size=3))
 def test_kappa_lies_in_its_interval_and_does_not_mind_who_is_who(table: list[list[int]]) -> None:
-    found, turned = kappa(table), kappa([list(column) for column in zip(*table, strict=True)])
+    found, turned = cohen_kappa(table), cohen_kappa([list(column) for column in zip(*table, strict=True)])
     assume(found.value is not None)
 
     assert found.interval is not None
@@ -152,22 +152,22 @@ def test_kappa_lies_in_its_interval_and_does_not_mind_who_is_who(table: list[lis
 def test_the_order_of_rows_changes_nothing(
     before: dict[Any, float | None], after: dict[Any, float | None], order: random.Random
 ) -> None:
-    one = paired(run(before), run(after))
-    other = paired(order.sample(run(before), len(before)), order.sample(run(after), len(after)))
+    one = pair_rows(run(before), run(after))
+    other = pair_rows(order.sample(run(before), len(before)), order.sample(run(after), len(after)))
 
     assert one == other
-    assert compare(one.pairs) == compare(order.sample(other.pairs, len(other.pairs)))
+    assert compare_runs(one.pairs) == compare_runs(order.sample(other.pairs, len(other.pairs)))
 
 
 @given(rows=RUNS)
 @settings(max_examples=share(60), deadline=None)
 def test_a_run_compared_with_itself_differs_by_exactly_nothing(rows: dict[Any, float | None]) -> None:
-    found = compare(paired(run(rows), run(rows)).pairs)
+    found = compare_runs(pair_rows(run(rows), run(rows)).pairs)
 
     assert found.difference in {0.0, None}
     assert not found.dropped
     assert found.p in {1.0, None}
-    assert not any(each.dropped for each in compare_scenarios(paired(run(rows), run(rows)).pairs).values())
+    assert not any(each.dropped for each in compare_scenarios(pair_rows(run(rows), run(rows)).pairs).values())
 
 
 @given(before=RUNS, after=RUNS)
@@ -175,10 +175,10 @@ def test_a_run_compared_with_itself_differs_by_exactly_nothing(rows: dict[Any, f
 def test_a_row_without_a_score_is_as_good_as_none(
     before: dict[Any, float | None], after: dict[Any, float | None]
 ) -> None:
-    everything = paired(run(before), run(after))
+    everything = pair_rows(run(before), run(after))
     scored: dict[Any, float | None] = {key: score for key, score in after.items() if score is not None}
 
-    assert paired(run(before), run(scored)).pairs == everything.pairs
+    assert pair_rows(run(before), run(scored)).pairs == everything.pairs
 
 
 @given(before=RUNS, after=RUNS)
@@ -186,7 +186,7 @@ def test_a_row_without_a_score_is_as_good_as_none(
 def test_whatever_was_played_there_is_an_answer_or_a_reason(
     before: dict[Any, float | None], after: dict[Any, float | None]
 ) -> None:
-    found = compare(paired(run(before), run(after)).pairs)
+    found = compare_runs(pair_rows(run(before), run(after)).pairs)
 
     assert found.can_tell == (found.p is not None) == (not found.reason)
     if found.p is not None:
@@ -202,8 +202,8 @@ def test_whatever_was_played_there_is_an_answer_or_a_reason(
 @given(before=RUNS, after=RUNS)
 @settings(max_examples=share(40), deadline=None)
 def test_swapping_the_runs_swaps_only_signs(before: dict[Any, float | None], after: dict[Any, float | None]) -> None:
-    swapped = compare(paired(run(after), run(before)).pairs)
-    found = compare(paired(run(before), run(after)).pairs)
+    swapped = compare_runs(pair_rows(run(after), run(before)).pairs)
+    found = compare_runs(pair_rows(run(before), run(after)).pairs)
 
     assert (found.p_drop, found.p_gain) == pytest.approx((swapped.p_gain, swapped.p_drop))
     assert (found.better, found.worse, found.units) == (swapped.worse, swapped.better, swapped.units)

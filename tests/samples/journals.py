@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._journal import events
-from pytest_ltm._journal.checksum_chain import Chain, bare
+from pytest_ltm._journal.checksum_chain import Chain, strip_checksum
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,19 +72,21 @@ def verdict(example: str = "a/0", score: float | None = None, reason: str = "so"
 def sealed(*said: events.Event | str) -> list[str]:
     """Return the lines of a journal: events, or lines as they are but for their checksums."""
     chain = Chain()
-    lines = [one if isinstance(one, str) else events.encode(one) for one in said]
+    lines = [one if isinstance(one, str) else events.encode_event(one) for one in said]
     return [chain.sealed(line) if line.endswith("}\n") else line for line in lines]
 
 
 def edit(path: Path, change: Callable[[str], str]) -> None:
     """Change a journal, without its checksums, as somebody who computes them anew."""
-    text = "".join(bare(line).decode() for line in path.read_bytes().splitlines(keepends=True))
+    text = "".join(strip_checksum(line).decode() for line in path.read_bytes().splitlines(keepends=True))
     write(path, *change(text).splitlines(keepends=True))
 
 
 def opened(text: str) -> list[events.Event]:
     """Return the events of a journal that was written into a text."""
-    return [events.decode(bare(line.encode()), "the journal") for line in text.splitlines(keepends=True)]
+    return [
+        events.decode_event(strip_checksum(line.encode()), "the journal") for line in text.splitlines(keepends=True)
+    ]
 
 
 def write(path: Path, *said: events.Event | str, torn: str = "") -> Path:

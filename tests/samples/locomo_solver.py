@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._lab.locomo import world as _texts
 from pytest_ltm._lab.locomo.world import SINCE
-from pytest_ltm._text.dates import MONTHS
+from pytest_ltm._language.dates import MONTHS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -49,16 +49,16 @@ class Solver:
         return [(_pattern(text), find) for text, find in self._texts()]
 
     def _texts(self) -> Iterator[tuple[str, Callable[[Mapping[str, str]], str | date | None]]]:
-        for line in _texts.storylines().values():
+        for line in _texts.load_storylines().values():
             yield line.listing, lambda named, name=line.name: self._themes(f"{name}/0", named)  # type: ignore[misc]
             for before, after in zip((None, *line.steps), line.steps, strict=False):
                 yield from self._about_step(before, after)
-        for kind in _texts.kinds().values():
+        for kind in _texts.tellable_kinds().values():
             yield from self._about(kind)
-        for habit in _texts.habits():
+        for habit in _texts.load_habits():
             yield habit.now, lambda named, key=habit.key: self._stages(key, named)[-1]  # type: ignore[misc]
             yield habit.all, lambda named, key=habit.key: ", ".join(self._stages(key, named))  # type: ignore[misc]
-        for number, text in enumerate(_texts.texts("personas")["city_questions"]):
+        for number, text in enumerate(_texts.load_texts("personas")["city_questions"]):
             yield text, lambda named, number=number: self._city(number, named)  # type: ignore[misc]
 
     def _about_step(
@@ -129,7 +129,7 @@ class Solver:
     def _cause(self, step: Tellable, named: Mapping[str, str]) -> str | None:
         event = self._one(step.key, named)
         cause = next((one for one in self.world.events if event and one.id in event.causes), None)
-        return _texts.kinds()[cause.kind].did.format(**cause.roles) if cause else None
+        return _texts.tellable_kinds()[cause.kind].did.format(**cause.roles) if cause else None
 
     def _days(self, step: Tellable, named: Mapping[str, str]) -> str | None:
         event = self._one(step.key, named)
@@ -137,7 +137,7 @@ class Solver:
         return f"{(event.on - cause.on).days}" if event and cause and event.on and cause.on else None
 
     def _city(self, number: int, named: Mapping[str, str]) -> str | None:
-        return _texts.texts("personas")["cities"][named["theme"]][number] if self._one("trip/1", named) else None
+        return _texts.load_texts("personas")["cities"][named["theme"]][number] if self._one("trip/1", named) else None
 
 
 def agrees(answer: str | date | None, gold: str) -> bool:

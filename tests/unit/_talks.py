@@ -6,7 +6,7 @@ import io
 import json
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._journal.checksum_chain import bare
+from pytest_ltm._journal.checksum_chain import strip_checksum
 from pytest_ltm._journal.journal import Journal
 from pytest_ltm._model.filler import FillerExchange
 from pytest_ltm._model.plan import PlannedExample
@@ -83,7 +83,7 @@ def events(scenarios: Mapping[str, Callable[[Ltm], object]], agent: object | Non
     """Return the journal of a conversation."""
     file = io.StringIO()
     talk(scenarios, agent, journal=Journal(file), **options)
-    return [json.loads(bare(line.encode())) for line in file.getvalue().splitlines(keepends=True)]
+    return [json.loads(strip_checksum(line.encode())) for line in file.getvalue().splitlines(keepends=True)]
 
 
 def example(scenario: str, number: int = 0, **fields: Any) -> PlannedExample:

@@ -13,7 +13,7 @@ import pytest
 from pytest_ltm._storage.clock import can_interrupt
 from pytest_ltm._storage.errors import AgentFault
 from pytest_ltm.agents import Reply, Usage
-from pytest_ltm.agents._adapt import source
+from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._caller import AgentCaller
 
 interruptible = pytest.mark.skipif(not can_interrupt(), reason="no interval timer on this system")
@@ -23,7 +23,7 @@ NOW = datetime(2024, 5, 6, tzinfo=timezone.utc)
 
 
 def speaker(given: Any, timeout: float | None = None, **settings: Any) -> Any:
-    return AgentCaller(source(given, spec="x:y").make(), timeout=timeout, **settings)
+    return AgentCaller(agent_source(given, spec="x:y").make(), timeout=timeout, **settings)
 
 
 def ask(given: Any, message: str = "a", timeout: float | None = None) -> Any:

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents import CAPABILITIES, Echo, Silent
-from pytest_ltm.agents._adapt import capabilities, source
+from pytest_ltm.agents._adapt import agent_source, capabilities_of
 from pytest_ltm.agents._capabilities import near_misses
 
 if TYPE_CHECKING:
@@ -49,12 +49,12 @@ async def shout_later(message: str) -> Any:
 
 
 def reply_of(given: Any, message: str = "a") -> Any:
-    return source(given, spec="x:y").make().reply(message)
+    return agent_source(given, spec="x:y").make().reply(message)
 
 
 def refused(given: Any) -> Any:
     with pytest.raises(AgentError) as caught:
-        source(given, spec="pkg.mod:it").make()
+        agent_source(given, spec="pkg.mod:it").make()
     assert "'pkg.mod:it'" in str(caught.value)
     return str(caught.value)
 
@@ -66,12 +66,12 @@ def test_echo_repeats_and_silent_says_nothing() -> None:
 @pytest.mark.parametrize("agent", [Echo(), Silent()])
 def test_the_simple_agents_are_resettable_stateless_and_configured(agent: Any) -> None:
     agent.reset()
-    assert capabilities(agent) == {"Resettable", "Stateless", "SeparatesUsers", "Configured"}
+    assert capabilities_of(agent) == {"Resettable", "Stateless", "SeparatesUsers", "Configured"}
     assert agent.configuration() == {"embedded": type(agent).__name__.lower()}
 
 
 def test_a_class_is_made_once_for_each_conversation() -> None:
-    parrots = source(Parrot, spec="x:Parrot")
+    parrots = agent_source(Parrot, spec="x:Parrot")
     first, second = parrots.make(), parrots.make()
     assert first is not second
     assert parrots.serves_many
@@ -86,7 +86,7 @@ def test_a_factory_is_called_once_for_each_conversation() -> None:
         made.append(Parrot())
         return made[-1]
 
-    parrots = source(factory, spec="x:factory")
+    parrots = agent_source(factory, spec="x:factory")
     assert made == []
     assert [parrots.make(), parrots.make()] == made
     assert parrots.serves_many
@@ -105,7 +105,7 @@ def test_a_factory_may_return_a_function() -> None:
 
 def test_an_instance_serves_one_conversation_and_says_how_to_serve_more() -> None:
     parrot = Parrot()
-    one = source(parrot, spec="pkg.mod:parrot")
+    one = agent_source(parrot, spec="pkg.mod:parrot")
     assert not one.serves_many
     assert not one.owned
     assert one.make() is parrot
@@ -117,7 +117,7 @@ def test_an_instance_serves_one_conversation_and_says_how_to_serve_more() -> Non
 
 
 def test_a_plain_function_serves_one_conversation() -> None:
-    one = source(shout, spec="x:shout")
+    one = agent_source(shout, spec="x:shout")
     assert one.make().reply("a") == "A"
     assert not one.serves_many
     with pytest.raises(AgentError, match="one function"):
@@ -126,7 +126,7 @@ def test_a_plain_function_serves_one_conversation() -> None:
 
 def test_a_resettable_instance_serves_many_and_is_reset_before_reuse_only() -> None:
     tidy = Tidy()
-    many = source(tidy, spec="x:tidy")
+    many = agent_source(tidy, spec="x:tidy")
     assert many.serves_many
     many.make().reply("a")
     assert (tidy.resets, tidy.heard) == (0, ["a"])
@@ -140,7 +140,7 @@ def test_an_async_reset_comes_to_its_end() -> None:
             self.heard.clear()
 
     slow = Slow()
-    many = source(slow, spec="x:slow")
+    many = agent_source(slow, spec="x:slow")
     many.make().reply("a")
     many.make()
     assert slow.heard == []
@@ -151,7 +151,7 @@ def test_a_failing_reset_is_an_error_with_its_cause() -> None:
         def reset(self) -> None:
             raise OSError("the store is locked")
 
-    stuck = source(Stuck(), spec="x:stuck")
+    stuck = agent_source(Stuck(), spec="x:stuck")
     stuck.make()
     with pytest.raises(AgentError, match="could not be reset: OSError: the store is locked") as caught:
         stuck.make()
@@ -162,7 +162,7 @@ def test_a_stateless_instance_serves_many() -> None:
     class Pure(Parrot):
         stateless = True
 
-    pure = source(Pure(), spec="x:pure")
+    pure = agent_source(Pure(), spec="x:pure")
     assert pure.serves_many
     assert pure.make() is pure.make()
 
@@ -171,13 +171,13 @@ def test_stateless_that_is_not_true_is_no_promise() -> None:
     class Unsure(Parrot):
         stateless = "mostly"
 
-    assert not source(Unsure(), spec="x:unsure").serves_many
-    assert capabilities(Unsure()) == set()
+    assert not agent_source(Unsure(), spec="x:unsure").serves_many
+    assert capabilities_of(Unsure()) == set()
 
 
 def test_a_factory_that_returns_one_object_again_is_found_out() -> None:
     parrot = Parrot()
-    caching = source(lambda: parrot, spec="x:cached")
+    caching = agent_source(lambda: parrot, spec="x:cached")
     caching.make()
     with pytest.raises(AgentError, match="the same object from each call"):
         caching.make()
@@ -185,14 +185,14 @@ def test_a_factory_that_returns_one_object_again_is_found_out() -> None:
 
 def test_a_resettable_object_from_a_caching_factory_is_reset() -> None:
     tidy = Tidy()
-    caching = source(lambda: tidy, spec="x:cached")
+    caching = agent_source(lambda: tidy, spec="x:cached")
     caching.make()
     caching.make()
     assert tidy.resets == 1
 
 
 def test_a_function_gains_no_capabilities_by_being_wrapped() -> None:
-    assert capabilities(source(shout, spec="x:shout").make()) == set()
+    assert capabilities_of(agent_source(shout, spec="x:shout").make()) == set()
 
 
 def test_a_function_keeps_the_capabilities_it_carries() -> None:
@@ -200,9 +200,9 @@ def test_a_function_keeps_the_capabilities_it_carries() -> None:
         return message
 
     vars(pure).update(stateless=True, max_message_tokens=100)
-    many = source(pure, spec="x:pure")
+    many = agent_source(pure, spec="x:pure")
     assert many.serves_many
-    assert capabilities(many.make()) == {"Stateless", "LimitsMessages"}
+    assert capabilities_of(many.make()) == {"Stateless", "LimitsMessages"}
 
 
 def test_a_callable_object_keeps_its_capabilities() -> None:
@@ -212,9 +212,9 @@ def test_a_callable_object_keeps_its_capabilities() -> None:
 
         def reset(self) -> None: ...
 
-    many = source(Answering(), spec="x:answering")
+    many = agent_source(Answering(), spec="x:answering")
     assert many.serves_many
-    assert capabilities(many.make()) == {"Resettable"}
+    assert capabilities_of(many.make()) == {"Resettable"}
 
 
 def test_a_method_of_an_instance_is_a_function() -> None:
@@ -223,8 +223,8 @@ def test_a_method_of_an_instance_is_a_function() -> None:
 
 
 def test_an_async_function_is_a_function() -> None:
-    source(shout_later, spec="x:later").make()
-    assert not source(shout_later, spec="x:later").serves_many
+    agent_source(shout_later, spec="x:later").make()
+    assert not agent_source(shout_later, spec="x:later").serves_many
 
 
 def test_capabilities_are_found_by_name() -> None:
@@ -240,8 +240,8 @@ def test_capabilities_are_found_by_name() -> None:
 
         def accept(self, message: str, reply: str) -> None: ...
 
-    assert capabilities(Able()) == {"Checkpointable", "TimeAware", "AcceptsHistory", "LimitsMessages"}
-    assert capabilities(Able()) < set(CAPABILITIES)
+    assert capabilities_of(Able()) == {"Checkpointable", "TimeAware", "AcceptsHistory", "LimitsMessages"}
+    assert capabilities_of(Able()) < set(CAPABILITIES)
 
 
 def test_a_method_that_cannot_be_called_as_the_protocol_says_is_no_capability() -> None:
@@ -254,7 +254,7 @@ def test_a_method_that_cannot_be_called_as_the_protocol_says_is_no_capability() 
 
         def reset(self, how: Any) -> None: ...
 
-    assert capabilities(Other()) == set()
+    assert capabilities_of(Other()) == set()
 
 
 def test_capabilities_that_cannot_be_read_are_an_error() -> None:
@@ -266,7 +266,7 @@ def test_capabilities_that_cannot_be_read_are_an_error() -> None:
             raise RuntimeError("not connected")
 
     with pytest.raises(AgentError, match="Odd cannot be read: RuntimeError: not connected"):
-        capabilities(Odd())
+        capabilities_of(Odd())
 
 
 def test_none_is_no_agent() -> None:
@@ -338,7 +338,7 @@ def test_an_exception_in_the_constructor_is_chained() -> None:
     with pytest.raises(
         AgentError, match=r"could not be made: KeyError: 'API_KEY' \(test_agents_adapt\.py:\d+\)"
     ) as caught:
-        source(Broken, spec="x:Broken").make()
+        agent_source(Broken, spec="x:Broken").make()
     assert isinstance(caught.value.__cause__, KeyError)
 
 
@@ -353,7 +353,7 @@ def test_fatal_exceptions_of_a_factory_pass() -> None:
         raise Stop
 
     with pytest.raises(Stop):
-        source(factory, spec="x:factory").make(fatal=(Stop,))
+        agent_source(factory, spec="x:factory").make(fatal=(Stop,))
 
 
 @pytest.mark.parametrize("made", [None, "hello", 3])
@@ -370,7 +370,7 @@ def test_an_async_factory_is_refused_before_it_is_called() -> None:
         return Parrot()
 
     with pytest.raises(AgentError, match="async factory"):
-        source(factory, spec="x:factory")
+        agent_source(factory, spec="x:factory")
 
 
 def test_a_factory_that_returns_a_coroutine_is_refused_without_a_warning() -> None:
@@ -399,7 +399,7 @@ def test_an_instance_with_slots_serves_one_conversation_too() -> None:
         def reply(self, message: str) -> str:
             return message
 
-    one = source(Slim(), spec="x:slim")
+    one = agent_source(Slim(), spec="x:slim")
     one.make()
     with pytest.raises(AgentError, match="one object"):
         one.make()
@@ -455,7 +455,7 @@ def kept(*, conversation_id: str = "none") -> Kept:
 def test_a_class_or_factory_is_told_the_conversation_the_same_whenever_it_is_resumed(
     given: Any, tmp_path: Path
 ) -> None:
-    agents, folder = source(given, spec="x:y"), tmp_path / "run-1" / "bot~2k~0"
+    agents, folder = agent_source(given, spec="x:y"), tmp_path / "run-1" / "bot~2k~0"
 
     def key(at: Path | None = None) -> str:
         agent: Any = agents.make(folder=at)
@@ -472,7 +472,7 @@ def test_an_object_is_told_of_each_conversation_and_may_serve_many(tmp_path: Pat
         def start(self, conversation_id: str) -> None:
             told.append(conversation_id)
 
-    agents = source(Threaded(), spec="x:y")
+    agents = agent_source(Threaded(), spec="x:y")
 
     assert agents.serves_many
     agents.sample()
@@ -490,7 +490,7 @@ def test_an_object_is_reset_before_it_is_told_of_the_next_conversation() -> None
         async def start(self, conversation_id: str) -> None:
             told.append(f"start {bool(conversation_id)}")
 
-    agents = source(Both(), spec="x:y")
+    agents = agent_source(Both(), spec="x:y")
     agents.make()
     agents.make()
 
@@ -502,8 +502,8 @@ def test_a_start_without_conversation_id_is_somebody_elses() -> None:
         def start(self, port: int) -> None:
             raise AssertionError(port)
 
-    assert source(Engine, spec="x:y").make().reply("a") == "a"
-    assert "one conversation only" in source(Engine(), spec="x:y").refusal
+    assert agent_source(Engine, spec="x:y").make().reply("a") == "a"
+    assert "one conversation only" in agent_source(Engine(), spec="x:y").refusal
 
 
 def test_a_start_that_raises_is_told_with_its_cause() -> None:

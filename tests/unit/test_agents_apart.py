@@ -20,7 +20,7 @@ from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import near_misses
 from pytest_ltm.agents._process import STDERR
-from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents._subprocess_agent import Processes
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def bots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @contextmanager
 def talking(name: str, folder: Path | None = None, *, jump: bool = False, most: int = 0, **how: Any) -> Iterator[Any]:
     """Yield a speaker to an agent in a process of its own."""
-    source = find(f"apart_bots:{name}", apart=Processes(every=True, jump=jump, look=False, **how))
+    source = find_agent(f"apart_bots:{name}", apart=Processes(every=True, jump=jump, look=False, **how))
     retries = Retries(most=most, rng=random.Random(0), sleep=lambda _: None) if most else None
     speaker = AgentCaller(source.make(folder=folder), timeout=60, retries=retries)
     try:
@@ -186,7 +186,7 @@ def test_it_has_our_path_folder_and_environment_and_is_another_process() -> None
 
 
 def test_a_plain_function_is_an_agent_of_as_many_conversations_as_there_are() -> None:
-    source = find("apart_bots:plain", apart=Processes(every=True))
+    source = find_agent("apart_bots:plain", apart=Processes(every=True))
     assert source.serves_many
     with talking("plain") as speaker:
         assert speaker.ask("loud").text == "LOUD"
@@ -214,7 +214,7 @@ def test_a_process_that_died_is_followed_by_one_that_is_put_back() -> None:
 @pytest.mark.parametrize("name", ["instance", "closed"])
 def test_what_only_exists_here_is_refused_with_the_way_out(name: str) -> None:
     with pytest.raises(AgentError, match=r"it would be another one\. Name a class or a plain function"):
-        find(f"apart_bots:{name}", apart=Processes(every=True))
+        find_agent(f"apart_bots:{name}", apart=Processes(every=True))
 
 
 @pytest.mark.parametrize(
@@ -223,18 +223,18 @@ def test_what_only_exists_here_is_refused_with_the_way_out(name: str) -> None:
 )
 def test_a_wrong_path_is_told_before_anything_else(spec: str, says: str) -> None:
     with pytest.raises(AgentError, match=says):
-        find(spec, apart=Processes(every=True))
+        find_agent(spec, apart=Processes(every=True))
 
 
 def test_other_specs_stay_where_they_are() -> None:
-    assert not find("echo", apart=Processes(every=True)).apart
-    assert not find("window:8k", apart=Processes(every=True)).apart
+    assert not find_agent("echo", apart=Processes(every=True)).apart
+    assert not find_agent("window:8k", apart=Processes(every=True)).apart
 
 
 def test_a_file_may_ask_for_it_and_gives_its_parameters(bots: Path) -> None:
     path = bots / "able.yml"
     path.write_text("agent: apart_bots:Able\nparameters: {tone: warm}\nprocess: true\n")
-    source = find(str(path), apart=Processes())
+    source = find_agent(str(path), apart=Processes())
     assert source.apart
     agent: Any = source.make()
     assert source.configuration(agent) == {
@@ -243,7 +243,7 @@ def test_a_file_may_ask_for_it_and_gives_its_parameters(bots: Path) -> None:
     agent.close()
     path.write_text("agent: echo\nprocess: true\n")
     with pytest.raises(AgentError, match=r"able\.yml:2: process: 'echo' is not a dotted path"):
-        find(str(path), apart=Processes())
+        find_agent(str(path), apart=Processes())
 
 
 def test_what_is_raised_comes_back_with_its_type_its_text_and_its_traceback() -> None:
@@ -280,4 +280,4 @@ def test_where_nobody_can_interrupt_the_wait_has_its_own_limit(bots: Path, monke
     monkeypatch.setattr("pytest_ltm.agents._subprocess_agent.can_interrupt", lambda: False)
     (bots / "apart_slow.py").write_text("import time\ntime.sleep(60)\n")
     with pytest.raises(AgentError, match=r"its process gave no answer within 0.3 s"):
-        find("apart_slow:Bot", apart=Processes(every=True, limit=0.3, look=False)).make()
+        find_agent("apart_slow:Bot", apart=Processes(every=True, limit=0.3, look=False)).make()

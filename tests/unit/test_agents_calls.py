@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._storage.errors import AgentError
-from pytest_ltm.agents._adapt import capabilities, dotted_source, source
+from pytest_ltm.agents._adapt import agent_source, capabilities_of, dotted_source
 from pytest_ltm.agents._calls import CALLS
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def needs_more(_: object, message: str, history: list[str]) -> str:  # noqa: ARG
 
 @pytest.mark.parametrize("name", CALLS)
 def test_the_only_method_of_a_known_name_replies(name: str) -> None:
-    found = source(kind(**{name: says}), spec="x:Bot")
+    found = agent_source(kind(**{name: says}), spec="x:Bot")
     assert found.calls == name
     assert found.owned
     assert found.make().reply("Hi") == "Bot heard Hi"
@@ -38,30 +38,30 @@ def test_the_only_method_of_a_known_name_replies(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in CALLS if name != "__call__"])
 def test_so_it_does_of_an_object(name: str) -> None:
-    found = source(kind(**{name: says})(), spec="x:bot")
+    found = agent_source(kind(**{name: says})(), spec="x:bot")
     assert (found.calls, found.serves_many) == (name, False)
     assert found.make().reply("Hi") == "Bot heard Hi"
 
 
 def test_reply_comes_first() -> None:
-    found = source(kind(reply=says, chat=needs_more, run=says), spec="x:Bot")
+    found = agent_source(kind(reply=says, chat=needs_more, run=says), spec="x:Bot")
     assert (found.calls, found.make().reply("Hi")) == ("", "Bot heard Hi")
 
 
 def test_one_that_does_not_take_the_message_alone_does_not_count() -> None:
-    assert source(kind(chat=needs_more, run=says), spec="x:Bot").calls == "run"
+    assert agent_source(kind(chat=needs_more, run=says), spec="x:Bot").calls == "run"
 
 
 def test_static_and_class_methods_are_called_as_python_calls_them() -> None:
-    assert source(kind(chat=staticmethod(lambda message: message)), spec="x:Bot").make().reply("Hi") == "Hi"
-    assert source(kind(chat=classmethod(says)), spec="x:Bot").make().reply("Hi") == "type heard Hi"
+    assert agent_source(kind(chat=staticmethod(lambda message: message)), spec="x:Bot").make().reply("Hi") == "Hi"
+    assert agent_source(kind(chat=classmethod(says)), spec="x:Bot").make().reply("Hi") == "type heard Hi"
 
 
 def test_what_it_can_do_besides_stays() -> None:
     heard: list[tuple[str, str]] = []
     members = {"chat": says, "reset": lambda _: heard.clear(), "accept": lambda _, m, r: heard.append((m, r))}
-    agent: Any = source(kind(**members), spec="x:Bot").make()
-    assert {"Resettable", "AcceptsHistory"} <= capabilities(agent)
+    agent: Any = agent_source(kind(**members), spec="x:Bot").make()
+    assert {"Resettable", "AcceptsHistory"} <= capabilities_of(agent)
     agent.accept("a", "b")
     assert heard == [("a", "b")]
 
@@ -69,7 +69,7 @@ def test_what_it_can_do_besides_stays() -> None:
 def test_each_conversation_is_told_its_name(tmp_path: Path) -> None:
     told: list[str] = []
     bot = kind(chat=says, start=lambda _, conversation_id: told.append(conversation_id))
-    source(bot, spec="x:Bot").make(folder=tmp_path / "one")
+    agent_source(bot, spec="x:Bot").make(folder=tmp_path / "one")
     assert told == [f"{tmp_path.name}-one"]
 
 
@@ -78,7 +78,7 @@ def test_an_async_method_is_awaited_by_whoever_talks() -> None:
         await asyncio.sleep(0)
         return message.upper()
 
-    agent: Any = source(kind(chat=chat), spec="x:Bot").make()
+    agent: Any = agent_source(kind(chat=chat), spec="x:Bot").make()
     assert asyncio.run(agent.reply("hi")) == "HI"
 
 
@@ -99,7 +99,7 @@ def test_a_class_or_an_object_without_any_is_refused_before_it_is_called(
 ) -> None:
     bot = kind(**members)
     with pytest.raises(AgentError, match=told):
-        source(bot() if made else bot, spec="x:Bot")
+        agent_source(bot() if made else bot, spec="x:Bot")
 
 
 def test_a_class_that_gets_reply_when_it_is_made_is_believed() -> None:
@@ -113,15 +113,15 @@ def test_a_class_that_gets_reply_when_it_is_made_is_believed() -> None:
                 raise AttributeError(name)
             return lambda message: f"proxied {message}"
 
-    assert source(Late, spec="x:Late").make().reply("Hi") == "late Hi"
-    assert source(Proxy, spec="x:Proxy").make().reply("Hi") == "proxied Hi"
+    assert agent_source(Late, spec="x:Late").make().reply("Hi") == "late Hi"
+    assert agent_source(Proxy, spec="x:Proxy").make().reply("Hi") == "proxied Hi"
 
 
 def test_a_factory_may_return_one() -> None:
     def make() -> object:
         return kind(chat=says)()
 
-    assert source(make, spec="x:make").make().reply("Hi") == "Bot heard Hi"
+    assert agent_source(make, spec="x:make").make().reply("Hi") == "Bot heard Hi"
 
 
 def test_a_path_may_name_the_method(tmp_path: Path) -> None:

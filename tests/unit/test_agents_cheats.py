@@ -9,22 +9,22 @@ from pytest_ltm._journal.result import CONTROLS
 from pytest_ltm._lab.cheats import CHEATS, OKAY, SPECS
 from pytest_ltm._model.agent import ExpectedReply, Prompted, Reply
 from pytest_ltm._storage.errors import AgentError
-from pytest_ltm.agents._adapt import source
-from pytest_ltm.agents._capabilities import capabilities
-from pytest_ltm.agents._padding import PADDINGS, POLITE, make_padded, unpadded
-from pytest_ltm.agents._registry import find
-from pytest_ltm.agents.reader.memory import count
+from pytest_ltm.agents._adapt import agent_source
+from pytest_ltm.agents._capabilities import capabilities_of
+from pytest_ltm.agents._padding import PADDINGS, POLITE, make_padded, padded_spec
+from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.reader.memory import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 TOLD = ("My cat is called Kelvin.", "My favourite colour is ochre.", "My dog is called Ohm.", "Now I prefer teal.")
-ALONE = [spec for spec in SPECS if spec not in {"silent", "echo"} and not unpadded(spec)]
+ALONE = [spec for spec in SPECS if spec not in {"silent", "echo"} and not padded_spec(spec)]
 QUESTION = "What is my favourite colour?"
 
 
 def agent(spec: str) -> Any:
-    return find(spec).make()
+    return find_agent(spec).make()
 
 
 def asked(spec: str, question: str = QUESTION, told: Sequence[str] = TOLD) -> str:
@@ -99,7 +99,7 @@ def test_padding_stands_behind_the_reply_and_is_as_long_as_it_says(padding: str)
     one = agent(f"padded:{padding}:300:echo")
     text = one.reply("What was that?")
     assert text.startswith("What was that?\n\n")
-    assert 300 <= count(text) <= 340
+    assert 300 <= count_tokens(text) <= 340
 
 
 def test_padding_is_the_filler_told_last_where_it_is_asked_for() -> None:
@@ -118,14 +118,14 @@ def test_the_padded_agent_never_sees_its_padding() -> None:
 
 
 def test_padding_keeps_what_the_other_agent_can_do() -> None:
-    assert capabilities(agent("padded:window:4k")) == capabilities(agent("window:4k")) - {"Resettable"}
+    assert capabilities_of(agent("padded:window:4k")) == capabilities_of(agent("window:4k")) - {"Resettable"}
 
 
 def test_a_padded_oracle_is_told_what_full_marks_ask_for_and_no_other_padded_agent_is() -> None:
     one = agent("padded:20:oracle")
     one.prompt([ExpectedReply("Kelvin.", ())])
     assert one.reply("What is my cat called?").startswith(f"Kelvin.\n\n{POLITE[0]}")
-    assert capabilities(one) == {"Prompted", "SeparatesUsers", "AcceptsHistory", "Configured"}
+    assert capabilities_of(one) == {"Prompted", "SeparatesUsers", "AcceptsHistory", "Configured"}
     assert not isinstance(agent("padded:20:echo"), Prompted)
 
 
@@ -134,7 +134,7 @@ def test_an_agent_that_replies_later_and_reports_usage_can_be_padded() -> None:
         async def reply(self, message: str) -> Reply:
             return Reply(message, cost_usd=0.5)
 
-    one: Any = make_padded("20:x", lambda spec: source(Later, spec=spec)).make()
+    one: Any = make_padded("20:x", lambda spec: agent_source(Later, spec=spec)).make()
     waiting = one.reply("Hello.")
     with pytest.raises(StopIteration) as ended:
         waiting.send(None)
@@ -158,7 +158,7 @@ def test_an_agent_that_replies_later_and_reports_usage_can_be_padded() -> None:
 )
 def test_a_wrong_spec_is_an_error_with_an_example(spec: str, cure: str) -> None:
     with pytest.raises(AgentError, match=cure):
-        find(spec)
+        find_agent(spec)
 
 
 def test_every_cheat_is_a_control() -> None:
@@ -168,4 +168,4 @@ def test_every_cheat_is_a_control() -> None:
 
 def test_the_agent_behind_a_padded_one_is_known() -> None:
     specs = ("padded:window:4k", "padded:20:echo", "padded:filler:2k:memory:rules", "window:4k", "padded")
-    assert [unpadded(spec) for spec in specs] == ["window:4k", "echo", "memory:rules", "", ""]
+    assert [padded_spec(spec) for spec in specs] == ["window:4k", "echo", "memory:rules", "", ""]

@@ -15,12 +15,12 @@ import pytest
 from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents import Reply, Usage
-from pytest_ltm.agents._adapt import source
+from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._caller import AgentCaller
-from pytest_ltm.agents._capabilities import capabilities
+from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._command import make_command
 from pytest_ltm.agents._process import STDERR
-from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._registry import find_agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,7 +99,7 @@ def test_usage_and_cost_come_with_the_reply(bot: Any) -> None:
 @pytest.mark.slow
 def test_each_conversation_has_a_process_of_its_own() -> None:
     command = f'{sys.executable} -c "import os, json; input(); print(json.dumps(dict(reply=str(os.getpid()))))"'
-    found = find(f"cmd:{command}")
+    found = find_agent(f"cmd:{command}")
     with closing(found.make()) as one, closing(found.make()) as other:  # type: ignore[type-var]
         assert one.reply("a") != other.reply("a")
 
@@ -261,9 +261,9 @@ else:
 
 
 def test_a_process_has_the_capabilities_that_its_settings_name(bot: Any) -> None:
-    assert capabilities(bot(MEMORY)) == {"Configured"}
+    assert capabilities_of(bot(MEMORY)) == {"Configured"}
     named = ["Resettable", "AcceptsHistory", "Checkpointable", "TimeAware"]
-    assert capabilities(bot(MEMORY, capabilities=named, max_message_tokens=9)) == {
+    assert capabilities_of(bot(MEMORY, capabilities=named, max_message_tokens=9)) == {
         *named,
         "Configured",
         "LimitsMessages",
@@ -329,7 +329,7 @@ def test_wrong_settings_say_where(parameters: Any, says: str) -> None:
 )
 def test_a_command_that_cannot_be_started_is_refused_before_the_run(spec: str, says: str) -> None:
     with pytest.raises(AgentError, match=says):
-        find(spec)
+        find_agent(spec)
 
 
 def test_variables_and_folder_are_the_processes_own(bot: Any, tmp_path: Path) -> None:
@@ -339,8 +339,8 @@ def test_variables_and_folder_are_the_processes_own(bot: Any, tmp_path: Path) ->
 
 
 def test_a_source_gives_no_folder_to_agents_of_others(tmp_path: Path) -> None:
-    assert source(lambda: "not an agent", spec="x").spec == "x"
-    assert source(lambda message: message, spec="x").make(folder=tmp_path).reply("a") == "a"
+    assert agent_source(lambda: "not an agent", spec="x").spec == "x"
+    assert agent_source(lambda message: message, spec="x").make(folder=tmp_path).reply("a") == "a"
 
 
 def test_of_endless_stderr_head_and_tail_are_kept(bot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from pytest_ltm._model.plan import agent_fingerprint
 from pytest_ltm._storage.errors import AgentError
-from pytest_ltm._storage.secrets import redacted
-from pytest_ltm.agents._registry import find
+from pytest_ltm._storage.secrets import redact_secrets
+from pytest_ltm.agents._registry import find_agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,7 +47,7 @@ def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Call
 
     def look(text: str) -> Any:
         (tmp_path / "bot.yml").write_text(text)
-        return find("bot.yml", base=tmp_path)
+        return find_agent("bot.yml", base=tmp_path)
 
     yield look
     sys.modules.pop("ltm_probe_bots", None)
@@ -93,9 +93,9 @@ def test_the_value_of_such_a_parameter_is_redacted_if_that_is_named_like_a_secre
 ) -> None:
     monkeypatch.setenv("LTM_PROBE_VALUE", "hush-hush-now")
     configured("agent: ltm_probe_bots:Bot\nenv: {model: LTM_PROBE_VALUE}")
-    assert redacted("hush-hush-now") == "hush-hush-now"
+    assert redact_secrets("hush-hush-now") == "hush-hush-now"
     configured("agent: ltm_probe_bots:Bot\nparameters: {model: m}\nenv: {key: LTM_PROBE_VALUE}")
-    assert redacted("hush-hush-now") == "[redacted $LTM_PROBE_VALUE]"
+    assert redact_secrets("hush-hush-now") == "[redacted $LTM_PROBE_VALUE]"
 
 
 def test_the_file_decides_the_fingerprint(configured: Any) -> None:
@@ -153,7 +153,7 @@ def test_a_wrong_file_says_where_and_what(configured: Any, text: str, says: str)
 
 def test_a_file_that_is_not_there_says_where_it_was_looked_for(tmp_path: Path) -> None:
     with pytest.raises(AgentError, match="there is no such file in") as caught:
-        find("nosuch.yml", base=tmp_path)
+        find_agent("nosuch.yml", base=tmp_path)
     assert str(tmp_path) in str(caught.value)
 
 

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._model.tokens import counter
+from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents import AcceptsHistory, Reply, Usage
-from pytest_ltm.agents._adapt import source
+from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._controls import ByLength, make_cost, make_length_bias
-from pytest_ltm.agents._registry import find
-from pytest_ltm.agents.reader.memory import count
+from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.reader.memory import count_tokens
 from pytest_ltm.fillers import TriviaFiller
 
-COUNT = counter("cl100k_base").count
+COUNT = token_counter("cl100k_base").count
 
 
 def no_model(spec: str) -> Any:
@@ -26,20 +26,20 @@ def no_model(spec: str) -> Any:
 
 
 def test_each_message_sends_the_history_again() -> None:
-    agent: Any = find("cost:3/15").make()
+    agent: Any = find_agent("cost:3/15").make()
     first, second = agent.reply("one two three"), agent.reply("four")
     assert first.usage == Usage(input_tokens=COUNT("one two three"), output_tokens=COUNT(first.text), calls=1)
     assert second.usage.input_tokens == COUNT("one two three") + COUNT(first.text) + COUNT("four")
 
 
 def test_what_it_is_told_costs_nothing_until_it_is_sent_again() -> None:
-    agent: Any = find("cost:3/15").make()
+    agent: Any = find_agent("cost:3/15").make()
     agent.accept("one two three", "four")
     assert agent.reply("five").usage.input_tokens == COUNT("one two three") + COUNT("four") + COUNT("five")
 
 
 def test_cost_is_that_of_the_tokens_at_the_two_prices() -> None:
-    agent: Any = find("cost:1000000/2e6").make()
+    agent: Any = find_agent("cost:1000000/2e6").make()
     reply = agent.reply("one two three")
     assert reply.cost_usd == reply.usage.input_tokens + 2 * reply.usage.output_tokens
 
@@ -52,7 +52,7 @@ def test_a_saved_cost_agent_goes_on_with_the_same_history() -> None:
 
 
 def test_filler_is_answered_at_its_length() -> None:
-    filler = TriviaFiller(random.Random(0), counter("cl100k_base")).make(300, 4096)
+    filler = TriviaFiller(random.Random(0), token_counter("cl100k_base")).make(300, 4096)
     assert make_cost("3/15").make().reply(filler.message).text == filler.expected_reply  # type: ignore[union-attr]
 
 
@@ -97,7 +97,7 @@ def test_a_restored_memory_sees_the_same() -> None:
 
 
 def test_the_reader_answers_from_what_is_long_or_short_enough() -> None:
-    long, short = (find(f"length-bias:{spec}").make() for spec in ("30", "shortest:30"))
+    long, short = (find_agent(f"length-bias:{spec}").make() for spec in ("30", "shortest:30"))
     for agent in (long, short):
         agent.reply("My favourite colour is teal.")
         agent.reply("word " * 20)
@@ -124,7 +124,7 @@ def asked(agent: Any, message: str) -> Any:
 
 
 def test_any_agent_that_accepts_history_is_shown_the_kept_messages_only() -> None:
-    agent = make_length_bias("14:some.model", lambda spec: source(Model, spec=spec)).make()
+    agent = make_length_bias("14:some.model", lambda spec: agent_source(Model, spec=spec)).make()
     assert asked(agent, "hi").text == "hi"
     asked(agent, "a much longer message than the others in here")
     reply = asked(agent, "hm")
@@ -134,7 +134,7 @@ def test_any_agent_that_accepts_history_is_shown_the_kept_messages_only() -> Non
 
 def test_a_model_without_history_cannot_be_shown_anything() -> None:
     with pytest.raises(AgentError, match="'echo' has no accept"):
-        make_length_bias("8k:echo", find).make()
+        make_length_bias("8k:echo", find_agent).make()
 
 
 def test_a_message_that_got_no_reply_is_forgotten() -> None:
@@ -144,7 +144,7 @@ def test_a_message_that_got_no_reply_is_forgotten() -> None:
                 raise ConnectionError
             return await super().reply(message)
 
-    agent = make_length_bias("8k:some.model", lambda spec: source(Failing, spec=spec)).make()
+    agent = make_length_bias("8k:some.model", lambda spec: agent_source(Failing, spec=spec)).make()
     asked(agent, "a")
     with pytest.raises(ConnectionError):
         asked(agent, "fail")
@@ -163,14 +163,14 @@ def test_one_agent_that_can_be_reset_is_shown_each_message_anew() -> None:
         def reset(self) -> None:
             self.shown.clear()
 
-    agent = make_length_bias("8k:some.model", lambda spec: source(Reset, spec=spec)).make()
+    agent = make_length_bias("8k:some.model", lambda spec: agent_source(Reset, spec=spec)).make()
     asked(agent, "a")
     assert asked(agent, "b").text == "a>a b"
     assert len(made) == 1
 
 
 def test_a_model_is_told_filler_and_not_asked_it() -> None:
-    agent: Any = make_length_bias("shortest:12:some.model", lambda spec: source(Model, spec=spec)).make()
+    agent: Any = make_length_bias("shortest:12:some.model", lambda spec: agent_source(Model, spec=spec)).make()
     agent.accept("hi", "ho")
     agent.accept("a much longer message than the others in here", "ho")
     assert asked(agent, "hm").text == "hi>ho hm"
@@ -178,7 +178,7 @@ def test_a_model_is_told_filler_and_not_asked_it() -> None:
 
 
 def test_the_longest_may_be_said_in_so_many_words() -> None:
-    one, other = (find(f"length-bias:{spec}").make() for spec in ("longest:30", "30"))
+    one, other = (find_agent(f"length-bias:{spec}").make() for spec in ("longest:30", "30"))
     for agent in (one, other):
         agent.reply("My favourite colour is teal.")
         agent.reply("word " * 20)
@@ -190,11 +190,11 @@ def test_a_model_without_a_size_gets_eight_thousand_tokens() -> None:
 
     def look(spec: str) -> Any:
         found.append(spec)
-        return source(Model, spec=spec)
+        return agent_source(Model, spec=spec)
 
     agent: Any = make_length_bias("shortest:openai:small", look).make()
     assert found == ["openai:small"]
-    assert (agent._memory._tokens, agent._memory._count) == (8000, count)
+    assert (agent._memory._tokens, agent._memory._count) == (8000, count_tokens)
 
 
 @pytest.mark.parametrize(
@@ -210,4 +210,4 @@ def test_a_model_without_a_size_gets_eight_thousand_tokens() -> None:
 )
 def test_a_wrong_length_bias_is_refused(spec: str, says: str) -> None:
     with pytest.raises(AgentError, match=says):
-        find(spec)
+        find_agent(spec)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from json_server import Answer, Post, serving
 
-from pytest_ltm._calls.retry import Trouble, trouble
+from pytest_ltm._calls.retry import Trouble, classify_failure
 from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError, TransientFault
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents import Reply, Usage
-from pytest_ltm.agents._capabilities import capabilities
+from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._http import HttpAgent, HttpStatusError, read_settings
-from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._registry import find_agent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,7 +150,7 @@ def test_another_status_is_an_error_that_carries_the_response(status: int) -> No
     assert caught.value.response.headers["retry-after"] == "3"
     passing = {429: Trouble(untaken=True, retry_after=3.0), 503: Trouble(untaken=True, retry_after=3.0)}
     passing[500] = Trouble(untaken=False, retry_after=3.0)
-    assert trouble(caught.value, now=NOW) == passing.get(status)
+    assert classify_failure(caught.value, now=NOW) == passing.get(status)
     text = str(caught.value)
     assert f"answered {status}" in text
     assert '{"detail": "no no' in text
@@ -184,7 +184,7 @@ def test_a_server_that_is_not_there_is_a_fault_worth_another_try() -> None:
         gone = server.url
     with agent(gone) as one, pytest.raises(TransientFault, match="cannot be reached") as caught:
         one.reply("a")
-    assert trouble(caught.value, now=NOW) == Trouble(untaken=True)
+    assert classify_failure(caught.value, now=NOW) == Trouble(untaken=True)
 
 
 @pytest.mark.slow
@@ -199,7 +199,7 @@ def test_a_server_that_was_too_slow_may_have_taken_the_message() -> None:
         with pytest.raises(AgentError, match="broke off: ReadTimeout") as caught:
             one.reply("a")
         hold.set()
-    assert trouble(caught.value, now=NOW) == Trouble(untaken=False)
+    assert classify_failure(caught.value, now=NOW) == Trouble(untaken=False)
 
 
 @pytest.mark.slow
@@ -216,7 +216,7 @@ def echo_or_ok(post: Post) -> dict[str, Any]:
 
 def test_a_server_with_a_place_for_history_is_told_exchanges() -> None:
     with serving(echo_or_ok) as server, agent(f"{server.url}/chat", history="history") as one:
-        assert "AcceptsHistory" in capabilities(one)
+        assert "AcceptsHistory" in capabilities_of(one)
         one.accept("q", "r")
     [post] = server.posts
     assert post.path == "/history"
@@ -247,8 +247,8 @@ def test_a_server_that_keeps_conversations_goes_on_with_the_same_one_after_a_res
 
 def test_capabilities_are_those_of_the_settings() -> None:
     with agent("http://h/") as bare, agent("http://h/", max_message_tokens="2k") as limited:
-        assert capabilities(bare) == {"Configured"}
-        assert capabilities(limited) == {"Configured", "LimitsMessages"}
+        assert capabilities_of(bare) == {"Configured"}
+        assert capabilities_of(limited) == {"Configured", "LimitsMessages"}
         assert limited.max_message_tokens == 2000
 
 
@@ -272,10 +272,10 @@ def test_wrong_settings_say_file_and_field(parameters: dict[str, Any], says: str
 @pytest.mark.parametrize("spec", ["http://", "http:nowhere", "https:"])
 def test_a_spec_without_a_url_is_refused(spec: str) -> None:
     with pytest.raises(AgentError, match="is not a URL such as"):
-        find(spec)
+        find_agent(spec)
 
 
 @pytest.mark.parametrize("spec", ["http://127.0.0.1:1/chat", "http:http://127.0.0.1:1/chat"])
 def test_a_url_is_a_spec(spec: str) -> None:
-    with closing(find(spec).make()) as made:  # type: ignore[type-var]
+    with closing(find_agent(spec).make()) as made:  # type: ignore[type-var]
         assert made.configuration()["http"]["url"] == "http://127.0.0.1:1/chat"  # type: ignore[attr-defined]

@@ -14,10 +14,10 @@ from pytest_ltm._model.score import NO_ORACLE, Score, Unscored
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents import Echo
-from pytest_ltm.agents._adapt import source
-from pytest_ltm.agents._capabilities import capabilities
+from pytest_ltm.agents._adapt import agent_source
+from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._controls import Oracle
-from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents.reader.memory import Full
 from pytest_ltm.datasets._published import from_published, scenario_of
 from pytest_ltm.testing import run_conversation
@@ -36,7 +36,7 @@ LARGE = {"chapter_break", "restaurant"}
 
 
 def agent(spec: str) -> Any:
-    return find(spec).make()
+    return find_agent(spec).make()
 
 
 def body(name: str) -> Any:
@@ -116,8 +116,8 @@ def test_only_a_control_is_ever_prompted() -> None:
         ltm.say("My cat is called Kelvin.")
         ltm.ask("What is my cat called?", answer="Kelvin")
 
-    assert "Prompted" in capabilities(agent("oracle"))
-    assert "Prompted" not in capabilities(Curious())
+    assert "Prompted" in capabilities_of(agent("oracle"))
+    assert "Prompted" not in capabilities_of(Curious())
     assert "cat/0" in values(run_conversation({"cat": cat}, Curious()))
 
 
@@ -181,7 +181,7 @@ def test_a_definition_says_its_replies_and_keeps_them_in_its_file() -> None:
 @pytest.mark.parametrize("argument", ["x", "0", "8kk"])
 def test_a_wrong_size_is_refused(argument: str) -> None:
     with pytest.raises(AgentError, match=f"agent 'oracle:{argument}': '{argument}' is no number of tokens"):
-        find(f"oracle:{argument}")
+        find_agent(f"oracle:{argument}")
 
 
 class Impostor(Oracle):
@@ -192,5 +192,5 @@ class Impostor(Oracle):
 
 
 def test_an_agent_of_somebodys_own_is_never_prompted_whatever_its_class() -> None:
-    assert "Prompted" not in capabilities(source(Impostor, spec="mine:Impostor").make())
-    assert "Prompted" not in capabilities(source(lambda: agent("oracle"), spec="mine:make").make())
+    assert "Prompted" not in capabilities_of(agent_source(Impostor, spec="mine:Impostor").make())
+    assert "Prompted" not in capabilities_of(agent_source(lambda: agent("oracle"), spec="mine:make").make())

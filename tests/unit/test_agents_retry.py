@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from pytest_ltm import AgentFault, TransientFault
-from pytest_ltm._calls.retry import LONGEST, TOTAL, Failed, Retries, Trouble, trouble
-from pytest_ltm.agents._adapt import source
+from pytest_ltm._calls.retry import LONGEST, TOTAL, Failed, Retries, Trouble, classify_failure
+from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._caller import AgentCaller
 
 NOW = datetime(2024, 5, 6, 7, 8, 0, tzinfo=timezone.utc)
@@ -64,14 +64,14 @@ def group(*errors: Exception) -> BaseException:
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 529])
 def test_these_statuses_may_pass(status: int) -> None:
     for error in (HTTPStatusError(status), ProviderError(status)):
-        found = trouble(error, now=NOW)
+        found = classify_failure(error, now=NOW)
         assert found is not None
         assert found.untaken is (status in {425, 429, 503, 529})
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422, 501, 505])
 def test_these_statuses_will_be_said_again(status: int) -> None:
-    assert trouble(HTTPStatusError(status), now=NOW) is None
+    assert classify_failure(HTTPStatusError(status), now=NOW) is None
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_these_statuses_will_be_said_again(status: int) -> None:
     ],
 )
 def test_these_may_pass_and_these_surely_were_not_taken(error: BaseException, untaken: bool) -> None:
-    assert trouble(error, now=NOW) == Trouble(untaken)
+    assert classify_failure(error, now=NOW) == Trouble(untaken)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_these_may_pass_and_these_surely_were_not_taken(error: BaseException, un
     ],
 )
 def test_these_stay(error: BaseException) -> None:
-    assert trouble(error, now=NOW) is None
+    assert classify_failure(error, now=NOW) is None
 
 
 def test_an_exception_whose_attributes_raise_is_looked_at_all_the_same() -> None:
@@ -123,13 +123,13 @@ def test_an_exception_whose_attributes_raise_is_looked_at_all_the_same() -> None
         def response(self) -> Any:
             raise RuntimeError
 
-    assert trouble(Broken(), now=NOW) == Trouble(untaken=False)
+    assert classify_failure(Broken(), now=NOW) == Trouble(untaken=False)
 
 
 def test_a_chain_of_causes_that_bites_its_tail_ends() -> None:
     error = RuntimeError()
     error.__cause__ = error
-    assert trouble(error, now=NOW) is None
+    assert classify_failure(error, now=NOW) is None
 
 
 @pytest.mark.parametrize(
@@ -149,14 +149,14 @@ def test_a_chain_of_causes_that_bites_its_tail_ends() -> None:
     ],
 )
 def test_what_retry_after_asks_for(headers: dict[str, str], seconds: float | None) -> None:
-    found = trouble(HTTPStatusError(429, **headers), now=NOW)
+    found = classify_failure(HTTPStatusError(429, **headers), now=NOW)
     assert found is not None
     assert found.retry_after == seconds
 
 
 def test_a_server_may_say_by_itself_whether_to_come_again() -> None:
-    assert trouble(HTTPStatusError(500, x_should_retry="false"), now=NOW) is None
-    assert trouble(HTTPStatusError(418, x_should_retry="true"), now=NOW) == Trouble(untaken=False)
+    assert classify_failure(HTTPStatusError(500, x_should_retry="false"), now=NOW) is None
+    assert classify_failure(HTTPStatusError(418, x_should_retry="true"), now=NOW) == Trouble(untaken=False)
 
 
 # --- how often, and how long apart
@@ -169,7 +169,7 @@ class Line:
         self.waits: list[float] = []
         self.failed: list[Failed] = []
         retries = Retries(most=most, rng=random.Random(seed), sleep=self.waits.append)
-        made = source(agent, spec="x:y").make()
+        made = agent_source(agent, spec="x:y").make()
         self.speaker = AgentCaller(
             made, timeout=None, retries=retries, retried=self.failed.append, name="bot", **settings
         )

@@ -9,7 +9,7 @@ import pytest
 from pytest_ltm._storage.errors import AgentError, ConfigurationError
 from pytest_ltm.agents import Echo, Reply, Silent
 from pytest_ltm.agents._adapt import AgentSource
-from pytest_ltm.agents._registry import EMBEDDED, describe_embedded, find, label_for, split_specs
+from pytest_ltm.agents._registry import EMBEDDED, describe_embedded, find_agent, label_for, split_specs
 from pytest_ltm.plugin.agents import _sees_clock
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def unknown(spec: str, **settings: Any) -> Any:
     with pytest.raises(AgentError) as caught:
-        find(spec, **settings)
+        find_agent(spec, **settings)
     assert spec in str(caught.value)
     return str(caught.value)
 
@@ -62,14 +62,14 @@ def unknown(spec: str, **settings: Any) -> Any:
 
 @pytest.mark.parametrize(("spec", "kind"), [("echo", Echo), ("silent", Silent)])
 def test_the_simple_agents_are_found_by_name(spec: str, kind: Any) -> None:
-    found = find(spec)
+    found = find_agent(spec)
     assert isinstance(found.make(), kind)
     assert found.spec == spec
 
 
 @pytest.mark.parametrize("spec", ["full", "window:8k"])
 def test_the_reader_is_found_with_its_memory_policy(spec: str) -> None:
-    found = find(spec)
+    found = find_agent(spec)
     assert found.spec == spec
     assert found.serves_many
     made: Any = found.make()
@@ -96,7 +96,7 @@ def test_every_described_agent_can_be_made_as_described(tmp_path: Path) -> None:
     described = describe_embedded()
     assert {spec.partition(":")[0] for spec, _ in described} == set(EMBEDDED)
     for spec, sentence in described:
-        reply = find(spec.replace("RUN", str(recording))).make().reply("Hello.")
+        reply = find_agent(spec.replace("RUN", str(recording))).make().reply("Hello.")
         assert isinstance(reply, str | Reply)
         assert sentence.endswith(".")
 
@@ -132,27 +132,27 @@ def test_what_has_no_form_of_a_spec_is_unknown(spec: str) -> None:
 
 @pytest.mark.parametrize("spec", ["ltm_probe.bots:Bot", "ltm_probe.bots.Bot", "ltm_probe.bots:Nest.Inner"])
 def test_a_dotted_path_names_a_class(project: Path, spec: str) -> None:
-    assert find(spec, base=project).make().reply("a") == "bot: a"
+    assert find_agent(spec, base=project).make().reply("a") == "bot: a"
 
 
 def test_a_dotted_path_names_a_function(project: Path) -> None:
-    assert find("ltm_probe.bots.answer", base=project).make().reply("a") == "a"
+    assert find_agent("ltm_probe.bots.answer", base=project).make().reply("a") == "a"
 
 
 def test_the_working_directory_is_the_default_base(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project)
-    assert find("ltm_probe.bots:Bot").make().reply("a") == "bot: a"
+    assert find_agent("ltm_probe.bots:Bot").make().reply("a") == "bot: a"
 
 
 def test_the_base_stays_importable_for_the_agents_own_imports(project: Path) -> None:
-    assert find("ltm_probe.bots:make", base=project).make().reply("a") == "bot: a"
+    assert find_agent("ltm_probe.bots:make", base=project).make().reply("a") == "bot: a"
     assert sys.path.count(str(project)) == 1
 
 
 def test_a_module_that_is_found_anyway_leaves_the_path_alone(project: Path) -> None:
     before = list(sys.path)
     with pytest.raises(AgentError):
-        find("json:dumps.nothing", base=project)
+        find_agent("json:dumps.nothing", base=project)
     assert sys.path == before
 
 
@@ -188,7 +188,7 @@ def test_a_missing_attribute_is_corrected(project: Path) -> None:
 )
 def test_a_module_that_raises_is_told_from_one_that_is_missing(project: Path, spec: str, told: Any, cause: Any) -> None:
     with pytest.raises(AgentError) as caught:
-        find(spec, base=project)
+        find_agent(spec, base=project)
     assert told in str(caught.value)
     assert isinstance(caught.value.__cause__, cause)
 
@@ -257,7 +257,7 @@ def test_a_label_is_the_spec_as_a_node_id_can_hold_it(spec: str, label: str) -> 
 def test_ctrl_c_while_a_module_is_imported_passes(project: Path) -> None:
     (project / "ltm_probe_stopped.py").write_text("raise KeyboardInterrupt\n")
     with pytest.raises(KeyboardInterrupt):
-        find("ltm_probe_stopped:Bot", base=project)
+        find_agent("ltm_probe_stopped:Bot", base=project)
     assert str(project) not in sys.path
 
 
@@ -275,7 +275,7 @@ def test_a_chat_model_from_a_file_sees_no_clock_nor_does_the_one_of_its_spec(
     (tmp_path / "model.yml").write_text("agent: openai:gpt-none\n")
     config: Any = None
     for spec in ("model.yml", "openai:gpt-none"):
-        assert not _sees_clock(config, mode, find(spec, base=tmp_path))
+        assert not _sees_clock(config, mode, find_agent(spec, base=tmp_path))
 
 
 def test_a_bot_from_a_file_is_in_this_process_as_the_one_of_its_path_is(tmp_path: Path) -> None:
@@ -283,7 +283,7 @@ def test_a_bot_from_a_file_is_in_this_process_as_the_one_of_its_path_is(tmp_path
     (tmp_path / "bot.yml").write_text("agent: file_bots:Bot\n")
     config: Any = None
     for spec in ("bot.yml", "file_bots:Bot"):
-        assert _sees_clock(config, "jump", find(spec, base=tmp_path))
+        assert _sees_clock(config, "jump", find_agent(spec, base=tmp_path))
 
 
 @pytest.mark.parametrize("kind", ["", "replay:", "cmd:", "http:", "ts:", "padded:", "window:", "fixed:", "openai:"])
@@ -293,7 +293,7 @@ def test_a_bot_from_a_file_is_in_this_process_as_the_one_of_its_path_is(tmp_path
 def test_any_spec_names_an_agent_or_is_refused(kind: str, argument: str, tmp_path: Path) -> None:
     def look_up() -> object:
         try:
-            return find(f"{kind}{argument}", base=tmp_path)
+            return find_agent(f"{kind}{argument}", base=tmp_path)
         except AgentError as error:
             return error
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._storage.errors import AgentError
-from pytest_ltm.agents._adapt import capabilities
+from pytest_ltm.agents._adapt import capabilities_of
 from pytest_ltm.agents._profile import profile_of
-from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._registry import find_agent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +58,7 @@ def _bots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def made(spec: str) -> Any:
-    return find(spec).make()
+    return find_agent(spec).make()
 
 
 def test_the_first_message_has_its_time_and_later_ones_what_has_passed() -> None:
@@ -74,10 +74,10 @@ def test_without_a_time_a_message_is_as_it_was() -> None:
 
 
 def test_it_has_what_the_other_agent_can_do_and_knows_the_time() -> None:
-    assert capabilities(made("ts:timed_bots:Plain")) == {"TimeAware", "Configured"}
+    assert capabilities_of(made("ts:timed_bots:Plain")) == {"TimeAware", "Configured"}
     having = {"AcceptsHistory", "Resettable", "Checkpointable", "ShowsRetrieval", "TimeAware", "Configured"}
-    assert capabilities(made("ts:timed_bots:Able")) == having
-    assert profile_of(find("ts:timed_bots:Able")).capabilities == having
+    assert capabilities_of(made("ts:timed_bots:Able")) == having
+    assert profile_of(find_agent("ts:timed_bots:Able")).capabilities == having
 
 
 def test_an_async_agent_saved_and_restored_goes_on_with_its_time() -> None:
@@ -102,7 +102,7 @@ def test_reset_forgets_the_time_too() -> None:
 def test_an_agent_with_a_clock_is_told_both_ways() -> None:
     agent = made("ts:memory:rules")
     agent.tell_time(NOON)
-    assert "TimeAware" in capabilities(agent)
+    assert "TimeAware" in capabilities_of(agent)
     assert agent._agent._now == NOON
 
 

@@ -8,7 +8,7 @@ import pytest
 from benchmark_data import GOODAI
 
 from pytest_ltm._cli import main
-from pytest_ltm._lab.commands.agreement import AgreementReport, measure, score_row
+from pytest_ltm._lab.commands.agreement import AgreementReport, score_published_file, score_row
 from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm._storage.errors import DatasetError
 
@@ -59,13 +59,13 @@ def results(tmp_path: Path) -> Path:
 
 
 def test_strict_rows_are_those_whose_version_the_scoring_reproduces(results: Path) -> None:
-    assert measure(results, "v3.5").as_json()["strict"] == {"rows": 5, "agree": 5, "sides": 5}
-    assert measure(results, "paper").as_json()["strict"] == {"rows": 1, "agree": 1, "sides": 1}
-    assert measure(results, "current").as_json()["strict"] == {"rows": 6, "agree": 4, "sides": 5}
+    assert score_published_file(results, "v3.5").as_json()["strict"] == {"rows": 5, "agree": 5, "sides": 5}
+    assert score_published_file(results, "paper").as_json()["strict"] == {"rows": 1, "agree": 1, "sides": 1}
+    assert score_published_file(results, "current").as_json()["strict"] == {"rows": 6, "agree": 4, "sides": 5}
 
 
 def test_the_counts_come_by_dataset_and_version(results: Path) -> None:
-    counts = measure(results, "current").as_json()
+    counts = score_published_file(results, "current").as_json()
     assert counts["datasets"]["Colours"]["v3.5"] == {
         "rows": 2,
         "agree": 1,
@@ -87,7 +87,7 @@ def test_balanced_accuracy_is_the_mean_over_full_marks_and_less(tmp_path: Path) 
     path = tmp_path / "r.jsonl.gz"
     with gzip.open(path, "wt") as file:
         file.writelines(json.dumps(line) + "\n" for line in rows)
-    assert measure(path, "current").as_json()["datasets"]["Colours"]["v3.5"]["balanced_accuracy"] == 0.75
+    assert score_published_file(path, "current").as_json()["datasets"]["Colours"]["v3.5"]["balanced_accuracy"] == 0.75
 
 
 def test_the_command_prints_a_table_json_or_what_differs(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -113,7 +113,7 @@ def test_a_file_that_cannot_be_read_is_named_with_its_line(
     path = tmp_path / "bad.jsonl"
     path.write_text(text)
     with pytest.raises(DatasetError, match=told):
-        measure(path, "current")
+        score_published_file(path, "current")
     assert main(["agreement", str(path)]) == 2
     assert told in capsys.readouterr().err
 
@@ -128,7 +128,7 @@ def test_a_row_in_an_unknown_form_is_unscored_and_the_others_go_on(tmp_path: Pat
     path = tmp_path / "odd.jsonl"
     odd = [row("Shopping", [1], "[]", 1), row("Restaurant", [], "hi", 0), row("Trigger Response", [], "", 0)]
     path.write_text("\n".join(json.dumps(line) for line in [*odd, ROWS[0]]))
-    counts = measure(path, "current").as_json()["datasets"]
+    counts = score_published_file(path, "current").as_json()["datasets"]
     assert [counts[name]["v3.5"]["unscored"] for name in ("Shopping", "Restaurant", "Trigger Response")] == [1, 1, 1]
     assert counts["Colours"]["v3.5"]["agree"] == 1
 
@@ -168,14 +168,14 @@ def score(published: dict[str, Any]) -> float:
 @pytest.fixture(scope="module")
 def current() -> AgreementReport:
     """The current rules against all published results."""
-    return measure(PUBLISHED, "current", keep=True)
+    return score_published_file(PUBLISHED, "current", keep=True)
 
 
 @pytest.mark.slow
 @pytest.mark.published
 @pytest.mark.parametrize("scoring", ["v3.5", "paper"])
 def test_published_rules_agree_with_every_strict_row(scoring: Any) -> None:
-    strict = measure(PUBLISHED, scoring).as_json()["strict"]
+    strict = score_published_file(PUBLISHED, scoring).as_json()["strict"]
     assert strict["rows"] > 500
     assert strict["agree"] == strict["rows"]
 
@@ -194,7 +194,7 @@ def test_current_rules_give_the_published_verdict_where_a_model_judged(
     assert counts["sides" if dataset == "Locations Directions" else "agree"] >= share * counts["rows"]
 
 
-CORRECTED = {"Colours": 19, "NameList": 27, "SallyAnne": 1, "Shopping": 95, "Spy Meeting": 10}
+CORRECTED = {"Colours": 18, "NameList": 27, "SallyAnne": 1, "Shopping": 95, "Spy Meeting": 10}
 """Rows of docs/evaluators.md, "deliberate corrections"."""
 
 

@@ -19,7 +19,7 @@ WRONG = Amendment(score=0.0, reason="it named the colour by chance")
 
 
 def test_an_amendment_replaces_the_verdict_and_keeps_the_automatic_one(tmp_path: Path) -> None:
-    row = _amendments.amend(tmp_path, sample_runs.one(), NODEID, WRONG)
+    row = _amendments.amend_verdict(tmp_path, sample_runs.one(), NODEID, WRONG)
     assert (row.score, row.outcome, row.reason) == (
         0.0,
         "failed",
@@ -31,29 +31,29 @@ def test_an_amendment_replaces_the_verdict_and_keeps_the_automatic_one(tmp_path:
 
 def test_amendments_are_found_again_and_change_the_run(tmp_path: Path) -> None:
     run = sample_runs.one()
-    _amendments.amend(tmp_path, run, NODEID, WRONG)
-    again = _amendments.apply(run, _amendments.read(tmp_path))
+    _amendments.amend_verdict(tmp_path, run, NODEID, WRONG)
+    again = _amendments.apply_amendments(run, _amendments.read_amendments(tmp_path))
     changed = [row.nodeid for row in again.scenarios if row.automatic is not None]
     assert changed == [NODEID]
 
 
 def test_a_second_amendment_still_keeps_the_automatic_verdict(tmp_path: Path) -> None:
     run = sample_runs.one()
-    _amendments.amend(tmp_path, run, NODEID, WRONG)
-    first = _amendments.apply(run, _amendments.read(tmp_path))
-    row = _amendments.amend(tmp_path, first, NODEID, Amendment(score=0.5, reason="half"))
+    _amendments.amend_verdict(tmp_path, run, NODEID, WRONG)
+    first = _amendments.apply_amendments(run, _amendments.read_amendments(tmp_path))
+    row = _amendments.amend_verdict(tmp_path, first, NODEID, Amendment(score=0.5, reason="half"))
     assert row.automatic is not None
     assert row.automatic.score == 1.0
-    assert _amendments.read(tmp_path)[NODEID].score == 0.5
+    assert _amendments.read_amendments(tmp_path)[NODEID].score == 0.5
 
 
 def test_a_run_without_amendments_has_none(tmp_path: Path) -> None:
-    assert _amendments.read(tmp_path) == {}
+    assert _amendments.read_amendments(tmp_path) == {}
 
 
 def test_an_unknown_item_is_refused_with_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"Did you mean 'ltm/colours.py::test_colours"):
-        _amendments.amend(tmp_path, sample_runs.one(), NODEID.replace("colours", "colors"), WRONG)
+        _amendments.amend_verdict(tmp_path, sample_runs.one(), NODEID.replace("colours", "colors"), WRONG)
 
 
 @pytest.mark.parametrize(("score", "reason"), [(1.5, "x"), (-0.1, "x"), (1.0, " ")])
@@ -66,4 +66,4 @@ def test_a_score_out_of_range_or_a_missing_reason_is_refused(score: float, reaso
 def test_a_broken_file_says_what_is_wrong(tmp_path: Path, text: str) -> None:
     (tmp_path / "amendments.json").write_text(text)
     with pytest.raises(LtmError, match=r"amendments\.json"):
-        _amendments.read(tmp_path)
+        _amendments.read_amendments(tmp_path)

@@ -147,7 +147,9 @@ BESIDE = {
     "pytest_ltm.reporting.html.page": "a page, whose texts pass the boundary before they are packed",
     "pytest_ltm.reporting.html.trend": "a page, whose texts pass the boundary where they are shown",
     "pytest_ltm.reporting.markdown": "what `for_file` returns",
-    "pytest_ltm._results.run_loading": "a baseline: what `dump` returns, JSON without secrets",
+    "pytest_ltm._results.run_loading": "a baseline: what `baseline_text` returns, JSON without secrets",
+    "pytest_ltm._calls.frozen": "a byte each second to the process that watches this one",
+    "pytest_ltm._lab.commands.leak_check": "a tree of questions about the form of messages, for `skips:`",
 }
 """Who else writes, and what."""
 

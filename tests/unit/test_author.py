@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._lab.author import AskedModel, _completed
+from pytest_ltm._lab.author import AskedModel, _complete_with_retries
 from pytest_ltm._storage.errors import DatasetError
 
 
@@ -15,4 +15,4 @@ def test_a_model_that_writes_without_what_the_extra_brings_names_the_extra(monke
     monkeypatch.setitem(sys.modules, "tenacity", None)
     client: Any = None
     with pytest.raises(DatasetError, match=r"pip install 'pytest-ltm\[openai\]'"):
-        _completed(client, AskedModel("openai:m", str), "Write.")
+        _complete_with_retries(client, AskedModel("openai:m", str), "Write.")

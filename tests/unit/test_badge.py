@@ -14,7 +14,7 @@ from run_folders import HOSTILE
 
 from pytest_ltm._cli import main
 from pytest_ltm._journal.run_file import RunFile, write_run_file
-from pytest_ltm._results.run_loading import save
+from pytest_ltm._results.run_loading import save_baseline
 from pytest_ltm.reporting.badge import COLOURS
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def test_several_agents_under_test_are_not_guessed(ltm: Path, capsys: pytest.Cap
 
 
 def test_a_baseline_has_a_badge_too(ltm: Path, tmp_path: Path) -> None:
-    save(side(held(FULL)), "main", tmp_path / "ltm_baselines", "0.1")
+    save_baseline(side(held(FULL)), "main", tmp_path / "ltm_baselines", "0.1")
     badge = made(run="ltm_baselines/main.json")
     assert (badge["label"], badge["message"]) == ("memory of mybot at 2k", "2.62 of 3, one conversation")
     assert not ltm.exists()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._lab.commands.calibrate import Calibration, lines, pooled
+from pytest_ltm._lab.commands.calibrate import Calibration, calibration_lines, pool_definitions
 from pytest_ltm._storage.errors import DefinitionError
 from pytest_ltm.datasets._published import DefinitionsFolder
 
@@ -40,7 +40,7 @@ def test_definitions_are_distinct_and_three_of_a_scenario_make_a_conversation(tm
         published(tmp_path / place / "Restaurant", "0", [])
         (tmp_path / place / "restaurant_menu.json").write_text('{"Drinks": ["Tea"]}', encoding="utf-8")
     folders = [DefinitionsFolder(tmp_path / place) for place in ("120k", "32k")]
-    first, second = pooled(folders, tmp_path / "pooled")
+    first, second = pool_definitions(folders, tmp_path / "pooled")
     assert told(first) == {"colours": [["I like colour 0."], ["I like colour 2."]], "restaurant": [[]]}
     assert told(second) == {"colours": [["I like colour 1."], ["I like colour 3."]], "restaurant": [[]]}
     assert (first / "restaurant_menu.json").is_file()
@@ -51,7 +51,7 @@ def test_a_definition_of_version_1_is_refused_with_the_reason(tmp_path: Path) ->
     old = {"script": ["Hello.", "Well?"], "is_question": [False, True], "token_spacings": [0, 0], "time_jumps": [0, 0]}
     (tmp_path / "old/Colours/0.def.json").write_text(json.dumps(old), encoding="utf-8")
     with pytest.raises(DefinitionError, match="version 1"):
-        pooled([DefinitionsFolder(tmp_path / "old")], tmp_path / "pooled")
+        pool_definitions([DefinitionsFolder(tmp_path / "old")], tmp_path / "pooled")
 
 
 def calibration(theirs: Mapping[str, float], ours: Mapping[str, float], **more: float) -> Calibration:
@@ -76,7 +76,7 @@ def test_what_the_reader_cannot_read_or_one_side_lacks_is_left_out_and_named() -
     found = calibration({"cat": 0.5, "book": 0.0}, {"cat": 0.5, "book": 1.0, "list": 1.0})
     assert found.scenarios == ["cat"]
     assert found.breaches == []
-    printed = list(lines(found))
+    printed = list(calibration_lines(found))
     assert "left out: book: full cannot read it: 0.50 published, 1.00 ours" in printed
     assert "left out: list: only ours" in printed
 

@@ -12,7 +12,7 @@ from journals import filler, header, message, reply, sealed, verdict, write
 
 from pytest_ltm._engine.resume import read_recording
 from pytest_ltm._journal import events
-from pytest_ltm._journal.checksum_chain import LONGEST, Chain, Damage, damages, mended
+from pytest_ltm._journal.checksum_chain import LONGEST, Chain, Damage, find_damages, flip_bit_back
 from pytest_ltm._journal.journal import Journal
 from pytest_ltm._storage.errors import LtmError
 
@@ -35,7 +35,7 @@ def flipped(data: bytes, at: int, bit: int) -> bytes:
 
 
 def only(data: bytes) -> Damage:
-    (found,) = damages(data)
+    (found,) = find_damages(data)
     return found
 
 
@@ -52,9 +52,9 @@ def test_wherever_it_is_torn_the_whole_lines_before_are_kept(tmp_path: Path) -> 
     path = tmp_path / "journal.jsonl"
     for size in range(len(JOURNAL) + 1):
         path.write_bytes(JOURNAL[:size])
-        ends = [end for end, _ in events.lines(path)]
+        ends = [end for end, _ in events.iter_event_lines(path)]
         assert len(ends) == JOURNAL[:size].count(b"\n")
-        assert next(damages(JOURNAL[:size]), None) is None
+        assert next(find_damages(JOURNAL[:size]), None) is None
 
 
 @pytest.mark.slow
@@ -74,12 +74,12 @@ def test_a_flipped_bit_is_found_and_can_be_put_back(step: int) -> None:
     found = only(damaged)
     assert found.what.startswith("one bit has flipped: byte ")
     assert found.flipped == (step // 8, JOURNAL[step // 8])
-    assert mended(damaged, found) == JOURNAL
+    assert flip_bit_back(damaged, found) == JOURNAL
 
 
 def test_flipped_bits_of_several_lines_are_all_found() -> None:
     damaged = flipped(flipped(JOURNAL, 30, 2), len(LINES[0]) + len(LINES[1]) + 9, 0)
-    assert [found.line for found in damages(damaged)] == [1, 3]
+    assert [found.line for found in find_damages(damaged)] == [1, 3]
 
 
 def edited(number: int, old: bytes, new: bytes) -> bytes:
@@ -101,8 +101,8 @@ def test_a_missing_line_shows_in_the_next() -> None:
 
 
 def test_a_second_writer_is_told_from_a_change() -> None:
-    other = Chain(LINES[3][-35:-3].decode()).sealed(events.encode(message(2, text="of a copy"))).encode()
-    found = list(damages(b"".join([*LINES[:5], other, *LINES[5:]])))
+    other = Chain(LINES[3][-35:-3].decode()).sealed(events.encode_event(message(2, text="of a copy"))).encode()
+    found = list(find_damages(b"".join([*LINES[:5], other, *LINES[5:]])))
     assert [(one.line, one.what.partition(":")[0]) for one in found] == [
         (6, "it was written after line 4"),
         (7, "it was written after line 5"),
@@ -114,16 +114,16 @@ def test_a_second_writer_is_told_from_a_change() -> None:
     [
         (b"\xff\x00\n", "it is not a line of a journal: it was torn, overwritten or edited"),
         (LINES[3][:20] + b"\n", "it is not a line of a journal: it was torn, overwritten or edited"),
-        (events.encode(filler(1)).encode(), "it has no checksum: it was edited, or something else wrote it"),
+        (events.encode_event(filler(1)).encode(), "it has no checksum: it was edited, or something else wrote it"),
     ],
 )
 def test_a_line_that_no_journal_has_is_told_and_those_after_it_are_read(line: bytes, what: str) -> None:
-    found = list(damages(b"".join([*LINES[:3], line, *LINES[4:]])))
+    found = list(find_damages(b"".join([*LINES[:3], line, *LINES[4:]])))
     assert [(one.line, one.what) for one in found] == [(4, what)]
 
 
 def test_a_very_long_line_is_not_searched_for_a_flipped_bit() -> None:
-    line = Chain().sealed(events.encode(message(text="x" * LONGEST))).encode()
+    line = Chain().sealed(events.encode_event(message(text="x" * LONGEST))).encode()
     assert only(flipped(line, 200, 1)).flipped is None
 
 
@@ -139,8 +139,8 @@ def test_what_is_written_grows_from_what_is_recorded() -> None:
 
 def test_equal_events_have_another_checksum_after_other_lines() -> None:
     one, other = Chain(), Chain()
-    one.sealed(events.encode(message(0)))
-    assert one.sealed(events.encode(reply())) != other.sealed(events.encode(reply()))
+    one.sealed(events.encode_event(message(0)))
+    assert one.sealed(events.encode_event(reply())) != other.sealed(events.encode_event(reply()))
 
 
 def test_readers_say_which_line_of_which_file_what_it_is_and_what_can_be_done(tmp_path: Path) -> None:
@@ -157,4 +157,4 @@ def test_readers_say_which_line_of_which_file_what_it_is_and_what_can_be_done(tm
         LtmError, match=r"line 1: one bit has flipped: .* Put it back, keeping .*: ltm doctor --repair "
     ):
         read_recording(path)
-    assert len(list(events.readable(path))) >= len(LINES) - 1
+    assert len(list(events.iter_readable_events(path))) >= len(LINES) - 1

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_ltm._engine.channel import Channel
 from pytest_ltm._engine.port import LivePort
-from pytest_ltm._journal.checksum_chain import bare
+from pytest_ltm._journal.checksum_chain import strip_checksum
 from pytest_ltm._journal.cost import Bill, Tariff
 from pytest_ltm._journal.journal import Journal
 from pytest_ltm._journal.timings import Timings
@@ -76,7 +76,7 @@ class Line:
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        return [json.loads(bare(line.encode())) for line in self.file.getvalue().splitlines(keepends=True)]
+        return [json.loads(strip_checksum(line.encode())) for line in self.file.getvalue().splitlines(keepends=True)]
 
 
 FILLER = FillerExchange("1 plus 1?", "2")

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ltm._journal.result import ScenarioResult
-from pytest_ltm._lab.commands.cheats import Attack, as_json, best, lines, markdown, points, totals
+from pytest_ltm._lab.commands.cheats import (
+    Attack,
+    as_json,
+    best_cheats,
+    cheat_lines,
+    cheat_markdown,
+    cheat_points,
+    cheat_totals,
+)
 from pytest_ltm._storage.errors import LtmError
 
 if TYPE_CHECKING:
@@ -68,7 +76,7 @@ def test_what_cannot_be_judged_counts_as_nothing_and_what_cannot_be_played_not_a
     found = Attack.of(["dump"], rows)
     assert found.scenarios == ("cat",)
     assert found.total("dump", "2k") == (0.5, 1)
-    assert list(lines(found))[-1] == "Without a score, counted as 0: 1 example; the first: nobody knows"
+    assert list(cheat_lines(found))[-1] == "Without a score, counted as 0: 1 example; the first: nobody knows"
     with pytest.raises(LtmError, match="no example has a score"):
         Attack.of(["dump"], rows[2:])
 
@@ -86,22 +94,22 @@ def two() -> Attack:
 
 
 def test_tables_show_totals_and_who_earned_most(two: Attack) -> None:
-    assert totals(two) == [
+    assert cheat_totals(two) == [
         ["agent", "2k (of 2)", "isolated (of 1)"],
         ["floors of the scenarios", "0.50", "0.00"],
         ["silent", "0.00", "-"],
         ["dump", "1.00", "1.00"],
     ]
-    assert best(two) == [
+    assert best_cheats(two) == [
         ["scenario", "floor", "2k", "isolated"],
         ["cat", "0.00", "0.50 dump", "1.00 dump"],
         ["coin", "0.50", "0.50 dump", "-"],
     ]
-    assert points(two, "2k") == [["at 2k", "silent", "dump"], ["cat", "0.00", "0.50"], ["coin", "0.00", "0.50"]]
+    assert cheat_points(two, "2k") == [["at 2k", "silent", "dump"], ["cat", "0.00", "0.50"], ["coin", "0.00", "0.50"]]
 
 
 def test_it_is_written_as_text_as_markdown_and_as_json(two: Attack) -> None:
-    text, page, data = list(lines(two)), list(markdown(two)), json.loads(as_json(two))
+    text, page, data = list(cheat_lines(two)), list(cheat_markdown(two)), json.loads(as_json(two))
     assert "dump                     1.00       1.00" in text
     assert "| dump | 1.00 | 1.00 |" in page
     assert page[1] == "|---|---|---|"

@@ -16,7 +16,7 @@ from pytest_ltm._cli.arguments import BASELINES, LATEST
 from pytest_ltm._journal import run_file
 from pytest_ltm._model import suite as _suite
 from pytest_ltm._results.gate.baseline import FOLDER
-from pytest_ltm.agents._registry import describe_embedded, find
+from pytest_ltm.agents._registry import describe_embedded, find_agent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -169,7 +169,7 @@ def test_scenarios_are_listed_with_skills_version_and_a_sentence(capsys: pytest.
 def test_agents_are_listed_with_specs_that_work(capsys: pytest.CaptureFixture[str]) -> None:
     shown = said(capsys, "list", "agents")
     for spec, sentence in describe_embedded():
-        assert "RUN" in spec or find(spec).make() is not None
+        assert "RUN" in spec or find_agent(spec).make() is not None
         assert spec in shown
         assert sentence in shown
 

@@ -7,7 +7,15 @@ from datetime import datetime, timedelta, timezone, tzinfo
 import pytest
 
 from pytest_ltm._storage import clock as clock_module
-from pytest_ltm._storage.clock import START, SignallingClock, SimulatedClock, WallClock, describe, stopwatch, wall_time
+from pytest_ltm._storage.clock import (
+    START,
+    SignallingClock,
+    SimulatedClock,
+    WallClock,
+    describe_duration,
+    stopwatch_seconds,
+    wall_time,
+)
 
 
 def test_simulated_time_begins_at_a_fixed_aware_moment_and_stands_still() -> None:
@@ -59,7 +67,7 @@ def test_the_time_on_the_wall_is_aware() -> None:
 
 
 def test_a_stopwatch_never_runs_backwards() -> None:
-    assert stopwatch() <= stopwatch()
+    assert stopwatch_seconds() <= stopwatch_seconds()
 
 
 @pytest.mark.parametrize(
@@ -72,7 +80,7 @@ def test_a_stopwatch_never_runs_backwards() -> None:
     ],
 )
 def test_a_duration_is_described_with_its_days(duration: timedelta, text: str) -> None:
-    assert describe(duration) == text
+    assert describe_duration(duration) == text
 
 
 def test_our_own_time_goes_on_while_a_test_freezes_what_modules_have_imported(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,4 +93,4 @@ def test_our_own_time_goes_on_while_a_test_freezes_what_modules_have_imported(mo
     monkeypatch.setattr("time.perf_counter", lambda: 0.0)
 
     assert type(wall_time()) is datetime
-    assert stopwatch() != stopwatch()
+    assert stopwatch_seconds() != stopwatch_seconds()

@@ -10,7 +10,7 @@ from gate_sides import FULL, WORSE, held, side
 
 from pytest_ltm._cli import main
 from pytest_ltm._journal.result import write_results
-from pytest_ltm._results.run_loading import save
+from pytest_ltm._results.run_loading import save_baseline
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with two baselines, in which the command is typed."""
     monkeypatch.chdir(tmp_path)
-    save(side(held(FULL), held(FULL, span="32k")), "main", tmp_path / "ltm_baselines", "0.1")
-    save(side(held(FULL), held(WORSE, span="32k")), "worse", tmp_path / "ltm_baselines", "0.1")
+    save_baseline(side(held(FULL), held(FULL, span="32k")), "main", tmp_path / "ltm_baselines", "0.1")
+    save_baseline(side(held(FULL), held(WORSE, span="32k")), "worse", tmp_path / "ltm_baselines", "0.1")
     return tmp_path
 
 
@@ -59,7 +59,7 @@ def test_the_table_fits_into_80_columns_and_says_what_moved(capsys: pytest.Captu
 def test_later_sides_share_the_limit_of_a_rule_about_chance(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     good, bad = {"colours": (1.0,), "jokes": (1.0,)}, {"colours": (0.0,), "jokes": (1.0,)}
     for name, scores in (("good", good), ("bad", bad)):
-        save(side(*(held(scores, trial=str(n)) for n in range(8))), name, kept / "ltm_baselines", "0.1")
+        save_baseline(side(*(held(scores, trial=str(n)) for n in range(8))), name, kept / "ltm_baselines", "0.1")
     assert main(["compare", "good", "bad", "--compare-fail=p:0.004"]) == 1
     assert main(["compare", "good", "bad", "--compare-fail=p:0.01"]) == 1
     capsys.readouterr()
@@ -90,7 +90,7 @@ def test_run_folders_are_compared_too_and_agents_by_name(kept: Path, capsys: pyt
 def test_plans_that_differ_are_refused_unless_the_common_part_is_asked_for(
     kept: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    save(side(held({**FULL, "names": (1.0,)})), "more", kept / "ltm_baselines", "0.1")
+    save_baseline(side(held({**FULL, "names": (1.0,)})), "more", kept / "ltm_baselines", "0.1")
     assert main(["compare", "main", "more"]) == 2
     assert "only in this run: names/0" in capsys.readouterr().err
     assert main(["compare", "main", "more", "--plans=overlapping"]) == 0

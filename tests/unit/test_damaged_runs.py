@@ -15,10 +15,10 @@ from pytest_ltm._cli import main
 from pytest_ltm._journal import events
 from pytest_ltm._journal.run_file import find_run
 from pytest_ltm._model.agent import Usage
-from pytest_ltm._model.definition import read
+from pytest_ltm._model.definition import read_definition_file
 from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import ConfigurationError, DefinitionError
-from pytest_ltm._storage.schema import LARGEST, load
+from pytest_ltm._storage.schema import LARGEST, load_yaml
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,10 +64,10 @@ def test_one_row_of_absurd_figures_stops_no_report(run: Path) -> None:
 
 
 def test_what_an_agent_reported_before_there_were_limits_can_be_read() -> None:
-    line = events.encode(reply(usage=Usage(input_tokens=3, output_tokens=1), cost_usd=0.5))
+    line = events.encode_event(reply(usage=Usage(input_tokens=3, output_tokens=1), cost_usd=0.5))
     absurd = line.replace(":3,", f":{10**400},").replace("0.5", "1e308")
 
-    read_back = events.decode(absurd, "line 1")
+    read_back = events.decode_event(absurd, "line 1")
 
     assert isinstance(read_back, events.ReplyReceived)
     assert read_back.usage is not None
@@ -84,9 +84,9 @@ def test_a_pipe_that_should_name_the_latest_run_is_refused(tmp_path: Path) -> No
 def test_a_pipe_is_no_definition_and_no_settings(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "0.def.json")
     with pytest.raises(DefinitionError, match="not a regular file"):
-        read(tmp_path / "0.def.json")
+        read_definition_file(tmp_path / "0.def.json")
     with pytest.raises(DefinitionError, match="not a regular file"):
-        load(tmp_path / "0.def.json")
+        load_yaml(tmp_path / "0.def.json")
 
 
 def test_a_pipe_is_no_file_to_read(tmp_path: Path) -> None:

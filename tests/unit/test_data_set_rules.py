@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from benchmark_data import LOCOMO, LONGMEMEVAL, lines_of
 
-from pytest_ltm._lab.answer_mutants import invented, mutants
-from pytest_ltm.datasets.locomo.strict import verdict
-from pytest_ltm.datasets.longmemeval.evaluation import rule
+from pytest_ltm._lab.answer_mutants import answer_mutants, invented_answers
+from pytest_ltm.datasets.locomo.strict import strict_verdict
+from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,9 +25,9 @@ GOLDS = list({(row["set"], row["question"]): row for row in ROWS}.values())
 def said(row: dict[str, Any], answer: str) -> str:
     if row["set"] == "locomo":
         given = {"category": int(row["type"]), "question": row["question"], "answer": row["answer"]}
-        return verdict(**given, prediction=answer).verdict
+        return strict_verdict(**given, prediction=answer).verdict
     abstains, _, kind = row["type"].rpartition(":")
-    return rule(
+    return rule_on_hypothesis(
         question_id="q_abs" if abstains else "q",
         question_type=kind,
         question=row["question"],
@@ -38,10 +38,10 @@ def said(row: dict[str, Any], answer: str) -> str:
 
 def wrong_answers(row: dict[str, Any], rows: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     if row["type"] == "5" or row["type"].startswith("abstention"):
-        yield from invented("Turku")
+        yield from invented_answers("Turku")
     elif row["type"] != "single-session-preference":
         others = [one["answer"] for one in rows if one["type"] == row["type"] and one["answer"] != row["answer"]]
-        yield from mutants(row["question"], row["answer"], others[0] if others else "a green kettle")
+        yield from answer_mutants(row["question"], row["answer"], others[0] if others else "a green kettle")
 
 
 def passing(rows: list[dict[str, Any]]) -> tuple[Counter[str], list[str]]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._model.definition import from_json, read, to_json, write
+from pytest_ltm._model.definition import from_json, read_definition_file, to_json, write_definition
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._storage.errors import DefinitionError
 
@@ -38,12 +38,12 @@ def test_a_definition_becomes_json_that_people_read() -> None:
 
 
 def test_what_was_written_is_read_back(tmp_path: Path) -> None:
-    write(tmp_path / "0.def.json", EXAMPLE)
-    assert read(tmp_path / "0.def.json") == EXAMPLE
+    write_definition(tmp_path / "0.def.json", EXAMPLE)
+    assert read_definition_file(tmp_path / "0.def.json") == EXAMPLE
 
 
 def test_a_file_is_utf8_with_an_indent_of_two_and_a_newline_at_the_end(tmp_path: Path) -> None:
-    write(tmp_path / "0.def.json", EXAMPLE)
+    write_definition(tmp_path / "0.def.json", EXAMPLE)
     content = (tmp_path / "0.def.json").read_bytes()
     assert '\n      "say": "My café is called Nørd."\n'.encode() in content
     assert content.endswith(b"}\n")
@@ -62,7 +62,7 @@ def test_a_single_text_may_be_what_a_question_is_about() -> None:
 
 def test_a_file_saved_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
     (tmp_path / "0.def.json").write_bytes(b'\xef\xbb\xbf{"steps": [{"say": "A."}]}')
-    assert read(tmp_path / "0.def.json").steps == (Say("A."),)
+    assert read_definition_file(tmp_path / "0.def.json").steps == (Say("A."),)
 
 
 @pytest.mark.parametrize(
@@ -133,18 +133,18 @@ def test_what_is_wrong_is_said_with_file_field_and_what_was_expected(data: objec
 def test_a_hostile_file_is_one_clear_error(content: bytes, sentence: str, tmp_path: Path) -> None:
     (tmp_path / "0.def.json").write_bytes(content)
     with pytest.raises(DefinitionError) as caught:
-        read(tmp_path / "0.def.json")
+        read_definition_file(tmp_path / "0.def.json")
     assert sentence in str(caught.value)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(DefinitionError, match=r"0\.def\.json: cannot be read: No such file or directory\."):
-        read(tmp_path / "0.def.json")
+        read_definition_file(tmp_path / "0.def.json")
 
 
 def test_a_definition_that_is_no_json_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(DefinitionError, match=r"definition: expected\.colours: expected a JSON value"):
-        write(tmp_path / "0.def.json", Definition(steps=(), expected={"colours": {"red"}}))
+        write_definition(tmp_path / "0.def.json", Definition(steps=(), expected={"colours": {"red"}}))
     assert not (tmp_path / "0.def.json").exists()
 
 

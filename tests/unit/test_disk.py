@@ -169,4 +169,4 @@ def test_a_device_in_the_place_of_a_journal_is_refused() -> None:
 def test_a_fifo_in_the_place_of_the_timings_is_told_without_waiting(tmp_path: Path) -> None:
     path = tmp_path / "timings.jsonl"
     os.mkfifo(path)
-    assert timings.load(path) == ([], f"{path}: cannot be read: it is not a regular file")
+    assert timings.load_all_timings(path) == ([], f"{path}: cannot be read: it is not a regular file")

@@ -10,7 +10,7 @@ import pytest
 from journals import begin, fault, header, message, reply, write
 
 from pytest_ltm._cli import main
-from pytest_ltm._cli.doctor import KNOWN, Diagnosis, diagnose, run_lines
+from pytest_ltm._cli.doctor import KNOWN, Diagnosis, diagnose_run, run_lines
 from pytest_ltm._journal.events import End, Event
 from pytest_ltm._journal.run_file import RunFile, write_run_file
 from pytest_ltm._storage.locks import FolderLock
@@ -36,7 +36,7 @@ def run_folder(root: Path, *said: Event | str, torn: str = "", name: str = "bot~
 
 
 def diagnosed(run: Path) -> Diagnosis:
-    return diagnose(run, run.parent.parent)
+    return diagnose_run(run, run.parent.parent)
 
 
 def ways(found: Diagnosis) -> dict[str, str]:

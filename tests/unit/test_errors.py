@@ -2,19 +2,19 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._storage.errors import did_you_mean, text_of, told
+from pytest_ltm._storage.errors import describe_error, did_you_mean, text_of
 
 
 def test_an_exception_is_told_on_one_line() -> None:
-    assert told(ValueError("first\nsecond")) == "ValueError: first"
+    assert describe_error(ValueError("first\nsecond")) == "ValueError: first"
 
 
 def test_a_long_text_is_cut() -> None:
-    assert len(told(ValueError("x" * 1000))) < 330
+    assert len(describe_error(ValueError("x" * 1000))) < 330
 
 
 def test_control_characters_cannot_drive_the_terminal() -> None:
-    assert told(ValueError("\x1b[31mred\u202e")) == r"ValueError: \x1b[31mred\u202e"
+    assert describe_error(ValueError("\x1b[31mred\u202e")) == r"ValueError: \x1b[31mred\u202e"
 
 
 @pytest.mark.parametrize("raised", [RuntimeError(), SystemExit(0), GeneratorExit()])
@@ -23,7 +23,7 @@ def test_an_exception_that_cannot_be_shown_is_told_all_the_same(raised: BaseExce
         def __str__(self) -> str:
             raise raised
 
-    assert told(Rude()) == "Rude: (its text cannot be read)"
+    assert describe_error(Rude()) == "Rude: (its text cannot be read)"
 
 
 def test_an_exception_whose_text_is_no_plain_text_is_told() -> None:
@@ -37,14 +37,14 @@ def test_an_exception_whose_text_is_no_plain_text_is_told() -> None:
         def __str__(self) -> str:
             return Sly("the words")
 
-    assert told(Rude()) == "Rude: the words"
+    assert describe_error(Rude()) == "Rude: the words"
     assert type(text_of(Rude())) is str
 
 
 def test_a_syntax_error_whose_line_is_no_text_is_told() -> None:
     error = SyntaxError("bad")
     error.text = 3  # type: ignore[assignment]
-    assert told(error) == "SyntaxError: bad"
+    assert describe_error(error) == "SyntaxError: bad"
 
 
 def test_only_a_near_name_is_suggested() -> None:

@@ -6,19 +6,19 @@ from functools import partial
 
 import pytest
 
+from pytest_ltm._language.clauses import normalize_text
 from pytest_ltm._language.commitment import (
-    alternative,
-    asserted,
-    commitment,
+    asserted_mentions,
+    committed_values,
+    find_mentions,
+    is_alternative,
+    is_misspelt,
+    is_retracted,
     last_word,
-    mentions,
-    misspelt,
-    retracted,
-    spoken,
+    strip_asides,
 )
-from pytest_ltm._text.clauses import level
 
-COLOURS = partial(mentions, names=("teal", "ochre", "dark teal"))
+COLOURS = partial(find_mentions, names=("teal", "ochre", "dark teal"))
 
 
 @pytest.mark.parametrize(
@@ -52,13 +52,13 @@ COLOURS = partial(mentions, names=("teal", "ochre", "dark teal"))
     ],
 )
 def test_a_reply_settles_on_what_it_decides_for(reply: str, settled: set[str]) -> None:
-    assert commitment(reply, COLOURS) == settled
+    assert committed_values(reply, COLOURS) == settled
 
 
 def test_what_is_thought_aloud_is_not_said() -> None:
-    assert spoken("It is red.</think>Blue.") == "Blue."
-    assert spoken("<think>Red?</think>Blue.").strip() == "Blue."
-    assert spoken("Blue.") == "Blue."
+    assert strip_asides("It is red.</think>Blue.") == "Blue."
+    assert strip_asides("<think>Red?</think>Blue.").strip() == "Blue."
+    assert strip_asides("Blue.") == "Blue."
 
 
 @pytest.mark.parametrize(
@@ -77,14 +77,14 @@ def test_what_is_thought_aloud_is_not_said() -> None:
     ],
 )
 def test_a_slip_of_one_letter_is_the_same_word(word: str, alike: bool) -> None:
-    assert misspelt(word, "yellow") is alike
+    assert is_misspelt(word, "yellow") is alike
 
 
 def test_short_words_are_hardly_misspelt() -> None:
-    assert not misspelt("ochr", "ochre")
-    assert not misspelt("ocher", "ochre")
-    assert misspelt("ochrse", "ochres")
-    assert misspelt("ochrs", "ochres")
+    assert not is_misspelt("ochr", "ochre")
+    assert not is_misspelt("ocher", "ochre")
+    assert is_misspelt("ochrse", "ochres")
+    assert is_misspelt("ochrs", "ochres")
 
 
 @pytest.mark.parametrize(
@@ -92,32 +92,32 @@ def test_short_words_are_hardly_misspelt() -> None:
     [("teal or ochre", [True, True]), ("either teal", [True]), ("teal and ochre", [False, False])],
 )
 def test_one_of_two_is_no_answer(text: str, both: list[bool]) -> None:
-    assert [alternative(text, one) for one in COLOURS(text)] == both
+    assert [is_alternative(text, one) for one in COLOURS(text)] == both
 
 
 def test_what_is_taken_back_at_once_is_not_meant() -> None:
-    text = level("Teal... no, wait: ochre.")
-    assert [retracted(text, one) for one in COLOURS(text)] == [True, False]
+    text = normalize_text("Teal... no, wait: ochre.")
+    assert [is_retracted(text, one) for one in COLOURS(text)] == [True, False]
 
 
 def test_a_correction_counts_only_where_it_says_something() -> None:
     def says(part: str) -> bool:
-        return bool(COLOURS(level(part)))
+        return bool(COLOURS(normalize_text(part)))
 
     assert last_word("Teal. Sorry, I meant ochre.", says).strip(" ,") == "ochre."
     assert last_word("Teal. Sorry, I forget a lot.", says) == "Teal. Sorry, I forget a lot."
 
 
 def test_what_is_listed_behind_a_denial_is_denied_as_well() -> None:
-    text = level("not teal, ochre or dark teal")
-    assert asserted(text, COLOURS) == []
-    assert [one.value for one in asserted(level("teal, not ochre"), COLOURS)] == ["teal"]
+    text = normalize_text("not teal, ochre or dark teal")
+    assert asserted_mentions(text, COLOURS) == []
+    assert [one.value for one in asserted_mentions(normalize_text("teal, not ochre"), COLOURS)] == ["teal"]
 
 
 def test_what_was_so_is_claimed_only_where_that_is_asked_for() -> None:
-    text = level("It was teal.")
-    assert [one.value for one in asserted(text, COLOURS)] == []
-    assert [one.value for one in asserted(text, COLOURS, formerly=True)] == ["teal"]
+    text = normalize_text("It was teal.")
+    assert [one.value for one in asserted_mentions(text, COLOURS)] == []
+    assert [one.value for one in asserted_mentions(text, COLOURS, formerly=True)] == ["teal"]
 
 
 def test_a_longer_name_hides_the_shorter_one_in_it() -> None:

@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from pytest_ltm import evaluators
+from pytest_ltm._language.json import NoJSON, json_values, published_json
 from pytest_ltm._model.score import Score
 from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm._text.json import NoJSON, published_json, values
 from pytest_ltm.evaluators import (
     AnswersWord,
     DecodesMessages,
@@ -225,7 +225,7 @@ def test_published_json_prefers_the_last_fence_and_repairs_commas_and_comments()
 def test_what_holds_no_json_is_refused(text: str) -> None:
     with pytest.raises(NoJSON):
         published_json(text)
-    assert list(values(text)) == []
+    assert list(json_values(text)) == []
 
 
 LONG = ", ".join(f"Item{number}" for number in range(60))

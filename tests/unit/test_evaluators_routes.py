@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from pytest_ltm.evaluators import LeadsTo
-from pytest_ltm.evaluators._locations import read_legs, walk
+from pytest_ltm.evaluators._locations import read_legs, walk_legs
 
 Route = Sequence[tuple[int, str, str]]
 PLACES = ("Harbour", "Library", "Town Hall", "Old Mill", "Bakery", "Bus Station", "School", "Fountain of Peace")
@@ -176,7 +176,7 @@ def test_the_verdict_tells_the_legs_that_were_read() -> None:
 
 
 def test_half_kilometres_and_decimal_commas_are_read() -> None:
-    assert walk(read_legs("1,5 km north, two and a half km east, half a km south", ())) == (2.5, 1.0)
+    assert walk_legs(read_legs("1,5 km north, two and a half km east, half a km south", ())) == (2.5, 1.0)
 
 
 def test_under_published_rules_the_current_rule_stands_in() -> None:

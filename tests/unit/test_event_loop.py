@@ -16,7 +16,7 @@ from pytest_ltm._calls import event_loop
 from pytest_ltm._calls.event_loop import blocked_seconds, close_loops, share_in_thread
 from pytest_ltm._calls.hub import Hub, OwnThread
 from pytest_ltm._storage.errors import AgentError
-from pytest_ltm.agents._adapt import source
+from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._caller import AgentCaller
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def _in_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def at_once(make: Callable[[], Any], number: int, *, timeout: float | None = None, messages: int = 3) -> list[str]:
     """Hold so many conversations at once; return the last reply of each, or its error, in the order of their begin."""
-    hub, ends, agents = Hub(), [""] * number, source(make, spec="x:y")
+    hub, ends, agents = Hub(), [""] * number, agent_source(make, spec="x:y")
 
     def talk(place: int) -> Callable[[OwnThread], None]:
         def held(own: OwnThread) -> None:
@@ -94,7 +94,7 @@ def test_an_async_agent_of_a_factory_is_made_where_it_is_awaited() -> None:
 
 def test_the_calling_thread_uses_the_same_loop() -> None:
     Shares.gate = asyncio.Semaphore(1)
-    with closing(AgentCaller(source(Shares, spec="x:y").make(), timeout=None)) as one:
+    with closing(AgentCaller(agent_source(Shares, spec="x:y").make(), timeout=None)) as one:
         assert one.ask("here").text == "here 1"
     assert at_once(Shares, 2) == ["0.2 1", "1.2 1"]
 

@@ -131,8 +131,8 @@ def write(path: Path, said: Sequence[events.Event], *more: str) -> Path:
 
 @pytest.mark.parametrize(("event", "line"), LINES)
 def test_an_event_is_this_line_and_comes_back_from_it(event: events.Event, line: str) -> None:
-    assert events.encode(event) == f"{line}\n"
-    assert events.decode(line, "j") == event
+    assert events.encode_event(event) == f"{line}\n"
+    assert events.decode_event(line, "j") == event
 
 
 def test_every_kind_of_event_has_a_line_above() -> None:
@@ -173,10 +173,10 @@ def of_kind(kind: type[events.Event]) -> st.SearchStrategy[events.Event]:
 
 def test_what_would_drive_a_terminal_that_shows_the_file_is_an_escape() -> None:
     said = "C1 \x9b2J, DEL \x7f, bidi \u202e \u2066, line \u2028; é and 漢 stay"
-    line = events.encode(replace(ASKED, text=said))
+    line = events.encode_event(replace(ASKED, text=said))
     assert all(character.isprintable() for character in line.rstrip("\n"))
     assert "é and 漢 stay" in line
-    again = events.decode(line.encode(), "j")
+    again = events.decode_event(line.encode(), "j")
     assert isinstance(again, events.MessageSent)
     assert again.text == said
     assert json_text({"said": said}).count("\\u") == 5
@@ -185,18 +185,18 @@ def test_what_would_drive_a_terminal_that_shows_the_file_is_an_escape() -> None:
 @pytest.mark.slow
 @given(st.one_of([of_kind(kind) for kind in events.KINDS.values()]))
 def test_any_event_comes_back_from_its_line(event: events.Event) -> None:
-    line = events.encode(event)
+    line = events.encode_event(event)
     assert line.count("\n") == 1
-    again = events.decode(line.encode(), "j")
+    again = events.decode_event(line.encode(), "j")
     assert again == event
-    assert events.encode(again) == line
+    assert events.encode_event(again) == line
 
 
 def test_no_secret_is_written() -> None:
     with mock.patch.dict(os.environ, {"MY_API_KEY": "planted-for-this-test"}):
-        text = events.encode(replace(ASKED, text="It is planted-for-this-test."))
+        text = events.encode_event(replace(ASKED, text="It is planted-for-this-test."))
         facts = replace(FACTS, configuration={"url": "http://x/planted-for-this-test"})
-        assert "planted" not in text + events.encode(replace(HEADER, agent=facts))
+        assert "planted" not in text + events.encode_event(replace(HEADER, agent=facts))
     assert "[redacted $MY_API_KEY]" in text
 
 
@@ -250,23 +250,23 @@ OF_FORMAT = '{{"event":"header","format":{},"plan":{{}},"plan_fingerprint":"p","
 )
 def test_what_is_no_event_is_told_with_its_place(line: str, says: str) -> None:
     with pytest.raises(LtmError) as caught:
-        events.decode(line, "journal.jsonl, line 2")
+        events.decode_event(line, "journal.jsonl, line 2")
     assert str(caught.value).startswith("journal.jsonl, line 2: ")
     assert says in str(caught.value)
 
 
 def test_a_message_of_no_known_kind_is_refused() -> None:
-    line = events.encode(ASKED).replace('"kind":"ask"', '"kind":["ask"]')
+    line = events.encode_event(ASKED).replace('"kind":"ask"', '"kind":["ask"]')
     with pytest.raises(LtmError, match=r"Expected `str`, got `array` - at `\$.kind`"):
-        events.decode(line, "j")
+        events.decode_event(line, "j")
 
 
 def test_a_check_is_a_label_and_whether_it_passed() -> None:
-    line = events.encode(
+    line = events.encode_event(
         events.VerdictRecorded(example="a/0", score=1.0, reason="", rule="", evidence="", checks=(("x", True),))
     )
     with pytest.raises(LtmError, match="Expected `array` of length 2, got 3"):
-        events.decode(line.replace("true", "true,true"), "j")
+        events.decode_event(line.replace("true", "true,true"), "j")
 
 
 # --- a file
@@ -274,13 +274,13 @@ def test_a_check_is_a_label_and_whether_it_passed() -> None:
 
 @pytest.mark.parametrize("torn", ['{"event":"rep', '{"', '{"event":"end","reason":"complete"}', "\udcff"])
 def test_a_torn_last_line_is_dropped(tmp_path: Path, torn: str) -> None:
-    assert list(events.read(write(tmp_path / "j", [HEADER, TOLD], torn))) == [HEADER, TOLD]
+    assert list(events.read_events(write(tmp_path / "j", [HEADER, TOLD], torn))) == [HEADER, TOLD]
 
 
 @pytest.mark.parametrize("line", ["{torn\n", "\xff\n", '{"event":"other"}\n', '{"event":"jump","to":7}\n'])
 def test_a_damaged_line_is_an_error_that_says_where(tmp_path: Path, line: str) -> None:
     path = journals.write(tmp_path / "journal.jsonl", HEADER, TOLD, line, TOLD)
-    found = events.read(path)
+    found = events.read_events(path)
     assert [next(found), next(found)] == [HEADER, TOLD]
     with pytest.raises(LtmError, match=r"journal\.jsonl, line 3: "):
         list(found)
@@ -288,19 +288,22 @@ def test_a_damaged_line_is_an_error_that_says_where(tmp_path: Path, line: str) -
 
 def test_a_journal_begins_with_its_header_and_has_no_other(tmp_path: Path) -> None:
     with pytest.raises(LtmError, match="line 1: not the header of a journal"):
-        list(events.read(write(tmp_path / "j", [TOLD])))
+        list(events.read_events(write(tmp_path / "j", [TOLD])))
     with pytest.raises(LtmError, match="line 2: a second header of"):
-        list(events.read(write(tmp_path / "j", [HEADER, HEADER])))
+        list(events.read_events(write(tmp_path / "j", [HEADER, HEADER])))
 
 
 def test_a_journal_that_cannot_be_opened_is_an_error_of_ours(tmp_path: Path) -> None:
     with pytest.raises(LtmError, match="cannot be read: No such file"):
-        list(events.read(tmp_path / "none"))
+        list(events.read_events(tmp_path / "none"))
 
 
 def test_each_event_is_told_with_where_its_line_ends(tmp_path: Path) -> None:
     path = write(tmp_path / "j", [HEADER, ASKED], "{")
-    assert [end for end, _ in events.lines(path)] == [len(journals.sealed(HEADER)[0]), path.stat().st_size - 1]
+    assert [end for end, _ in events.iter_event_lines(path)] == [
+        len(journals.sealed(HEADER)[0]),
+        path.stat().st_size - 1,
+    ]
 
 
 # --- the fold
@@ -429,7 +432,7 @@ def test_a_conversation_is_folded_into_what_it_was(tmp_path: Path) -> None:
 
     record = ConversationRecord.of(path)
 
-    assert "".join(journals.sealed(*events.read(path))) == path.read_text("utf-8")
+    assert "".join(journals.sealed(*events.read_events(path))) == path.read_text("utf-8")
     assert list(record.transcript) == list(played.transcript)
     assert record.transcript[0].retrieved == ("note 1",)
     assert record.position == played.transcript.position

@@ -18,7 +18,7 @@ import pytest_ltm
 from pytest_ltm._cli import main
 from pytest_ltm._journal.timings import Began, Timings
 from pytest_ltm.reporting.exports import mlflow
-from pytest_ltm.reporting.exports.run_slices import parts
+from pytest_ltm.reporting.exports.run_slices import run_slices
 
 ROOT = Path(__file__).parents[2]
 SECRET = "hush-0d9c41-libraries"
@@ -48,7 +48,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def figures() -> dict[str, dict[str, float]]:
-    return {part.name: part.figures() for part in parts(pytest_ltm.load("run-7"))}
+    return {part.name: part.figures() for part in run_slices(pytest_ltm.load("run-7"))}
 
 
 def written(folder: str) -> bytes:
@@ -61,9 +61,9 @@ def test_a_part_is_an_agent_at_a_span_with_the_figures_of_the_tables() -> None:
     assert list(found) == ["full at 2k", "my_bot at 2k"]
     assert found["full at 2k"]["accuracy"] == found["full at 2k"]["scenario/colours"] == 0.625
     assert (found["my_bot at 2k"]["examples"], found["my_bot at 2k"]["unscored"]) == (8, 4)
-    first, second = parts(pytest_ltm.load("run-7"))
+    first, second = run_slices(pytest_ltm.load("run-7"))
     assert first.id != second.id
-    assert first.id == next(parts(pytest_ltm.load("run-7"))).id
+    assert first.id == next(run_slices(pytest_ltm.load("run-7"))).id
     assert (second.facts()["trials"], second.facts()["agent_spec"]) == (2, "my_bot")
     assert all(map(math.isfinite, found["full at 2k"].values()))
 
@@ -198,7 +198,7 @@ def needs(package: str) -> None:
     ],
 )
 def test_names_in_mlflow_are_no_paths(name: str, shown: str) -> None:
-    assert mlflow.named(name) == shown
+    assert mlflow.mlflow_name(name) == shown
 
 
 READ_MLFLOW = """

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._model.tokens import counter
+from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import FillerError
 from pytest_ltm.agents.reader import ABILITIES, IncomingTurn, ReaderNotebook
 from pytest_ltm.fillers import filler_from_spec
-from pytest_ltm.fillers._knowledge import arithmetic, facts
+from pytest_ltm.fillers._knowledge import arithmetic_facts, known_facts
 from pytest_ltm.fillers._trivia import BANDS, FRAMES, REPLIES, VERSION
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from pytest_ltm._model.tokens import TokenCounter
 
 LIMIT = 4096
-CL100K = counter("cl100k_base")
-ANSWERS = dict(facts())
+CL100K = token_counter("cl100k_base")
+ANSWERS = dict(known_facts())
 
 
 def new(seed: int = 0, counts: TokenCounter = CL100K) -> Filler:
@@ -137,7 +137,7 @@ def test_arithmetic_goes_on_where_no_fact_is_left() -> None:
     filler = new()
     for _ in range(13_000):
         last = filler.make(10**6, LIMIT)
-    some = {re.sub(r"\d+", "#", fact.question) for fact, _ in islice(arithmetic(Random(0), CL100K), 50)}
+    some = {re.sub(r"\d+", "#", fact.question) for fact, _ in islice(arithmetic_facts(Random(0), CL100K), 50)}
     assert {re.sub(r"\d+", "#", question) for question in asked(last.message)} <= some
 
 

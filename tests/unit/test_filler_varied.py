@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ltm._lab.filler_tree import FormSample, learn_tree, share_told_apart
+from pytest_ltm._language.small_talk import is_small_talk, read_templates
 from pytest_ltm._model.plan import PlannedExample, definition_rng
 from pytest_ltm._model.suite import built_in, built_in_names
-from pytest_ltm._model.tokens import counter
+from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import FillerError
-from pytest_ltm._text.small_talk import is_small_talk, read_templates
-from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents.reader import ABILITIES, IncomingTurn, ReaderNotebook
 from pytest_ltm.fillers import answers_of, filler_from_spec
 from pytest_ltm.fillers._talk import BANDS, VERSION
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pytest_ltm._model.filler import Filler, FillerExchange
 
 LIMIT = 4096
-CL100K = counter("cl100k_base")
+CL100K = token_counter("cl100k_base")
 GAPS = (60, 150, 350, 700, 1200, 2200, 3400, 4800, 9000)
 
 
@@ -62,7 +62,7 @@ def said(suite: str, seed: int) -> Iterator[tuple[str, str, str]]:
         [marker] = [mark.kwargs for mark in test.pytestmark if mark.name == "ltm"]
         definition = marker["generate"](definition_rng(seed, 0, entry.name, "0"), dict(entry.parameters))
         example = PlannedExample(scenario=entry.name, example="0", definition=definition)
-        played = run_conversation({entry.name: test}, find("oracle").make(), examples=[example], span=None)
+        played = run_conversation({entry.name: test}, find_agent("oracle").make(), examples=[example], span=None)
         yield from ((one.kind, one.message, one.reply) for one in played.transcript if one.kind in {"say", "ask"})
 
 

@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from benchmark_data import TRIVIAQA
 
-from pytest_ltm._model.tokens import TokenCounter, counter
+from pytest_ltm._model.tokens import TokenCounter, token_counter
 from pytest_ltm._storage.errors import FillerError
 from pytest_ltm.fillers import INSTRUCTION, QuizFact, TriviaFiller, answers_of, filler_from_spec, reply_of
-from pytest_ltm.fillers._knowledge import arithmetic, facts
+from pytest_ltm.fillers._knowledge import arithmetic_facts, known_facts
 from pytest_ltm.fillers._quiz import cost_of
-from pytest_ltm.fillers._trivia import VERSION, Pool, built_in, pool_of_file, shuffled
+from pytest_ltm.fillers._trivia import VERSION, Pool, built_in, pool_of_file, shuffled_range
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 LIMIT = 4096
-CL100K = counter("cl100k_base")
-FACTS = tuple(facts())
+CL100K = token_counter("cl100k_base")
+FACTS = tuple(known_facts())
 ANSWERS = dict(FACTS)
 
 
@@ -197,7 +197,7 @@ def test_arithmetic_is_right_and_goes_on() -> None:
         r"Which of (\d+), (\d+) and (\d+) comes second .*\?": lambda *n: sum(n) - max(n) - min(n),
         r"How far is (\d+) \+ (\d+) from (\d+)\?": lambda a, b, c: abs(c - a - b),
     }
-    made = [fact for fact, _ in islice(arithmetic(Random(3), CL100K), 20_000)]
+    made = [fact for fact, _ in islice(arithmetic_facts(Random(3), CL100K), 20_000)]
     assert len(set(made)) == 20_000
     kinds = set()
     for question, answer in made:
@@ -210,8 +210,8 @@ def test_arithmetic_is_right_and_goes_on() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base", "approx"])
 def test_the_cost_of_arithmetic_is_its_true_count(name: str) -> None:
-    for fact, cost in islice(arithmetic(Random(5), counter(name)), 2_000):
-        assert cost == cost_of(fact, counter(name))
+    for fact, cost in islice(arithmetic_facts(Random(5), token_counter(name)), 2_000):
+        assert cost == cost_of(fact, token_counter(name))
 
 
 # --- messages
@@ -300,8 +300,8 @@ def test_a_counter_that_counts_nothing_gets_filler_all_the_same() -> None:
 
 
 def test_a_shuffle_is_a_permutation_that_depends_on_the_seed() -> None:
-    assert sorted(shuffled(1_000, Random(1))) == list(range(1_000))
-    assert list(shuffled(50, Random(1))) != list(shuffled(50, Random(2))) != list(range(50))
+    assert sorted(shuffled_range(1_000, Random(1))) == list(range(1_000))
+    assert list(shuffled_range(50, Random(1))) != list(shuffled_range(50, Random(2))) != list(range(50))
 
 
 # --- files
@@ -448,7 +448,7 @@ def test_the_reply_is_json_as_people_write_it() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["cl100k_base", "o200k_base", "approx"])
 def test_the_tokens_that_filler_says_it_has_are_those_of_its_message(encoding: str) -> None:
-    counts = counter(encoding)
+    counts = token_counter(encoding)
     filler = TriviaFiller(Random(5), counts)
     for size in (0, 60, 150, 700, 2_000, 4_000, 9_000, *range(300, 900, 7)):
         made = filler.make(size, 4096)
@@ -458,5 +458,5 @@ def test_the_tokens_that_filler_says_it_has_are_those_of_its_message(encoding: s
 def test_a_pool_of_the_users_own_is_counted_not_trusted(tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
     path.write_text('{"Data": [{"Question": "Who?", "AnswerValue": "Me"}]}', encoding="utf-8")
-    filler = filler_from_spec(f"trivia:{path}", Random(0), counter("cl100k_base"))
+    filler = filler_from_spec(f"trivia:{path}", Random(0), token_counter("cl100k_base"))
     assert filler.make(100, 4096).message_tokens is None

@@ -9,8 +9,8 @@ import pytest
 
 from pytest_ltm._calls import ModelSpec
 from pytest_ltm._journal.cost import Bar
-from pytest_ltm.agents._adapt import keyless, source
-from pytest_ltm.agents._capabilities import capabilities
+from pytest_ltm.agents._adapt import agent_source, allow_missing_keys
+from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._chat_agent import ChatAgent
 from pytest_ltm.agents._profile import (
     ChatModelReader,
@@ -22,11 +22,11 @@ from pytest_ltm.agents._profile import (
     model_of,
     profile_of,
 )
-from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents._unbuilt import FixedContext
-from pytest_ltm.agents.reader.memory import count
+from pytest_ltm.agents.reader.memory import count_tokens
 from pytest_ltm.agents.reader.reader import Reader, make_reader
-from pytest_ltm.reporting.forecast import MOST_LINES, gantt
+from pytest_ltm.reporting.forecast import MOST_LINES, gantt_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,20 +55,20 @@ def make_something():  # type: ignore[no-untyped-def]
 
 
 def test_capabilities_are_read_off_the_class() -> None:
-    assert capabilities_of_class(Reader) == capabilities(make_reader("full")())
+    assert capabilities_of_class(Reader) == capabilities_of(make_reader("full")())
     assert capabilities_of_class(Bot) == {"AcceptsHistory", "Resettable", "LimitsMessages"}
     assert {"AcceptsHistory", "Checkpointable", "ReportsUsage"} <= capabilities_of_class(ChatAgent)
 
 
 @pytest.mark.parametrize("given", [Bot, functools.partial(Bot), make_bot])
 def test_an_agent_has_a_profile_without_being_made(given: object) -> None:
-    found = profile_of(source(given, spec="bots:Bot"))
+    found = profile_of(agent_source(given, spec="bots:Bot"))
     assert "AcceptsHistory" in found.capabilities
 
 
 def test_of_a_factory_that_does_not_say_what_it_makes_nothing_is_assumed() -> None:
-    assert profile_of(source(make_something, spec="bots:make")).capabilities == frozenset()
-    assert profile_of(source(Bot, spec="bots:Bot")).max_message_tokens == 700
+    assert profile_of(agent_source(make_something, spec="bots:make")).capabilities == frozenset()
+    assert profile_of(agent_source(Bot, spec="bots:Bot")).max_message_tokens == 700
 
 
 def test_adapters_promise_what_their_settings_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,8 +78,8 @@ def test_adapters_promise_what_their_settings_say(tmp_path: Path, monkeypatch: p
         "parameters: {history: told, max_message_tokens: 300, headers: {Authorization: 'Bearer ${MY_KEY}'}}\n"
         "env: [MY_KEY]\n"
     )
-    with keyless():
-        http, human = profile_of(find("bot.yml", base=tmp_path)), profile_of(find("human"))
+    with allow_missing_keys():
+        http, human = profile_of(find_agent("bot.yml", base=tmp_path)), profile_of(find_agent("human"))
     assert http.capabilities == {"AcceptsHistory", "Configured"}
     assert http.max_message_tokens == 300
     assert {"AcceptsHistory", "TimeAware"} <= human.capabilities
@@ -87,8 +87,8 @@ def test_adapters_promise_what_their_settings_say(tmp_path: Path, monkeypatch: p
 
 def test_a_chat_model_needs_neither_key_nor_client_for_a_profile(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with keyless():
-        found = profile_of(find("openai:gpt-4o?context=2000"))
+    with allow_missing_keys():
+        found = profile_of(find_agent("openai:gpt-4o?context=2000"))
     assert found.max_message_tokens == 500
     assert "AcceptsHistory" in found.capabilities
 
@@ -109,17 +109,17 @@ def test_ours_are_free(spec: str, free: bool) -> None:
 @pytest.mark.parametrize("spec", ["memory:openai:gpt-4o", "length-bias:8k:openai:gpt-4o", "length-bias:8k"])
 def test_who_stands_before_another_agent_is_told_filler(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with keyless():
-        assert "AcceptsHistory" in profile_of(find(spec)).capabilities
+    with allow_missing_keys():
+        assert "AcceptsHistory" in profile_of(find_agent(spec)).capabilities
 
 
 def test_a_padded_agent_that_may_cost_something_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with keyless():
-        found = profile_of(find("padded:300:openai:gpt-4o?context=2000"))
+    with allow_missing_keys():
+        found = profile_of(find_agent("padded:300:openai:gpt-4o?context=2000"))
     assert found.capabilities >= {"AcceptsHistory", "Configured"}
     assert found.max_message_tokens == 500
-    assert count(found.answers().reply("Hello.")) > 300
+    assert count_tokens(found.answers().reply("Hello.")) > 300
 
 
 def test_a_model_is_found_in_specs_of_agents_and_judges() -> None:
@@ -131,15 +131,15 @@ def test_a_model_is_found_in_specs_of_agents_and_judges() -> None:
 
 def test_each_policy_sends_what_it_shows() -> None:
     talk = [(f"message {n} of the talk", "noted") for n in range(6)]
-    sizes = [count(message) + count(reply) for message, reply in talk]
+    sizes = [count_tokens(message) + count_tokens(reply) for message, reply in talk]
     asked, cached = zip(*(FullHistoryReader().ask(*one) for one in talk[:1]), strict=True)
-    assert (asked, cached) == ((count(talk[0][0]),), (0,))
+    assert (asked, cached) == ((count_tokens(talk[0][0]),), (0,))
     whole: TokenEstimator = FullHistoryReader()
     first, second = whole.ask(*talk[0]), whole.ask(*talk[1])
-    assert second == (sizes[0] + count(talk[1][0]), first[0])
+    assert second == (sizes[0] + count_tokens(talk[1][0]), first[0])
     whole.tell(*talk[2])
-    assert whole.ask(*talk[3])[0] == sum(sizes[:3]) + count(talk[3][0])
-    assert TokenEstimator().ask(*talk[0]) == (count(talk[0][0]), 0)
+    assert whole.ask(*talk[3])[0] == sum(sizes[:3]) + count_tokens(talk[3][0])
+    assert TokenEstimator().ask(*talk[0]) == (count_tokens(talk[0][0]), 0)
 
 
 def test_a_window_never_sends_more_than_it_holds() -> None:
@@ -166,7 +166,7 @@ def bars(scenarios: int, examples: int) -> list[Bar]:
 
 
 def test_a_schedule_shows_who_speaks_and_who_waits() -> None:
-    lines = gantt(bars(1, 2), 200, 45)
+    lines = gantt_lines(bars(1, 2), 200, 45)
     assert lines[0] == "s0/0 #---------#-"
     assert lines[1].rstrip() == "s0/1                     #---------#-"
     assert lines[-1].endswith("200 tokens")
@@ -175,10 +175,10 @@ def test_a_schedule_shows_who_speaks_and_who_waits() -> None:
 @pytest.mark.parametrize(("scenarios", "examples", "lines"), [(3, 2, 7), (3, 40, 4), (60, 1, MOST_LINES + 2)])
 def test_a_schedule_has_a_bounded_height_and_width(scenarios: int, examples: int, lines: int) -> None:
     for width in (40, 80, 200):
-        shown = gantt(bars(scenarios, examples), 100 * examples, width)
+        shown = gantt_lines(bars(scenarios, examples), 100 * examples, width)
         assert len(shown) == lines
         assert max(map(len, shown)) <= width
 
 
 def test_nothing_is_a_schedule_too() -> None:
-    assert len(gantt([], 0, 80)) == 1
+    assert len(gantt_lines([], 0, 80)) == 1

@@ -13,12 +13,12 @@ from gate_sides import FULL, WAYS, WORSE, held, side
 
 from pytest_ltm._journal.result import ExampleMetric, RunResult
 from pytest_ltm._results.change_report import change_lines, github_annotations, talk_lines, verdict_lines
-from pytest_ltm._results.gate.changes import changes
-from pytest_ltm._results.gate.rules import against, under
-from pytest_ltm._results.gate.verdict import Finding, GateVerdict, judge
+from pytest_ltm._results.gate.changes import compare_sides
+from pytest_ltm._results.gate.rules import parse_change_rule, parse_limit_rule
+from pytest_ltm._results.gate.verdict import Finding, GateVerdict, decide_gate
 from pytest_ltm._results.sentences import span_sentences, spans_json
 from pytest_ltm.reporting.html import build_report
-from pytest_ltm.reporting.markdown import comparison_markdown, run_markdown, text
+from pytest_ltm.reporting.markdown import comparison_markdown, markdown_text, run_markdown
 from pytest_ltm.reporting.terminal import summary_lines
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def test_a_gate_that_held_annotates_nothing() -> None:
 
 @pytest.mark.parametrize("hostile", run_folders.HOSTILE.values(), ids=list(run_folders.HOSTILE))
 def test_nothing_in_a_name_is_markup_in_markdown(hostile: str) -> None:
-    shown = text(hostile)
+    shown = markdown_text(hostile)
     assert "<" not in shown
     assert "\n" not in shown
     assert re.search(r"(?<!\\)[|`*_\[\]~$]", shown) is None
@@ -87,7 +87,7 @@ def test_which_side_is_better_is_said_with_all_that_it_rests_on() -> None:
     better, worse = side(*played(good), name="run 1"), side(*played(bad), name="run 2")
 
     def told(before: GateSide, after: GateSide) -> str:
-        return " ".join(" ".join(change_lines(changes(before, after, WAYS), 80)).split())
+        return " ".join(" ".join(change_lines(compare_sides(before, after, WAYS), 80)).split())
 
     assert (
         "On these texts mybot at 2k is worse than run 1 by 0.25 of full marks: better in 0, worse in 8, equal in 16 of "
@@ -100,7 +100,7 @@ def test_which_side_is_better_is_said_with_all_that_it_rests_on() -> None:
 def test_a_difference_that_chance_explains_makes_no_side_better() -> None:
     some = {"colours": (1.0, 0.0), "jokes": (1.0,), **{f"more_{i}": (1.0,) for i in range(4)}}
     other = {**some, "colours": (0.0, 1.0), "jokes": (0.0,)}
-    told = change_lines(changes(side(*played(some, trials=1)), side(*played(other, trials=1)), WAYS), 250)
+    told = change_lines(compare_sides(side(*played(some, trials=1)), side(*played(other, trials=1)), WAYS), 250)
 
     assert any("is worse than this run by 0.17 of full marks, which chance explains" in line for line in told)
 
@@ -108,7 +108,7 @@ def test_a_difference_that_chance_explains_makes_no_side_better() -> None:
 def test_where_even_a_total_loss_may_be_chance_no_detectable_drop_is_told() -> None:
     good, bad = ({f"s{i}": (score,) for i in range(6)} for score in (1.0, 0.0))
     before, after = (side(held(one), held(two, trial="1")) for one, two in ((good, bad), (bad, good)))
-    told = " ".join(change_lines(changes(before, after, WAYS), 200))
+    told = " ".join(change_lines(compare_sides(before, after, WAYS), 200))
 
     assert "mybot at 2k: hardly any drop would stand out from chance; run more trials." in told
 
@@ -118,7 +118,7 @@ def test_several_places_share_the_limit_of_what_is_called_better() -> None:
     spans = ("1k", "2k", "4k", "8k", "16k", "32k", "64k", "128k", "256k", "512k", "1000k", "2000k", "4000k")
     before = side(*(part for span in spans for part in played(good, span)))
     after = side(*(part for span in spans for part in played(bad if span == "8k" else good, span)))
-    told = " ".join(" ".join(change_lines(changes(before, after, WAYS), 80)).split())
+    told = " ".join(" ".join(change_lines(compare_sides(before, after, WAYS), 80)).split())
 
     assert "mybot at 8k is worse than this run by 0.50 of full marks, which chance explains" in told
     assert "not shown (95 % interval -0.50 … -0.50; p = 0.008, one of 13 comparisons; 8 conversations each)" in told
@@ -130,7 +130,7 @@ def test_what_single_conversations_do_not_show_is_said(trials: int, *, said: boo
     less = {**many, "scenario_0": (0.0, 0.0)}
     before = side(*(held(many, trial=str(trial)) for trial in range(trials)))
     after = side(*(held(less, trial=str(trial)) for trial in range(trials)))
-    told = " ".join(" ".join(change_lines(changes(before, after, WAYS), 80)).split())
+    told = " ".join(" ".join(change_lines(compare_sides(before, after, WAYS), 80)).split())
 
     assert ("conversations: unknown, as one conversation each does not show how much" in told) == said
 
@@ -141,7 +141,7 @@ def test_an_agent_that_talks_much_more_than_before_is_told_of(replies: int, *, s
         talk, plan = held(FULL)
         return side((replace(talk, tokens=1_000, reply_tokens=tokens), plan))
 
-    found = changes(talking(100), talking(replies), WAYS)
+    found = compare_sides(talking(100), talking(replies), WAYS)
     told = " ".join(" ".join(change_lines(found, 80)).split())
     share = f"the agent's own replies are {replies / 1_000:.0%} of all tokens, 10% before"
     assert (share in told) == said
@@ -150,16 +150,16 @@ def test_an_agent_that_talks_much_more_than_before_is_told_of(replies: int, *, s
 
 def test_a_scenario_with_bars_in_its_name_stays_one_cell() -> None:
     before, after = side(held({"a|b": (1.0,), "c": (1.0,)})), side(held({"a|b": (0.0,), "c": (1.0,)}))
-    page = comparison_markdown(after.result, changes(before, after, WAYS), None)
+    page = comparison_markdown(after.result, compare_sides(before, after, WAYS), None)
     [row] = [line for line in page.splitlines() if "a\\|b" in line]
     assert len(re.findall(r"(?<!\\)\|", row)) == 7
 
 
 def test_the_summary_leads_with_the_verdict_then_totals_then_what_moved() -> None:
     before, after = side(held(FULL), name="baseline 'main'"), side(held(WORSE))
-    rules = [against("mean:5%"), under("0.9")]
-    found = changes(before, after, WAYS)
-    page = run_markdown(after.result, verdict=judge(after.result, rules, found), changes=found, rules=rules)
+    rules = [parse_change_rule("mean:5%"), parse_limit_rule("0.9")]
+    found = compare_sides(before, after, WAYS)
+    page = run_markdown(after.result, verdict=decide_gate(after.result, rules, found), changes=found, rules=rules)
     parts = [
         "## Long-term memory: regressed", "**gate: regressed: mybot at 2k, 2 rules broken**", "Rules",
         "| mybot at 2k | 1.50 of 3 | 50% | 33% | needs trials |",
@@ -199,14 +199,17 @@ def test_comparison_and_verdict_fit_into_the_terminal(width: int) -> None:
     long = {f"a_rather_long_name_of_a_scenario_{i}": (1.0, 0.5) for i in range(12)}
     low = dict.fromkeys(long, (0.0, 0.25))
     before, after = side(held(long, agent="x" * 30)), side(held(low, agent="y" * 30))
-    found = changes(before, after, WAYS)
-    lines = [*change_lines(found, width), *verdict_lines(judge(after.result, [against("mean:1%")], found), width)]
+    found = compare_sides(before, after, WAYS)
+    lines = [
+        *change_lines(found, width),
+        *verdict_lines(decide_gate(after.result, [parse_change_rule("mean:1%")], found), width),
+    ]
     assert max(map(len, lines)) <= max(width, 62)
     assert "  … and 4 more scenarios moved" in lines
 
 
 def test_scenarios_that_did_not_move_are_not_listed() -> None:
-    lines = change_lines(changes(side(held(FULL)), side(held(WORSE)), WAYS), 80)
+    lines = change_lines(compare_sides(side(held(FULL)), side(held(WORSE)), WAYS), 80)
     assert [line.split()[0] for line in lines if line.startswith("  ") and line.split()[0] in FULL] == [
         "colours",
         "jokes",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_ltm._journal.result import ScenarioResult
-from pytest_ltm._results.gate.rules import against, under
+from pytest_ltm._results.gate.rules import parse_change_rule, parse_limit_rule
 from pytest_ltm._results.statistics.totals import pass_k
 from pytest_ltm._storage.errors import ConfigurationError
 
@@ -32,7 +32,7 @@ from pytest_ltm._storage.errors import ConfigurationError
     ],
 )
 def test_a_rule_about_where_a_metric_lies_explains_itself(text: str, sentence: str) -> None:
-    assert under(text).sentence == sentence
+    assert parse_limit_rule(text).sentence == sentence
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_rule_about_where_a_metric_lies_explains_itself(text: str, sentence: s
     ],
 )
 def test_a_rule_about_what_moved_explains_itself(text: str, sentence: str) -> None:
-    assert against(text).sentence == sentence
+    assert parse_change_rule(text).sentence == sentence
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_a_rule_about_what_moved_explains_itself(text: str, sentence: str) -> No
 )
 def test_what_is_wrong_with_a_rule_is_told_with_the_way_out(text: str, told: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        under(text)
+        parse_limit_rule(text)
     assert told in str(caught.value)
 
 
@@ -100,28 +100,31 @@ def test_what_is_wrong_with_a_rule_is_told_with_the_way_out(text: str, told: str
 )
 def test_a_rule_against_a_baseline_that_cannot_be_is_refused(text: str, told: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        against(text)
+        parse_change_rule(text)
     assert told in str(caught.value)
 
 
 def test_blanks_around_the_parts_of_a_rule_are_nothing() -> None:
-    assert under(" scenario : recall.mean : 0.5 ").sentence == under("scenario:recall.mean:0.5").sentence
+    assert (
+        parse_limit_rule(" scenario : recall.mean : 0.5 ").sentence
+        == parse_limit_rule("scenario:recall.mean:0.5").sentence
+    )
 
 
 def test_metrics_that_cannot_be_meant_are_not_proposed() -> None:
     with pytest.raises(ConfigurationError) as caught:
-        under("abc:1")
+        parse_limit_rule("abc:1")
     assert "holm" not in str(caught.value)
     with pytest.raises(ConfigurationError) as caught:
-        against("abc:1")
+        parse_change_rule("abc:1")
     assert "holm" in str(caught.value)
     assert "worst" not in str(caught.value)
 
 
 def test_values_are_shown_with_as_many_digits_as_tell_them_apart() -> None:
-    assert under("0.8").amounts(0.25324, 0.8) == ["0.25", "0.80"]
-    assert under("0.8").amounts(0.7996, 0.8) == ["0.7996", "0.8000"]
-    assert under("cost:1").amounts(0.004) == ["0.004 USD"]
+    assert parse_limit_rule("0.8").amounts(0.25324, 0.8) == ["0.25", "0.80"]
+    assert parse_limit_rule("0.8").amounts(0.7996, 0.8) == ["0.7996", "0.8000"]
+    assert parse_limit_rule("cost:1").amounts(0.004) == ["0.004 USD"]
 
 
 def test_of_three_trials_two_passed() -> None:

@@ -12,9 +12,9 @@ from msgspec import structs
 
 from pytest_ltm._journal.result import RunResult
 from pytest_ltm._results.change_report import change_lines, changes_json, verdict_line
-from pytest_ltm._results.gate.changes import GateSide, changes, one_agent
-from pytest_ltm._results.gate.rules import against, under
-from pytest_ltm._results.gate.verdict import GateVerdict, judge
+from pytest_ltm._results.gate.changes import GateSide, compare_sides, one_agent
+from pytest_ltm._results.gate.rules import parse_change_rule, parse_limit_rule
+from pytest_ltm._results.gate.verdict import GateVerdict, decide_gate
 from pytest_ltm._storage.errors import ConfigurationError
 
 RULES = ("mean:0", "total:0", "pass_rate:0", "tokens:0", "unscored:0", "errors:0")
@@ -25,12 +25,12 @@ def texts(verdict: GateVerdict) -> list[str]:
 
 
 def compared(before: GateSide, after: GateSide, *rules: str) -> GateVerdict:
-    return judge(after.result, list(map(against, rules)), changes(before, after, WAYS))
+    return decide_gate(after.result, list(map(parse_change_rule, rules)), compare_sides(before, after, WAYS))
 
 
 def test_comparing_a_run_with_itself_says_exactly_zero_everywhere() -> None:
     same = side(held(FULL), held(FULL, span="32k"))
-    found = changes(same, same, WAYS)
+    found = compare_sides(same, same, WAYS)
 
     assert compared(same, same, *RULES, "mean:0%", "p:0.5").state == "passed"
     for change in found.changes:
@@ -69,7 +69,7 @@ def test_the_order_of_agents_conversations_and_rows_changes_nothing() -> None:
     trials = [held({**WORSE, "spy": (0.1 * i, 1.0)}, trial=str(i)) for i in range(4)]
     others = [held(FULL, agent="other", trial=str(i)) for i in range(4)]
     before = side(*(held(FULL, trial=str(i)) for i in range(4)))
-    straight = changes(before, side(*trials, *others), WAYS)
+    straight = compare_sides(before, side(*trials, *others), WAYS)
     parts = [*trials, *others]
     random.Random(1).shuffle(parts)
     backwards = [
@@ -79,18 +79,20 @@ def test_the_order_of_agents_conversations_and_rows_changes_nothing() -> None:
         )
         for one, plan in parts
     ]
-    mixed = changes(before, side(*backwards), WAYS)
+    mixed = compare_sides(before, side(*backwards), WAYS)
 
     told = {change["agent"]: change for change in changes_json(straight)["changes"]}
     assert {change["agent"]: change for change in changes_json(mixed)["changes"]} == told
-    rules = [against(rule) for rule in ("mean:1%", "p:0.05", "holm:0.05", "tokens:0")]
-    verdicts = [judge(side(*which).result, rules, found) for which, found in ((parts, straight), (backwards, mixed))]
+    rules = [parse_change_rule(rule) for rule in ("mean:1%", "p:0.05", "holm:0.05", "tokens:0")]
+    verdicts = [
+        decide_gate(side(*which).result, rules, found) for which, found in ((parts, straight), (backwards, mixed))
+    ]
     assert sorted(texts(verdicts[0])) == sorted(texts(verdicts[1]))
 
 
 def test_a_rule_holds_for_each_agent_at_each_span() -> None:
     run = side(held(FULL), held(WORSE, span="32k"), held(WORSE, agent="b")).result
-    verdict = judge(run, [under("0.8")])
+    verdict = decide_gate(run, [parse_limit_rule("0.8")])
     assert [(f.agent, f.span_label, f.state) for f in verdict.findings] == [
         ("mybot", "2k", "passed"), ("mybot", "32k", "failed"), ("b", "2k", "failed"),
     ]  # fmt: skip
@@ -119,12 +121,12 @@ def test_a_rule_holds_for_each_agent_at_each_span() -> None:
     ],
 )
 def test_every_metric_decides(rule: str, state: str) -> None:
-    assert judge(side(held(WORSE)).result, [under(rule)]).state == state
+    assert decide_gate(side(held(WORSE)).result, [parse_limit_rule(rule)]).state == state
 
 
 def test_a_cost_that_only_some_conversations_tell_cannot_be_measured() -> None:
     run = side(held(FULL, cost_usd=0.5), held(FULL, trial="1")).result
-    verdict = judge(run, [under("cost:9")])
+    verdict = decide_gate(run, [parse_limit_rule("cost:9")])
     assert verdict.state == "unmeasurable"
     assert verdict_line(verdict) == "gate: could not be measured: 1 rule cannot be evaluated"
     assert texts(verdict) == [
@@ -150,7 +152,9 @@ def test_nobody_who_lost_examples_through_infrastructure_is_red() -> None:
     )
     after = GateSide(name="this run", result=run, plans=(plan,))
 
-    verdict = judge(run, [under("0.99"), against("mean:0")], changes(side(held(FULL)), after, WAYS))
+    verdict = decide_gate(
+        run, [parse_limit_rule("0.99"), parse_change_rule("mean:0")], compare_sides(side(held(FULL)), after, WAYS)
+    )
 
     assert verdict.state == "unmeasurable"
     assert verdict.status == 75
@@ -172,15 +176,17 @@ def test_examples_without_a_score_on_either_side_are_in_no_mean() -> None:
         side(held({**FULL, "spy": (None, 0.5)})),
         side(held({**FULL, "colours": (None, 1.0), "spy": (0.0, 0.5)})),
     )
-    change = changes(before, after, WAYS).changes[0]
+    change = compare_sides(before, after, WAYS).changes[0]
     assert change.identical
     assert (change.paired.unscored_before, change.paired.unscored_after) == (1, 1)
-    assert "2 examples without a score before or now" in " ".join(change_lines(changes(before, after, WAYS), 200))
+    assert "2 examples without a score before or now" in " ".join(change_lines(compare_sides(before, after, WAYS), 200))
 
 
 def test_who_leaves_an_answer_open_gains_nothing() -> None:
     hedged = side(held({**FULL, "jokes": (1.0, None)}))
-    found = judge(hedged.result, list(map(under, ("mean:0.7", "worst:0.6", "pass_rate:0.9", "unscored:0.2"))))
+    found = decide_gate(
+        hedged.result, list(map(parse_limit_rule, ("mean:0.7", "worst:0.6", "pass_rate:0.9", "unscored:0.2")))
+    )
     assert texts(found) == [
         "mybot at 2k: the lowest mean of a scenario is 0.50, 1 example without a score counted as 0, not at least 0.60",
         "mybot at 2k: the pass rate is 0.67, 1 example without a score counted as 0, not at least 0.90",
@@ -195,7 +201,7 @@ def test_a_judge_without_a_grade_for_more_than_a_twentieth_is_trouble(ungraded: 
     one, plan = held({"colours": (1.0,) * (21 - ungraded), "jokes": (None,) * ungraded})
     asked = tuple(replace(row, judge_calls=1, cause="" if row.scored else "ungraded") for row in one.scenarios)
     run = side((replace(one, scenarios=asked), plan)).result
-    verdict = judge(run, [under("mean:0.1")])
+    verdict = decide_gate(run, [parse_limit_rule("mean:0.1")])
     assert verdict.state == state
     assert verdict.lost == (
         "the judge gave no grade for 2 of 21 examples that asked it, more than 5%" if ungraded > 1 else ""
@@ -206,9 +212,11 @@ def test_an_error_of_the_scenario_breaks_the_gate_unless_a_rule_allows_it() -> N
     one, _ = held(FULL)
     bad = replace(one.scenarios[0], outcome="error", score=None, cause="scenario")
     run = RunResult(run_id="r", conversations=(replace(one, scenarios=(bad, *one.scenarios[1:])),))
-    assert texts(judge(run, [under("0.5")])) == ["mybot at 2k: 1 example ended in an error of the scenario: colours"]
-    assert judge(run, [under("0.5"), under("errors:20%")]).state == "passed"
-    assert judge(run, [under("errors:10%")]).state == "failed"
+    assert texts(decide_gate(run, [parse_limit_rule("0.5")])) == [
+        "mybot at 2k: 1 example ended in an error of the scenario: colours"
+    ]
+    assert decide_gate(run, [parse_limit_rule("0.5"), parse_limit_rule("errors:20%")]).state == "passed"
+    assert decide_gate(run, [parse_limit_rule("errors:10%")]).state == "failed"
 
 
 @pytest.mark.parametrize(
@@ -224,7 +232,7 @@ def test_so_many_trials_must_pass(scores: tuple[float | None, ...], state: str) 
         )
         for one in parts
     ]
-    verdict = judge(RunResult(run_id="r", conversations=tuple(marked)), [])
+    verdict = decide_gate(RunResult(run_id="r", conversations=tuple(marked)), [])
     assert verdict.state == state
     assert all(text.startswith("mybot at 2k: colours/0 passes in ") for text in texts(verdict))
 
@@ -279,11 +287,11 @@ def test_the_effective_span_may_not_shrink() -> None:
     assert texts(compared(before, after, "span:0")) == [
         "mybot: the memory span that was kept, in tokens, dropped from 32,000 to 2,000"
     ]
-    assert judge(after.result, [under("span:2k")]).state == "passed"
-    assert texts(judge(after.result, [under("span:4k")])) == [
+    assert decide_gate(after.result, [parse_limit_rule("span:2k")]).state == "passed"
+    assert texts(decide_gate(after.result, [parse_limit_rule("span:4k")])) == [
         "mybot: the memory span that was kept, in tokens, is 2,000, not at least 4,000"
     ]
-    assert judge(before.result, [under("span:64k")]).state == "unmeasurable"
+    assert decide_gate(before.result, [parse_limit_rule("span:64k")]).state == "unmeasurable"
 
 
 # --- what may be compared
@@ -291,7 +299,7 @@ def test_the_effective_span_may_not_shrink() -> None:
 
 def refusal(before: GateSide, after: GateSide) -> str:
     with pytest.raises(ConfigurationError) as caught:
-        changes(before, after, WAYS)
+        compare_sides(before, after, WAYS)
     return str(caught.value)
 
 
@@ -307,7 +315,7 @@ def test_new_scenarios_are_refused_and_the_part_that_can_be_compared_is_offered(
     assert "only in this run: names (2 examples)" in text
     assert "--common compares the 6 of 8 examples that are equal in both" in text
 
-    found = changes(before, after, WAYS, common=True)
+    found = compare_sides(before, after, WAYS, common=True)
     assert found.changes[0].partial
     assert sorted(found.changes[0].levels) == ["colours", "jokes", "spy"]
     assert "only the examples equal in both are compared" in " ".join(change_lines(found, 200))
@@ -316,7 +324,7 @@ def test_new_scenarios_are_refused_and_the_part_that_can_be_compared_is_offered(
 def test_the_refusal_names_the_options_that_leave_new_scenarios_out_or_give_as_many_examples() -> None:
     ways = structs.replace(WAYS, nodes={"names": "test_it.py::test_names"})
     with pytest.raises(ConfigurationError, match=r"for the same plan: --deselect=test_it\.py::test_names"):
-        changes(side(held(FULL)), side(held({**FULL, "names": (1.0,)})), ways)
+        compare_sides(side(held(FULL)), side(held({**FULL, "names": (1.0,)})), ways)
     fewer = {name: scores[:1] for name, scores in FULL.items()}
     assert "for the same plan: --ltm-examples=2" in refusal(side(held(FULL)), side(held(fewer)))
     less = {name: FULL[name] for name in ("colours", "jokes")}
@@ -325,35 +333,38 @@ def test_the_refusal_names_the_options_that_leave_new_scenarios_out_or_give_as_m
 
 def test_a_rule_broken_at_two_places_is_one_rule() -> None:
     run = side(held(WORSE), held(WORSE, span="32k")).result
-    assert verdict_line(judge(run, [under("0.8")])) == "gate: failed: mybot at 2k, mybot at 32k, 1 rule broken"
+    assert (
+        verdict_line(decide_gate(run, [parse_limit_rule("0.8")]))
+        == "gate: failed: mybot at 2k, mybot at 32k, 1 rule broken"
+    )
 
 
 def test_changed_scenarios_are_named_and_never_compared() -> None:
     before, after = side(held(FULL)), side(held(WORSE, versions={"colours": "2"}))
     assert "colours (2 examples): version differs: '1' there, '2' in this run" in refusal(before, after)
-    assert sorted(changes(before, after, WAYS, common=True).changes[0].levels) == ["jokes", "spy"]
+    assert sorted(compare_sides(before, after, WAYS, common=True).changes[0].levels) == ["jokes", "spy"]
     edited = [side(held(FULL, versions={"spy": f"source:{n}"})) for n in (1, 2)]
     assert "spy (2 examples): the test itself has changed" in refusal(*edited)
 
 
 def test_other_settings_are_not_comparable_in_any_part() -> None:
     with pytest.raises(ConfigurationError, match="tokenizer"):
-        changes(side(held(FULL)), side(held(FULL, plan={"tokenizer": "o200k_base"})), WAYS, common=True)
+        compare_sides(side(held(FULL)), side(held(FULL, plan={"tokenizer": "o200k_base"})), WAYS, common=True)
 
 
 def test_spans_and_trials_that_both_have_are_compared_and_the_rest_is_told() -> None:
     before = side(held(FULL), held(FULL, trial="1"), name="baseline 'main'")
     after = side(held(FULL), held(WORSE, span="32k"))
-    found = changes(before, after, WAYS)
+    found = compare_sides(before, after, WAYS)
     assert [change.span_label for change in found.changes] == ["2k"]
     assert "baseline 'main' has no memory span 32k: not compared." in " ".join(change_lines(found, 200))
-    assert judge(after.result, [against("mean:5%")], found).state == "unmeasurable"
+    assert decide_gate(after.result, [parse_change_rule("mean:5%")], found).state == "unmeasurable"
 
 
 def test_trials_that_only_one_side_has_are_named() -> None:
     before = side(held(FULL), held(FULL, trial="1"))
     after = side(held(FULL), held(WORSE, trial="2"), held(WORSE, trial="3"))
-    found = changes(before, after, WAYS)
+    found = compare_sides(before, after, WAYS)
     assert found.changes[0].identical
     assert "6 examples of the earlier and 12 of the later side (trials of one side only: 1, 2, 3)" in " ".join(
         change_lines(found, 300)
@@ -368,13 +379,13 @@ def test_nothing_in_common_is_refused() -> None:
 def test_a_side_with_several_agents_needs_a_choice() -> None:
     several = side(held(FULL), held(FULL, agent="b"))
     with pytest.raises(ConfigurationError, match=r"has several agents: mybot, b\. Name one"):
-        changes(several, side(held(FULL)), WAYS)
+        compare_sides(several, side(held(FULL)), WAYS)
     assert one_agent(several, "b").agents == ("b",)
     with pytest.raises(ConfigurationError, match="Did you mean 'mybot'"):
         one_agent(several, "mybt")
 
 
 def test_the_comparison_is_json() -> None:
-    found = changes_json(changes(side(held(FULL)), side(held(WORSE)), WAYS))
+    found = changes_json(compare_sides(side(held(FULL)), side(held(WORSE)), WAYS))
     assert found["changes"][0]["scenarios"]["colours"]["difference"] == -1
     assert found["changes"][0]["lost_passes"] == 2

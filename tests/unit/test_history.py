@@ -15,9 +15,9 @@ from pytest_ltm._journal.journal import Journal
 from pytest_ltm._model.plan import PlannedExample
 from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._model.score import Score
-from pytest_ltm._model.tokens import counter
-from pytest_ltm._model.told_history import PastExchange, ToldTexts, parts
-from pytest_ltm._model.transcript import gap
+from pytest_ltm._model.tokens import token_counter
+from pytest_ltm._model.told_history import PastExchange, ToldTexts, split_by_tokens
+from pytest_ltm._model.transcript import needle_gap
 from pytest_ltm.testing import Played, ScriptedAgent, run_conversation
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def test_a_distance_after_the_evidence_is_filled_with_history_first() -> None:
     result = played(agent, asked(Wait(history=1), Wait(tokens=15), about=("D1",)))
     evidence, answer = result.transcript[0], result.transcript[-1]
 
-    assert gap(evidence, answer) >= 15
+    assert needle_gap(evidence, answer) >= 15
     assert {exchange.kind for exchange in result.transcript[1:-1]} == {"history"}
 
 
@@ -198,7 +198,7 @@ def test_a_history_is_sent_in_parts_that_the_agent_takes() -> None:
 
     assert "".join(sent) == past[0].asked
     assert sent[0] == "I bought a kite. "
-    assert all(counter("cl100k_base").count(part) <= 8 for part in sent)
+    assert all(token_counter("cl100k_base").count(part) <= 8 for part in sent)
     assert result.lanes["question/0"].questions[0].needles == tuple(range(len(sent)))
     assert asking == "What did I buy?"
 
@@ -207,8 +207,8 @@ def test_a_history_is_sent_in_parts_that_the_agent_takes() -> None:
 @example("a🙂a.", 4)
 @given(st.text(alphabet="ab .\n\u2019é🙂", max_size=80), st.integers(4, 30))
 def test_parts_joined_are_the_text(text: str, most: int) -> None:
-    count = counter("cl100k_base").count
-    cut = parts(text, most, count)
+    count = token_counter("cl100k_base").count
+    cut = split_by_tokens(text, most, count)
 
     assert "".join(cut) == text
     assert all(count(part) <= most for part in cut)

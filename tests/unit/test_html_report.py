@@ -18,8 +18,8 @@ import pytest
 from run_folders import HOSTILE, held, hostile_run, journal, played, write_run
 
 from pytest_ltm._cli import main
-from pytest_ltm._journal.amendments import Amendment, amend
-from pytest_ltm._journal.checksum_chain import bare
+from pytest_ltm._journal.amendments import Amendment, amend_verdict
+from pytest_ltm._journal.checksum_chain import strip_checksum
 from pytest_ltm._journal.result import ExampleMetric, RunResult
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.reporting.html import build_report
@@ -148,7 +148,7 @@ def test_the_headline_says_whether_the_difference_is_real(tmp_path: Path) -> Non
     assert (
         "On these texts good at 2k is better than poor at 2k by 0.50 of full marks: better in 7, worse in 0, equal in "
         "0 of 7 examples (p = 0.016). On other texts and in other conversations: unknown, as one conversation each "
-        "does not show how much conversations vary. 4 trials of each (--ltm-trials=4) would mostly tell a difference "
+        "does not show how much conversations vary. 3 trials of each (--ltm-trials=3) would mostly tell a difference "
         "as large."
     ) in page.text
 
@@ -521,7 +521,7 @@ def test_an_example_that_the_journal_does_not_hold_is_told_as_missing(tmp_path: 
     journal = run / "0~talk" / "journal.jsonl"
     lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
     gone = ("names", '"exchange":4', '"exchange":6')
-    kept = [bare(line.encode()).decode() for line in lines if not any(part in line for part in gone)]
+    kept = [strip_checksum(line.encode()).decode() for line in lines if not any(part in line for part in gone)]
     journals.write(journal, *kept)
     page = report(tmp_path, run)
     assert page.example(0)["missing"] == ""
@@ -545,7 +545,7 @@ def test_agents_of_equal_name_in_two_runs_are_told_apart(tmp_path: Path) -> None
 def test_an_amended_verdict_stands_beside_the_automatic_one(tmp_path: Path) -> None:
     row = played(score=0.0, reason="does not name 'ochre'")
     run = write_run(tmp_path / "run", held([row]))
-    amend(
+    amend_verdict(
         run, RunResult(run_id="run", conversations=(held([row]),)), row.nodeid, Amendment(score=1.0, reason="it does")
     )
     page = report(tmp_path, run)

@@ -15,7 +15,16 @@ import pytest
 from conversations_by_hand import conversation_of, played_out
 
 from pytest_ltm._calls import hub
-from pytest_ltm._calls.hub import Hub, HubRequest, OutOfTime, OwnThread, elsewhere, own_thread, pause, taking_turns
+from pytest_ltm._calls.hub import (
+    Hub,
+    HubRequest,
+    OutOfTime,
+    OwnThread,
+    call_in_own_thread,
+    own_thread,
+    sleep_here,
+    taking_turns,
+)
 from pytest_ltm._calls.retry import Retries
 from pytest_ltm._calls.time_limits import call_within, limits_aside
 from pytest_ltm._journal.journal import Journal
@@ -157,7 +166,7 @@ def test_an_agent_is_made_asked_and_closed_in_one_thread() -> None:
     replies: list[str] = []
 
     def talk() -> None:
-        speaker = AgentCaller(cast("Any", elsewhere(Bound)), timeout=5)
+        speaker = AgentCaller(cast("Any", call_in_own_thread(Bound)), timeout=5)
         replies.extend(speaker.ask(text).text for text in ("one", "two"))
         assert speaker.close() is None
 
@@ -220,7 +229,7 @@ def test_waits_between_attempts_let_others_go_on() -> None:
     order: list[str] = []
 
     def waits(seconds: float) -> None:
-        pause(seconds)
+        sleep_here(seconds)
         order.append(f"{seconds}")
 
     played(Hub(), *(partial(waits, seconds) for seconds in (0.9, 0.5, 0.1)))
@@ -233,7 +242,7 @@ def test_the_time_of_a_reply_does_not_count_the_wait_for_others() -> None:
 
     def talk() -> None:
         began = hub.own_time()
-        elsewhere(lambda: None)
+        call_in_own_thread(lambda: None)
         times.append(hub.own_time() - began)
 
     played(Hub(), talk, lambda: time.sleep(0.5))
@@ -243,7 +252,7 @@ def test_the_time_of_a_reply_does_not_count_the_wait_for_others() -> None:
 @pytest.mark.slow
 def test_a_limit_of_the_caller_stands_still_while_others_go_on() -> None:
     def judged() -> None:
-        call_within(0.3, lambda: elsewhere(lambda: time.sleep(0.6)))
+        call_within(0.3, lambda: call_in_own_thread(lambda: time.sleep(0.6)))
 
     def slow() -> None:
         with pytest.raises(OutOfTime):
@@ -259,7 +268,7 @@ def test_what_is_shared_is_used_by_one_after_the_other() -> None:
         with taking_turns(shared):
             inside.append(number)
             most.append(len(inside))
-            pause(0.01)
+            sleep_here(0.01)
             inside.remove(number)
 
     assert played(Hub(), *(partial(use, number) for number in range(4))) == [None] * 4
@@ -274,12 +283,12 @@ def test_what_is_in_flight_is_waited_for_and_nothing_new_is_sent() -> None:
 
     def talk() -> None:
         for number in range(3):
-            elsewhere(partial(time.sleep, 0.05))
+            call_in_own_thread(partial(time.sleep, 0.05))
             heard.append("reply")
             assert number == 0
 
     def waits() -> None:
-        pause(60)
+        sleep_here(60)
 
     ends: list[Any] = []
 
@@ -304,9 +313,9 @@ def test_everything_is_interrupted_at_once_and_can_still_be_closed() -> None:
 
     def talk(number: int, own: OwnThread) -> None:
         with pytest.raises(Stopped):
-            elsewhere(loops)
+            call_in_own_thread(loops)
         own.leaving = True
-        elsewhere(lambda: closed.append(number))
+        call_in_own_thread(lambda: closed.append(number))
 
     for number in range(8):
         hub.start(partial(talk, number))
@@ -319,8 +328,8 @@ def test_everything_is_interrupted_at_once_and_can_still_be_closed() -> None:
 def test_without_a_hub_everything_happens_here_and_now() -> None:
     assert own_thread() is None
     with taking_turns(object()):
-        pause(0)
-    assert not hub.watched()
+        sleep_here(0)
+    assert not hub.runs_in_hub_thread()
 
 
 def test_a_request_that_came_back_late_is_late() -> None:

@@ -16,7 +16,7 @@ from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents import _human, _mailbox
 from pytest_ltm.agents._human import HumanTestTerms, WebPerson
 from pytest_ltm.agents._mailbox import Box, HumanPrompt, NoReplyMessage, message_id
-from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.plugin.concurrency import most_at_once
 
 if TYPE_CHECKING:
@@ -162,22 +162,22 @@ def test_damaged_files_are_none(folder: Path, garbage: bytes) -> None:
     assert box.open() is None
     (folder.parent / "people").mkdir()
     (folder.parent / "people" / "bob.json").write_bytes(garbage)
-    assert _mailbox.people(folder.parent) == []
+    assert _mailbox.list_people(folder.parent) == []
 
 
 def test_each_person_has_a_link_and_keeps_it(folder: Path) -> None:
     run = folder.parent
-    ann, bob = _mailbox.invited(run, "ann"), _mailbox.invited(run, "bob")
+    ann, bob = _mailbox.invite_person(run, "ann"), _mailbox.invite_person(run, "bob")
     assert ann.link != bob.link
     assert len(ann.link) >= 20
-    assert _mailbox.invited(run, "ann") == ann
+    assert _mailbox.invite_person(run, "ann") == ann
     assert _mailbox.person_of([run], ann.link) == ann
     assert _mailbox.person_of([run], "nobody") is None
     assert (run / "people").stat().st_mode & 0o077 == 0
 
 
 def test_consent_is_given_once_with_a_nickname(folder: Path) -> None:
-    ann = _mailbox.invited(folder.parent, "ann")
+    ann = _mailbox.invite_person(folder.parent, "ann")
     nobody = ann.consent
     ann.agree("  Annie\n<b> " + "x" * 99)
     ann.agree("somebody else")
@@ -199,17 +199,17 @@ def test_earlier_messages_are_there_where_notes_are_allowed_only(folder: Path) -
 @pytest.mark.parametrize("spec", ["human:web?notes=perhaps", "human:web?colour=red", "human:web?notes", "human:screen"])
 def test_terms_that_there_are_not_are_refused(spec: str) -> None:
     with pytest.raises(AgentError, match=r"human:web"):
-        find(spec)
+        find_agent(spec)
 
 
 def test_the_terms_are_part_of_what_is_recorded(folder: Path) -> None:
-    source = find("human:web?notes=allowed")
+    source = find_agent("human:web?notes=allowed")
     agent = source.make(folder=folder)
     assert source.configuration(agent) == {"human": "web", "filler": "shortened", "notes": "allowed"}
 
 
 def test_a_person_has_one_conversation_at_a_time_and_other_people_theirs() -> None:
-    assert most_at_once(find("human:web"), 8, jumps=False) == 1
+    assert most_at_once(find_agent("human:web"), 8, jumps=False) == 1
 
 
 def test_what_is_kept_is_json_that_anybody_reads(folder: Path) -> None:

@@ -12,13 +12,18 @@ from benchmark_data import GOODAI
 
 from pytest_ltm._cli import main
 from pytest_ltm._journal.result import RunResult, ScenarioResult
-from pytest_ltm._lab.commands.import_published import checked, imported, notices, totals
-from pytest_ltm._lab.published_results import Benchmark, agent_labels, benchmark, merged, read
+from pytest_ltm._lab.commands.import_published import (
+    check_leaderboard,
+    import_conversations,
+    import_notices,
+    imported_totals,
+)
+from pytest_ltm._lab.published_results import Benchmark, agent_labels, merge_branches, parse_benchmark, read_published
 from pytest_ltm._model.plan import Plan
-from pytest_ltm._results.columns import columns
+from pytest_ltm._results.columns import result_columns
 from pytest_ltm._results.run_loading import LoadedRun, read_run
 from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm.reporting.html.details import NO_EXCHANGES, details
+from pytest_ltm.reporting.html.details import NO_EXCHANGES, example_details
 from pytest_ltm.reporting.terminal import summary_lines
 
 BOT = "LLMChatSession - bot-1 - 8000"
@@ -75,7 +80,7 @@ def only(run: LoadedRun) -> ScenarioResult:
     ],
 )
 def test_a_benchmark_is_labelled_as_the_paper_does(name: str, expected: Benchmark) -> None:
-    assert benchmark(name) == expected
+    assert parse_benchmark(name) == expected
 
 
 @pytest.mark.parametrize(
@@ -135,7 +140,7 @@ def test_plans_are_equal_for_agents_of_one_benchmark_and_no_others(tmp_path: Pat
 def test_a_second_run_is_another_trial_and_a_total_is_the_mean_of_both(tmp_path: Path) -> None:
     run = run_of(tmp_path, result(), result(benchmark="Benchmark 3 - 32k #2", score=0)).result
     assert [each.trial for each in run.conversations] == ["0", "1"]
-    assert totals(run) == {"bot_1.8k": {"32k": (0.5, 2)}}
+    assert imported_totals(run) == {"bot_1.8k": {"32k": (0.5, 2)}}
 
 
 def test_a_run_that_exists_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -170,7 +175,7 @@ def test_a_branch_corrects_main_and_the_verdict_before_is_kept(tmp_path: Path) -
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_scores_and_transcripts_of_two_files_meet_whatever_their_order(tmp_path: Path, order: tuple[int, int]) -> None:
     files = [lines(tmp_path / "a.jsonl", result()), lines(tmp_path / "b.jsonl", told())]
-    (row,) = merged(read(files[at] for at in order))
+    (row,) = merge_branches(read_published(files[at] for at in order))
     assert (row.score, len(row.log)) == (1, 4)
 
 
@@ -182,7 +187,7 @@ def test_a_published_correction_by_hand_counts_as_amended(tmp_path: Path) -> Non
     assert (one.automatic.score, one.automatic.reason) == (0.4, "it stopped")
     assert other.automatic
     assert other.automatic.score is None
-    assert columns(run.result)[0].amended == 2
+    assert result_columns(run.result)[0].amended == 2
 
 
 # --- transcripts
@@ -233,7 +238,7 @@ def test_a_missing_transcript_is_shown_as_missing(tmp_path: Path) -> None:
     assert missing.reason.endswith("its transcript is missing")
     assert "the transcripts of 1 of 2 examples are missing" in run.result.notices
     record = run.conversations[0].record()
-    assert [details(row, record, None)["missing"] for row in (there, missing)] == ["", NO_EXCHANGES]
+    assert [example_details(row, record, None)["missing"] for row in (there, missing)] == ["", NO_EXCHANGES]
 
 
 def test_what_a_transcript_leaves_out_comes_from_the_definitions_or_is_missing(tmp_path: Path) -> None:
@@ -241,7 +246,7 @@ def test_what_a_transcript_leaves_out_comes_from_the_definitions_or_is_missing(t
     record = told(task_log=log, responses=[], definition="d/0.def.json")
     lines(tmp_path / "results.jsonl", record)
     lines(tmp_path / "definitions.jsonl", {"path": "d/0.def.json", "script": ["Chapter one."]})
-    (row,) = read([tmp_path])
+    (row,) = read_published([tmp_path])
     assert [line.partition("): ")[2] for line in row.log] == ["Chapter one.", "(message 2 of its script is missing)"]
 
 
@@ -255,7 +260,7 @@ def test_a_folder_of_result_files_is_read_by_its_paths(tmp_path: Path) -> None:
     (folder / "2_0.json").write_text(json.dumps(values))
     (folder.parent / "runstats.json").write_text("{}")
     (folder.parent / "master_log.jsonl").write_text('{"type": 0}\n')
-    (row,) = read([tmp_path])
+    (row,) = read_published([tmp_path])
     assert (row.benchmark, row.agent, row.dataset, row.example, row.responses) == (
         "Benchmark 3 - 1k", BOT, "Spy Meeting", "2", ("By boat.",),
     )  # fmt: skip
@@ -263,7 +268,7 @@ def test_a_folder_of_result_files_is_read_by_its_paths(tmp_path: Path) -> None:
 
 def test_packed_files_are_read_as_well(tmp_path: Path) -> None:
     (tmp_path / "r.jsonl.gz").write_bytes(gzip.compress(json.dumps(result()).encode()))
-    assert len(read([tmp_path / "r.jsonl.gz"])) == 1
+    assert len(read_published([tmp_path / "r.jsonl.gz"])) == 1
 
 
 @pytest.mark.parametrize(
@@ -280,7 +285,7 @@ def test_packed_files_are_read_as_well(tmp_path: Path) -> None:
 def test_a_broken_line_is_named(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "r.jsonl").write_text(text)
     with pytest.raises(DatasetError, match=message):
-        read([tmp_path / "r.jsonl"])
+        read_published([tmp_path / "r.jsonl"])
 
 
 def test_a_benchmark_without_a_memory_span_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -349,7 +354,9 @@ def test_a_branch_alone_can_be_chosen(tmp_path: Path, capsys: pytest.CaptureFixt
 @pytest.mark.slow
 @pytest.mark.published
 def test_every_published_total_is_reproduced() -> None:
-    compared, differences = checked(read([GOODAI / "scores_all.jsonl.gz"]), GOODAI / "leaderboard.json")
+    compared, differences = check_leaderboard(
+        read_published([GOODAI / "scores_all.jsonl.gz"]), GOODAI / "leaderboard.json"
+    )
     assert differences == []
     leaderboard = json.loads((GOODAI / "leaderboard.json").read_bytes())
     assert compared == sum(len(agents) for branch in leaderboard.values() for agents in branch.values()) > 150
@@ -359,8 +366,10 @@ def test_every_published_total_is_reproduced() -> None:
 @pytest.mark.published
 def test_the_papers_table_is_reproduced_from_both_branches() -> None:
     """A cell is the mean over runs of the published totals, after the correction of one verdict of Claude at 200k."""
-    rows = merged(read([GOODAI / "scores_all.jsonl.gz"]))
-    found = totals(RunResult(run_id="", conversations=tuple(each.result for each in imported(rows))))
+    rows = merge_branches(read_published([GOODAI / "scores_all.jsonl.gz"]))
+    found = imported_totals(
+        RunResult(run_id="", conversations=tuple(each.result for each in import_conversations(rows)))
+    )
     published = json.loads((GOODAI / "leaderboard.json").read_bytes())
     at = {"isolated": "32k{} (isolated)", "2k": "1k{}", **{f"{n}k": f"{n}k{{}}" for n in (32, 120, 200, 500)}}
     for agent, name in (
@@ -382,14 +391,14 @@ def test_the_papers_table_is_reproduced_from_both_branches() -> None:
 @pytest.mark.published
 def test_published_transcripts_open_and_the_others_are_told_as_missing() -> None:
     files = [GOODAI / "scores_all.jsonl.gz", GOODAI / "results_dev.jsonl.gz", GOODAI / "definitions.jsonl.gz"]
-    rows = [row for row in merged(read(files)) if "120k" in row.benchmark]
-    found = imported(rows)
+    rows = [row for row in merge_branches(read_published(files)) if "120k" in row.benchmark]
+    found = import_conversations(rows)
     examples = [row for each in found for row in each.result.scenarios]
     owners = {(each.result.agent, each.result.trial, said.by) for each in found for said in each.talk.exchanges}
     there = [row for row in examples if (row.agent, row.trial, row.id) in owners]
     assert 0 < len(there) == sum(bool(row.log) for row in rows) < len(rows)
     assert {"missing" in row.reason for row in examples if row not in there} == {True}
-    assert any("transcripts of" in text for text in notices(rows))
+    assert any("transcripts of" in text for text in import_notices(rows))
 
 
 @pytest.mark.slow

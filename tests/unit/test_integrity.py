@@ -29,7 +29,7 @@ def path(tmp_path: Path) -> Path:
     folder = tmp_path / "run" / "bot~2k~0"
     folder.mkdir(parents=True)
     path = write(folder / "journal.jsonl", *SAID)
-    write_results(folder / "results.json", held([played()], journal=events.head(path)))
+    write_results(folder / "results.json", held([played()], journal=events.last_checksum(path)))
     return path
 
 
@@ -39,7 +39,7 @@ def doctor(path: Path, *words: str) -> int:
 
 def test_a_whole_journal_is_told_with_its_last_checksum(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert doctor(path, "--verify") == 0
-    assert capsys.readouterr().out == f"{path}: 7 lines, whole; last checksum {events.head(path)}\n"
+    assert capsys.readouterr().out == f"{path}: 7 lines, whole; last checksum {events.last_checksum(path)}\n"
 
 
 def test_a_flipped_bit_is_told_and_put_back(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,7 +99,7 @@ def test_a_torn_last_line_is_no_damage(path: Path, capsys: pytest.CaptureFixture
 
 
 def test_what_is_told_is_there_as_json_too(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    head = events.head(path)
+    head = events.last_checksum(path)
     doctor(path, "--verify", "--json")
     (found,) = json.loads(capsys.readouterr().out)
     assert found == {"file": str(path), "lines": 7, "torn": 0, "head": head, "problems": []}

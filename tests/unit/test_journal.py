@@ -12,7 +12,7 @@ from journals import fault, header, message, opened, reply
 from msgspec.structs import replace
 
 from pytest_ltm._journal import events, timings
-from pytest_ltm._journal.checksum_chain import Chain, bare
+from pytest_ltm._journal.checksum_chain import Chain, strip_checksum
 from pytest_ltm._journal.journal import Journal
 from pytest_ltm._journal.timings import ReplyTime, Timings
 from pytest_ltm._storage.errors import LtmError
@@ -28,7 +28,7 @@ def test_an_event_is_there_before_the_journal_is_closed(tmp_path: Path) -> None:
     said: list[events.Event] = [header(), message(3), reply(3, "Grüezi\n\u2028")]
     for event in said:
         journal.write(event)
-    assert list(events.read(path)) == said
+    assert list(events.read_events(path)) == said
     journal.close()
 
 
@@ -69,7 +69,7 @@ def test_a_file_that_was_given_stays_open() -> None:
 
 
 def test_an_event_is_one_line_of_readable_text() -> None:
-    assert '"text":"çà \\"and\\"\\nthere"' in events.encode(reply(text='çà "and"\nthere'))
+    assert '"text":"çà \\"and\\"\\nthere"' in events.encode_event(reply(text='çà "and"\nthere'))
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_any_text_at_all_comes_back_as_it_was(tmp_path: Path, text: str) -> None
     journal.write(message(text=text))
     journal.close()
     path.read_bytes().decode("utf-8")
-    assert list(events.read(path))[1] == message(text=text)
+    assert list(events.read_events(path))[1] == message(text=text)
 
 
 def test_what_is_written_is_told_once_it_is_kept() -> None:
@@ -98,8 +98,8 @@ def test_timings_know_the_time_on_the_wall_and_the_journal_does_not() -> None:
     journal, timed = io.StringIO(), io.StringIO()
     Journal(journal).write(fault())
     Timings(timed).write(ReplyTime(exchange=0, seconds=0.25))
-    assert bare(journal.getvalue().encode()) == b'{"event":"fault","exchange":0,"text":"boom"}\n'
-    told = json.loads(bare(timed.getvalue().encode()))
+    assert strip_checksum(journal.getvalue().encode()) == b'{"event":"fault","exchange":0,"text":"boom"}\n'
+    told = json.loads(strip_checksum(timed.getvalue().encode()))
     assert told.pop("at").endswith("Z")
     assert told == {"event": "reply", "exchange": 0, "seconds": 0.25}
 
@@ -111,8 +111,10 @@ def test_timings_are_begun_and_kept_as_a_journal_is(tmp_path: Path) -> None:
     found.write(ReplyTime(exchange=0, seconds=0.25))
     found.write(retry)
     found.close()
-    assert [replace(one, at=None) for one in timings.read(path, ReplyTime)] == [ReplyTime(exchange=0, seconds=0.25)]
-    assert [replace(one, at=None) for one in timings.read(path, timings.Retry)] == [retry]
+    assert [replace(one, at=None) for one in timings.iter_timings(path, ReplyTime)] == [
+        ReplyTime(exchange=0, seconds=0.25)
+    ]
+    assert [replace(one, at=None) for one in timings.iter_timings(path, timings.Retry)] == [retry]
 
 
 def test_every_timing_comes_back_from_its_line(tmp_path: Path) -> None:
@@ -120,14 +122,14 @@ def test_every_timing_comes_back_from_its_line(tmp_path: Path) -> None:
     said: list[timings.Timing] = [
         timings.JudgeTime(example="a/0", vote=1, remembered=True, seconds=0.0, cost_usd=0.5),
         timings.JudgeRetry(attempt=1, wait=2.0, error="busy"),
-        timings.Resumed(kept=20, cut=events.encode(message())),
+        timings.Resumed(kept=20, cut=events.encode_event(message())),
     ]
     found = Timings.at(path)
     for one in said:
         found.write(one)
     found.close()
     lines = path.read_bytes().splitlines(keepends=True)
-    assert [replace(timings.decode(line, "t"), at=None) for line in lines] == said
+    assert [replace(timings.decode_timing(line, "t"), at=None) for line in lines] == said
 
 
 @pytest.mark.parametrize(
@@ -143,7 +145,7 @@ def test_every_timing_comes_back_from_its_line(tmp_path: Path) -> None:
 )
 def test_what_times_nothing_is_told_with_its_place(line: str, says: str) -> None:
     with pytest.raises(LtmError, match=r"^t, line 1: ") as caught:
-        timings.decode(Chain().sealed(f"{line}\n").encode(), "t, line 1")
+        timings.decode_timing(Chain().sealed(f"{line}\n").encode(), "t, line 1")
     assert says in str(caught.value)
 
 
@@ -168,17 +170,20 @@ def test_timings_that_are_damaged_are_left_out_and_told(
     for one in TIMED:
         written.write(one)
     written.close()
-    assert [replace(one, at=None) for one in timings.load(path)[0]] == TIMED
-    assert timings.load(path)[1] == ""
+    assert [replace(one, at=None) for one in timings.load_all_timings(path)[0]] == TIMED
+    assert timings.load_all_timings(path)[1] == ""
     path.write_bytes(damage(path.read_bytes()))
-    found, why = timings.load(path)
-    assert len(found) == len(list(timings.read(path, ReplyTime))) == left
+    found, why = timings.load_all_timings(path)
+    assert len(found) == len(list(timings.iter_timings(path, ReplyTime))) == left
     assert "cannot be read" in why
 
 
 def test_timings_that_are_missing_or_no_file_are_told(tmp_path: Path) -> None:
-    assert timings.load(tmp_path / "none") == ([], f"{tmp_path / 'none'}: cannot be read: No such file or directory")
-    assert "cannot be read: Is a directory" in timings.load(tmp_path)[1]
+    assert timings.load_all_timings(tmp_path / "none") == (
+        [],
+        f"{tmp_path / 'none'}: cannot be read: No such file or directory",
+    )
+    assert "cannot be read: Is a directory" in timings.load_all_timings(tmp_path)[1]
 
 
 def at(second: int) -> datetime:
@@ -213,4 +218,4 @@ def test_what_a_run_took_is_the_sum_of_its_parts(parts: list[timings.Timing], se
 
 def test_timings_without_a_file_keep_and_hold_nothing(tmp_path: Path) -> None:
     Timings().write(ReplyTime(exchange=0, seconds=0.0))
-    assert list(timings.read(tmp_path / "none", ReplyTime)) == []
+    assert list(timings.iter_timings(tmp_path / "none", ReplyTime)) == []

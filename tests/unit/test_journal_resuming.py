@@ -10,7 +10,7 @@ from journals import header, message, reply, sealed, wait, write
 
 from pytest_ltm._journal import events
 from pytest_ltm._journal.journal import Journal
-from pytest_ltm._journal.timings import ReplyTime, Timings, read
+from pytest_ltm._journal.timings import ReplyTime, Timings, iter_timings
 from pytest_ltm._storage.errors import DiskFault, Divergence
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def test_a_journal_that_is_not_there_yet_is_begun(tmp_path: Path) -> None:
     journal = Journal.resuming(tmp_path / "journal.jsonl")
     journal.write(header())
     assert not journal.replaying
-    assert list(events.read(tmp_path / "journal.jsonl")) == [header()]
+    assert list(events.read_events(tmp_path / "journal.jsonl")) == [header()]
 
 
 def test_timings_lose_a_torn_line_and_go_on(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_timings_lose_a_torn_line_and_go_on(tmp_path: Path) -> None:
     with path.open("a") as file:
         file.write('{"event":"rep')
     Timings.resuming(path).write(ReplyTime(exchange=1, seconds=0.5))
-    assert [one.exchange for one in read(path, ReplyTime)] == [0, 1]
+    assert [one.exchange for one in iter_timings(path, ReplyTime)] == [0, 1]
 
 
 class Full(io.StringIO):

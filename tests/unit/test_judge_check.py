@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from pytest_ltm._cli import main
-from pytest_ltm._lab.judge_check import KINDS, OWN, load
+from pytest_ltm._lab.judge_check import KINDS, OWN, load_labelled
 from pytest_ltm._storage.errors import DefinitionError
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_the_labelled_set_has_every_kind_and_enough_of_each() -> None:
-    items = load()
+    items = load_labelled()
     kinds = Counter(item.kind for item in items)
     assert set(kinds) == set(KINDS)
     assert len(items) >= 150
@@ -35,7 +35,7 @@ def test_a_judge_that_does_not_look_is_found_out(
     assert found["false_pass"]["rate"] == false_pass
     assert found["false_fail"]["rate"] == false_fail
     assert found["kappa"]["value"] == pytest.approx(0)
-    assert found["items"] == len(load())
+    assert found["items"] == len(load_labelled())
     rate = "pass" if judge == "always-yes" else "fail"
     assert [breach.partition(" ")[0] for breach in found["breaches"]] == [f"false-{rate}", "kappa"]
 
@@ -136,7 +136,7 @@ def test_the_prompts_are_printed_and_nobody_is_asked(capsys: pytest.CaptureFixtu
 def test_answers_of_ones_own_are_read_and_what_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "own.yml"
     path.write_text("questions:\n- question: Who?\n  reference: Ann\n  right: [Ann.]\n  wrong: Bob.\n")
-    assert [(item.kind, item.passes) for item in load(path)] == [("right", True), ("wrong", False)]
+    assert [(item.kind, item.passes) for item in load_labelled(path)] == [("right", True), ("wrong", False)]
     for text, message in (
         ("questions:\n- question: Who?\n  reference: Ann\n  rigth: [Ann.]\n", r"own\.yml:4: .*Did you mean 'right'"),
         ("questions:\n- question: Who?\n  right: [Ann.]\n", "'reference' is missing"),
@@ -144,7 +144,7 @@ def test_answers_of_ones_own_are_read_and_what_is_wrong_is_told_with_its_line(tm
     ):
         path.write_text(text)
         with pytest.raises(DefinitionError, match=message):
-            load(path)
+            load_labelled(path)
 
 
 def test_every_answer_that_is_judged_wrongly_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_ltm import Reply, Usage
 from pytest_ltm._calls.retry import Failed, Retries
-from pytest_ltm._journal.checksum_chain import bare
+from pytest_ltm._journal.checksum_chain import strip_checksum
 from pytest_ltm._journal.journal import Journal
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.judge_prompts import PROMPTS
@@ -71,7 +71,7 @@ class Setting:
 
     def events(self) -> list[dict[str, Any]]:
         self.journal.close()
-        return [json.loads(bare(line)) for line in self.path.read_bytes().splitlines(keepends=True)]
+        return [json.loads(strip_checksum(line)) for line in self.path.read_bytes().splitlines(keepends=True)]
 
     def remembered(self) -> list[bool]:
         return [json.loads(line)["remembered"] for line in self.told.getvalue().splitlines()]

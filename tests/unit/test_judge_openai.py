@@ -12,14 +12,14 @@ from chat_server import Asked, fails, garbled, overflows, refuses, says, slow, t
 
 from pytest_ltm._calls.retry import Retries
 from pytest_ltm._cli import main
-from pytest_ltm._lab.judge_check import judge_all, load
+from pytest_ltm._lab.judge_check import judge_all, load_labelled
 from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._model.ltm_judge import JudgeDecision, decide, parse_grade
+from pytest_ltm._model.ltm_judge import JudgeDecision, decide_by_votes, parse_grade
 from pytest_ltm._model.score import Unscored
 from pytest_ltm._storage.errors import ConfigurationError, JudgeError
 from pytest_ltm.judges._by_rules import RulesJudge
 from pytest_ltm.judges._model_calls import ModelCaller
-from pytest_ltm.judges._registry import find
+from pytest_ltm.judges._registry import find_judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -43,7 +43,7 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def judge_at(server: ChatServer, *, timeout: float | None = 60, retries: int = 2) -> ModelCaller:
-    found = find(f"openai:some-model@{server.url}?key_env=JUDGE_API_KEY")
+    found = find_judge(f"openai:some-model@{server.url}?key_env=JUDGE_API_KEY")
     assert found is not None
     quickly = Retries(most=retries, rng=random.Random(0), sleep=lambda _: None)
     _calls.append(ModelCaller(found.judge, who="the judge", error=JudgeError, timeout=timeout, retries=quickly))
@@ -75,7 +75,7 @@ def test_a_judge_is_asked_at_temperature_0_for_a_structured_reply_and_its_usage_
     assert [message["role"] for message in body["messages"]] == ["user"]
     assert reply.usage is not None
     assert (reply.usage.input_tokens > 100, reply.usage.cached_tokens) == (True, 3)
-    assert decide(lambda _: reply.text, inquiry(), votes=1) == JudgeDecision("yes", reply.text)
+    assert decide_by_votes(lambda _: reply.text, inquiry(), votes=1) == JudgeDecision("yes", reply.text)
 
 
 def test_no_question_is_asked_within_the_history_of_another(chat_server: ChatServer) -> None:
@@ -90,7 +90,7 @@ def test_no_question_is_asked_within_the_history_of_another(chat_server: ChatSer
 def test_each_vote_has_a_seed_of_its_own(chat_server: ChatServer) -> None:
     chat_server.default = "GRADE: no"
     call = judge_at(chat_server)
-    decide(lambda asked: call(asked).text, inquiry("Brno."), votes=3)
+    decide_by_votes(lambda asked: call(asked).text, inquiry("Brno."), votes=3)
     assert [asked.body["seed"] for asked in chat_server.requests] == [0, 1]
 
 
@@ -155,11 +155,11 @@ def test_a_spec_without_a_model_or_a_key_is_told_before_anything_is_asked(monkey
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     for spec, message in (("openai:", "no model is named"), ("openai:m", "OPENAI_API_KEY is not set")):
         with pytest.raises(ConfigurationError, match=message):
-            find(spec)
+            find_judge(spec)
 
 
 def test_what_is_remembered_of_a_judge_names_model_and_server_and_no_key(chat_server: ChatServer) -> None:
-    found = find(f"openai:some-model@{chat_server.url}?key_env=JUDGE_API_KEY")
+    found = find_judge(f"openai:some-model@{chat_server.url}?key_env=JUDGE_API_KEY")
     assert found is not None
     told = json.dumps(found.configuration)
     assert "some-model" in told
@@ -182,7 +182,7 @@ def model_that(judges: Callable[[Mapping[str, str]], str]) -> Callable[[Asked], 
 
 @pytest.mark.slow
 def test_a_model_that_compares_words_is_as_good_over_http_as_at_home(chat_server: ChatServer) -> None:
-    items = [item for item in load() if item.inquiry.prompt == "answer"][:60]
+    items = [item for item in load_labelled() if item.inquiry.prompt == "answer"][:60]
 
     def compares(parts: Mapping[str, str]) -> str:
         grade = RulesJudge().assess(PROMPTS["answer"].inquiry(**parts)).rpartition(" ")[2]
@@ -201,7 +201,7 @@ def test_a_model_that_repeats_every_injection_below_its_verdict_is_not_taken_in(
     chat_server.not_taken = frozenset({"response_format"})
     chat_server.default = model_that(lambda parts: f"It is wrong. GRADE: no\nFor the record: {parts['answer']}")
     call = judge_at(chat_server)
-    items = [item for item in load() if item.kind == "injection"]
+    items = [item for item in load_labelled() if item.kind == "injection"]
     measured = judge_all(items, lambda asked: call(asked).text, votes=1)
     assert measured.false_pass.count == 0
     assert all(row.passed is False for row in measured.rows)
@@ -214,4 +214,4 @@ def test_judge_check_measures_a_model_behind_http(chat_server: ChatServer, capsy
     assert main(["judge-check", "--ltm-judge", spec, "--json", "--limit", "false-pass:0.2"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert (found["false_pass"]["rate"], found["false_fail"]["rate"]) == (1, 0)
-    assert len(chat_server.requests) == found["items"] == len(load())
+    assert len(chat_server.requests) == found["items"] == len(load_labelled())

@@ -7,7 +7,7 @@ import pytest
 
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm.judges._registry import NamedJudge, find
+from pytest_ltm.judges._registry import NamedJudge, find_judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +51,7 @@ def base(tmp_path: Path) -> Iterator[Path]:
 
 
 def found(spec: str, base: Path | None = None) -> NamedJudge:
-    judge = find(spec, base=base)
+    judge = find_judge(spec, base=base)
     assert judge is not None
     return judge
 
@@ -63,7 +63,7 @@ def reply(judge: NamedJudge) -> str:
 
 
 def test_none_is_no_judge() -> None:
-    assert find("none") is None
+    assert find_judge("none") is None
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_only_a_judge_that_tells_its_configuration_can_be_remembered(base: Path)
 )
 def test_a_wrong_spec_is_told_with_its_cure(spec: str, message: str, base: Path) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        find(spec, base=base)
+        find_judge(spec, base=base)
     assert message in str(caught.value)
 
 

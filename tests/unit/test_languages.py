@@ -15,13 +15,13 @@ from pytest_ltm.scenarios._wording import variants
 from pytest_ltm import Ask, Say, evaluators, locales
 from pytest_ltm._model.score import Score
 from pytest_ltm._model.suite import scenario_names
-from pytest_ltm._model.tokens import counter
+from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.agents.reader.message_translation import _QUOTED
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.fillers import answers_of, filler_from_spec
-from pytest_ltm.locales import CODES, heard, language, several, spoken
-from pytest_ltm.locales._language import _read
+from pytest_ltm.locales import CODES, detect_language, load_language, parse_language_list, parse_languages
+from pytest_ltm.locales._language import _read_texts
 from pytest_ltm.locales._word_translation import Gloss
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def test_spanish_messages_are_spelled_as_spanish_is() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("code", OTHERS)
 def test_every_part_has_enough_wordings_with_the_same_slots(code: str) -> None:
-    texts, reference = _read(FOLDER / code / "texts.yml"), _read(FOLDER / "de" / "texts.yml")
+    texts, reference = _read_texts(FOLDER / code / "texts.yml"), _read_texts(FOLDER / "de" / "texts.yml")
     assert {name: set(parts) for name, parts in texts.items()} == {name: set(p) for name, p in reference.items()}
     lists = {
         f"{scenario}.{part}": wordings
@@ -113,13 +113,13 @@ def test_every_part_has_enough_wordings_with_the_same_slots(code: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("code", OTHERS)
 def test_every_word_of_the_scenarios_is_known(code: str) -> None:
-    words = _read(FOLDER / code / "meanings.yml")["words"]
-    reference = _read(FOLDER / "de" / "meanings.yml")["words"]
+    words = _read_texts(FOLDER / code / "meanings.yml")["words"]
+    reference = _read_texts(FOLDER / "de" / "meanings.yml")["words"]
     for kind in ("colours", "things", "items", "ways", "places", "rooms", "boxes", "toys"):
         assert set(words[kind]) == set(reference[kind]), kind
-        said = [str(language(code).word(english)) for english in words[kind]]
+        said = [str(load_language(code).word(english)) for english in words[kind]]
         assert len(set(said)) == len(said), "two words are said alike"
-        assert [spoken({"language": code}).meaning(one).strip() for one in said] == list(words[kind])
+        assert [parse_languages({"language": code}).meaning(one).strip() for one in said] == list(words[kind])
 
 
 @pytest.mark.slow
@@ -132,8 +132,8 @@ def test_messages_are_heard_in_their_language(code: str) -> None:
                 steps = generate(random.Random(seed), {"language": said}).steps
                 texts = [step.text for step in steps if isinstance(step, (Say, Ask))]
                 number += len(texts)
-                sure += [text for text in texts if heard(text, language(said)).code != said]
-                doubtful += [text for text in texts if heard(text, language(other)).code != said]
+                sure += [text for text in texts if detect_language(text, load_language(said)).code != said]
+                doubtful += [text for text in texts if detect_language(text, load_language(other)).code != said]
     assert sure == []
     assert len(doubtful) <= number / 100, doubtful
 
@@ -147,17 +147,18 @@ def test_marks_are_of_one_language_only() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("code", OTHERS)
 def test_filler_is_in_the_language_and_its_answers_are_found(code: str) -> None:
-    counts = counter("cl100k_base")
-    filler = filler_from_spec("varied", random.Random(1), counts, language(code))
+    counts = token_counter("cl100k_base")
+    filler = filler_from_spec("varied", random.Random(1), counts, load_language(code))
     made = filler.make(400, 1000)
-    assert heard(made.message) is language(code)
+    assert detect_language(made.message) is load_language(code)
     assert 360 <= counts.count(made.message) + counts.count(made.expected_reply) <= 440
     assert answers_of(made.message) == json.loads(made.expected_reply)
     assert json.loads(make_reader("full")().reply(made.message)) == json.loads(made.expected_reply)
 
 
-def _judge(row: Mapping[str, Any]) -> float:
-    said = spoken(row)
+def _judge(row: Mapping[str, Any]) -> tuple[float, float]:
+    """Return both bounds."""
+    said = parse_languages(row)
     expected, others = row["expected"], tuple(row.get("others", ()))
     known: Sequence[str] = ()
     match row["scenario"]:
@@ -183,7 +184,7 @@ def _judge(row: Mapping[str, Any]) -> float:
     verdict = said.judged(rule, [row["answer"]], known)
     assert verdict.evidence in (row["answer"], "") or "…" in verdict.evidence
     assert isinstance(verdict, Score)
-    return verdict.value
+    return verdict.value, verdict.upper
 
 
 def _rows() -> Iterable[Any]:
@@ -194,7 +195,8 @@ def _rows() -> Iterable[Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize("row", _rows())
 def test_answers_in_other_languages_are_judged_as_they_were_labelled(row: Mapping[str, Any]) -> None:
-    assert _judge(row) == pytest.approx(row["score"], abs=0.01)
+    low, high = _judge(row)  # what cannot be proven is open: never wrong
+    assert low - 0.01 <= row["score"] <= high + 0.01
 
 
 def test_every_language_has_rows_for_every_kind_of_answer() -> None:
@@ -209,18 +211,18 @@ def test_every_language_has_rows_for_every_kind_of_answer() -> None:
 )
 def test_what_is_no_language_is_told(said: str, why: str) -> None:
     if not why:
-        assert spoken({"language": said}).asked.code == "de"
+        assert parse_languages({"language": said}).asked.code == "de"
         return
     with pytest.raises(ConfigurationError, match=why):
-        several(said)
+        parse_language_list(said)
     with pytest.raises(ConfigurationError, match="code such as 'de'"):
-        spoken({"language": 7})
+        parse_languages({"language": 7})
 
 
 def test_what_is_told_in_one_language_is_asked_in_the_other() -> None:
-    told, asked = spoken({"language": "en:de"})
+    told, asked = parse_languages({"language": "en:de"})
     assert (told.name, asked.name) == ("English", "German")
-    assert spoken({}) == spoken({"language": "en"})
+    assert parse_languages({}) == parse_languages({"language": "en"})
     assert asked.meaning("Oliver mag oliv", ["Oliver"]).startswith("Oliver")
 
 
@@ -239,7 +241,9 @@ def test_a_message_in_the_quotation_marks_of_any_language_is_read(quoted: str) -
 
 
 def test_words_are_drawn_together_where_slots_are_filled_in() -> None:
-    french = language("fr")
+    french = load_language("fr")
     owned = french.phrase("needles.place", "", thing=french.word("safe"), owner="Astrid Sarvizel")
     assert owned == "le coffre-fort d'Astrid Sarvizel"
-    assert spoken({"language": "fr"}).meaning(f"Le code du {owned[3:]}") == "the code of Astrid Sarvizel's safe"
+    assert (
+        parse_languages({"language": "fr"}).meaning(f"Le code du {owned[3:]}") == "the code of Astrid Sarvizel's safe"
+    )

@@ -11,7 +11,7 @@ from pytest_ltm.scenarios import large_scale_integration as scenario
 from pytest_ltm.scenarios._wording import variants
 from scenario_runs import generated, scores
 
-from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.evaluators import WorksOut
 
 BODY = scenario.test_large_scale_integration
@@ -37,18 +37,18 @@ def made(number: int, **parameters: Any) -> list[Any]:
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 @pytest.mark.parametrize("agent", ["oracle", "full"])
 def test_who_knows_all_facts_earns_full_marks(agent: str, span: int | None) -> None:
-    assert scores(BODY, made(12), find(agent).make, span=span) == [1.0] * 12
+    assert scores(BODY, made(12), find_agent(agent).make, span=span) == [1.0] * 12
 
 
 @pytest.mark.slow
 def test_so_does_who_knows_sixty_facts() -> None:
-    assert scores(BODY, made(4, facts=60), find("full").make, span=32_000) == [1.0] * 4
+    assert scores(BODY, made(4, facts=60), find_agent("full").make, span=32_000) == [1.0] * 4
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("agent", CARELESS)
 def test_tricks_earn_no_more_than_guessing(agent: str) -> None:
-    found = scores(BODY, made(20), find(agent).make, span=None)
+    found = scores(BODY, made(20), find_agent(agent).make, span=None)
     assert sum(found) <= FLOOR * len(found)
 
 
@@ -73,7 +73,7 @@ def test_who_knows_only_the_names_and_guesses_earns_no_more_than_the_floor() -> 
 
 @pytest.mark.slow
 def test_who_forgets_earlier_facts_loses_most_answers() -> None:
-    assert sum(scores(BODY, made(6), find("window:2k").make, span=32_000)) <= 6 * FLOOR
+    assert sum(scores(BODY, made(6), find_agent("window:2k").make, span=32_000)) <= 6 * FLOOR
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._cli import main
-from pytest_ltm._lab.commands.leak_check import ALL, AMONG, FILLER, HISTORIES, CueTable, look
-from pytest_ltm._lab.cues import Text, all_cues, best, found, search
+from pytest_ltm._lab.commands.leak_check import ALL, AMONG, FILLER, HISTORIES, CueTable, look_for_cues
+from pytest_ltm._lab.cues import Text, all_cues, best_cues, cue_recall, rank_by_cues
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ def history(cue: str = "", place: str = "later", extra: int = 0, kind: str = "q"
 
 
 def recalls(texts: Sequence[Text]) -> tuple[float, ...]:
-    return look(HISTORIES, texts)[ALL].recalls
+    return look_for_cues(HISTORIES, texts)[ALL].recalls
 
 
 @pytest.mark.slow
@@ -48,7 +48,7 @@ def test_nothing_is_found_where_evidence_is_like_everything_else() -> None:
     one, five = recalls(history())
     assert one <= 0.1
     assert five <= 0.2
-    assert 0.3 < look(HISTORIES, history())[ALL].order < 0.7
+    assert 0.3 < look_for_cues(HISTORIES, history())[ALL].order < 0.7
 
 
 def test_what_is_learned_in_a_conversation_is_not_looked_for_there() -> None:
@@ -64,7 +64,7 @@ def test_the_share_is_of_the_words_that_are_no_evidence() -> None:
         (score, Text("a " * 10, "c", "", ("q",) if sought else ()), sought)
         for score, sought in [(9.0, True), (8.0, False), (7.0, True), *[(1.0, False)] * 98, (0.0, True)]
     )
-    one = found("q", [ranked])
+    one = cue_recall("q", [ranked])
     assert one is not None
     assert one.recalls == pytest.approx((1 / 3, 2 / 3))  # 1 % of 990 words are fewer than the first that is no evidence
     assert one.order == pytest.approx((99 + 98 + 0) / 297)
@@ -72,7 +72,7 @@ def test_the_share_is_of_the_words_that_are_no_evidence() -> None:
 
 def test_equal_scores_are_chance() -> None:
     ranked = tuple((0.0, Text("a", "c", "", ("q",) if at % 2 else ()), bool(at % 2)) for at in range(200))
-    one = found("q", [ranked])
+    one = cue_recall("q", [ranked])
     assert one is not None
     assert one.recalls == pytest.approx((0.01, 0.05))
     assert one.lifts == pytest.approx((1, 1))
@@ -81,14 +81,14 @@ def test_equal_scores_are_chance() -> None:
 
 def test_one_conversation_teaches_nothing() -> None:
     alone = [Text(text.text, "c", text.place, text.kinds) for text in history("By the way")]
-    assert search(alone, lambda text: bool(text.kinds), all_cues) == ()
+    assert rank_by_cues(alone, lambda text: bool(text.kinds), all_cues) == ()
     assert CueTable.of(HISTORIES, alone, ()).rows() == [
         ["in histories, 1 conversation: nothing to look for, or nothing to learn from"]
     ]
 
 
 def test_the_best_cue_is_named_with_its_counts() -> None:
-    (cue,) = best(history("By the way"), lambda text: bool(text.kinds), 1)
+    (cue,) = best_cues(history("By the way"), lambda text: bool(text.kinds), 1)
     assert cue == "'^ by' 30 of 30, 0 else"
 
 
@@ -111,17 +111,17 @@ def test_among_messages_the_one_cue_that_marks_most_is_all_that_is_learned() -> 
         Text(text.text.replace("By the way", "Take note"), text.group, text.place, text.kinds) if at % 24 else text
         for at, text in enumerate(history("By the way"))
     ]
-    assert look(HISTORIES, both)[ALL].recalls == (1.0, 1.0)
-    one, five = look(AMONG, both)["q"].recalls
+    assert look_for_cues(HISTORIES, both)[ALL].recalls == (1.0, 1.0)
+    one, five = look_for_cues(AMONG, both)["q"].recalls
     assert 0.4 <= one <= five <= 0.6
-    assert look(AMONG, history("By the way"))["q"].recalls == (1.0, 1.0)
+    assert look_for_cues(AMONG, history("By the way"))["q"].recalls == (1.0, 1.0)
 
 
 def test_a_page_counts_as_many_words_as_it_may() -> None:
     page, evidence = Text("a " * 5000, "c", "", (), 50), Text("b", "c", "", ("q",))
     others = [Text("c " * 10, "c", "") for _ in range(99)]
     ranked = ((3.0, page, False), (2.0, evidence, True), *((1.0, other, False) for other in others))
-    one = found("q", [ranked])
+    one = cue_recall("q", [ranked])
     assert one is not None
     assert one.recalls == (0.0, 1.0)  # 5 % of 1,040 words, of which the page costs 50
 

@@ -8,7 +8,7 @@ import pytest
 from benchmark_data import LOCOMO
 
 from pytest_ltm.datasets.locomo.metric import abstains_officially
-from pytest_ltm.datasets.locomo.strict import abstains
+from pytest_ltm.datasets.locomo.strict import abstains_from_answer
 
 DECLINES = (
     "Not mentioned in the conversation", "No information available.", "I do not know.", "It was not mentioned anywhere",
@@ -28,20 +28,20 @@ ANSWERS = (
 
 @pytest.mark.parametrize("answer", DECLINES)
 def test_to_decline_in_any_words_counts(answer: str) -> None:
-    assert abstains(answer)
+    assert abstains_from_answer(answer)
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_an_answer_or_a_guess_does_not_decline(answer: str) -> None:
-    assert not abstains(answer)
+    assert not abstains_from_answer(answer)
 
 
 def test_to_say_that_it_was_the_other_speaker_declines() -> None:
     answer = "It was Ines, not Tomas, who sold quails to Marta."
 
-    assert abstains(answer, asked="Tomas", other="Ines")
-    assert not abstains(answer)
-    assert not abstains("Tomas sold them, not Ines.", asked="Tomas", other="Ines")
+    assert abstains_from_answer(answer, asked="Tomas", other="Ines")
+    assert not abstains_from_answer(answer)
+    assert not abstains_from_answer("Tomas sold them, not Ines.", asked="Tomas", other="Ines")
 
 
 def test_the_official_phrases_miss_most_ways_to_decline_and_pass_guesses() -> None:
@@ -55,6 +55,6 @@ def test_the_official_phrases_miss_most_ways_to_decline_and_pass_guesses() -> No
 @pytest.mark.published
 def test_on_the_edge_vectors_the_two_rules_differ_on_one_answer() -> None:
     rows = [row for row in json.loads((LOCOMO / "f1_edge_vectors.json").read_text()) if row["category"] == 5]
-    differ = [row["prediction"] for row in rows if abstains(row["prediction"]) != bool(row["score"])]
+    differ = [row["prediction"] for row in rows if abstains_from_answer(row["prediction"]) != bool(row["score"])]
 
     assert differ == ["I do not know"]

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_ltm._model.scenario import Ask, Definition
 from pytest_ltm.datasets.locomo import LocomoAnswer
-from pytest_ltm.datasets.locomo.answer import Recall, recall
+from pytest_ltm.datasets.locomo.answer import Recall, evidence_recall
 from pytest_ltm.testing import FakeJudge
 
 
@@ -107,7 +107,7 @@ def test_corrected_evidence_has_a_recall_of_its_own() -> None:
 def test_official_recall_takes_ids_as_they_stand_and_ours_as_they_are_meant(
     retrieved: list[str], cited: list[str], evidence: list[str], expected: Recall
 ) -> None:
-    assert recall(retrieved, cited=cited, evidence=evidence) == expected
+    assert evidence_recall(retrieved, cited=cited, evidence=evidence) == expected
 
 
 def test_a_judge_stands_beside_the_f1_and_changes_no_score() -> None:

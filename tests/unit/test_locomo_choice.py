@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm.datasets.locomo.strict import chosen
+from pytest_ltm.datasets.locomo.strict import chosen_choice
 
 NOT, TRAP = "Not mentioned in the conversation", "two quails"
 
@@ -20,7 +20,7 @@ NOT, TRAP = "Not mentioned in the conversation", "two quails"
     ],
 )  # fmt: skip
 def test_a_choice_is_made_by_letter_or_by_text(answer: str, taken: str) -> None:
-    assert chosen(answer, (NOT, TRAP)) == taken
+    assert chosen_choice(answer, (NOT, TRAP)) == taken
 
 
 @pytest.mark.parametrize(
@@ -32,30 +32,30 @@ def test_a_choice_is_made_by_letter_or_by_text(answer: str, taken: str) -> None:
     ],
 )  # fmt: skip
 def test_whoever_takes_both_has_chosen_none(answer: str) -> None:
-    assert chosen(answer, (NOT, TRAP)) == ""
+    assert chosen_choice(answer, (NOT, TRAP)) == ""
 
 
 @pytest.mark.parametrize("answer", ["", "A cello.", "It was never mentioned.", "a cello", "I had two quail eggs"])
 def test_an_answer_that_takes_neither_stays_as_it_is(answer: str) -> None:
-    assert chosen(answer, (NOT, TRAP)) == answer
+    assert chosen_choice(answer, (NOT, TRAP)) == answer
 
 
 def test_to_say_at_length_that_the_trap_is_not_there_is_no_choice_of_both() -> None:
     answer = "It is not mentioned in the conversation that he ever had any such thing as two quails."
 
-    assert chosen(answer, (NOT, TRAP)) == answer
+    assert chosen_choice(answer, (NOT, TRAP)) == answer
 
 
 def test_a_letter_inside_a_sentence_is_no_choice() -> None:
     trap = "He had to take a break."
 
-    assert chosen(trap, (NOT, trap)) == trap
-    assert chosen("No information available.", (NOT, "No")) == "No information available."
+    assert chosen_choice(trap, (NOT, trap)) == trap
+    assert chosen_choice("No information available.", (NOT, "No")) == "No information available."
 
 
 def test_where_the_trap_is_part_of_the_right_choice_the_longer_text_is_taken() -> None:
-    assert chosen(NOT, ("Not mentioned", NOT)) == NOT
+    assert chosen_choice(NOT, ("Not mentioned", NOT)) == NOT
 
 
 def test_without_choices_a_letter_is_an_answer() -> None:
-    assert chosen("a", ()) == "a"
+    assert chosen_choice("a", ()) == "a"

@@ -10,7 +10,7 @@ from locomo_files import SECRET, second, talk, written
 
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm.datasets import LOCOMO
-from pytest_ltm.datasets.locomo.delivery import CHARACTERS, history, opening, told_after
+from pytest_ltm.datasets.locomo.delivery import CHARACTERS, history_exchanges, opening_message, told_after
 from pytest_ltm.testing import run_conversation
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def test_nothing_that_leaks_an_answer_is_ever_said(tmp_path: Path, telling: str)
 @BOTH
 def test_every_word_is_told_once_in_the_order_of_the_dates(tmp_path: Path, telling: str) -> None:
     (sample,) = suite(tmp_path)._samples.values()
-    past = history(sample, telling)
+    past = history_exchanges(sample, telling)
     whole = "\n".join(one.message for one in past)
 
     assert [one.at for one in past] == sorted(one.at for one in past)
@@ -53,7 +53,7 @@ def test_every_word_is_told_once_in_the_order_of_the_dates(tmp_path: Path, telli
 
 def test_a_turn_has_its_date_its_speaker_and_what_its_photo_shows(tmp_path: Path) -> None:
     (sample,) = suite(tmp_path)._samples.values()
-    one = history(sample, "turns")[1]
+    one = history_exchanges(sample, "turns")[1]
 
     assert one.message == (
         "[9:05 am on 3 March, 2024] Tomas: My cello came back from the workshop. [shares a photo: a cello on a chair]"
@@ -63,7 +63,7 @@ def test_a_turn_has_its_date_its_speaker_and_what_its_photo_shows(tmp_path: Path
 
 def test_a_session_knows_the_turns_that_it_holds(tmp_path: Path) -> None:
     (sample,) = suite(tmp_path)._samples.values()
-    parts = history(sample, "sessions")
+    parts = history_exchanges(sample, "sessions")
 
     assert [(part.id, part.holds) for part in parts] == [
         ("D1:1-D1:3", ("D1:1", "D1:2", "D1:3")),
@@ -76,7 +76,7 @@ def test_a_long_session_is_told_in_parts_that_any_agent_takes(tmp_path: Path) ->
     turns = [{"speaker": "Ines", "dia_id": f"D1:{n}", "text": f"{n} " + "word " * 300} for n in range(1, 12)]
     long["conversation"]["session_1"] = turns
     (sample,) = suite(tmp_path, long)._samples.values()
-    parts = history(sample, "sessions")
+    parts = history_exchanges(sample, "sessions")
 
     assert len(parts) > 2
     assert max(len(part.message) for part in parts) <= CHARACTERS + 100
@@ -86,7 +86,7 @@ def test_a_long_session_is_told_in_parts_that_any_agent_takes(tmp_path: Path) ->
 def test_the_opening_names_both_speakers(tmp_path: Path) -> None:
     (sample,) = suite(tmp_path)._samples.values()
 
-    assert "between Ines and Tomas" in opening(sample)
+    assert "between Ines and Tomas" in opening_message(sample)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_evidence_has_been_told_after_the_last_exchange_that_holds_some(
 ) -> None:
     (sample,) = suite(tmp_path)._samples.values()
 
-    assert told_after(history(sample, telling), evidence) == after
+    assert told_after(history_exchanges(sample, telling), evidence) == after
 
 
 def test_what_is_told_is_described_for_the_fingerprint(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from locomo_files import SECRET, second, talk, written
 
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm.datasets.locomo.answer import load_audit
-from pytest_ltm.datasets.locomo.file import load
+from pytest_ltm.datasets.locomo.file import load_locomo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def loaded(tmp_path: Path, *samples: dict[str, Any]) -> tuple[Sample, ...]:
-    return load(written(tmp_path / "data.json", list(samples))).samples
+    return load_locomo(written(tmp_path / "data.json", list(samples))).samples
 
 
 def test_sessions_and_turns_are_read(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_what_a_photo_was_searched_with_is_not_read(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_the_published_one_runs_with_a_note(tmp_path: Path) -> None:
-    data = load(written(tmp_path / "data.json", [talk()]))
+    data = load_locomo(written(tmp_path / "data.json", [talk()]))
 
     assert data.known_as is None
     assert "data.json is not the published file" in data.notes[0]
@@ -122,21 +122,21 @@ def test_one_conversation_in_a_file_of_its_own_is_read(tmp_path: Path) -> None:
     older = {name: value for name, value in talk().items() if name not in {"sample_id", "conversation"}}
     file = written(tmp_path / "7_chat.json", older | talk()["conversation"])
 
-    assert load(file).samples[0].id == "7_chat"
+    assert load_locomo(file).samples[0].id == "7_chat"
 
 
 def test_a_folder_has_a_conversation_in_each_file(tmp_path: Path) -> None:
     written(tmp_path / "b.json", second())
     written(tmp_path / "a.json", talk())
 
-    assert [sample.id for sample in load(tmp_path).samples] == ["conv-1", "conv-2"]
+    assert [sample.id for sample in load_locomo(tmp_path).samples] == ["conv-1", "conv-2"]
 
 
 def test_of_the_published_folder_the_published_file_is_read(tmp_path: Path) -> None:
     written(tmp_path / "locomo10.json", [second()])
     written(tmp_path / "audit.json", [{"question_id": "locomo_0_qa0"}])
 
-    assert [sample.id for sample in load(tmp_path).samples] == ["conv-2"]
+    assert [sample.id for sample in load_locomo(tmp_path).samples] == ["conv-2"]
 
 
 def _without(name: str) -> Callable[[dict[str, Any]], object]:
@@ -193,14 +193,14 @@ def test_a_file_that_is_something_else_is_refused_with_the_way_out(tmp_path: Pat
     (tmp_path / "data.json").write_text(content, encoding="utf-8")
 
     with pytest.raises(DatasetError, match=rf"data\.json: {told}"):
-        load(tmp_path / "data.json")
+        load_locomo(tmp_path / "data.json")
 
 
 def test_a_compressed_file_is_refused_with_the_way_out(tmp_path: Path) -> None:
     (tmp_path / "data.json").write_bytes(gzip.compress(b"[]"))
 
     with pytest.raises(DatasetError, match=r"data\.json: not JSON: it is compressed\. Unpack it first"):
-        load(tmp_path / "data.json")
+        load_locomo(tmp_path / "data.json")
 
 
 @pytest.mark.parametrize(
@@ -234,14 +234,14 @@ def test_photos_and_summaries_that_are_empty_are_as_none(tmp_path: Path) -> None
 
 def test_a_missing_file_is_refused_with_the_way_out(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"not shipped: download locomo10\.json"):
-        load(tmp_path / "nowhere.json")
+        load_locomo(tmp_path / "nowhere.json")
 
 
 def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "data.json"
     file.write_text(json.dumps([talk()])[:500], encoding="utf-8")
     with pytest.raises(DatasetError, match="truncated"):
-        load(file)
+        load_locomo(file)
 
 
 def test_two_conversations_of_one_name_are_refused(tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_two_conversations_of_one_name_are_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.published
 def test_the_published_file_is_known_and_whole() -> None:
-    data = load(LOCOMO / "locomo10.json")
+    data = load_locomo(LOCOMO / "locomo10.json")
 
     assert data.known_as == "locomo10.json, as published"
     assert [len(data.samples), sum(len(s.sessions) for s in data.samples), sum(len(s.turns) for s in data.samples)] == [
@@ -267,7 +267,7 @@ def test_the_published_file_is_known_and_whole() -> None:
 @pytest.mark.slow
 @pytest.mark.published
 def test_the_published_audit_fits_every_question_it_names() -> None:
-    data = load(LOCOMO / "locomo10.json")
+    data = load_locomo(LOCOMO / "locomo10.json")
     audit = load_audit(LOCOMO / "audit_errors.json", data.samples)
 
     assert audit.notes == ()

@@ -15,11 +15,11 @@ from chat_server import refuses
 from locomo_solver import Solver, agrees
 
 from pytest_ltm._cli import main
-from pytest_ltm._lab.locomo import Size, conversation
+from pytest_ltm._lab.locomo import Size, generate_conversation
 from pytest_ltm._lab.locomo.dialogue import of_tokens, tokens_of
-from pytest_ltm._lab.locomo.modelled import fault
-from pytest_ltm._lab.locomo.world import meaning
-from pytest_ltm.datasets.locomo.file import load
+from pytest_ltm._lab.locomo.modelled import question_fault
+from pytest_ltm._lab.locomo.world import phrase_meaning
+from pytest_ltm.datasets.locomo.file import load_locomo
 from pytest_ltm.datasets.locomo.samples import Category
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def generated(path: Path, *words: str) -> list[dict[str, Any]]:
 @pytest.mark.slow
 def test_the_file_has_the_schema_and_nothing_to_remark(tmp_path: Path) -> None:
     records = generated(tmp_path / "new.json", "--conversations", "2", "--seed", "5")
-    data = load(tmp_path / "new.json")
+    data = load_locomo(tmp_path / "new.json")
 
     assert [sample.notes for sample in data.samples] == [(), ()]
     assert [len(sample.turns) for sample in data.samples] == [588, 588]
@@ -87,7 +87,7 @@ def test_the_graph_of_a_file_has_its_events_with_their_causes(tmp_path: Path) ->
 def test_a_length_in_tokens_is_met_within_a_few_percent(tokens: int) -> None:
     size = of_tokens(tokens, None, random.Random(3))
 
-    assert tokens_of(conversation("x", size, random.Random(3))) == pytest.approx(tokens, rel=0.05)
+    assert tokens_of(generate_conversation("x", size, random.Random(3))) == pytest.approx(tokens, rel=0.05)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_length_in_tokens_is_met_within_a_few_percent(tokens: int) -> None:
     ],
 )
 def test_a_date_as_people_say_it_means_one_gold(words: str, gold: str) -> None:
-    assert meaning(words, TOLD) == gold
+    assert phrase_meaning(words, TOLD) == gold
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_day_agrees_with_the_period_that_holds_it(day: date, gold: str, held: 
 
 
 def test_the_solver_notices_a_wrong_gold_and_knows_no_strange_question() -> None:
-    made = conversation("x", Size(), random.Random(1))
+    made = generate_conversation("x", Size(), random.Random(1))
     solver = Solver(made.world)
     right = next(one for one in made.questions if one.category is Category.SINGLE_HOP)
 
@@ -163,7 +163,7 @@ BY_MODEL = ("--model", "scripted_author:write", "--sessions", "3", "--turns", "3
 
 def test_a_model_writes_a_conversation_that_loads(tmp_path: Path, capsys: Capture) -> None:
     generated(tmp_path / "new.json", *BY_MODEL)
-    (sample,) = load(tmp_path / "new.json").samples
+    (sample,) = load_locomo(tmp_path / "new.json").samples
     told = capsys.readouterr().err
 
     assert sample.notes == ()
@@ -249,6 +249,6 @@ TURNS = {
 )
 def test_a_question_must_hold(changes: dict[str, Any], why: str) -> None:
     good = {"category": "single-hop", "question": "What colour is Bo's boat?", "answer": "red", "evidence": ["D1:2"]}
-    found = fault({**good, **changes}, TURNS, ("Ada", "Bo"), ())
+    found = question_fault({**good, **changes}, TURNS, ("Ada", "Bo"), ())
 
     assert why in found if why else found == ""

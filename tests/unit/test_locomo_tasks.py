@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from locomo_files import second, talk, written
 
+from pytest_ltm._language.overlap import bleu_scores, rouge_scores
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError
-from pytest_ltm._text.overlap import bleu, rouge
 from pytest_ltm.agents.reader.memory import make_memory
 from pytest_ltm.datasets import LOCOMO
 from pytest_ltm.datasets.locomo import EventSummary, NextTurn
-from pytest_ltm.datasets.locomo.tasks import facts_in, relevance, taken_apart
+from pytest_ltm.datasets.locomo.tasks import facts_in, mm_relevance, taken_apart
 from pytest_ltm.judges._by_rules import RulesJudge
 from pytest_ltm.testing import FakeJudge
 
@@ -216,21 +216,21 @@ def letters(texts: list[str]) -> list[list[float]]:
 
 
 def test_relevance_compares_parts_in_order_and_counts_those_left_over() -> None:
-    assert relevance(["a", "b"], ["aa", "bb"], letters) == pytest.approx(1.0)
-    assert relevance(["a", "b"], ["a"], letters) == pytest.approx(2 / 3)
-    assert relevance(["a"], ["b"], letters) == relevance(["a"], [], letters) == 0.0
+    assert mm_relevance(["a", "b"], ["aa", "bb"], letters) == pytest.approx(1.0)
+    assert mm_relevance(["a", "b"], ["a"], letters) == pytest.approx(2 / 3)
+    assert mm_relevance(["a"], ["b"], letters) == mm_relevance(["a"], [], letters) == 0.0
 
 
 def test_relevance_refuses_what_are_no_vectors() -> None:
     with pytest.raises(ConfigurationError, match="2 vectors"):
-        relevance(["a"], ["b"], lambda _: [[1.0]])
+        mm_relevance(["a"], ["b"], lambda _: [[1.0]])
 
 
 def test_rouge_and_bleu_of_known_pairs() -> None:
-    assert rouge("the cat sat", "the cat")["rouge1"] == pytest.approx(0.8)
-    assert rouge("a b c d", "a c")["rougeL"] == pytest.approx(2 / 3)
-    assert bleu("the cat sat down", "the cat sat up")["bleu1"] == pytest.approx(0.75)
-    assert bleu("cat", "dog")["bleu4"] == bleu("cat", "")["bleu1"] == 0.0
+    assert rouge_scores("the cat sat", "the cat")["rouge1"] == pytest.approx(0.8)
+    assert rouge_scores("a b c d", "a c")["rougeL"] == pytest.approx(2 / 3)
+    assert bleu_scores("the cat sat down", "the cat sat up")["bleu1"] == pytest.approx(0.75)
+    assert bleu_scores("cat", "dog")["bleu4"] == bleu_scores("cat", "")["bleu1"] == 0.0
 
 
 def test_observations_are_told_under_the_turns_that_they_cite(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 import scripted_author
 
 from pytest_ltm._cli import main
-from pytest_ltm._lab.locomo.modelled import RECALLED, recalled
-from pytest_ltm.datasets.locomo.file import load
+from pytest_ltm._lab.locomo.modelled import RECALLED, recall_facts
+from pytest_ltm.datasets.locomo.file import load_locomo
 from pytest_ltm.datasets.locomo.samples import Category
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_a_conversation_written_turn_by_turn_loads(tmp_path: Path, asked: list[str]) -> None:
     generated(tmp_path / "new.json", *BY_TURNS)
-    (sample,) = load(tmp_path / "new.json").samples
+    (sample,) = load_locomo(tmp_path / "new.json").samples
 
     assert sample.notes == ()
     assert len(sample.turns) == 36 == len(asked)
@@ -114,9 +114,9 @@ def test_what_the_last_turn_touches_is_recalled() -> None:
     facts = [f"Ada: Her boat number {number} is red (D1:{number})" for number in range(20)]
     facts[3] = "Ada: Her goat is called Moss (D1:3)"
 
-    assert facts[3] in recalled(facts, "How is the goat?")
-    assert len(recalled(facts, "How is the goat?")) == RECALLED
-    assert recalled(facts, "Nothing.") == facts[-RECALLED:]
+    assert facts[3] in recall_facts(facts, "How is the goat?")
+    assert len(recall_facts(facts, "How is the goat?")) == RECALLED
+    assert recall_facts(facts, "Nothing.") == facts[-RECALLED:]
 
 
 def test_turn_by_turn_needs_a_model(tmp_path: Path, capsys: Capture) -> None:

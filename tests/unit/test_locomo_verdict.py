@@ -7,9 +7,9 @@ from datetime import date
 import pytest
 from benchmark_data import LOCOMO, lines_of
 
+from pytest_ltm._language.dates import DateRange, dated_stretches
 from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._text.dates import DateRange, stretches
-from pytest_ltm.datasets.locomo.strict import verdict
+from pytest_ltm.datasets.locomo.strict import strict_verdict
 from pytest_ltm.judges._by_rules import RulesJudge
 
 
@@ -47,7 +47,7 @@ def days(first: str, last: str = "") -> DateRange:
     ],
 )
 def test_times_in_words_are_stretches_of_days(text: str, stretch: DateRange) -> None:
-    assert stretches(text) == [stretch]
+    assert dated_stretches(text) == [stretch]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_times_in_words_are_stretches_of_days(text: str, stretch: DateRange) -> 
      "late April to mid May 2023"],
 )  # fmt: skip
 def test_times_that_cannot_be_told_exactly_are_left_out(text: str) -> None:
-    assert stretches(text) == []
+    assert dated_stretches(text) == []
 
 
 ASKED = "When did Olga first row there?"
@@ -97,7 +97,7 @@ ASKED = "When did Olga first row there?"
     ],
 )  # fmt: skip
 def test_verdicts(category: int, gold: object, said: str, expected: str) -> None:
-    assert verdict(category=category, question=ASKED, answer=gold, prediction=said).verdict == expected
+    assert strict_verdict(category=category, question=ASKED, answer=gold, prediction=said).verdict == expected
 
 
 @pytest.mark.parametrize(("said", "grade"), [("4 June 2023", "yes"), ("June 2022", "no"), ("in 3 weeks", "unknown")])
@@ -114,7 +114,7 @@ def test_hardly_a_wrong_or_vague_published_answer_passes_and_what_passes_is_righ
     passed = [
         row
         for row in judged
-        if verdict(**{k: row[k] for k in ("category", "question", "answer", "prediction")}).verdict == "yes"
+        if strict_verdict(**{k: row[k] for k in ("category", "question", "answer", "prediction")}).verdict == "yes"
     ]
     by = {source: [row for row in passed if row["source"] == source] for source in ("ap_v1", "ap_v2")}
     others = [row for row in passed if row["source"] not in by]

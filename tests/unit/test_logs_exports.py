@@ -12,7 +12,7 @@ import pytest
 
 from pytest_ltm._cli import main
 from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm.datasets.logs.exports import Splitting, sessions
+from pytest_ltm.datasets.logs.exports import Splitting, exported_sessions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def split(path: Path, **more: Any) -> list[dict[str, Any]]:
     left: Counter[str] = Counter()
-    return list(sessions(path, "", Splitting(gap=timedelta(hours=4), **more), left))
+    return list(exported_sessions(path, "", Splitting(gap=timedelta(hours=4), **more), left))
 
 
 # --- WhatsApp

@@ -12,7 +12,7 @@ from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm.datasets import LONGMEMEVAL
 from pytest_ltm.datasets.longmemeval import LongMemEvalAnswer
 from pytest_ltm.datasets.longmemeval.evaluation import prompt_for
-from pytest_ltm.datasets.longmemeval.retrieval import figures
+from pytest_ltm.datasets.longmemeval.retrieval import retrieval_figures
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,16 +105,16 @@ def test_what_was_retrieved_is_measured_where_there_is_something_to_find(tmp_pat
 def test_only_the_users_turns_are_ranked() -> None:
     ranked = [*(f"x_{number}" for number in range(2, 12, 2)), "g_1"]
 
-    assert figures(ranked, ["g_1"], {})["turn_recall_any_5"] == 1.0
-    assert figures(ranked, ["g_1"], {"x": (2, 4, 6, 8, 10)})["turn_recall_any_5"] == 0.0
+    assert retrieval_figures(ranked, ["g_1"], {})["turn_recall_any_5"] == 1.0
+    assert retrieval_figures(ranked, ["g_1"], {"x": (2, 4, 6, 8, 10)})["turn_recall_any_5"] == 0.0
 
 
 def test_turns_of_evidence_sessions_that_hold_none_count_as_another_session() -> None:
-    found = figures(["g_1"], ["g_3"], {})
+    found = retrieval_figures(["g_1"], ["g_3"], {})
 
     assert found["session_recall_any_1"] == found["session_ndcg_any_50"] == 0.0
-    assert figures(["g_1", "g_3"], ["g_3"], {})["session_recall_any_3"] == 1.0
+    assert retrieval_figures(["g_1", "g_3"], ["g_3"], {})["session_recall_any_3"] == 1.0
 
 
 def test_the_figures_have_all_published_depths() -> None:
-    assert {name.rpartition("_")[2] for name in figures([], ["g_1"], {})} == {"1", "3", "5", "10", "30", "50"}
+    assert {name.rpartition("_")[2] for name in retrieval_figures([], ["g_1"], {})} == {"1", "3", "5", "10", "30", "50"}

@@ -11,16 +11,16 @@ import pytest
 from benchmark_data import LONGMEMEVAL
 
 from pytest_ltm._cli import main
-from pytest_ltm._lab.longmemeval.histories import Clash, Corpus, GeneratedFillers, MixedFillers, needle, themes_in
-from pytest_ltm._lab.longmemeval.mentions import Mentions, filled
-from pytest_ltm._lab.longmemeval.needles import records
-from pytest_ltm._lab.longmemeval.session_text import Attribute, all_of, counted
-from pytest_ltm._model.tokens import counter
+from pytest_ltm._lab.longmemeval.histories import Clash, Corpus, GeneratedFillers, MixedFillers, parse_needle, themes_in
+from pytest_ltm._lab.longmemeval.mentions import Mentions, fill_values
+from pytest_ltm._lab.longmemeval.needles import generate_records
+from pytest_ltm._lab.longmemeval.session_text import Attribute, all_of, cache_counter
+from pytest_ltm._model.tokens import token_counter
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, read_date
 
 Capture = pytest.CaptureFixture[str]
 Turns = list[dict[str, Any]]
-count = counted(counter("cl100k_base"))
+count = cache_counter(token_counter("cl100k_base"))
 
 
 def turns(*said: str) -> Turns:
@@ -60,7 +60,7 @@ def refused(capsys: Capture, tmp_path: Path, *words: str) -> str:
 
 
 def oracle(tmp_path: Path, number: int = 11) -> str:
-    return saved(tmp_path / "oracle.json", list(records(number, 6, count)))
+    return saved(tmp_path / "oracle.json", list(generate_records(number, 6, count)))
 
 
 def session_text(said: Turns) -> str:
@@ -181,16 +181,16 @@ def test_of_a_long_record_only_the_evidence_is_taken(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_generated_fillers_say_nothing_of_the_evidence_s_theme_about_the_user() -> None:
-    for row in records(40, 8, count):
-        record = needle(row, "here")
+    for row in generate_records(40, 8, count):
+        record = parse_needle(row, "here")
         known = GeneratedFillers(count).supply(record, "s").mentions.known
         assert len(known) > 60
         assert not {row.theme for row, _ in known} & themes_in(record.user_text())
 
 
 def test_what_fillers_tell_about_the_user_comes_again_only_when_all_has_been_told() -> None:
-    (row,) = records(1, 8, count)
-    mentions = GeneratedFillers(count).supply(needle(row, "here"), "s").mentions
+    (row,) = generate_records(1, 8, count)
+    mentions = GeneratedFillers(count).supply(parse_needle(row, "here"), "s").mentions
 
     told = [mentions.next("garden") for _ in mentions.known]
 
@@ -203,7 +203,7 @@ def test_what_is_true_of_a_person_is_so_in_evidence_sessions_and_in_fillers() ->
     sources = [Mentions("one", (), frozenset(), backwards=backwards) for backwards in (False, True)]
     for row in all_of(Attribute):
         told = [{one.said for one in (source.next("") for _ in source.known) if one} for source in sources]
-        held = [{v for v in row.values for say in row.say if filled(say, v=v) in said} for said in told]
+        held = [{v for v in row.values for say in row.say if fill_values(say, v=v) in said} for said in told]
         assert held[0] == held[1], row.key
         assert len(held[0]) == 1
 
@@ -219,7 +219,7 @@ def test_half_of_the_fillers_come_from_other_questions_and_a_quarter_from_each_f
         for name in ("alpha", "beta")
     ]
 
-    supply = MixedFillers(others, chats, count).supply(needle(needles[0], "here"), "s")
+    supply = MixedFillers(others, chats, count).supply(parse_needle(needles[0], "here"), "s")
     names = [filler.id for filler in (supply.next(None) for _ in range(120)) if filler]
 
     kinds = Counter(name.partition("_")[0] for name in names)
@@ -255,7 +255,7 @@ def test_a_filler_s_marks_of_evidence_are_left_out(tmp_path: Path) -> None:
 
 
 def test_a_filler_near_the_question_is_left_out() -> None:
-    record = needle(question("q", turns("My kite is red.", "Ah.")), "here")
+    record = parse_needle(question("q", turns("My kite is red.", "Ah.")), "here")
 
     assert Clash(record).with_session("x", "The colour of another kite was green.")
     assert not Clash(record).with_session("x", "The colour of a door was green.")
@@ -286,7 +286,7 @@ def test_too_little_room_for_the_evidence_is_refused(tmp_path: Path, capsys: Cap
 
 @pytest.mark.slow
 def test_fewer_sessions_than_evidence_are_refused(tmp_path: Path, capsys: Capture) -> None:
-    row = next(row for row in records(11, 6, count) if len(row["haystack_sessions"]) > 1)
+    row = next(row for row in generate_records(11, 6, count) if len(row["haystack_sessions"]) > 1)
 
     assert "1 sessions are asked for, and its evidence alone is" in refused(
         capsys, tmp_path, saved(tmp_path / "needles.json", [row]), "--sessions", "1"

@@ -163,7 +163,7 @@ def test_an_id_that_is_not_there_is_told_with_the_nearest(tmp_path: Path) -> Non
 def test_an_unchanged_file_is_scanned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path / "data.json", records())
     first = LongMemEvalFile(path, tmp_path / "cache")
-    monkeypatch.setattr(_index, "slices", lambda path: pytest.fail(f"{path} is scanned again"))
+    monkeypatch.setattr(_index, "iter_record_slices", lambda path: pytest.fail(f"{path} is scanned again"))
     again = LongMemEvalFile(path, tmp_path / "cache")
 
     assert again.entries == first.entries

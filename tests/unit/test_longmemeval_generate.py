@@ -14,9 +14,9 @@ from longmemeval_solver import solve
 
 from pytest_ltm._cli import main
 from pytest_ltm._lab.commands.leak_check import ALL, LIMIT
-from pytest_ltm._lab.longmemeval.histories import GeneratedFillers, Length, compiled
-from pytest_ltm._lab.longmemeval.histories import needle as as_needle
-from pytest_ltm._lab.longmemeval.needles import SHARES, kinds, questions, record
+from pytest_ltm._lab.longmemeval.histories import GeneratedFillers, Length, compile_history
+from pytest_ltm._lab.longmemeval.histories import parse_needle as as_needle
+from pytest_ltm._lab.longmemeval.needles import SHARES, generate_needles, needle_record, question_kinds
 from pytest_ltm._lab.longmemeval.session_text import (
     FIELDS,
     Advice,
@@ -25,12 +25,12 @@ from pytest_ltm._lab.longmemeval.session_text import (
     Made,
     Update,
     all_of,
-    counted,
+    cache_counter,
+    load_themes,
     lower_first,
-    themes,
 )
-from pytest_ltm._model.tokens import counter
-from pytest_ltm.datasets.longmemeval.evaluation import rule
+from pytest_ltm._model.tokens import token_counter
+from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
 from pytest_ltm.datasets.longmemeval.options import TYPES
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, is_abstention
 
@@ -42,19 +42,19 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow  # each process generates them all
 
 SEEDS = (0, 1, 2)
-count = counted(counter("cl100k_base"))
+count = cache_counter(token_counter("cl100k_base"))
 
 
 @cache
 def many() -> list[tuple[str, Needle]]:
     """Return 500 questions of each seed, with what their records are drawn from."""
-    return [(f"{seed} {number}", needle) for seed in SEEDS for number, needle in enumerate(questions(500, seed))]
+    return [(f"{seed} {number}", needle) for seed in SEEDS for number, needle in enumerate(generate_needles(500, seed))]
 
 
 @cache
 def records() -> list[tuple[Needle, dict[str, Any]]]:
     """Return the first 500 with their records."""
-    return [(needle, record(needle, seed, count)) for seed, needle in many()[:500]]
+    return [(needle, needle_record(needle, seed, count)) for seed, needle in many()[:500]]
 
 
 def rows() -> list[Attribute | Update | ItemSeries | Made]:
@@ -63,7 +63,7 @@ def rows() -> list[Attribute | Update | ItemSeries | Made]:
 
 def verdict(row: dict[str, Any], hypothesis: str) -> str:
     names = ("question_id", "question_type", "question", "answer")
-    return rule(**{name: row[name] for name in names}, hypothesis=hypothesis).verdict
+    return rule_on_hypothesis(**{name: row[name] for name in names}, hypothesis=hypothesis).verdict
 
 
 def test_every_gold_is_what_the_facts_of_its_world_give() -> None:
@@ -133,7 +133,9 @@ def test_the_rules_accept_a_refusal_for_abstention_and_for_nothing_else() -> Non
 def test_what_is_asked_about_is_said_nowhere_else_in_a_history() -> None:
     """A value may be somebody else's as well; what evidence says may not come again."""
     for needle, row in records()[:60]:
-        one = compiled(as_needle(row, "here"), GeneratedFillers(count), Length(tokens=30_000), seed=1, count=count)
+        one = compile_history(
+            as_needle(row, "here"), GeneratedFillers(count), Length(tokens=30_000), seed=1, count=count
+        )
         others = [turn["content"] for said in one["haystack_sessions"] for turn in said if not turn.get("has_answer")]
         for told in needle.told:
             text = (told.aside.made or told.aside.said.removesuffix("."))[1:]
@@ -184,16 +186,16 @@ def test_that_is_what_the_real_histories_give_away(capsys: pytest.CaptureFixture
 
 
 def test_small_files_have_every_kind_and_large_ones_the_published_shares() -> None:
-    assert set(kinds(len(SHARES))) == set(SHARES)
-    assert Counter(kinds(500)) == SHARES
+    assert set(question_kinds(len(SHARES))) == set(SHARES)
+    assert Counter(question_kinds(500)) == SHARES
 
 
 def test_a_smaller_count_gives_the_first_of_the_same_questions() -> None:
-    assert list(questions(40, 5))[:15] == list(questions(15, 5))
+    assert list(generate_needles(40, 5))[:15] == list(generate_needles(15, 5))
 
 
 def test_another_seed_gives_other_questions() -> None:
-    assert list(questions(30, 1)) != list(questions(30, 2))
+    assert list(generate_needles(30, 1)) != list(generate_needles(30, 2))
 
 
 def test_no_two_questions_of_a_file_have_the_same_id() -> None:
@@ -209,7 +211,7 @@ def test_all_five_fields_are_asked_about() -> None:
 
 def test_every_row_of_the_texts_can_be_told_in_its_theme() -> None:
     for row in rows():
-        assert row.theme in themes(), row.key
+        assert row.theme in load_themes(), row.key
 
 
 @pytest.mark.parametrize(
@@ -226,7 +228,7 @@ def test_a_sentence_goes_on_small_unless_it_begins_with_a_name_or_i(said: str, e
 
 
 def test_no_advice_comes_again_before_all_of_its_theme_was_given() -> None:
-    theme = themes()["garden"]
+    theme = load_themes()["garden"]
     everything = {do for aspect in theme.aspects for do in aspect.do}
     advice = Advice(Random(4), theme)
 
@@ -235,8 +237,8 @@ def test_no_advice_comes_again_before_all_of_its_theme_was_given() -> None:
 
 @pytest.mark.parametrize("name", ["cl100k_base", "approx"])
 def test_counting_line_by_line_gives_the_count_of_the_whole(name: str) -> None:
-    whole = counter(name)
-    fast = counted(whole)
+    whole = token_counter(name)
+    fast = cache_counter(whole)
     for _, row in records()[:30]:
         for turns in row["haystack_sessions"]:
             for turn in turns:

@@ -12,8 +12,8 @@ import pytest
 import scripted_author_longmemeval as author
 
 from pytest_ltm._cli import main
-from pytest_ltm._lab.longmemeval.modelled import RoundOutline, SessionOutline, chat, kept
-from pytest_ltm._lab.longmemeval.needles import questions
+from pytest_ltm._lab.longmemeval.modelled import RoundOutline, SessionOutline, read_chat, words_to_keep
+from pytest_ltm._lab.longmemeval.needles import generate_needles
 from pytest_ltm._lab.longmemeval.session_text import Aside
 from pytest_ltm.datasets.longmemeval.options import TYPES
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
@@ -192,7 +192,7 @@ def said(*users: str, assistant: str = "Yes.") -> list[dict[str, str]]:
 )
 def test_what_is_told_stands_in_one_message_and_in_no_other(value: Any, wrong: str) -> None:
     if not wrong:
-        assert [turn["has_answer"] for turn in chat(value, talk(Aside(), DOG, place=1, kept=KEPT))] == [
+        assert [turn["has_answer"] for turn in read_chat(value, talk(Aside(), DOG, place=1, kept=KEPT))] == [
             False,
             False,
             True,
@@ -200,19 +200,19 @@ def test_what_is_told_stands_in_one_message_and_in_no_other(value: Any, wrong: s
         ]
         return
     with pytest.raises(ValueError, match=re.escape(wrong)):
-        chat(value, talk(Aside(), DOG, place=1, kept=KEPT))
+        read_chat(value, talk(Aside(), DOG, place=1, kept=KEPT))
 
 
 def test_a_list_stands_in_the_answer_line_for_line() -> None:
-    turns = chat(said("Make one.", assistant=f"Here:\n{LIST.made}"), talk(LIST, place=0, kept=()))
+    turns = read_chat(said("Make one.", assistant=f"Here:\n{LIST.made}"), talk(LIST, place=0, kept=()))
     assert [turn["has_answer"] for turn in turns] == [False, True]
     with pytest.raises(ValueError, match="lacks this line of `made`"):
-        chat(said("Make one.", assistant="1. Moss"), talk(LIST, place=0, kept=()))
+        read_chat(said("Make one.", assistant="1. Moss"), talk(LIST, place=0, kept=()))
 
 
 def test_a_message_that_drops_the_gold_value_is_refused() -> None:
     seen = 0
-    for needle in questions(150, 2):
+    for needle in generate_needles(150, 2):
         if needle.query.how not in ("value", "latest", "before"):
             continue
         for told, fact in zip(needle.told, needle.world, strict=True):
@@ -220,11 +220,11 @@ def test_a_message_that_drops_the_gold_value_is_refused() -> None:
             message = told.aside.said
             for word in fact.value.split():
                 message = message.replace(word, "something")
-            must = kept(told, [one.value for one in needle.world])
+            must = words_to_keep(told, [one.value for one in needle.world])
             session = talk(told.aside, place=0, kept=must)
-            assert chat(said(told.aside.said), session)
+            assert read_chat(said(told.aside.said), session)
             with pytest.raises(ValueError, match="must keep"):
-                chat(said(message), session)
+                read_chat(said(message), session)
     assert seen > 60
 
 

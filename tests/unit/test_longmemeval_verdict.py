@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from benchmark_data import LONGMEMEVAL, lines_of
 
-from pytest_ltm.datasets.longmemeval.evaluation import rule
+from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
 
 
 def verdict(
     answer: object, said: str, question: str = "Where do I go?", kind: str = "multi-session", name: str = "q1"
 ) -> str:
-    ruling = rule(question_id=name, question_type=kind, question=question, answer=answer, hypothesis=said)
+    ruling = rule_on_hypothesis(question_id=name, question_type=kind, question=question, answer=answer, hypothesis=said)
     assert ruling.reason
     return ruling.verdict
 
@@ -69,7 +69,7 @@ def test_one_week_or_month_off_is_left_to_a_judge() -> None:
     asked = "How many weeks ago did I plant the fig tree?"
 
     for answer, expected in [("Five weeks ago.", "unscored"), ("Four weeks ago.", "yes"), ("Seven weeks ago.", "no")]:
-        ruling = rule(
+        ruling = rule_on_hypothesis(
             question_id="q", question_type="temporal-reasoning", question=asked, answer="4 weeks", hypothesis=answer
         )
         assert ruling.verdict == expected

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError
-from pytest_ltm.agents._registry import find, split_specs
+from pytest_ltm.agents._registry import find_agent, split_specs
 
 pytestmark = pytest.mark.skipif(find_spec("mcp") is None, reason="pip install 'pytest-ltm[mcp]'")  # slow to import
 NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
@@ -29,7 +29,7 @@ parameters:
 
 
 def told(spec: str) -> Any:
-    agent: Any = find(spec).make()
+    agent: Any = find_agent(spec).make()
     agent.tell_time(NOON)
     return agent
 
@@ -68,7 +68,7 @@ def test_a_server_that_does_not_start_is_told_with_its_last_words() -> None:
 def test_a_wrong_name_of_what_we_give_is_told_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "bot.yml").write_text(PLAIN.format(agent=SERVER).replace("content: text", "content: txt"))
     with pytest.raises((AgentError, DefinitionError), match=r"bot.yml:4: .*'text' or 'role'"):
-        find(str(tmp_path / "bot.yml"))
+        find_agent(str(tmp_path / "bot.yml"))
 
 
 def test_a_command_may_hold_commas() -> None:
@@ -77,4 +77,4 @@ def test_a_command_may_hold_commas() -> None:
 
 def test_no_command_is_no_server() -> None:
     with pytest.raises(AgentError, match="names no command"):
-        find("mcp:")
+        find_agent("mcp:")

@@ -12,13 +12,13 @@ from pytest_ltm._journal.cost import Bill, Tariff
 from pytest_ltm._journal.result import CallDurations, Pace
 from pytest_ltm._journal.timings import ReplyTime, TellTime, Timing
 from pytest_ltm._model.agent import Usage
-from pytest_ltm._results.columns import columns
+from pytest_ltm._results.columns import result_columns
 from pytest_ltm._results.figures import shown_figures
 from pytest_ltm._results.run_loading import LoadedRun
-from pytest_ltm._results.statistics.totals import paces
-from pytest_ltm.reporting.html.embedded import summary
+from pytest_ltm._results.statistics.totals import agent_paces
+from pytest_ltm.reporting.html.embedded import embedded_summary
 from pytest_ltm.reporting.html.figures import figure_table
-from pytest_ltm.reporting.html.report_data import material
+from pytest_ltm.reporting.html.report_data import report_material
 from pytest_ltm.reporting.markdown import run_markdown
 from pytest_ltm.reporting.summary import summary_json
 from pytest_ltm.reporting.terminal import summary_lines
@@ -50,7 +50,7 @@ def run(**changes: Any) -> Any:
 
 def efforts(run: Any) -> dict[str, tuple[str, ...]]:
     """Return the rows on what messages took, as the terminal has them."""
-    held = columns(run)
+    held = result_columns(run)
     rows = {figure.heading(held): figure.cells(held) for figure in shown_figures(held, "terminal")}
     return {label: rows[label] for label in ROWS if label in rows}
 
@@ -61,13 +61,13 @@ def test_a_column_says_what_each_message_took() -> None:
 
 def test_the_rows_stand_in_terminal_markdown_html_and_pytest_htmls_page() -> None:
     terminal = "\n".join(summary_lines(run(), width=80, verbosity=0, color=False))
-    heads = [head for head, _ in figure_table(material([LoadedRun.of(run())])).heads]
+    heads = [head for head, _ in figure_table(report_material([LoadedRun.of(run())])).heads]
     for label, text in ROWS.items():
         assert f"{label}  " in terminal
         assert text in terminal
         assert f"{label} |" in run_markdown(run())
         assert label in heads
-        assert f"{label}  " in summary(run())
+        assert f"{label}  " in embedded_summary(run())
 
 
 def test_what_is_estimated_is_marked() -> None:
@@ -78,7 +78,7 @@ def test_what_is_estimated_is_marked() -> None:
 def test_an_agent_that_reports_no_usage_has_no_such_rows() -> None:
     silent = sample_runs.run(sample_runs.conversation("bot", "2k", {"colours": (1.0,)}), paces=(PACE,))
     assert efforts(silent) == {}
-    assert not ROWS.keys() & {head for head, _ in figure_table(material([LoadedRun.of(silent)])).heads}
+    assert not ROWS.keys() & {head for head, _ in figure_table(report_material([LoadedRun.of(silent)])).heads}
 
 
 def test_beside_one_that_reports_them_an_agent_without_usage_has_dashes() -> None:
@@ -102,7 +102,7 @@ def test_the_summary_has_them_as_numbers() -> None:
 
 def test_half_of_the_calls_are_faster_than_the_median_and_most_than_the_95th_percentile() -> None:
     timed: list[Timing] = [ReplyTime(exchange=n, seconds=n / 100) for n in range(101)]
-    (pace,) = paces({("bot", "2k"): [*timed, TellTime(exchange=1, seconds=3.0)]})
+    (pace,) = agent_paces({("bot", "2k"): [*timed, TellTime(exchange=1, seconds=3.0)]})
     assert pace.asking is not None
     assert (pace.asking.median, pace.asking.p95) == (0.5, 0.95)
     assert pace.storing == CallDurations(total=3.0, median=3.0, p95=3.0)

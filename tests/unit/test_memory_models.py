@@ -29,7 +29,7 @@ from pytest_ltm.agents.memory.roles import (
 )
 from pytest_ltm.agents.memory.thinker import PROMPTS, make_thinker
 from pytest_ltm.agents.memory.time_ranges import Range
-from pytest_ltm.agents.reader.memory import count
+from pytest_ltm.agents.reader.memory import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,7 +58,7 @@ SYSTEMS = {PROMPTS[role]["system"].split(".")[0].split("\n")[0]: role for role i
 
 @pytest.fixture(autouse=True)
 def _own_limits() -> None:
-    _calls.share(None)
+    _calls.share_limits(None)
 
 
 def role_of(asked: Asked) -> str:
@@ -114,7 +114,7 @@ def test_each_preset_talks_with_a_model_through_the_real_client(
     assert sum(one.calls().values()) == len(chat_server.requests)
     assert one.retrieved() or name.startswith(("ltm-", "memorybank"))  # these still see everything
     window = one.configuration()["window"]
-    assert all(sum(count(str(m["content"])) for m in asked.messages) <= window for asked in chat_server.requests)
+    assert all(sum(count_tokens(str(m["content"])) for m in asked.messages) <= window for asked in chat_server.requests)
     assert one.usage().input_tokens == sum(asked.prompt_tokens for asked in chat_server.requests)
     more = {role: times - told.get(role, 0) for role, times in one.calls().items() if times > told.get(role, 0)}
     assert more == CALLS[name]

@@ -13,8 +13,8 @@ from scripted_thinker import Script, calls
 from pytest_ltm._calls import Spec
 from pytest_ltm.agents.memory.paging import STEPS, MemoryToolCall, Paging, Step, StepResult
 from pytest_ltm.agents.memory.parameters import GROUPS, NAMES
-from pytest_ltm.agents.memory.parameters import settings as read
-from pytest_ltm.agents.memory.thinker import size
+from pytest_ltm.agents.memory.parameters import memory_settings as read
+from pytest_ltm.agents.memory.thinker import prompt_tokens
 
 if TYPE_CHECKING:
     from pytest_ltm._storage.schema import Field
@@ -169,7 +169,7 @@ def test_no_prompt_is_larger_than_the_window(texts: list[str], window: int) -> N
         agent.reply(text)
 
     steps = [task for task in script.asked if isinstance(task, Step)]
-    assert max(size(task.prompt()) for task in steps) <= window
+    assert max(prompt_tokens(task.prompt()) for task in steps) <= window
 
 
 def test_by_rules_a_brief_message_takes_two_steps_and_a_long_one_takes_one() -> None:

@@ -15,15 +15,15 @@ from pytest_ltm._calls import Spec
 from pytest_ltm._cli import main
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.agents._capabilities import capabilities
+from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._memory import CAPABILITIES
-from pytest_ltm.agents._registry import ADAPTERS, find
-from pytest_ltm.agents.memory.parameters import GROUPS, NAMES, PRESETS, expanded, preset
-from pytest_ltm.agents.memory.parameters import settings as settings_of
+from pytest_ltm.agents._registry import ADAPTERS, find_agent
+from pytest_ltm.agents.memory.parameters import GROUPS, NAMES, PRESETS, preset_file_text, preset_settings
+from pytest_ltm.agents.memory.parameters import memory_settings as settings_of
 from pytest_ltm.agents.memory.pipeline import Pipeline
 from pytest_ltm.agents.memory.roles import ExtractedFact
-from pytest_ltm.agents.memory.thinker import Replying, Rules, size
-from pytest_ltm.agents.reader.memory import count
+from pytest_ltm.agents.memory.thinker import Replying, Rules, prompt_tokens
+from pytest_ltm.agents.reader.memory import count_tokens
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,7 +71,7 @@ def told(agent: Any, exchanges: Any = TALK, *, hours: float = 5, start: datetime
 def test_each_system_has_the_same_powers_and_tells_its_settings(name: str) -> None:
     agent = made(f"preset={name}")
 
-    assert capabilities(agent) >= CAPABILITIES
+    assert capabilities_of(agent) >= CAPABILITIES
     assert agent.configuration()["thinker"] == "rules"
 
 
@@ -105,7 +105,7 @@ def test_saved_and_loaded_at_every_step_it_replies_the_same(name: str) -> None:
 @settings(max_examples=8, deadline=None)
 def test_no_prompt_is_larger_than_the_window(name: str, texts: list[str], window: int) -> None:
     thinker = Watched()
-    how = preset(name)
+    how = preset_settings(name)
     agent = Pipeline(type(how)(**{**{f: getattr(how, f) for f in how.__struct_fields__}, "window": window}), thinker)
     for number, text in enumerate(texts):
         agent.tell_time(MONDAY + number * timedelta(hours=7))
@@ -114,7 +114,7 @@ def test_no_prompt_is_larger_than_the_window(name: str, texts: list[str], window
     for task in thinker.asked:
         if isinstance(task, Replying):
             alone = Replying(message=task.message, now=task.now, about=task.about, reading=task.reading)
-            assert size(task.prompt()) <= max(window, size(alone.prompt()))
+            assert prompt_tokens(task.prompt()) <= max(window, prompt_tokens(alone.prompt()))
 
 
 def test_both_sides_are_kept_and_so_is_a_message_that_asks() -> None:
@@ -296,7 +296,7 @@ def test_a_notebook_keeps_to_its_size() -> None:
         kind = {"ltm-1": "json", "ltm-3": "text"}[preset_name]
         agent = made(f"preset={preset_name}&notebook={kind}:40")
         told(agent, [(f"My cat number {n} is called Odile{n}.", "") for n in range(9)])
-        assert count(agent._known(40)) <= 40
+        assert count_tokens(agent._known(40)) <= 40
         assert "Odile8" in agent._known(40)
 
 
@@ -363,9 +363,9 @@ def test_the_program_prints_presets_and_prompts(capsys: pytest.CaptureFixture[st
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_copy_of_a_preset_is_the_preset(name: str, tmp_path: Path) -> None:
-    text = expanded(name)
+    text = preset_file_text(name)
     assert "\nagent: memory:openai:gpt-4o-mini  # or memory:rules\n" in text
     (tmp_path / "copy.yml").write_text(text.replace("memory:openai:gpt-4o-mini ", "memory:rules "), encoding="utf-8")
-    copy: Any = find("copy.yml", base=tmp_path).make()
+    copy: Any = find_agent("copy.yml", base=tmp_path).make()
 
     assert copy.configuration() == made(f"preset={name}").configuration()

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from pytest_ltm import _calls
 from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.agents.memory.reading import MemoryHit, Reading, Utterance, reading
+from pytest_ltm.agents.memory.reading import MemoryHit, Reading, Utterance, parse_reading
 from pytest_ltm.agents.memory.thinker import Replying, Rules, make_thinker
-from pytest_ltm.agents.reader.memory import count
+from pytest_ltm.agents.reader.memory import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,7 +82,7 @@ def test_no_budget_is_exceeded(texts: list[str], how: Reading) -> None:
     chosen = how.chosen([note(text, n) for n, text in enumerate(texts)], NOON + timedelta(hours=30))
 
     assert len(chosen) <= how.k
-    assert not chosen or count(how.shown(chosen, NOON + timedelta(hours=30))) <= how.budget
+    assert not chosen or count_tokens(how.shown(chosen, NOON + timedelta(hours=30))) <= how.budget
 
 
 def test_what_does_not_fit_is_passed_over() -> None:
@@ -111,13 +111,13 @@ def test_a_note_is_shown_with_its_age_and_who_said_it() -> None:
 )
 def test_a_wrong_parameter_is_named(name: str, value: object, said: str) -> None:
     with pytest.raises(DefinitionError, match=said):
-        reading({name: Field(value, "bot.yml", name)})
+        parse_reading({name: Field(value, "bot.yml", name)})
 
 
 def test_parameters_stand_before_a_preset() -> None:
     fields = {"k": Field(3, "f"), "budget": Field("2k", "f")}
 
-    assert reading(fields, RELEVANCE) == Reading(k=3, budget=2000, order="relevance")
+    assert parse_reading(fields, RELEVANCE) == Reading(k=3, budget=2000, order="relevance")
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_rules_take_no_parameter_of_a_model() -> None:
 
 @pytest.fixture
 def model(chat_server: ChatServer) -> Iterator[Thinker]:
-    _calls.share(None)
+    _calls.share_limits(None)
     make, _ = make_thinker(f"openai:m@{chat_server.url}", Field({}, "bot.yml"))
     thinker = make()
     yield thinker

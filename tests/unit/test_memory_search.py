@@ -20,7 +20,7 @@ from pytest_ltm.agents._registry import ADAPTERS
 from pytest_ltm.agents.memory.chunks import Log, Span
 from pytest_ltm.agents.memory.embeddings import make_embeds
 from pytest_ltm.agents.memory.reading import Utterance
-from pytest_ltm.agents.memory.searching import Vectors, Words, joined
+from pytest_ltm.agents.memory.searching import Vectors, Words, fuse_rankings
 from pytest_ltm.agents.memory.time_ranges import spoken_of
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def test_of_equals_the_older_comes_first() -> None:
 
 
 def test_rankings_are_joined_by_their_ranks() -> None:
-    assert [number for number, _ in joined([[(1, 9.0), (2, 8.0)], [(2, 0.3), (3, 0.2)]], 3)] == [2, 1, 3]
+    assert [number for number, _ in fuse_rankings([[(1, 9.0), (2, 8.0)], [(2, 0.3), (3, 0.2)]], 3)] == [2, 1, 3]
 
 
 # --- By vectors.

@@ -126,7 +126,7 @@ def test_a_run_that_is_named_twice_is_one_run(tmp_path: Path, merge: Merge) -> N
 def test_what_agents_were_asked_before_each_part_stays_in_the_summary(tmp_path: Path, merge: Merge) -> None:
     runs = [write(tmp_path / name, f"{name}~2k~0") for name in ("one", "two")]
     for number, run in enumerate(runs):
-        probe_rows.write(
+        probe_rows.append_probe_row(
             run / probe_rows.FILE, probe_rows.Decided(agent=run.name, verdict="clean", messages=number, tokens=9)
         )
 
@@ -190,7 +190,7 @@ def test_amendments_are_kept(tmp_path: Path, merge: Merge) -> None:
     one = write(tmp_path / "one", "a~2k~0", score=0.0)
     run = read_run(one)
     amendment = Amendment(score=1.0, reason="it said so")
-    _amendments.amend(one, run.result, run.result.scenarios[0].nodeid, amendment)
+    _amendments.amend_verdict(one, run.result, run.result.scenarios[0].nodeid, amendment)
 
     status, said, _ = merge(one, write(tmp_path / "two", "b~2k~0"))
 
@@ -204,7 +204,7 @@ def test_amendments_that_contradict_each_other_are_refused(tmp_path: Path, merge
     for number, path in enumerate(runs):
         run = read_run(path)
         amendment = Amendment(score=number / 2, reason="a person looked")
-        _amendments.amend(path, run.result, run.result.scenarios[0].nodeid, amendment)
+        _amendments.amend_verdict(path, run.result, run.result.scenarios[0].nodeid, amendment)
 
     # The results differ as amended; and if they did not, the reasons would.
     assert merge(*runs)[0] == 2

@@ -28,7 +28,7 @@ from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError, TransientFault
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._adapt import rereading
-from pytest_ltm.agents._capabilities import capabilities
+from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._chat_agent import FRAME, SHRINKS, History, kept_share
 from pytest_ltm.agents._registry import ADAPTERS
 
@@ -40,7 +40,7 @@ NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
 
 @pytest.fixture(autouse=True)
 def _own_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    _calls.share(None)
+    _calls.share_limits(None)
     monkeypatch.setattr(_places, "POLL", 0.01)
 
 
@@ -455,8 +455,8 @@ def test_a_reply_that_the_limit_cut_off_is_taken_as_it_is(chat_server: ChatServe
 def test_a_chat_has_the_capabilities_that_resuming_and_filler_need(chat: Any) -> None:
     having = {"AcceptsHistory", "Checkpointable", "Configured", "CountsTokens"}
     having |= {"LimitsMessages", "ReportsUsage", "Resettable"}
-    assert capabilities(chat()) == having
-    assert capabilities(chat(kind="ts")) == having | {"TimeAware"}
+    assert capabilities_of(chat()) == having
+    assert capabilities_of(chat(kind="ts")) == having | {"TimeAware"}
 
 
 def test_control_characters_are_saved_as_escapes(chat: Callable[..., Any]) -> None:

@@ -10,14 +10,14 @@ import pytest
 from pytest_ltm._storage.errors import AgentError, DefinitionError, TokenizerError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._chat_agent import ChatAgent, TimedChatAgent
-from pytest_ltm.agents._registry import ADAPTERS, find
+from pytest_ltm.agents._registry import ADAPTERS, find_agent
 
 if TYPE_CHECKING:
     from chat_server import ChatServer
 
 
 def made(spec: str) -> Any:
-    agent: Any = find(spec).make()
+    agent: Any = find_agent(spec).make()
     agent.close()
     return agent
 
@@ -53,7 +53,7 @@ def test_the_clients_own_variable_names_the_endpoint_where_the_spec_does_not(
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", chat_server.url)
     monkeypatch.setenv("OPENAI_API_KEY", "planted")
-    agent: Any = find("openai:m").make()
+    agent: Any = find_agent("openai:m").make()
     agent.reply("a")
     agent.close()
     assert chat_server.requests[0].headers["authorization"] == "Bearer planted"
@@ -63,13 +63,13 @@ def test_a_key_that_is_not_set_is_told_before_anything_is_sent(monkeypatch: pyte
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(AgentError, match=r"OPENAI_API_KEY is not set\. Set it, or name another with key_env=NAME"):
-        find("openai:m")
+        find_agent("openai:m")
 
 
 def test_without_the_client_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
     with pytest.raises(AgentError, match=r"pip install 'pytest-ltm\[openai\]'"):
-        find("openai:m@http://localhost:1/v1")
+        find_agent("openai:m@http://localhost:1/v1")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_without_the_client_the_error_says_how_to_install_it(monkeypatch: pytest
 )
 def test_a_wrong_spec_is_told_with_a_cure(spec: str, told: str) -> None:
     with pytest.raises((AgentError, TokenizerError), match=told):
-        find(spec)
+        find_agent(spec)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_wrong_spec_is_told_with_a_cure(spec: str, told: str) -> None:
 )
 def test_a_key_in_a_spec_is_refused_and_not_shown(spec: str) -> None:
     with pytest.raises(AgentError, match="environment variable") as caught:
-        find(spec)
+        find_agent(spec)
     assert "planted" not in str(caught.value)
 
 

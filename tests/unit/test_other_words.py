@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._text.meanings import found_in, is_like, keys, misspelled_in
-from pytest_ltm.datasets.locomo.strict import verdict
-from pytest_ltm.datasets.longmemeval.evaluation import rule
-from pytest_ltm.datasets.rulings.polarity import commits_to_neither, polarity
-from pytest_ltm.datasets.rulings.wording import in_other_words
+from pytest_ltm._language.meanings import found_in, is_like, meaning_keys, misspelled_in
+from pytest_ltm._language.rulings.polarity import commits_to_neither, yes_or_no
+from pytest_ltm._language.rulings.wording import in_other_words
+from pytest_ltm.datasets.locomo.strict import strict_verdict
+from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
 
 
 def said_of(gold: str, answer: str, question: str = "Which one is it?", *, full: bool = True) -> str:
@@ -83,7 +83,7 @@ def test_a_part_is_wrong_only_where_the_full_answer_is_needed() -> None:
 
 def judged(gold: str, said: str, question: str) -> str:
     asked = {"question_id": "q", "question_type": "knowledge-update", "question": question}
-    return rule(**asked, answer=gold, hypothesis=said).verdict
+    return rule_on_hypothesis(**asked, answer=gold, hypothesis=said).verdict
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_words_of_a_name_have_no_synonyms() -> None:
     ],
 )  # fmt: skip
 def test_yes_and_no_are_read_in_other_words(said: str, expected: str) -> None:
-    assert polarity(said) == expected
+    assert yes_or_no(said) == expected
 
 
 def test_a_bare_perhaps_commits_to_neither() -> None:
@@ -152,12 +152,14 @@ def test_a_bare_perhaps_commits_to_neither() -> None:
     ],
 )
 def test_times_are_read_in_other_forms(gold: str, said: str, expected: str) -> None:
-    assert verdict(category=2, question="When did she go?", answer=gold, prediction=said).verdict == expected
+    assert strict_verdict(category=2, question="When did she go?", answer=gold, prediction=said).verdict == expected
 
 
 def test_keys_of_words_are_alike_for_what_means_the_same() -> None:
-    assert keys("Two mums") == keys("2 mothers")
-    assert found_in(keys("painted doorbell"), keys("paint on the door bell")) == frozenset(keys("painted"))
+    assert meaning_keys("Two mums") == meaning_keys("2 mothers")
+    assert found_in(meaning_keys("painted doorbell"), meaning_keys("paint on the door bell")) == frozenset(
+        meaning_keys("painted")
+    )
     assert is_like("physiotherapi", "physiotherapist")
     assert not is_like("owl", "cake")
 

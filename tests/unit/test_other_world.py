@@ -12,7 +12,7 @@ from pytest_ltm.scenarios._common_knowledge import THINGS, VALUES
 from pytest_ltm.scenarios._wording import variants
 from scenario_runs import generated, scores
 
-from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.evaluators import KeepsWorldsApart
 
 BODY = scenario.test_other_world
@@ -34,13 +34,13 @@ def made(number: int, **parameters: Any) -> list[Any]:
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 @pytest.mark.parametrize("agent", ["oracle", "full"])
 def test_who_keeps_the_worlds_apart_earns_full_marks(agent: str, span: int | None) -> None:
-    assert scores(BODY, made(12), find(agent).make, span=span) == [1.0] * 12
+    assert scores(BODY, made(12), find_agent(agent).make, span=span) == [1.0] * 12
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("agent", CARELESS)
 def test_tricks_earn_no_more_than_guessing(agent: str) -> None:
-    found = scores(BODY, made(16), find(agent).make, span=None)
+    found = scores(BODY, made(16), find_agent(agent).make, span=None)
     assert sum(found) <= FLOOR * len(found)
 
 
@@ -61,7 +61,7 @@ class Fan:
     """Answers all questions out of the invented worlds: the embedded reader, asked about one of them."""
 
     def __init__(self) -> None:
-        self._reader = find("full").make()
+        self._reader = find_agent("full").make()
         self._worlds: list[str] = []
 
     def reply(self, message: str) -> str:
@@ -94,7 +94,7 @@ def test_who_knows_our_world_and_guesses_about_others_earns_no_more_than_the_flo
 
 @pytest.mark.slow
 def test_who_forgets_earlier_rules_loses_most_answers() -> None:
-    assert sum(scores(BODY, made(8), find("window:2k").make, span=32_000)) <= 8 * FLOOR
+    assert sum(scores(BODY, made(8), find_agent("window:2k").make, span=32_000)) <= 8 * FLOOR
 
 
 @pytest.mark.parametrize("kind", ["TOLD", "LIKE", "CHANGED", "INSIDE", "OUTSIDE"])

@@ -39,7 +39,7 @@ def anchors(page: Path) -> set[str]:
 
 def test_the_page_of_options_has_every_option_with_its_default(pytestconfig: pytest.Config) -> None:
     rows = table_rows(ROOT / "docs" / "options.md")
-    options = _options.table(pytestconfig).rows.values()
+    options = _options.option_table(pytestconfig).rows.values()
     for option in options:
         [row] = [row for row in rows if row[0].startswith(f"`{option.flag}=")]
         assert row[1] == (f"`{option.default}`" if option.default else "-"), option.flag

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._cli import main
-from pytest_ltm._lab.commands.paraphrase import ParaphraseUnit, checked, reworded
+from pytest_ltm._lab.commands.paraphrase import ParaphraseUnit, check_wording, reword_definition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +63,7 @@ DEFINITION: dict[str, Any] = {
 
 
 def test_messages_are_reworded_and_what_questions_depend_on_with_them() -> None:
-    found = reworded(DEFINITION, by(lambda text: f"Well, {text}"), "x")
+    found = reword_definition(DEFINITION, by(lambda text: f"Well, {text}"), "x")
 
     assert found["steps"] == [
         {"say": "Well, My cat is called Kelvin."},
@@ -93,10 +93,10 @@ MESSAGES = [
 )
 def test_what_a_model_may_not_change(value: list[str], wrong: str) -> None:
     if not wrong:
-        assert checked(value, MESSAGES) == value
+        assert check_wording(value, MESSAGES) == value
         return
     with pytest.raises(ValueError, match=re.escape(wrong)):
-        checked(value, MESSAGES)
+        check_wording(value, MESSAGES)
 
 
 @pytest.fixture

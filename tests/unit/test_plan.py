@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from pytest_ltm._model.plan import Plan, PlannedExample, agent_fingerprint, definition_rng, differences
+from pytest_ltm._model.plan import Plan, PlannedExample, agent_fingerprint, definition_rng, plan_differences
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.errors import AgentError, DefinitionError, ScenarioError
@@ -60,14 +60,14 @@ def test_a_plan_with_a_missing_field_names_it() -> None:
 
 
 def test_equal_plans_have_no_differences() -> None:
-    assert differences(PLAN, Plan.from_json(PLAN.to_json())) == []
+    assert plan_differences(PLAN, Plan.from_json(PLAN.to_json())) == []
 
 
 def test_each_difference_is_a_sentence() -> None:
     changed = dataclasses.replace(DEFINITION, steps=(Say("A."), Wait(span=0.7), Ask("B?")))
     examples = (an_example(definition=changed, version="2"), an_example("name_list"))
     other = dataclasses.replace(PLAN, examples=examples, span=None)
-    assert differences(PLAN, other) == [
+    assert plan_differences(PLAN, other) == [
         "The plan's span is 2000 in one and None in the other.",
         "jokes/0 is only in the first plan.",
         "name_list/0 is only in the second plan.",
@@ -78,7 +78,7 @@ def test_each_difference_is_a_sentence() -> None:
 
 def test_a_number_and_a_truth_value_are_different() -> None:
     other = dataclasses.replace(PLAN, filler={"filler": True})
-    assert differences(dataclasses.replace(PLAN, filler={"filler": 1}), other) == [
+    assert plan_differences(dataclasses.replace(PLAN, filler={"filler": 1}), other) == [
         "The plan's filler is {'filler': 1} in one and {'filler': True} in the other."
     ]
 

@@ -14,7 +14,7 @@ from gate_sides import held as on_a_side
 from run_folders import HOSTILE, held, played, write_run
 
 from pytest_ltm._cli import main
-from pytest_ltm._results.gate.changes import changes, one_agent
+from pytest_ltm._results.gate.changes import compare_sides, one_agent
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.reporting.plots import plot_data
@@ -55,7 +55,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def test_a_curve_has_the_accuracy_of_agents_under_test_and_others_as_a_ceiling_and_a_floor(run: Path) -> None:
-    found = plot_data.curve(plot_data.chosen([read_run(run)]))
+    found = plot_data.accuracy_curves(plot_data.chosen_material([read_run(run)]))
 
     assert [(line.agent, line.reference) for line in found.lines] == [
         ("mybot", False), ("full", True), ("oracle (control)", True), ("recite (control)", True),
@@ -70,7 +70,7 @@ def test_a_curve_has_the_accuracy_of_agents_under_test_and_others_as_a_ceiling_a
 
 def test_agents_of_this_package_are_under_test_where_there_are_no_others_and_one_conversation_has_no_interval() -> None:
     alone = talk("full", "2k", {"colours": 0.5})
-    found = plot_data.curve(plot_data.chosen([_run(alone)]))
+    found = plot_data.accuracy_curves(plot_data.chosen_material([_run(alone)]))
 
     [line] = found.lines
     assert not line.reference
@@ -80,11 +80,11 @@ def test_agents_of_this_package_are_under_test_where_there_are_no_others_and_one
 
 
 def test_a_run_without_any_score_has_no_curve_but_a_heat_map_that_says_so() -> None:
-    found = plot_data.chosen([_run(talk("mybot", "2k", {"colours": None}))])
+    found = plot_data.chosen_material([_run(talk("mybot", "2k", {"colours": None}))])
 
     with pytest.raises(LtmError, match="nothing has a score"):
-        plot_data.curve(found)
-    heat = plot_data.heatmap(found)
+        plot_data.accuracy_curves(found)
+    heat = plot_data.scenario_heatmap(found)
     [[square]] = heat.panels[0].rows
     assert square is not None
     assert (square.score, square.text) == (None, "-")
@@ -92,7 +92,7 @@ def test_a_run_without_any_score_has_no_curve_but_a_heat_map_that_says_so() -> N
 
 
 def test_a_heat_map_has_a_panel_for_each_agent_with_the_texts_of_the_tables(run: Path) -> None:
-    found = plot_data.heatmap(plot_data.chosen([read_run(run)], ["mybot"], ["32k", "2k"]))
+    found = plot_data.scenario_heatmap(plot_data.chosen_material([read_run(run)], ["mybot"], ["32k", "2k"]))
 
     assert (found.rows, found.columns) == (("colours", "jokes"), ("2k", "32k"))
     [panel] = found.panels
@@ -106,7 +106,7 @@ def test_a_heat_map_has_a_panel_for_each_agent_with_the_texts_of_the_tables(run:
 def test_a_depth_map_places_examples_by_where_their_needle_was_told(
     run: Path, by: plot_data.By, rows: tuple[str, ...] | None, columns: tuple[str, ...]
 ) -> None:
-    found = plot_data.depth(plot_data.chosen([read_run(run)], ["mybot"]), by)
+    found = plot_data.depth_heatmap(plot_data.chosen_material([read_run(run)], ["mybot"]), by)
 
     assert found.columns == columns
     assert rows in {None, found.rows}
@@ -116,17 +116,17 @@ def test_a_depth_map_places_examples_by_where_their_needle_was_told(
 
 def test_where_a_needle_was_told_takes_a_journal_and_its_gap_does_not(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", talk("mybot", "2k", {"colours": 1.0}), journals=False)
-    found = plot_data.chosen([read_run(folder)])
+    found = plot_data.chosen_material([read_run(folder)])
 
     with pytest.raises(LtmError, match="--by=gap needs none"):
-        plot_data.depth(found, "share")
+        plot_data.depth_heatmap(found, "share")
     with pytest.raises(LtmError, match="no conversation has a journal"):
-        plot_data.timeline(found)
-    assert plot_data.depth(found, "gap").rows == ("1k",)
+        plot_data.conversation_timeline(found)
+    assert plot_data.depth_heatmap(found, "gap").rows == ("1k",)
 
 
 def test_a_time_line_shows_an_agent_under_test_at_its_largest_span(run: Path) -> None:
-    found = plot_data.timeline(plot_data.chosen([read_run(run)]))
+    found = plot_data.conversation_timeline(plot_data.chosen_material([read_run(run)]))
 
     assert found.label == "mybot at 32k, trial 0"
     assert [name for name, _ in found.lanes] == ["colours/0", "jokes/0"]
@@ -136,8 +136,8 @@ def test_a_time_line_shows_an_agent_under_test_at_its_largest_span(run: Path) ->
 
 def test_differences_are_those_of_ltm_compare_the_worst_scenario_first() -> None:
     both = side(on_a_side(FULL, agent="a"), on_a_side(WORSE, agent="b"))
-    moved = changes(one_agent(both, "a"), one_agent(both, "b"), WAYS)
-    found = plot_data.forest(moved)
+    moved = compare_sides(one_agent(both, "a"), one_agent(both, "b"), WAYS)
+    found = plot_data.difference_forest(moved)
 
     [(label, rows)] = found.panels
     assert label == "b at 2k"
@@ -146,14 +146,14 @@ def test_differences_are_those_of_ltm_compare_the_worst_scenario_first() -> None
     assert rows[0].value == moved.changes[0].overall.difference
     assert [row.pairs for row in rows] == ["+0 −3 =3", "+0 −2 =0", "+0 −1 =1", "+0 −0 =2"]
     with pytest.raises(LtmError, match="no difference to draw"):
-        plot_data.forest(moved, ["32k"])
+        plot_data.difference_forest(moved, ["32k"])
 
 
 def test_an_agent_or_span_that_no_run_has_is_refused(run: Path) -> None:
     with pytest.raises(LtmError, match="there is no agent 'mybott'"):
-        plot_data.chosen([read_run(run)], ["mybott"])
+        plot_data.chosen_material([read_run(run)], ["mybott"])
     with pytest.raises(LtmError, match="there is no memory span '3k'"):
-        plot_data.chosen([read_run(run)], [], ["3k"])
+        plot_data.chosen_material([read_run(run)], [], ["3k"])
 
 
 def _run(*talks: ConversationResult) -> Any:
@@ -193,18 +193,21 @@ def test_what_cannot_be_drawn_is_refused(
 
 def drawn(shown: Content, suffix: str = "svg", **look: Any) -> RenderedPlot:
     pytest.importorskip("matplotlib", reason=NEEDED)
-    from pytest_ltm.reporting.plots.drawing import Look, draw
+    from pytest_ltm.reporting.plots.drawing import Look, draw_plot
 
-    return draw(shown, Look(suffix=suffix, **look))
+    return draw_plot(shown, Look(suffix=suffix, **look))
 
 
 def pictures(run: Path) -> list[Content]:
-    found = plot_data.chosen([read_run(run)])
-    moved = changes(side(on_a_side(FULL)), side(on_a_side(WORSE)), WAYS)
+    found = plot_data.chosen_material([read_run(run)])
+    moved = compare_sides(side(on_a_side(FULL)), side(on_a_side(WORSE)), WAYS)
     return [
-        plot_data.curve(found), plot_data.heatmap(found), plot_data.depth(found, "gap"), plot_data.timeline(found),
-        plot_data.forest(moved),
-    ]  # fmt: skip
+        plot_data.accuracy_curves(found),
+        plot_data.scenario_heatmap(found),
+        plot_data.depth_heatmap(found, "gap"),
+        plot_data.conversation_timeline(found),
+        plot_data.difference_forest(moved),
+    ]
 
 
 def texts(picture: bytes) -> list[str]:

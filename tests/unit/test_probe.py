@@ -10,7 +10,7 @@ from pytest_ltm._journal import probe_rows
 from pytest_ltm._journal.cost import Price, Tariff
 from pytest_ltm._journal.probe_rows import FILE, Decided, ProbeExchange
 from pytest_ltm._model.agent import Usage
-from pytest_ltm._model.leak_probe import QUESTIONS, Secret, is_known, questions
+from pytest_ltm._model.leak_probe import QUESTIONS, Secret, is_known, probe_questions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,7 @@ CHOICE = definition("He went home.", "Did he go home or to the harbour?", "home"
 
 
 def test_the_most_telling_questions_are_asked_one_of_each_scenario() -> None:
-    chosen = questions({"colours": COLOUR, "boats": BOAT, "pets": PET, "names": NAMES})
+    chosen = probe_questions({"colours": COLOUR, "boats": BOAT, "pets": PET, "names": NAMES})
 
     assert [one.text for one in chosen] == ["Which names have I?", "What is my boat called?",
                                            "Which colour is my favourite?"]  # fmt: skip
@@ -38,19 +38,19 @@ def test_the_most_telling_questions_are_asked_one_of_each_scenario() -> None:
 
 @pytest.mark.parametrize("given", [REFUSED, CHOICE], ids=["a refusal", "in the question"])
 def test_a_question_that_anybody_can_answer_is_not_asked(given: Definition) -> None:
-    assert questions({"one": given}) == ()
+    assert probe_questions({"one": given}) == ()
 
 
 def test_an_answer_that_another_question_gives_away_tells_nothing() -> None:
     asks_first = definition("I own the Kestrel and a dog, Zoltan.", "What else than the Kestrel do I own?", "Zoltan")
 
-    assert all("kestrel" not in one.telling for one in questions({"boats": BOAT, "other": asks_first}))
+    assert all("kestrel" not in one.telling for one in probe_questions({"boats": BOAT, "other": asks_first}))
 
 
 def test_each_of_several_questions_has_its_own_answer() -> None:
     steps = (Say("The cat is Minka, the dog is Wolfgang."), Ask("How is the cat called?"), Ask("And the dog?"))
 
-    (chosen,) = questions({"pets": Definition(steps=steps, expected=["Minka", "Wolfgang"])})
+    (chosen,) = probe_questions({"pets": Definition(steps=steps, expected=["Minka", "Wolfgang"])})
 
     assert (chosen.text, chosen.telling) == ("And the dog?", frozenset({"wolfgang"}))
 
@@ -67,13 +67,13 @@ def test_each_of_several_questions_has_its_own_answer() -> None:
     ids=["all", "most", "one answer", "a guess", "half an answer"],
 )
 def test_an_agent_knows_the_answers_only_if_it_gives_two_that_nobody_can_guess(replies: list[str], knows: bool) -> None:
-    chosen = questions({"names": NAMES, "boats": BOAT, "colours": COLOUR})
+    chosen = probe_questions({"names": NAMES, "boats": BOAT, "colours": COLOUR})
 
     assert is_known(list(zip(chosen, replies, strict=True))) is knows
 
 
 def test_two_short_answers_may_be_guesses() -> None:
-    chosen = questions({"colours": COLOUR, "pets": PET})
+    chosen = probe_questions({"colours": COLOUR, "pets": PET})
 
     assert not is_known([(one, "ochre, and a goat") for one in chosen])
 
@@ -107,17 +107,17 @@ def test_the_record_says_what_was_asked_decided_and_spent(tmp_path: Path) -> Non
         Decided(agent="bot", verdict="clean", messages=2, tokens=500_005, cost_usd=0.5),
     ]
     for row in rows:
-        probe_rows.write(tmp_path / FILE, row)
+        probe_rows.append_probe_row(tmp_path / FILE, row)
     with (tmp_path / FILE).open("a") as file:
         file.write('{"event":"decided","agent":"torn"')
 
-    assert probe_rows.read(tmp_path) == rows
-    probe_rows.write(tmp_path / FILE, rows[0])
-    assert probe_rows.read(tmp_path) == [*rows, rows[0]]
-    assert probe_rows.decided(tmp_path) == {"bot": rows[-1]}
-    messages, tokens, usd, _guessed = probe_rows.used(rows, "bot", Tariff(price=Price(1, 1)))
+    assert probe_rows.read_probe(tmp_path) == rows
+    probe_rows.append_probe_row(tmp_path / FILE, rows[0])
+    assert probe_rows.read_probe(tmp_path) == [*rows, rows[0]]
+    assert probe_rows.probe_decisions(tmp_path) == {"bot": rows[-1]}
+    messages, tokens, usd, _guessed = probe_rows.probe_usage(rows, "bot", Tariff(price=Price(1, 1)))
     assert (messages, tokens, round(usd or 0, 3)) == (2, 500_005, 0.5)
-    assert probe_rows.used(rows, "bot", Tariff()) == (2, 500_005, None, False)
+    assert probe_rows.probe_usage(rows, "bot", Tariff()) == (2, 500_005, None, False)
 
 
 def test_what_was_estimated_is_marked_where_the_probe_was_cut_off(tmp_path: Path) -> None:
@@ -125,12 +125,12 @@ def test_what_was_estimated_is_marked_where_the_probe_was_cut_off(tmp_path: Path
         agent="bot", conversation="probe-bot-1", message="Hi?", message_tokens=2, reply="Ho.", reply_tokens=3
     )
     for row in (asked, replace(asked, agent="priced", estimated=True)):
-        probe_rows.write(tmp_path / FILE, row)
+        probe_rows.append_probe_row(tmp_path / FILE, row)
 
-    assert [(one.of, one.verdict, one.estimated) for one in probe_rows.prechecks(tmp_path)] == [
+    assert [(one.of, one.verdict, one.estimated) for one in probe_rows.probe_prechecks(tmp_path)] == [
         ("bot", "unfinished", False), ("priced", "unfinished", True),
     ]  # fmt: skip
 
 
 def test_a_run_that_probed_nobody_has_no_record(tmp_path: Path) -> None:
-    assert probe_rows.read(tmp_path) == []
+    assert probe_rows.read_probe(tmp_path) == []

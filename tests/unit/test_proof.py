@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_ltm._language import normalize
-from pytest_ltm._language.proof import prove, withholds
-from pytest_ltm._language.values import canonical, differs_in_sign, is_same_value
+from pytest_ltm._language.proof import prove, tells_nothing_new
+from pytest_ltm._language.values import canonical_values, differs_in_sign, is_same_value
 
 VALUES = ("jade", "cobalt", "apricot")
 
@@ -88,7 +88,7 @@ def test_a_long_value_may_be_said_in_other_words() -> None:
     ],
 )
 def test_an_answer_withholds_if_it_refuses_and_is_open_if_it_may(answer: str, nothing: bool | None) -> None:
-    assert withholds(answer) is nothing
+    assert tells_nothing_new(answer) is nothing
 
 
 @pytest.mark.parametrize(
@@ -146,4 +146,4 @@ def test_a_known_word_with_another_sign_is_another_value() -> None:
     ],
 )
 def test_numbers_and_times_have_one_form(text: str, like: str, form: str) -> None:
-    assert canonical(text, like=like) == form
+    assert canonical_values(text, like=like) == form

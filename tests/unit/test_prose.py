@@ -52,8 +52,7 @@ TEXTS = {
     "pytest_ltm/_lab/locomo": "conversations of invented people",
     "pytest_ltm/_lab/longmemeval": "conversations of invented people",
     "pytest_ltm/agents/reader": "what scenarios and agents say, as the reader recognises it",
-    "pytest_ltm/_text": "what answers say, as the rules recognise it",
-    "pytest_ltm/datasets/rulings": "what answers say, as the rules recognise it",
+    "pytest_ltm/_language": "what answers say, as the rules recognise it",
     "scenarios": "messages of scenarios",
 }
 """Files whose string literals are texts of conversations, and why: only their docstrings are checked."""

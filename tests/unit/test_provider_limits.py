@@ -56,9 +56,9 @@ with Limiter("e", value=Shared(Path(sys.argv[1])), rng=random.Random(0)).turn():
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(_places, "POLL", 0.01)
-    _calls.share(None)
+    _calls.share_limits(None)
     yield
-    _calls.share(None)
+    _calls.share_limits(None)
 
 
 def ticket(name: str, *, pid: int = 1, lease: float = 60.0) -> Ticket:
@@ -74,7 +74,7 @@ def limiter(value: Any, *, seed: int = 0) -> Limiter:
 
 
 def taken(state: dict[str, Any], name: str, now: float = 0.0) -> bool:
-    return _places.take(state, ticket(name), now, anybody) == 0
+    return _places.take_place(state, ticket(name), now, anybody) == 0
 
 
 # --- the rules
@@ -83,7 +83,7 @@ def taken(state: dict[str, Any], name: str, now: float = 0.0) -> bool:
 def test_no_more_places_are_taken_than_there_are() -> None:
     state: dict[str, Any] = {"limit": 2.9}
     assert [taken(state, name) for name in "abc"] == [True, True, False]
-    _places.leave(state, ticket("a"))
+    _places.give_place_back(state, ticket("a"))
     assert taken(state, "c")
 
 
@@ -92,14 +92,14 @@ def test_until_the_first_refusal_a_round_of_successes_doubles_the_places() -> No
     for name in "abcd":
         assert taken(state, name)
     for _ in range(4):
-        _places.succeeded(state, 1.0)
+        _places.note_success(state, 1.0)
     assert state["limit"] == 8.0
 
 
 def test_successes_say_nothing_of_more_places_where_few_are_used() -> None:
     state: dict[str, Any] = {"limit": 8.0}
     taken(state, "a")
-    _places.succeeded(state, 1.0)
+    _places.note_success(state, 1.0)
     assert state["limit"] == 8.0
 
 
@@ -108,13 +108,13 @@ def test_a_refusal_halves_the_places_once_for_all_that_were_under_way() -> None:
     for name in "abcd":
         taken(state, name, now=1.0)
     for name in "abcd":
-        _places.refused(state, ticket(name), 2.0, 0.0, 0.5)
+        _places.back_off(state, ticket(name), 2.0, 0.0, 0.5)
     assert state["limit"] == 2.0
     for name in "abcd":
-        _places.leave(state, ticket(name))
+        _places.give_place_back(state, ticket(name))
     for name in "ef":
         assert taken(state, name, now=3.0)
-    _places.refused(state, ticket("e"), 4.0, 0.0, 0.5)
+    _places.back_off(state, ticket("e"), 4.0, 0.0, 0.5)
     assert state["limit"] == 1.0
 
 
@@ -122,12 +122,12 @@ def test_after_a_refusal_what_was_carried_comes_back_at_once_and_more_when_it_is
     state: dict[str, Any] = {"limit": 9.0}
     for name in "abcdefghi":
         taken(state, name, now=1.0)
-    _places.refused(state, ticket("i"), 2.0, 0.0, 0.5)
+    _places.back_off(state, ticket("i"), 2.0, 0.0, 0.5)
     for _ in range(100):
-        _places.succeeded(state, 3.0)
+        _places.note_success(state, 3.0)
     assert state["limit"] == 8.0
     for _ in range(8):
-        _places.succeeded(state, 2.0 + _places.CALM)
+        _places.note_success(state, 2.0 + _places.CALM)
     assert 8.9 < state["limit"] <= 9.0
 
 
@@ -135,7 +135,7 @@ def test_another_refusal_soon_after_the_pause_means_that_less_is_carried() -> No
     state: dict[str, Any] = {"limit": 32.0, "carried": 32.0, "halved": 1.0, "until": 100.0}
     for number in range(20):
         taken(state, str(number), now=101.0)
-    _places.refused(state, ticket("19"), 102.0, 0.0, 0.5)
+    _places.back_off(state, ticket("19"), 102.0, 0.0, 0.5)
     assert state["carried"] == 19.0
 
 
@@ -149,19 +149,19 @@ def test_what_an_endpoint_can_do_is_used_to_nine_tenths(capacity: int, bursts: f
         now, number, what = heapq.heappop(events)
         place = ticket(str(number))
         if what == "ask":
-            wait = _places.take(state, place, now, anybody)
+            wait = _places.take_place(state, place, now, anybody)
             after = (now + wait + rng.uniform(0, 0.05), number, "ask") if wait else (now, number, "arrive")
         elif what == "arrive" and (busy >= capacity or (bursts and now % bursts > bursts - 0.5)):
-            _places.refused(state, place, now, 1.0, 0.5)
-            _places.leave(state, place)
+            _places.back_off(state, place, now, 1.0, 0.5)
+            _places.give_place_back(state, place)
             after = (now + 1.0, next(numbers), "ask")
         elif what == "arrive":
             busy, after = busy + 1, (now + rng.uniform(0.9, 1.1), number, "end")
         else:
             busy -= 1
             ends.append(now)
-            _places.succeeded(state, now)
-            _places.leave(state, place)
+            _places.note_success(state, now)
+            _places.give_place_back(state, place)
             after = (now + 0.01, next(numbers), "ask")
         heapq.heappush(events, after)
     assert sum(end > 20.0 for end in ends) >= 0.9 * capacity * 100
@@ -170,17 +170,17 @@ def test_what_an_endpoint_can_do_is_used_to_nine_tenths(capacity: int, bursts: f
 def test_one_place_is_always_left() -> None:
     state: dict[str, Any] = {"limit": 1.0}
     taken(state, "a", now=1.0)
-    _places.refused(state, ticket("a"), 2.0, 0.0, 0.5)
-    _places.leave(state, ticket("a"))
+    _places.back_off(state, ticket("a"), 2.0, 0.0, 0.5)
+    _places.give_place_back(state, ticket("a"))
     assert taken(state, "b", now=5.0)
 
 
 def test_retry_after_pauses_everybody_for_as_long_as_it_says() -> None:
     state: dict[str, Any] = {}
     taken(state, "a", now=100.0)
-    _places.refused(state, ticket("a"), 100.0, 7.0, 0.9)
-    assert _places.take(state, ticket("b"), 102.0, anybody) == 5.0
-    assert _places.take(state, ticket("b"), 107.0, anybody) == 0
+    _places.back_off(state, ticket("a"), 100.0, 7.0, 0.9)
+    assert _places.take_place(state, ticket("b"), 102.0, anybody) == 5.0
+    assert _places.take_place(state, ticket("b"), 107.0, anybody) == 0
 
 
 def test_without_retry_after_the_pauses_grow_and_end() -> None:
@@ -189,30 +189,30 @@ def test_without_retry_after_the_pauses_grow_and_end() -> None:
     for number in range(9):
         now += 1000.0
         taken(state, str(number), now)
-        _places.refused(state, ticket(str(number)), now, None, 0.5)
+        _places.back_off(state, ticket(str(number)), now, None, 0.5)
         pauses.append(state["until"] - now)
-        _places.leave(state, ticket(str(number)))
+        _places.give_place_back(state, ticket(str(number)))
     assert pauses == [1, 2, 4, 8, 16, 32, 60, 60, 60]
     taken(state, "x", now + 1000)
-    _places.succeeded(state, now)
-    _places.refused(state, ticket("x"), now + 1000, None, 0.0)
+    _places.note_success(state, now)
+    _places.back_off(state, ticket("x"), now + 1000, None, 0.0)
     assert state["until"] == now + 1000 + 0.5
 
 
 def test_the_places_of_dead_processes_and_of_those_that_stayed_too_long_are_free() -> None:
     state: dict[str, Any] = {"limit": 2.0}
-    _places.take(state, ticket("dead", pid=7), 0.0, anybody)
-    _places.take(state, ticket("late", lease=10.0), 0.0, anybody)
-    assert _places.take(state, ticket("a"), 9.0, anybody) > 0
-    assert _places.take(state, ticket("a"), 9.0, lambda _host, pid: pid != 7) == 0
-    assert _places.take(state, ticket("b"), 11.0, anybody) == 0
+    _places.take_place(state, ticket("dead", pid=7), 0.0, anybody)
+    _places.take_place(state, ticket("late", lease=10.0), 0.0, anybody)
+    assert _places.take_place(state, ticket("a"), 9.0, anybody) > 0
+    assert _places.take_place(state, ticket("a"), 9.0, lambda _host, pid: pid != 7) == 0
+    assert _places.take_place(state, ticket("b"), 11.0, anybody) == 0
 
 
 def test_what_is_left_over_from_before_a_restart_holds_nobody_up() -> None:
     """The clock of a machine begins anew with it."""
     state: dict[str, Any] = {"limit": 1.0, "until": 1e6, "halved": 1e6, "places": {"old": ["here", 1, 1e6, 1e6 + 60]}}
     assert taken(state, "a", now=5.0)
-    _places.refused(state, ticket("a"), 6.0, 2.0, 0.5)
+    _places.back_off(state, ticket("a"), 6.0, 2.0, 0.5)
     assert state["until"] == 8.0
 
 
@@ -306,10 +306,10 @@ def test_a_file_that_cannot_be_read_is_learned_anew(tmp_path: Path) -> None:
 
 
 def test_each_endpoint_and_model_has_a_file_of_its_own_that_says_which(tmp_path: Path) -> None:
-    _calls.share(tmp_path / "limits")
+    _calls.share_limits(tmp_path / "limits")
     for endpoint in ("https://h/v1 m", "https://h/v1 n", "https://g/v1 m"):
         asked = Limiter(endpoint, value=_limiter.value_of(endpoint), rng=random.Random(0))
-        asked.change(lambda state: _places.succeeded(state, 0.0))
+        asked.change(lambda state: _places.note_success(state, 0.0))
     told = {json.loads(path.read_text())["endpoint"] for path in (tmp_path / "limits").glob("*.json")}
     assert told == {"https://h/v1 m", "https://h/v1 n", "https://g/v1 m"}
 
@@ -344,7 +344,7 @@ def test_after_a_refusal_fewer_are_asked_at_a_time(
     chat_server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_places, "CALM", 0.0)
-    _calls.share(tmp_path)
+    _calls.share_limits(tmp_path)
     chat_server.next(refuses(429, retry_after=0))
     assert ask_all(chat_server, 1) == [429]
     [path] = tmp_path.glob("*.json")
@@ -369,9 +369,9 @@ def test_a_pause_that_the_server_asks_for_is_everybodys(
     chat_server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
     now = [1000.0]
-    monkeypatch.setattr(_limiter, "stopwatch", lambda: now[0])
-    monkeypatch.setattr(_limiter, "sleep", lambda seconds: now.append(now.pop() + seconds))
-    _calls.share(tmp_path)
+    monkeypatch.setattr(_limiter, "stopwatch_seconds", lambda: now[0])
+    monkeypatch.setattr(_limiter, "sleep_interruptibly", lambda seconds: now.append(now.pop() + seconds))
+    _calls.share_limits(tmp_path)
     chat_server.next(refuses(status, retry_after=30))
     assert ask_all(chat_server, 1) == [status]
     assert now == [1000.0]
@@ -382,7 +382,7 @@ def test_a_pause_that_the_server_asks_for_is_everybodys(
 
 
 def test_an_error_that_is_no_refusal_pauses_nobody(chat_server: ChatServer, tmp_path: Path) -> None:
-    _calls.share(tmp_path)
+    _calls.share_limits(tmp_path)
     chat_server.next(fails(500))
     assert ask_all(chat_server, 1) == [500]
     [path] = tmp_path.glob("*.json")
@@ -390,7 +390,7 @@ def test_an_error_that_is_no_refusal_pauses_nobody(chat_server: ChatServer, tmp_
 
 
 def test_all_tries_of_one_message_are_one_turn(chat_server: ChatServer, tmp_path: Path) -> None:
-    _calls.share(tmp_path)
+    _calls.share_limits(tmp_path)
     agent: Any = ADAPTERS["openai"](f"m@{chat_server.url}", Field({}, "", "")).make()
     chat_server.context = 60
     for number in range(20):
@@ -420,8 +420,8 @@ def test_waiting_for_a_turn_is_no_time_that_the_agent_took(
         limits.append(signal.getitimer(signal.ITIMER_REAL)[0])
         now.append(now.pop() + seconds)
 
-    monkeypatch.setattr(_limiter, "stopwatch", lambda: now[0])
-    monkeypatch.setattr(_limiter, "sleep", pause)
+    monkeypatch.setattr(_limiter, "stopwatch_seconds", lambda: now[0])
+    monkeypatch.setattr(_limiter, "sleep_interruptibly", pause)
     speaker = AgentCaller(ADAPTERS["openai"](f"m@{chat_server.url}", Field({}, "", "")).make(), timeout=50.0)
     chat_server.next(refuses(429, retry_after=100))
     with pytest.raises(AgentFault, match="answered 429: Slow down"):

@@ -15,8 +15,8 @@ from pytest_ltm._calls.chat_responses import too_long
 from pytest_ltm._model.agent import Usage
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._storage.errors import AgentError, AgentFault, ConfigurationError, DatasetError, TransientFault
-from pytest_ltm.agents._registry import find
-from pytest_ltm.judges._registry import find as find_judge
+from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.judges._registry import find_judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def _own_limits() -> None:
-    _calls.share(None)
+    _calls.share_limits(None)
 
 
 def replies(spec: str, *messages: str) -> list[Any]:
     """What an agent replies to the messages of one conversation."""
-    agent: Any = find(spec).make()
+    agent: Any = find_agent(spec).make()
     try:
         return [agent.reply(message) for message in messages]
     finally:
@@ -294,7 +294,7 @@ def test_an_address_without_its_beginning_is_never_a_model_at_somebody_elses_ser
 @pytest.mark.parametrize(("name", "meant"), [("gpt-4o", "openai:gpt-4o"), ("claude-x", "anthropic:claude-x")])
 def test_a_model_named_alone_is_told_with_its_provider(name: str, meant: str) -> None:
     with pytest.raises(AgentError, match=f"A model is named with its provider: '{meant}'"):
-        find(name)
+        find_agent(name)
     with pytest.raises(ConfigurationError, match=meant):
         find_judge(name)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from benchmark_data import GOODAI, lines_of
 
-from pytest_ltm._model.definition import from_json, to_json, write
+from pytest_ltm._model.definition import from_json, to_json, write_definition
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._storage.errors import DefinitionError
 from pytest_ltm._storage.schema import Field
@@ -155,7 +155,7 @@ def test_a_file_of_version_1_says_so_and_the_way_out() -> None:
 
 def test_the_fields_of_a_file_tell_its_format(tmp_path: Path) -> None:
     ours, published = tmp_path / "ours.def.json", tmp_path / "published.def.json"
-    write(ours, Definition(steps=(Say("A."),), expected="a"))
+    write_definition(ours, Definition(steps=(Say("A."),), expected="a"))
     published.write_text(json.dumps(COLOURS))
     assert read_any(ours, "colours").steps == (Say("A."),)
     assert read_any(published, "colours").expected == "Ochre"

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from pytest_ltm._model.tokens import counter
+from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import AgentError, ConfigurationError
 from pytest_ltm.agents import AcceptsHistory, Agent, Checkpointable, Configured, Resettable, TimeAware
 from pytest_ltm.agents.reader.reader import Reader, make_reader
@@ -215,7 +215,7 @@ def test_two_readers_of_one_factory_share_nothing() -> None:
 
 def test_a_window_sees_exactly_what_fits_into_it() -> None:
     told, question = "My favourite colour is teal.", "What is my favourite colour?"
-    size = sum(map(counter("cl100k_base").count, (told, full().reply(told), question)))
+    size = sum(map(token_counter("cl100k_base").count, (told, full().reply(told), question)))
     assert "teal" in heard(make_reader("window", str(size))(), told, question)[-1]
     assert heard(make_reader("window", str(size - 1))(), told, question)[-1] == "You have not told me."
 

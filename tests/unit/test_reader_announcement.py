@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from pytest_ltm.agents.reader.reader import RetrievingReader, make_reader
-from pytest_ltm.datasets.locomo.delivery import opening
+from pytest_ltm.datasets.locomo.delivery import opening_message
 from pytest_ltm.datasets.locomo.options import TELLINGS
 from pytest_ltm.datasets.longmemeval.conversations import OPENING as OF_LONGMEMEVAL
 from pytest_ltm.plugin.planning import OPENING
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PAIR = cast("Sample", SimpleNamespace(speakers=("Ines", "Tomas")))
 DATE = "[9:05 am on 3 March, 2021]"
-OPENINGS = (OPENING, OF_LONGMEMEVAL, *(opening(PAIR, telling) for telling in TELLINGS))
+OPENINGS = (OPENING, OF_LONGMEMEVAL, *(opening_message(PAIR, telling) for telling in TELLINGS))
 
 
 def retrieved(first: str, *, begun: bool = False) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ltm.agents.reader.general import _Statements, _words
+from pytest_ltm.agents.reader.general import _significant_words, _Statements
 from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
 
 WORDS = st.lists(st.sampled_from(["kelvin", "ochre", "harbour", "violin", "marble"]), max_size=4).map(" ".join)
@@ -31,7 +31,11 @@ def test_the_visible_statement_with_most_words_is_found_the_newest_of_equals(
     statements: list[str], hidden: frozenset[int], question: str
 ) -> None:
     notes, _ = notebook(statements, hidden)
-    shared = [(len(_words(question) & _words(text)), at) for at, text in enumerate(statements) if at not in hidden]
+    shared = [
+        (len(_significant_words(question) & _significant_words(text)), at)
+        for at, text in enumerate(statements)
+        if at not in hidden
+    ]
     most, at = max(shared, default=(0, 0))
     expected = f"You told me: {statements[at]}" if most else "I do not know."
     assert _Statements().nearest(question, notes) == expected

@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta, timezone
 import pytest
 
 from pytest_ltm.agents import ShowsRetrieval
-from pytest_ltm.agents.reader.history_qa import NOT_MENTIONED, dated, read, when
+from pytest_ltm.agents.reader.history_qa import NOT_MENTIONED, date_of_event, parse_question, split_date
 from pytest_ltm.agents.reader.reader import Reader, RetrievingReader, make_reader
 
 TALK = [
@@ -109,7 +109,7 @@ def test_days_are_counted_from_the_day_of_the_question() -> None:
 def test_sessions_that_are_sent_as_messages_are_read_alike() -> None:
     reader = make_reader("full")()
     for message, reply in SESSIONS:
-        when_said, rest = dated(message)
+        when_said, rest = split_date(message)
         reader.reply(f"[{when_said or '2022-01-04'}] I said: {rest}\nYou said: {reply}")
 
     assert "21" in reader.reply("[2022/04/01 (Fri) 10:00] How many hens do I keep?")
@@ -179,7 +179,7 @@ def test_only_readers_that_retrieve_show_it() -> None:
     ],
 )
 def test_a_time_that_is_told_is_resolved_against_its_day(text: str, expected: str | None) -> None:
-    assert when(text, date(2023, 6, 9)) == expected
+    assert date_of_event(text, date(2023, 6, 9)) == expected
 
 
 @pytest.mark.parametrize(
@@ -196,4 +196,4 @@ def test_a_time_that_is_told_is_resolved_against_its_day(text: str, expected: st
     ],
 )
 def test_questions_are_told_apart(question: str, kind: str) -> None:
-    assert read(question).kind == kind
+    assert parse_question(question).kind == kind

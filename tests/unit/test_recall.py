@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 import pytest
 
 from pytest_ltm._journal.result import NeedleRef, QuestionResult
-from pytest_ltm._journal.retrieval_recall import covers_all, metrics, places, recall
+from pytest_ltm._journal.retrieval_recall import covers_all, recall_at, retrieval_metrics, retrieval_ranks
 from pytest_ltm._model.transcript import Exchange
 
 NEEDLE = "My train leaves from platform 14."
@@ -48,27 +48,27 @@ def question(*places: int | None) -> QuestionResult:
     ],
 )
 def test_a_needle_is_found_where_a_text_holds_its_whole_message(retrieved: tuple[str, ...], rank: int | None) -> None:
-    assert places(retrieved, (), {7: NEEDLE}, BEFORE) == ({} if rank is None else {7: rank})
+    assert retrieval_ranks(retrieved, (), {7: NEEDLE}, BEFORE) == ({} if rank is None else {7: rank})
 
 
 @pytest.mark.parametrize(("retrieved", "known"), [((), {}), (("I like tea.",), {}), (("I like tea.", NEEDLE), {7: 2})])
 def test_what_stands_before_the_agent_anyway_is_not_missed(retrieved: tuple[str, ...], known: dict[int, int]) -> None:
-    assert places(retrieved, ("Hello.", f"[1 minute ago] {NEEDLE}"), {7: NEEDLE}, BEFORE) == known
+    assert retrieval_ranks(retrieved, ("Hello.", f"[1 minute ago] {NEEDLE}"), {7: NEEDLE}, BEFORE) == known
 
 
 def test_what_is_in_context_does_not_hide_what_was_missed() -> None:
-    assert places((), (NEEDLE,), {7: NEEDLE, 8: "I like tea."}, BEFORE) == {8: 0}
+    assert retrieval_ranks((), (NEEDLE,), {7: NEEDLE, 8: "I like tea."}, BEFORE) == {8: 0}
 
 
 def test_recall_is_the_share_of_the_needles_among_the_first_k() -> None:
     asked = [question(1, 7), question(0)]
-    assert recall(asked, 5) == 0.25
-    assert metrics(asked) == {"recall@5": 0.25, "recall@10": 0.5, "needle_rank": 4}
+    assert recall_at(asked, 5) == 0.25
+    assert retrieval_metrics(asked) == {"recall@5": 0.25, "recall@10": 0.5, "needle_rank": 4}
 
 
 def test_what_is_not_known_is_in_no_mean() -> None:
-    assert recall([question(None), question(), question(3)], 5) == 1
-    assert metrics([question(None)]) == metrics([question()]) == {}
+    assert recall_at([question(None), question(), question(3)], 5) == 1
+    assert retrieval_metrics([question(None)]) == retrieval_metrics([question()]) == {}
 
 
 def test_a_k_that_covers_the_whole_history_is_noticed() -> None:

@@ -48,11 +48,11 @@ def test_what_came_from_outside_is_kept_but_for_the_last_faults_of_an_agent_that
     tmp_path: Path, said: list[events.Event], kept: int
 ) -> None:
     path = journal(tmp_path, HEADER, *said, torn='{"event":"rep')
-    before = list(events.read(path))
+    before = list(events.read_events(path))
     cut_back(tmp_path, read_recording(path))
-    assert list(events.read(path)) == before[:kept]
+    assert list(events.read_events(path)) == before[:kept]
     assert path.read_bytes().endswith(b"\n")
-    (resumed,) = timings.read(tmp_path / "timings.jsonl", timings.Resumed)
+    (resumed,) = timings.iter_timings(tmp_path / "timings.jsonl", timings.Resumed)
     assert opened(resumed.cut[: resumed.cut.rfind("\n") + 1]) == before[kept:]
 
 
@@ -76,9 +76,9 @@ def test_a_kill_between_telling_and_cutting_loses_nothing(tmp_path: Path) -> Non
         path.write_bytes(whole)
         (tmp_path / "timings.jsonl").write_bytes(told[:size])
         cut_back(tmp_path, read_recording(path))
-        assert list(events.read(path)) == [HEADER, MESSAGE, REPLY]
+        assert list(events.read_events(path)) == [HEADER, MESSAGE, REPLY]
         cut = sealed(HEADER, MESSAGE, REPLY, MESSAGE)[-1]
-        assert list(timings.read(tmp_path / "timings.jsonl", timings.Resumed))[-1].cut == cut
+        assert list(timings.iter_timings(tmp_path / "timings.jsonl", timings.Resumed))[-1].cut == cut
 
 
 def test_no_journal_and_one_without_a_whole_header_hold_nothing(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def _replied(number: str) -> tuple[events.Event | str, ...]:
         (["[1]\n"], "line 1: not a JSON event"),
         (["[" * 100_000 + "\n"], "line 1: not a JSON event"),
         ([MESSAGE], "line 1: not the header of a journal"),
-        ([events.encode(HEADER).replace('"format":3', '"format":99')], "a journal of format 99; this version"),
+        ([events.encode_event(HEADER).replace('"format":3', '"format":99')], "a journal of format 99; this version"),
         (['{"event":"header","format":3}\n'], "line 1: a damaged 'header' event"),
         ([HEADER, '{"event":"mood"}\n'], "line 2: an event 'mood' is not part of journal format 3"),
         (_replied('"../x"'), "line 2: a damaged 'reply' event: Expected `int`, got `str` - at `.\\.exchange`"),
@@ -128,6 +128,6 @@ def test_what_is_no_journal_of_ours_is_an_error_that_says_where(
 
 def test_a_journal_of_the_format_before_says_so_rather_than_that_it_is_damaged(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    path.write_text(events.encode(HEADER).replace('"format":3', '"format":2'))
+    path.write_text(events.encode_event(HEADER).replace('"format":3', '"format":2'))
     with pytest.raises(LtmError, match="line 1: a journal of format 2; this version of pytest-ltm reads format 3"):
         read_recording(path)

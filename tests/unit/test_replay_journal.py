@@ -11,7 +11,7 @@ from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._model.agent import Usage
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm.agents import AcceptsHistory, Checkpointable, ShowsRetrieval
-from pytest_ltm.agents._replay import JournalReplay, RecordedReplies, contrast, nearest, replay
+from pytest_ltm.agents._replay import JournalReplay, RecordedReplies, nearest_message, replay_agent, text_difference
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,7 +66,7 @@ def test_it_has_the_capabilities_of_the_recorded_agent_and_can_be_put_back(tmp_p
     facts = events.AgentFacts(spec="bot", configuration=None, capabilities=("ShowsRetrieval",), max_message_tokens=77)
     said: list[events.Event] = [header(agent=facts), message(0, "Hi."), reply(0, "Ho.", retrieved=("a", "b"))]
     path = write(tmp_path / "journal.jsonl", *said)
-    agent = replay(path)
+    agent = replay_agent(path)
     assert isinstance(agent, JournalReplay)
     assert isinstance(agent, ShowsRetrieval)
     assert isinstance(agent, Checkpointable)
@@ -102,17 +102,17 @@ def test_what_a_cut_text_held_is_found_again() -> None:
 def test_a_hostile_line_is_an_agent_error_that_says_where(tmp_path: Path, line: str) -> None:
     path = write(tmp_path / "journal.jsonl", header(), f"{line}\n", message(0, "Hi."), reply(0, "Ho."))
     with pytest.raises(AgentError, match=r"not a journal: .*journal\.jsonl, line 2: "):
-        replay(path)
+        replay_agent(path)
 
 
 def test_the_nearest_message_is_one_of_the_same_example() -> None:
     said = [("dog/0", "What is my cat called today?"), ("cat/0", "My cat is grey.")]
-    assert nearest(said, "cat/0", "What is my cat called?") == "My cat is grey."
+    assert nearest_message(said, "cat/0", "What is my cat called?") == "My cat is grey."
 
 
 def test_of_two_texts_only_what_differs_is_shown() -> None:
     text = "word " * 100_000
-    shown = contrast(f"{text}teal{text}", f"{text}ochre{text}")
+    shown = text_difference(f"{text}teal{text}", f"{text}ochre{text}")
     assert [line[:2] for line in shown.splitlines()] == ["- ", "+ "]
     assert "teal" in shown.splitlines()[0]
     assert "ochre" in shown.splitlines()[1]
@@ -123,5 +123,5 @@ def test_of_two_texts_only_what_differs_is_shown() -> None:
     ("one", "other"), [("", ""), ("a", ""), ("", "a"), ("aa", "aaa"), ("abc", "axc"), ("a" * 9999, "b" * 9999)]
 )
 def test_any_two_texts_can_be_contrasted(one: str, other: str) -> None:
-    assert len(contrast(one, other).splitlines()) == 2
-    assert len(contrast(one, other)) < 1000
+    assert len(text_difference(one, other).splitlines()) == 2
+    assert len(text_difference(one, other)) < 1000

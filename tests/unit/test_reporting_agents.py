@@ -8,16 +8,16 @@ import pytest
 from run_folders import held, played
 
 from pytest_ltm._journal.result import RunResult
-from pytest_ltm._results.columns import columns
-from pytest_ltm.reporting.agents import AgentAtSpan, _reach, rank, standings
-from pytest_ltm.reporting.agents import tested as under_test
+from pytest_ltm._results.columns import result_columns
+from pytest_ltm.reporting.agents import AgentAtSpan, _reach_text, agent_sentences_for, rank_sides
+from pytest_ltm.reporting.agents import agents_under_test as under_test
 
 if TYPE_CHECKING:
     from pytest_ltm._journal.result import ConversationResult
 
 
 def sides(*conversations: ConversationResult) -> list[AgentAtSpan]:
-    return [AgentAtSpan(one.agent, one) for one in columns(RunResult(run_id="run", conversations=conversations))]
+    return [AgentAtSpan(one.agent, one) for one in result_columns(RunResult(run_id="run", conversations=conversations))]
 
 
 def talk(agent: str, spec: str, **scores: float | None) -> ConversationResult:
@@ -30,19 +30,19 @@ def test_a_control_is_never_ranked_and_a_bundled_agent_only_among_such() -> None
     assert under_test(sides(*bundled)) == {"full"}
     both = sides(*bundled, talk("mine", "bot:Bot", a=0.5))
     assert under_test(both) == {"mine"}
-    assert [side.agent for side in rank(both)] == ["mine"]
-    assert [one.sentence for one in standings(both)] == ["mine: 50% at 2k; loses most in a"]
+    assert [side.agent for side in rank_sides(both)] == ["mine"]
+    assert [one.sentence for one in agent_sentences_for(both)] == ["mine: 50% at 2k; loses most in a"]
 
 
 def test_an_agent_that_lost_most_of_its_examples_comes_last() -> None:
     lost = {f"s{i}": None for i in range(4)}
     some = [talk("lost", "bot:A", a=1.0, b=1.0, c=1.0, **lost), talk("poor", "bot:B", a=0.1, b=0.1, c=0.1)]
-    assert [one.agent for one in standings(sides(*some))] == ["poor", "lost"]
+    assert [one.agent for one in agent_sentences_for(sides(*some))] == ["poor", "lost"]
 
 
 def test_what_a_baseline_says_comes_before_the_best_other_agent() -> None:
     two = sides(talk("one", "bot:A", a=1.0), talk("two", "bot:B", a=0.0))
-    first, second = standings(two, {"one": "30 better, 0 worse than main"})
+    first, second = agent_sentences_for(two, {"one": "30 better, 0 worse than main"})
     assert first.text == "full marks everywhere; 30 better, 0 worse than main"
     assert second.text == "loses most in a; 0 better, 1 worse than one at 2k"
 
@@ -58,4 +58,4 @@ def test_what_a_baseline_says_comes_before_the_best_other_agent() -> None:
     ],
 )
 def test_how_far_it_keeps_its_isolated_score(span: str, told: str) -> None:
-    assert _reach(span, "85%", "2k") == told
+    assert _reach_text(span, "85%", "2k") == told

@@ -10,7 +10,7 @@ from run_folders import write_run
 from sample_runs import conversation, run
 
 from pytest_ltm._journal.result import ExampleMetric
-from pytest_ltm._results.metrics import measured, metric_lines, metrics_json
+from pytest_ltm._results.metrics import agent_metrics, metric_lines, metrics_json
 from pytest_ltm._results.text import columns_of
 from pytest_ltm.reporting.html import build_report
 from pytest_ltm.reporting.markdown import run_markdown
@@ -44,7 +44,7 @@ def two() -> RunResult:
 
 
 def test_means_are_over_the_examples_that_have_the_figure() -> None:
-    (one, _) = measured(two())
+    (one, _) = agent_metrics(two())
 
     assert one.names == ("f1", "recall", "retrieved")
     assert [one.text("names", name) for name in one.names] == ["0.750", "1.000*", "-"]
@@ -127,7 +127,7 @@ def beside_control(*gains: tuple[float, float]) -> RunResult:
 @pytest.mark.parametrize(
     ("gains", "said"),
     [
-        ([(1.0, 0.0)] * 8, "f against its control: +1.00 (95 % interval +0.80 … +1.00; 8 examples)"),
+        ([(1.0, 0.0)] * 8, "f against its control: +1.00 (the same in all; 8 examples)"),
         ([(0.5, 0.5)] * 8, "f against its control: +0.00 (the same in all; 8 examples)"),
         ([(1.0, 0.5)], "f against its control: +0.50 (interval needs trials; 1 example)"),
     ],
@@ -143,7 +143,7 @@ def test_what_a_metric_has_over_its_control_is_told_with_an_interval(
 
 def test_the_interval_of_a_contrast_is_that_of_the_paired_tests() -> None:
     gains = [(1.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.5, 0.0), (1.0, 0.0), (0.0, 0.0), (1.0, 0.5), (1.0, 0.0), (0.5, 1.0)]
-    (one,) = measured(beside_control(*gains))
+    (one,) = agent_metrics(beside_control(*gains))
     contrast = one.contrasts["f"]
 
     assert contrast.kind == "conversation"

@@ -16,11 +16,11 @@ from msgspec import structs
 from run_folders import played
 from sample_runs import row
 
-from pytest_ltm._journal.amendments import Amendment, apply
+from pytest_ltm._journal.amendments import Amendment, apply_amendments
 from pytest_ltm._journal.result import CallDurations, ExampleMetric, Pace, Precheck
 from pytest_ltm._results.run_loading import LoadedRun
 from pytest_ltm._results.sentences import precheck_sentences
-from pytest_ltm.reporting.html.report_data import origin
+from pytest_ltm.reporting.html.report_data import run_origin
 from pytest_ltm.reporting.markdown import run_markdown
 from pytest_ltm.reporting.summary import (
     METRICS,
@@ -117,7 +117,7 @@ def test_a_written_summary_reads_back_and_says_how_it_was_made(tmp_path: Path) -
 def amended() -> RunResult:
     """Return a run with one verdict corrected by hand."""
     run = sample_runs.grid()
-    return apply(run, {run.scenarios[0].nodeid: Amendment(score=0.25, reason="it guessed")})
+    return apply_amendments(run, {run.scenarios[0].nodeid: Amendment(score=0.25, reason="it guessed")})
 
 
 def test_an_amended_example_keeps_the_verdict_of_the_rules() -> None:
@@ -173,7 +173,7 @@ def test_what_was_asked_before_the_run_has_a_key_and_the_same_sentences_everywhe
     ]
     assert precheck_sentences(run) == sentences
     printed = "\n".join(summary_lines(run, width=200, verbosity=0, color=False))
-    pages = printed, run_markdown(run).replace("\\", ""), "\n".join(origin(LoadedRun.of(run)).notices)
+    pages = printed, run_markdown(run).replace("\\", ""), "\n".join(run_origin(LoadedRun.of(run)).notices)
     assert [sentence for page in pages for sentence in sentences if sentence not in page] == []
 
 

@@ -9,8 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wcwidth import wcwidth
 
-from pytest_ltm._results.text import amount, clip, columns_of, left, one_line, right, shorten, span_of_time, wrap
-from pytest_ltm._storage.sanitize import printable
+from pytest_ltm._results.text import (
+    clip_text,
+    columns_of,
+    one_line,
+    pad_left,
+    pad_right,
+    short_count,
+    shorten_text,
+    span_of_time,
+    wrap_text,
+)
+from pytest_ltm._storage.sanitize import escape_unprintable
 
 TEXTS = st.text(st.characters(), max_size=200)
 
@@ -18,52 +28,54 @@ TEXTS = st.text(st.characters(), max_size=200)
 @pytest.mark.slow
 @given(TEXTS)
 def test_printable_text_holds_no_control_bidi_or_surrogate_character(text: str) -> None:
-    kinds = {unicodedata.category(each) for each in printable(text).replace("\n", "").replace("\u200d", "")} - {"Cf"}
+    kinds = {
+        unicodedata.category(each) for each in escape_unprintable(text).replace("\n", "").replace("\u200d", "")
+    } - {"Cf"}
 
     assert not kinds & {"Cc", "Cs", "Zl", "Zp"}
-    assert not set("\u202a\u202b\u202d\u202e\u2066\u2067\u2068") & set(printable(text))
-    printable(text).encode()
+    assert not set("\u202a\u202b\u202d\u202e\u2066\u2067\u2068") & set(escape_unprintable(text))
+    escape_unprintable(text).encode()
 
 
 @pytest.mark.parametrize("text", ["plain", "two\nlines", "größer 漢字 🙂", "👩‍👩‍👧"])
 def test_harmless_text_stays_as_it_is(text: str) -> None:
-    assert printable(text) == text
+    assert escape_unprintable(text) == text
 
 
 def test_what_is_harmful_is_shown_as_an_escape() -> None:
-    assert printable("\x1b[2J\u202e\r\ud83d") == r"\x1b[2J\u202e\r\ud83d"
+    assert escape_unprintable("\x1b[2J\u202e\r\ud83d") == r"\x1b[2J\u202e\r\ud83d"
     assert one_line("a\n\n b\tc") == "a b c"
 
 
 @pytest.mark.parametrize(("text", "columns"), [("abc", 3), ("漢字", 4), ("e\u0301", 1), ("", 0)])
 def test_width_is_measured_in_columns(text: str, columns: int) -> None:
     assert columns_of(text) == columns
-    assert columns_of(left(text, 6)) == columns_of(right(text, 6)) == 6
+    assert columns_of(pad_right(text, 6)) == columns_of(pad_left(text, 6)) == 6
 
 
 @given(TEXTS.map(one_line), st.integers(10, 60))
 def test_shortened_and_clipped_text_fits_and_short_text_is_untouched(text: str, width: int) -> None:
-    assert columns_of(shorten(text, width)) <= width
-    assert columns_of(clip(text, width)) <= width
+    assert columns_of(shorten_text(text, width)) <= width
+    assert columns_of(clip_text(text, width)) <= width
     if columns_of(text) <= width:
-        assert shorten(text, width) == clip(text, width) == text
+        assert shorten_text(text, width) == clip_text(text, width) == text
 
 
 @given(TEXTS.map(one_line), st.text("xyz", min_size=1, max_size=10), TEXTS.map(one_line), st.integers(10, 60))
 def test_the_part_that_decides_survives_shortening(before: str, keep: str, after: str, width: int) -> None:
-    short = shorten(before + keep + after, width, keep)
+    short = shorten_text(before + keep + after, width, keep)
 
     assert keep in short
     assert columns_of(short) <= width
 
 
 def test_shortening_leaves_out_the_middle() -> None:
-    assert shorten("abcdefghijklmnop", 11) == "abcd … mnop"
+    assert shorten_text("abcdefghijklmnop", 11) == "abcd … mnop"
 
 
-@given(TEXTS.map(printable), st.integers(10, 60))
+@given(TEXTS.map(escape_unprintable), st.integers(10, 60))
 def test_wrapped_lines_fit_and_lose_nothing(text: str, width: int) -> None:
-    lines = wrap(text, width, "  ")
+    lines = wrap_text(text, width, "  ")
 
     assert max(map(columns_of, lines)) <= width
     assert "".join("".join(lines).split()) == "".join(text.split())
@@ -74,7 +86,7 @@ def test_wrapped_lines_fit_and_lose_nothing(text: str, width: int) -> None:
     [(0, "0"), (99_999, "99,999"), (100_000, "100.0k"), (999_949, "999.9k"), (999_950, "1.00M"), (1_400_000, "1.40M")],
 )
 def test_large_numbers_become_short(number: int, shown: str) -> None:
-    assert amount(number) == shown
+    assert short_count(number) == shown
 
 
 @pytest.mark.parametrize(

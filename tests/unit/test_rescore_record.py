@@ -6,7 +6,13 @@ import pytest
 from journals import begin, header, judge, message, write
 
 from pytest_ltm._engine.rescore import Playback
-from pytest_ltm._engine.verdict_changes import compared, plan_differences, reasons, rescored_plan, setting_differences
+from pytest_ltm._engine.verdict_changes import (
+    compare_scorings,
+    plan_differences,
+    rescored_plan,
+    setting_differences,
+    verdict_differences,
+)
 from pytest_ltm._journal import events
 from pytest_ltm._journal.result import Automatic, ScenarioResult
 from pytest_ltm._model.plan import Plan, PlannedExample
@@ -96,19 +102,19 @@ def test_another_history_or_an_example_that_was_not_recorded_is_a_difference() -
 
 def test_why_names_what_has_changed() -> None:
     then, now = plan(judge="a (answer/1, jokes/1)"), plan(judge="a (answer/1, jokes/2)", scoring="paper")
-    found = reasons(row(rule="cat/1", judge_calls=1), row(rule="cat/2"), [then, now])
+    found = verdict_differences(row(rule="cat/1", judge_calls=1), row(rule="cat/2"), [then, now])
     assert found == ["evaluator cat/1 -> cat/2", "scoring current -> paper", "prompt jokes/1 -> jokes/2"]
 
 
 def test_an_amended_verdict_moves_by_its_rules() -> None:
     before = row(0.5, automatic=Automatic(score=0.0, reason="no", outcome="failed"))
     after = row(0.5, automatic=Automatic(score=1.0, reason="yes", outcome="passed"))
-    (move,) = compared("r", [before], [after], plans={}, kept={}).moves
+    (move,) = compare_scorings("r", [before], [after], plans={}, kept={}).moves
     assert (move.before.score, move.after.score, move.amended) == (0.0, 1.0, True)
 
 
 def test_a_verdict_that_is_lost_moves_and_one_that_is_new_is_counted() -> None:
-    found = compared("r", [row(1.0)], [row(None), row(1.0, example="1")], plans={}, kept={})
+    found = compare_scorings("r", [row(1.0)], [row(None), row(1.0, example="1")], plans={}, kept={})
     assert (len(found.moves), found.unknown, found.same) == (1, 1, 0)
     assert rescored_lines(found, 80) == [
         "scored again: run r: 0 verdicts unchanged, 1 moved, 1 scored for the first time",

@@ -15,7 +15,7 @@ from pytest_ltm.scenarios._wording import variants
 from scenario_runs import conversation, generated, scores, values
 
 from pytest_ltm import Ask, Step
-from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.evaluators import AnswersWithSources
 
 BODY = scenario.test_research
@@ -48,19 +48,22 @@ def made(number: int, **parameters: Any) -> list[Any]:
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 @pytest.mark.parametrize("agent", ["oracle", "full"])
 def test_who_has_read_everything_earns_full_marks(agent: str, span: int | None) -> None:
-    assert scores(BODY, made(12), find(agent).make, span=span) == [1.0] * 12
+    assert scores(BODY, made(12), find_agent(agent).make, span=span) == [1.0] * 12
 
 
 @pytest.mark.slow
 def test_so_does_who_has_read_26_passages_with_three_corrections() -> None:
-    assert scores(BODY, made(6, passages=26, corrections=3, questions=5), find("full").make, span=32_000) == [1.0] * 6
+    assert (
+        scores(BODY, made(6, passages=26, corrections=3, questions=5), find_agent("full").make, span=32_000)
+        == [1.0] * 6
+    )
 
 
 @pytest.mark.slow
 def test_codes_told_beside_the_passages_do_not_get_in_their_way() -> None:
     bodies = {"it": BODY, "needle": needle.test_needle}
     definitions = {"it": made(3), "needle": generated(needle.test_needle.pytestmark[0].kwargs["generate"], 2)}
-    found = values(conversation(bodies, definitions, find("full").make(), span=32_000))
+    found = values(conversation(bodies, definitions, find_agent("full").make(), span=32_000))
     assert list(found.values()) == [1.0] * 5
 
 
@@ -70,7 +73,7 @@ def test_who_heeds_no_correction_loses_each_answer_that_needs_one() -> None:
         rule = scenario.rule_of(definition)
         steps = tuple(blind(step) for step in definition.steps if not corrects(getattr(step, "text", "")))
         uncorrected = replace(definition, steps=steps)
-        [credit] = scores(BODY, [uncorrected], find("full").make, span=None)
+        [credit] = scores(BODY, [uncorrected], find_agent("full").make, span=None)
         needing = sum(map(bool, rule.superseded))
         assert needing
         assert credit <= 1 - needing / 2 / len(rule.asked)
@@ -89,7 +92,7 @@ def corrects(text: str) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("agent", CARELESS)
 def test_tricks_earn_no_more_than_guessing(agent: str) -> None:
-    found = scores(BODY, made(20), find(agent).make, span=None)
+    found = scores(BODY, made(20), find_agent(agent).make, span=None)
     assert sum(found) <= FLOOR * len(found)
 
 
@@ -107,7 +110,7 @@ def test_who_knows_only_names_and_titles_and_guesses_earns_no_more_than_the_floo
 
 @pytest.mark.slow
 def test_who_forgets_earlier_passages_loses_most() -> None:
-    assert sum(scores(BODY, made(6), find("window:2k").make, span=32_000)) <= 6 * FLOOR
+    assert sum(scores(BODY, made(6), find_agent("window:2k").make, span=32_000)) <= 6 * FLOOR
 
 
 WORDINGS = {

@@ -14,14 +14,14 @@ from pytest_ltm._cli import main
 from pytest_ltm._journal import amendments, events
 from pytest_ltm._journal.amendments import Amendment
 from pytest_ltm._journal.result import QuestionResult, RunResult
-from pytest_ltm._lab.judge_check import load
+from pytest_ltm._lab.judge_check import load_labelled
 from pytest_ltm._model.score import Check
 from pytest_ltm._results.gate.changes import GateSide
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
 from pytest_ltm.web.review import decisions
-from pytest_ltm.web.review.decisions import Opinions, decide, decision
-from pytest_ltm.web.review.findings import agreements, estimate, judge_rows, verdict_rows
+from pytest_ltm.web.review.decisions import Opinions, new_decision, record_decision
+from pytest_ltm.web.review.findings import estimate_error_rates, judge_rows, reviewer_agreements, verdict_rows
 from pytest_ltm.web.review.queue import Cases, read_cases
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def test_the_queue_begins_with_what_is_most_often_wrong_and_scenarios_take_turns
 
 def test_amended_verdicts_are_reviewed_with_the_automatic_one(tmp_path: Path) -> None:
     path = run_of(tmp_path, played())
-    amendments.write(path, played().nodeid, Amendment(score=0.0, reason="no"))
+    amendments.write_amendment(path, played().nodeid, Amendment(score=0.0, reason="no"))
     assert read_cases(path).cases[0].row.score == 1.0
 
 
@@ -174,7 +174,7 @@ def said(tmp_path: Path, *decided: tuple[str, float | None], row: ScenarioResult
     path = tmp_path / "run" if (tmp_path / "run").exists() else run_of(tmp_path, ROW, played(example="1"))
     for name, credit in decided:
         reason = "it is not said" if credit is None else ""
-        decide(path, row, name, decision(row.nodeid, credit, reason, settles=settles))
+        record_decision(path, row, name, new_decision(row.nodeid, credit, reason, settles=settles))
     return path
 
 
@@ -187,38 +187,40 @@ def test_a_decision_that_differs_is_an_amendment_and_the_automatic_verdict_stays
 
 
 def test_a_decision_like_the_automatic_verdict_amends_nothing(tmp_path: Path) -> None:
-    assert not amendments.read(said(tmp_path, ("ann", 1.0)))
+    assert not amendments.read_amendments(said(tmp_path, ("ann", 1.0)))
 
 
 def test_the_last_word_of_a_reviewer_counts(tmp_path: Path) -> None:
     path = said(tmp_path, ("ann", 0.0), ("ann", 1.0))
-    assert not amendments.read(path)
-    assert Opinions(decisions.read(path)).credit(ROW.nodeid) == 1.0
+    assert not amendments.read_amendments(path)
+    assert Opinions(decisions.read_decisions(path)).credit(ROW.nodeid) == 1.0
 
 
 def test_reviewers_who_differ_amend_nothing_until_it_is_settled(tmp_path: Path) -> None:
     path = said(tmp_path, ("ann", 0.0), ("bob", 0.5))
-    assert not amendments.read(path)
-    assert Opinions(decisions.read(path)).disputes() == [ROW.nodeid]
+    assert not amendments.read_amendments(path)
+    assert Opinions(decisions.read_decisions(path)).disputes() == [ROW.nodeid]
     said(tmp_path, ("bob", 0.0), settles=True)
-    assert amendments.read(path)[ROW.nodeid] == Amendment(score=0.0, reason="reviewed by bob", by=("bob",))
-    assert Opinions(decisions.read(path)).of(ROW.nodeid)["bob"].credit == 0.5  # kappa is of what both said blindly
+    assert amendments.read_amendments(path)[ROW.nodeid] == Amendment(score=0.0, reason="reviewed by bob", by=("bob",))
+    assert (
+        Opinions(decisions.read_decisions(path)).of(ROW.nodeid)["bob"].credit == 0.5
+    )  # kappa is of what both said blindly
 
 
 def test_an_amendment_of_the_command_stays_unless_reviewers_say_more(tmp_path: Path) -> None:
     path = said(tmp_path)
-    amendments.write(path, ROW.nodeid, Amendment(score=0.25, reason="by hand"))
+    amendments.write_amendment(path, ROW.nodeid, Amendment(score=0.25, reason="by hand"))
     said(tmp_path, ("ann", None))
-    assert amendments.read(path)[ROW.nodeid].score == 0.25
+    assert amendments.read_amendments(path)[ROW.nodeid].score == 0.25
     said(tmp_path, ("ann", 0.5))
-    assert amendments.read(path)[ROW.nodeid].score == 0.5
+    assert amendments.read_amendments(path)[ROW.nodeid].score == 0.5
 
 
 def test_a_skip_needs_a_reason_and_is_no_opinion(tmp_path: Path) -> None:
     path = said(tmp_path, ("ann", None), ("bob", 0.0))
-    assert amendments.read(path)[ROW.nodeid].by == ("bob",)
+    assert amendments.read_amendments(path)[ROW.nodeid].by == ("bob",)
     with pytest.raises(ConfigurationError, match="needs a reason"):
-        decide(path, ROW, "ann", decision(ROW.nodeid, None, " "))
+        record_decision(path, ROW, "ann", new_decision(ROW.nodeid, None, " "))
 
 
 @pytest.mark.parametrize("name", ["", "../ann", "a" * 33, "-x", "ann bob", "änn"])
@@ -231,7 +233,7 @@ def test_a_torn_line_costs_that_line_only(tmp_path: Path) -> None:
     path = said(tmp_path, ("ann", 0.0))
     file = path / "reviews" / "ann.jsonl"
     file.write_text("garbage\n" + file.read_text() + '{"event":"deci')
-    assert Opinions(decisions.read(path)).credit(ROW.nodeid) == 0.0
+    assert Opinions(decisions.read_decisions(path)).credit(ROW.nodeid) == 0.0
 
 
 # --- findings
@@ -240,7 +242,7 @@ def test_a_torn_line_costs_that_line_only(tmp_path: Path) -> None:
 def opinions(**said_by: Sequence[float | None]) -> Opinions:
     """Return what reviewers say of the answers "0", "1" and so on."""
     return Opinions(
-        {name: [decision(str(i), credit, "-") for i, credit in enumerate(given)] for name, given in said_by.items()}
+        {name: [new_decision(str(i), credit, "-") for i, credit in enumerate(given)] for name, given in said_by.items()}
     )
 
 
@@ -248,13 +250,13 @@ def test_kappa_is_of_what_both_graded() -> None:
     # 2x2 of Cohen's textbook form: 20 both right, 15 both wrong, 5 and 10 apart: kappa 0.4 of 50.
     ann = [1.0] * 25 + [0.0] * 25 + [None, 1.0]
     bob = [1.0] * 20 + [0.0] * 5 + [1.0] * 10 + [0.0] * 15 + [1.0, None]
-    [found] = agreements(opinions(ann=ann, bob=bob))
+    [found] = reviewer_agreements(opinions(ann=ann, bob=bob))
     assert found.kappa.cases == 50
     assert found.kappa.value == pytest.approx(0.4)
 
 
 def test_three_reviewers_are_three_pairs() -> None:
-    pairs = [each.reviewers for each in agreements(opinions(ann=[1.0], bob=[1.0], eve=[0.0]))]
+    pairs = [each.reviewers for each in reviewer_agreements(opinions(ann=[1.0], bob=[1.0], eve=[0.0]))]
     assert pairs == [("ann", "bob"), ("ann", "eve"), ("bob", "eve")]
 
 
@@ -273,10 +275,10 @@ def test_the_estimate_counts_what_is_wrong_and_says_what_is_missing(tmp_path: Pa
     rows.append(played(score=None, example="6", cause="unscored"))
     path = run_of(tmp_path, *rows)
     for i, credit in enumerate([0.0, 1.0, 0.5, None]):
-        decide(path, rows[i], "ann", decision(rows[i].nodeid, credit, "because"))
-    decide(path, rows[2], "bob", decision(rows[2].nodeid, 1.0))
-    decide(path, rows[5], "ann", decision(rows[5].nodeid, 0.5))
-    found = estimate(read_cases(path).cases, Opinions(decisions.read(path)))
+        record_decision(path, rows[i], "ann", new_decision(rows[i].nodeid, credit, "because"))
+    record_decision(path, rows[2], "bob", new_decision(rows[2].nodeid, 1.0))
+    record_decision(path, rows[5], "ann", new_decision(rows[5].nodeid, 0.5))
+    found = estimate_error_rates(read_cases(path).cases, Opinions(decisions.read_decisions(path)))
     assert (found.asked, found.reviewed, found.too_much, found.too_little) == (7, 3, 1, 1)
     assert (found.disputed, found.skipped, found.unsure, found.open) == (1, 1, 1, 1)
     assert found.rate == pytest.approx(2 / 3)
@@ -290,9 +292,9 @@ def test_reviewed_answers_are_rows_that_verdict_check_reads(tmp_path: Path, caps
     rows = [answered(0, "Teal.", 1.0), answered(1, "Ochre.", 1.0), answered(2, "Blue.", None, cause="unscored")]
     path = run_of(tmp_path, *rows, expected={row.id: "ochre" for row in rows})
     for row, credit in zip(rows, (0.0, 1.0, 0.0), strict=True):
-        decide(path, row, "ann", decision(row.nodeid, credit))
+        record_decision(path, row, "ann", new_decision(row.nodeid, credit))
     file = tmp_path / "rows.jsonl"
-    file.write_text(verdict_rows(read_cases(path), Opinions(decisions.read(path))))
+    file.write_text(verdict_rows(read_cases(path), Opinions(decisions.read_decisions(path))))
     assert main(["verdict-check", str(file), "--json"]) == 1
     total = json.loads(capsys.readouterr().out)["total"]
     assert total == {"rows": 3, "right": 1, "too much": 1, "too little": 0, "undecided": 1}
@@ -313,7 +315,7 @@ def test_answers_to_questions_of_data_sets_are_ruled_again(
     path = run_of(tmp_path, row)
     planned = {"scenario": row.scenario, "example": "0", "definition": {"expected": expected, "parameters": parameters}}
     (path / "0~talk" / "plan.json").write_text(json.dumps({"examples": [planned]}))
-    decide(path, row, "ann", decision(row.nodeid, 1.0))
+    record_decision(path, row, "ann", new_decision(row.nodeid, 1.0))
     assert main(["review", str(path), "--rows", str(tmp_path / "rows.jsonl")]) == 0
     capsys.readouterr()
     main(["verdict-check", str(tmp_path / "rows.jsonl"), "--json"])
@@ -329,10 +331,10 @@ def test_reviewed_answers_are_a_set_that_judge_check_reads(tmp_path: Path) -> No
     ]
     path = run_of(tmp_path, *rows, expected={"colours/0": "ochre", "colours/1": "ochre", "colours/2": "ochre"})
     for row, credit in zip(rows, (0.0, 1.0, 0.5, 1.0), strict=True):
-        decide(path, row, "ann", decision(row.nodeid, credit))
-    text, left_out = judge_rows(read_cases(path), Opinions(decisions.read(path)))
+        record_decision(path, row, "ann", new_decision(row.nodeid, credit))
+    text, left_out = judge_rows(read_cases(path), Opinions(decisions.read_decisions(path)))
     (tmp_path / "set.yml").write_text(text)
-    assert {(one.kind, one.answer) for one in load(tmp_path / "set.yml")} == {
+    assert {(one.kind, one.answer) for one in load_labelled(tmp_path / "set.yml")} == {
         ("wrong", rows[0].questions[0].answer), ("right", "Ochre.")
     }  # fmt: skip
     assert left_out == 2
@@ -344,7 +346,7 @@ def test_the_command_lists_the_queue_and_the_findings(tmp_path: Path, capsys: py
     for name in ("ann", "bob"):
         for credit, example in ((1.0, "0"), (0.0, "1")):
             row = played("jokes", example=example)
-            decide(path, row, name, decision(row.nodeid, credit))
+            record_decision(path, row, name, new_decision(row.nodeid, credit))
     assert main(["review", str(path), "--most", "2"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "5 verdicts of run run, 3 deserve a look",

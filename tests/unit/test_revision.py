@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._storage.revision import SourceRevision, source
+from pytest_ltm._storage.revision import SourceRevision, source_revision
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,12 +29,14 @@ def repository(folder: Path, head: str, **files: str) -> Path:
 def test_the_branch_that_is_checked_out_names_its_commit(tmp_path: Path) -> None:
     repository(tmp_path, "ref: refs/heads/topic\n", refs__heads__topic=f"{ONE}\n")
     (tmp_path / "below" / "it").mkdir(parents=True)
-    assert source(tmp_path / "below" / "it", {}) == SourceRevision(ONE, "topic")
+    assert source_revision(tmp_path / "below" / "it", {}) == SourceRevision(ONE, "topic")
 
 
 def test_packed_branches_are_found(tmp_path: Path) -> None:
     packed = f"# pack-refs with: peeled\n{TWO} refs/heads/other\n{ONE} refs/heads/topic\n^{TWO}\n"
-    assert source(repository(tmp_path, "ref: refs/heads/topic", packed_refs=packed), {}) == SourceRevision(ONE, "topic")
+    assert source_revision(repository(tmp_path, "ref: refs/heads/topic", packed_refs=packed), {}) == SourceRevision(
+        ONE, "topic"
+    )
 
 
 def test_a_worktree_finds_the_branches_of_its_repository(tmp_path: Path) -> None:
@@ -45,7 +47,7 @@ def test_a_worktree_finds_the_branches_of_its_repository(tmp_path: Path) -> None
     (own / "commondir").write_text("../..\n")
     (tmp_path / "w").mkdir()
     (tmp_path / "w" / ".git").write_text(f"gitdir: {own}\n")
-    assert source(tmp_path / "w", {}) == SourceRevision(ONE, "topic")
+    assert source_revision(tmp_path / "w", {}) == SourceRevision(ONE, "topic")
 
 
 @pytest.mark.parametrize(
@@ -61,17 +63,17 @@ def test_a_worktree_finds_the_branches_of_its_repository(tmp_path: Path) -> None
 def test_a_ci_job_says_which_branch_its_commit_belongs_to(
     tmp_path: Path, environment: dict[str, str], branch: str
 ) -> None:
-    assert source(repository(tmp_path, ONE), environment) == SourceRevision(ONE, branch)
+    assert source_revision(repository(tmp_path, ONE), environment) == SourceRevision(ONE, branch)
 
 
 def test_without_a_repository_a_ci_job_says_both(tmp_path: Path) -> None:
-    assert source(tmp_path, {"GITHUB_SHA": ONE, "GITHUB_REF_NAME": "main"}) == SourceRevision(ONE, "main")
-    assert source(tmp_path, {"GITHUB_SHA": "not a hash"}) is None
+    assert source_revision(tmp_path, {"GITHUB_SHA": ONE, "GITHUB_REF_NAME": "main"}) == SourceRevision(ONE, "main")
+    assert source_revision(tmp_path, {"GITHUB_SHA": "not a hash"}) is None
 
 
 @pytest.mark.parametrize("head", ["", "ref: refs/heads/unborn", "ref: ../../../etc/passwd", "\x00", "f" * 39])
 def test_what_says_nothing_is_unknown(tmp_path: Path, head: str) -> None:
-    assert source(repository(tmp_path, head), {}) is None
+    assert source_revision(repository(tmp_path, head), {}) is None
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -83,6 +85,6 @@ def test_git_itself_says_the_same(tmp_path: Path) -> None:
 
     git("init", "-q", "-b", "topic")
     git("commit", "-q", "--allow-empty", "-m", "first")
-    assert source(tmp_path, {}) == SourceRevision(git("rev-parse", "HEAD"), "topic")
+    assert source_revision(tmp_path, {}) == SourceRevision(git("rev-parse", "HEAD"), "topic")
     git("pack-refs", "--all")
-    assert source(tmp_path, {}) == SourceRevision(git("rev-parse", "HEAD"), "topic")
+    assert source_revision(tmp_path, {}) == SourceRevision(git("rev-parse", "HEAD"), "topic")

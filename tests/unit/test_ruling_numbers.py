@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._text.numbers import digits
-from pytest_ltm.datasets.rulings.amounts import amount_ruling
-from pytest_ltm.datasets.rulings.gold import read_gold
+from pytest_ltm._language.numbers import write_digits
+from pytest_ltm._language.rulings.amounts import amount_ruling
+from pytest_ltm._language.rulings.gold import read_gold
 
 
 @pytest.mark.parametrize(
@@ -29,8 +29,8 @@ from pytest_ltm.datasets.rulings.gold import read_gold
     ],
 )
 def test_numbers_of_several_words_are_written_with_digits(text: str, written: str) -> None:
-    assert digits(text) == written
-    assert digits(written) == written
+    assert write_digits(text) == written
+    assert write_digits(written) == written
 
 
 @pytest.mark.parametrize(

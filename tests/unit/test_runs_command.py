@@ -14,7 +14,7 @@ from pytest_ltm._cli import main
 from pytest_ltm._journal.result import write_results
 from pytest_ltm._journal.run_file import RunFile, write_run_file
 from pytest_ltm._storage.locks import FolderLock
-from pytest_ltm._storage.sanitize import printable
+from pytest_ltm._storage.sanitize import escape_unprintable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -183,7 +183,7 @@ def test_files_in_the_place_of_folders_links_and_empty_folders_are_survived(
 def test_names_can_drive_no_terminal(ltm: Path, capsys: pytest.CaptureFixture[str]) -> None:
     name = "\x1b]0;own\x07<b>\u202e"
     run_folder(ltm, "20260101-000000-aaaa", *trials(GOOD, agent=name))
-    assert printable(name) in lines(capsys)[1]
+    assert escape_unprintable(name) in lines(capsys)[1]
 
 
 def test_the_folder_may_be_a_project_its_ltm_folder_folders_of_runs_or_one_run(

@@ -10,14 +10,14 @@ from pytest_ltm.scenarios import _town, _town_days, _town_words
 from pytest_ltm.scenarios import chapter_break as scenario
 from pytest_ltm.scenarios.chapter_break import QUESTION, chapter_break
 
+from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.definition import from_json, to_json
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._model.score import Score
-from pytest_ltm._model.tokens import counter
+from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm._text.words import words
 from pytest_ltm.agents import Echo, Silent
-from pytest_ltm.agents.reader.chapter_break import statement, statements
+from pytest_ltm.agents.reader.chapter_break import town_statement, town_statements
 from pytest_ltm.agents.reader.reader import Reader, make_reader
 from pytest_ltm.datasets import chapter_from_book, chapter_from_dataset
 from pytest_ltm.evaluators import PicksOption
@@ -84,7 +84,7 @@ def test_a_second_book_after_the_reset_message_is_not_confused_with_the_first() 
 
 
 def test_the_default_book_fits_32k_and_is_longer_than_2k() -> None:
-    tokens = counter("cl100k_base")
+    tokens = token_counter("cl100k_base")
     sizes = [
         sum(tokens.count(step.text) for step in book(seed).steps if not isinstance(step, Wait)) for seed in range(5)
     ]
@@ -127,7 +127,7 @@ def test_facts_come_in_sixty_forms_and_more_and_half_of_them_without_the_usual_v
     usual = {
         text
         for text in told
-        if {"lived", "worked", "belonged", "owned", "broke", "broken", "mended"} & set(words(text))
+        if {"lived", "worked", "belonged", "owned", "broke", "broken", "mended"} & set(plain_words(text))
     }
     assert len(told) >= 100
     assert len(usual) < len(told) / 2
@@ -141,9 +141,11 @@ def test_every_wording_of_a_fact_is_understood_and_no_ordinary_day_tells_one() -
         words, days = _town_words.Words(rng, town.people), _town_days.Days(rng, town.people)
         facts = [(words.told(told), told.fact) for chapter in town.chapters for told in chapter]
         facts += [(words.claim(fact), fact) for made in _town.beginnings(town, rng, 6, 3) for fact in made.facts]
-        wrong = [sentence for sentence, fact in facts if statement(sentence) != (fact.kind, fact.subject, fact.value)]
+        wrong = [
+            sentence for sentence, fact in facts if town_statement(sentence) != (fact.kind, fact.subject, fact.value)
+        ]
         assert wrong == []
-        assert [said for _ in range(len(_town_days.BEATS)) if (said := statements(days.beat()))] == []
+        assert [said for _ in range(len(_town_days.BEATS)) if (said := town_statements(days.beat()))] == []
 
 
 def test_false_beginnings_contradict_the_first_chapter_thrice_and_something_later_twice() -> None:

@@ -8,9 +8,9 @@ from benchmark_data import GOODAI, lines_of
 from pytest_ltm.scenarios import delayed_recall
 from scenario_runs import generated, published, scores
 
+from pytest_ltm._language.recollection import recollection_keys
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._model.score import Score
-from pytest_ltm._text.recollection import keys
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.evaluators import RecallsFacts
@@ -113,7 +113,7 @@ def test_the_published_rules_ask_a_model_so_ours_stands_in() -> None:
     ],
 )
 def test_numbers_are_read_in_any_form(text: str, expected: list[str]) -> None:
-    assert list(keys(text)) == expected
+    assert list(recollection_keys(text)) == expected
 
 
 @pytest.mark.parametrize("facts", [0, 21, "10", True])

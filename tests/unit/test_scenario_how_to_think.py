@@ -11,7 +11,7 @@ from scenario_runs import generated, scores
 
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm.agents import Echo, Silent
-from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.evaluators import AppliesRule
 
@@ -124,7 +124,7 @@ def test_a_maxim_is_told_once_and_decides_dilemmas_that_do_not_name_it() -> None
 
 
 def test_the_oracle_decides_all_dilemmas_and_silence_none() -> None:
-    assert scores(BODY, dilemmas(), find("oracle").make, span=2_000) == [1.0] * 3
+    assert scores(BODY, dilemmas(), find_agent("oracle").make, span=2_000) == [1.0] * 3
     assert scores(BODY, dilemmas(), Silent, span=None) == [0.0] * 3
     assert scores(BODY, dilemmas(), Echo, span=None) == [0.0] * 3
 

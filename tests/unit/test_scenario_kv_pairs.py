@@ -9,12 +9,12 @@ import pytest
 from pytest_ltm.scenarios import colours, kv_pairs
 from pytest_ltm.scenarios._wording import capital, variants
 
+from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.plan import PlannedExample
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._model.score import Score
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm._storage.schema import Field
-from pytest_ltm._text.words import words
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.datasets._published import from_published
@@ -127,7 +127,7 @@ def test_a_wrong_parameter_is_named(parameters: dict[str, Any], message: str) ->
 def test_no_word_of_our_texts_looks_like_a_code_or_is_a_colour() -> None:
     reset = kv_pairs.test_kv_pairs.pytestmark[0].kwargs["reset"]
     texts = (*kv_pairs.ENTRIES, *kv_pairs.UNNAMED, *kv_pairs.TOGETHER, *kv_pairs.PLAIN, *kv_pairs.NESTED)
-    said = {word for text in (reset, *variants(texts)) for word in words(text)}
+    said = {word for text in (reset, *variants(texts)) for word in plain_words(text)}
     assert not any(character.isdigit() for word in said for character in word)
     assert not said & set(colours.COLOURS)
 

@@ -9,7 +9,7 @@ from pytest_ltm.scenarios import _first_names, name_list
 from pytest_ltm.scenarios._wording import variants
 from scenario_runs import generated, published, scores
 
-from pytest_ltm._text.words import words
+from pytest_ltm._language.words import plain_words
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.evaluators import ListsNames
@@ -86,7 +86,7 @@ def test_no_given_name_is_an_ordinary_word() -> None:
 def test_no_name_is_a_word_of_the_texts_around_it() -> None:
     lists = (_first_names.INTRODUCTIONS, _first_names.CHANGES, _first_names.WITHOUT_THE_WORD, name_list.QUESTIONS)
     texts = [_first_names.RESET, *(text for wordings in lists for text in variants(wordings))]
-    said = {word for text in texts for word in words(text)}
+    said = {word for text in texts for word in plain_words(text)}
     drawn = {name.lower() for seed in range(60) for name in _first_names.first_names(random.Random(seed), 30)}
     assert len(drawn) > 300
     assert drawn & said == set()

@@ -9,8 +9,8 @@ from pytest_ltm.scenarios._wording import variants
 from scenario_runs import conversation, generated, scores, values
 
 from pytest_ltm import ConfigurationError
+from pytest_ltm._language.words import plain_words
 from pytest_ltm._storage.schema import Field
-from pytest_ltm._text.words import words
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.datasets._published import from_published
@@ -92,7 +92,7 @@ def test_an_unknown_scoring_is_refused() -> None:
 
 
 def test_no_question_holds_a_name_that_may_be_drawn() -> None:
-    said = {word for question in variants(names.QUESTIONS) for word in words(question)}
+    said = {word for question in variants(names.QUESTIONS) for word in plain_words(question)}
     drawn = {name.lower() for seed in range(40) for name in _first_names.first_names(random.Random(seed), 30)}
     assert drawn & said == set()
 

@@ -14,12 +14,12 @@ from pytest_ltm.scenarios import colours, restaurant
 from pytest_ltm.scenarios._wording import variants
 
 from pytest_ltm._lab.commands.verdict_check import evaluator_of
+from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.plan import PlannedExample
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._model.score import Score
-from pytest_ltm._text.words import words
 from pytest_ltm.agents import Echo, Silent
-from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.datasets._published import DefinitionsFolder
 from pytest_ltm.evaluators import Menu, PlaysGuest, orders_dish, orders_drink, recalls_drink
@@ -171,7 +171,7 @@ def visit(fourth: str, **parameters: str) -> tuple[float, str]:
 
     class Guest:
         def __init__(self) -> None:
-            self.perfect = find("full").make()
+            self.perfect = find_agent("full").make()
 
         def reply(self, message: str) -> str:
             heard.append(message)
@@ -268,15 +268,15 @@ def test_sixty_wordings_and_more_of_all_that_the_waiter_says(wordings: tuple[str
 
 
 def test_dishes_share_no_word_that_tells_them_apart_nor_with_a_drink_or_a_colour() -> None:
-    heads = [frozenset(words(dish.split(" with ")[0])) for dish in DISHES]
+    heads = [frozenset(plain_words(dish.split(" with ")[0])) for dish in DISHES]
     assert not [pair for pair in combinations(heads, 2) if pair[0] & pair[1]]
-    drinks = {word for drink in restaurant.DRINKS for word in words(drink)}
-    assert not drinks & {word for dish in DISHES for word in words(dish)}
+    drinks = {word for drink in restaurant.DRINKS for word in plain_words(drink)}
+    assert not drinks & {word for dish in DISHES for word in plain_words(dish)}
     said = [
         *(text for wordings in WORDINGS for text in variants(wordings)),
         *restaurant.DISHES, *restaurant.DRINKS, *DISHES, *restaurant.HEADS, *restaurant.BESIDE, *restaurant.FLAVOURS,
     ]  # fmt: skip
-    assert not {word for text in said for word in words(text)} & set(colours.COLOURS)
+    assert not {word for text in said for word in plain_words(text)} & set(colours.COLOURS)
 
 
 @pytest.mark.published

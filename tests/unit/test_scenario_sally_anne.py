@@ -10,11 +10,11 @@ from benchmark_data import GOODAI, TOMI, lines_of
 from pytest_ltm.scenarios import colours, sally_anne
 from pytest_ltm.scenarios._wording import variants
 
+from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.plan import PlannedExample
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._model.score import Score
 from pytest_ltm._storage.schema import Field
-from pytest_ltm._text.words import words
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.datasets._published import from_published
@@ -93,7 +93,7 @@ def test_no_simple_guess_earns_half_of_the_marks() -> None:
     for seed in range(600):
         made = definition(seed)
         told = [step.text for step in made.steps if isinstance(step, Say)]
-        places = [word for text in told for word in words(text) if word in sally_anne.CONTAINERS]
+        places = [word for text in told for word in plain_words(text) if word in sally_anne.CONTAINERS]
         for name, place in (("first", places[0]), ("last", places[-1]), ("one before", places[-2])):
             hits[name] += place == made.expected
         hits["any"] += 1 / len(set(places))
@@ -109,11 +109,11 @@ def test_the_question_names_no_container_and_no_line_holds_a_colour() -> None:
     texts = [*asked, *sally_anne.OVER, *sally_anne.DONE, *sally_anne.CLOSINGS]
     around = [*texts, *sally_anne.OPENINGS, *sally_anne.RULE, *sally_anne.NAMED, *sally_anne.UNNAMED]
     lines = [text for wordings in LINES for text in variants(wordings)]
-    assert not {word for text in (*around, *lines) for word in words(text)} & set(sally_anne.CONTAINERS)
+    assert not {word for text in (*around, *lines) for word in plain_words(text)} & set(sally_anne.CONTAINERS)
     everything = [
         *around, *lines, *sally_anne.PUPPETS, *sally_anne.ROOMS, *sally_anne.CONTAINERS, *sally_anne.THINGS,
     ]  # fmt: skip
-    assert not {word for text in everything for word in words(text)} & set(colours.COLOURS)
+    assert not {word for text in everything for word in plain_words(text)} & set(colours.COLOURS)
 
 
 @pytest.mark.parametrize("wordings", LINES)
@@ -124,7 +124,7 @@ def test_sixty_wordings_and_more_of_each_kind_of_line(wordings: tuple[str, ...])
 def test_half_of_the_lines_and_questions_do_without_the_play_and_half_of_the_openings_without_the_rule() -> None:
     made = [[step.text for step in definition(seed).steps if not isinstance(step, Wait)] for seed in range(200)]
     lines = [line for _, *told, _ in made for line in told]
-    unnamed = [line for line in lines if not {"puppet", "puppets"} & set(words(line))]
+    unnamed = [line for line in lines if not {"puppet", "puppets"} & set(plain_words(line))]
     assert len(unnamed) / len(lines) == pytest.approx(1 / 2, abs=0.05)
     assert sum("uppet" in asked for *_, asked in made) == pytest.approx(100, abs=25)
     assert sum(any(rule in opening for rule in sally_anne.RULE) for opening, *_ in made) == pytest.approx(100, abs=25)

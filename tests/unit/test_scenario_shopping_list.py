@@ -10,7 +10,7 @@ from pytest_ltm.scenarios._wording import capital, variants
 from scenario_runs import generated, published, scores
 
 from pytest_ltm import Say
-from pytest_ltm._text.words import stem, words
+from pytest_ltm._language.words import plain_words, word_stem
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.evaluators import ListsItems
@@ -84,11 +84,11 @@ def test_a_wrong_number_of_changes_is_named(number: object) -> None:
 
 
 def test_no_item_is_a_colour_or_shares_a_word_with_another_or_with_the_sentences() -> None:
-    stems = [stem(word) for item in shopping_list.ITEMS for word in words(item)]
+    stems = [word_stem(word) for item in shopping_list.ITEMS for word in plain_words(item)]
     assert len(stems) == len(set(stems))
     texts = [text for lists in shopping_list.WORDINGS.values() for wordings in lists for text in variants(wordings)]
     texts += [*shopping_list.QUESTIONS, *colours.COLOURS]
-    assert {stem(word) for text in texts for word in words(text)} & set(stems) == set()
+    assert {word_stem(word) for text in texts for word in plain_words(text)} & set(stems) == set()
 
 
 @pytest.mark.slow

@@ -9,11 +9,11 @@ import pytest
 from benchmark_data import GOODAI, lines_of
 from pytest_ltm.scenarios import colours, spy_meeting
 
+from pytest_ltm._language.words import plain_words, space_delimited
 from pytest_ltm._model.plan import PlannedExample
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._model.score import Score
 from pytest_ltm._storage.schema import Field
-from pytest_ltm._text.words import joined, words
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.datasets._published import DefinitionsFolder, from_published
@@ -86,24 +86,30 @@ def test_sixty_wordings_and_more_of_each_kind_of_message_and_half_do_without_the
     assert len(set(product(spy_meeting.OPENINGS, spy_meeting.FAVOURS))) >= 60
     assert len(set(product(spy_meeting.LEADS, spy_meeting.QUESTIONS))) >= 60
     for texts in (spy_meeting.SENT, spy_meeting.LEADS, spy_meeting.OPENINGS):
-        keyed = [text for text in texts if KEY & set(words(text.replace("{message}", "")))]
+        keyed = [text for text in texts if KEY & set(plain_words(text.replace("{message}", "")))]
         assert len(keyed) <= len(texts) / 2, keyed
 
 
 def test_a_meeting_is_passed_on_in_three_ways_and_the_question_names_nobody() -> None:
     for seed in range(40):
         opening, *messages, question = (step.text for step in definition(seed).steps if not isinstance(step, Wait))
-        assert not [name for name in spy_meeting.PEOPLE if set(words(name)) & set(words(question))]
+        assert not [name for name in spy_meeting.PEOPLE if set(plain_words(name)) & set(plain_words(question))]
         senders = [name for text in messages for name in spy_meeting.PEOPLE if name in text]
         assert len(set(senders)) == 3
         assert all(name in opening for name in senders)
 
 
 def test_no_keyword_stands_for_two_messages() -> None:
-    forms = [joined(word) for _, group in CODES for word in group]
+    forms = [space_delimited(word) for _, group in CODES for word in group]
     assert len(set(forms)) == len(forms)
     inside = [
-        (a, b) for _, one in CODES for _, two in CODES if one != two for a in one for b in two if joined(a) in joined(b)
+        (a, b)
+        for _, one in CODES
+        for _, two in CODES
+        if one != two
+        for a in one
+        for b in two
+        if space_delimited(a) in space_delimited(b)
     ]
     assert inside == []
 
@@ -127,14 +133,14 @@ def test_questions_opening_and_names_hold_no_keyword_and_no_text_a_colour() -> N
     everybody = tuple(group for _, group in CODES)
     assert [text for text in fixed if DecodesMessages((("never",),), everybody)([f"never {text}"]).value < 1] == []
     texts = [*fixed, *(text for clues, group in CODES for text in (*clues, *group))]
-    assert not {word for text in texts for word in words(text)} & set(colours.COLOURS)
+    assert not {word for text in texts for word in plain_words(text)} & set(colours.COLOURS)
 
 
 def test_nobody_has_the_name_of_somebody_in_another_scenario() -> None:
-    ours = [part for name in spy_meeting.PEOPLE for part in words(name)]
+    ours = [part for name in spy_meeting.PEOPLE for part in plain_words(name)]
     assert len(set(ours)) == len(ours)
     home = Path(spy_meeting.__file__)
-    elsewhere = {path.name: set(words(path.read_text())) for path in home.parent.glob("*.py") if path != home}
+    elsewhere = {path.name: set(plain_words(path.read_text())) for path in home.parent.glob("*.py") if path != home}
     assert "prospective_memory.py" in elsewhere
     assert {name: found for name, said in elsewhere.items() if (found := said & set(ours))} == {}
 
@@ -166,9 +172,9 @@ def test_in_a_published_folder_the_messages_not_in_play_are_those_of_the_other_f
 def test_in_a_folder_of_our_own_definitions_the_messages_not_in_play_are_those_of_the_definition(
     tmp_path: Path,
 ) -> None:
-    from pytest_ltm._model.definition import write
+    from pytest_ltm._model.definition import write_definition
 
     (tmp_path / "spy_meeting").mkdir()
     for n in range(2):
-        write(tmp_path / "spy_meeting" / f"{n}.def.json", definition(n))
+        write_definition(tmp_path / "spy_meeting" / f"{n}.def.json", definition(n))
     assert DefinitionsFolder(tmp_path).definition("spy_meeting", "1") == definition(1)

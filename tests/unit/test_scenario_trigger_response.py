@@ -9,8 +9,8 @@ from pytest_ltm.scenarios import trigger_response
 from pytest_ltm.scenarios._wording import variants
 from scenario_runs import generated, published, scores
 
+from pytest_ltm._language.words import content_stems, plain_words, word_stem
 from pytest_ltm._model.score import Score
-from pytest_ltm._text.words import content_stems, stem, words
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.evaluators import SaysAtEachTrigger
@@ -77,9 +77,9 @@ def test_as_many_controls_as_asked_for_come_before_the_mentions(number: int) -> 
 
 @pytest.mark.parametrize("thing", trigger_response.TRIGGERS)
 def test_no_control_mentions_a_thing(thing: str) -> None:
-    core = words(thing)[-1]
+    core = plain_words(thing)[-1]
     for text in (*trigger_response.NEAR[thing], *trigger_response.ORDINARY):
-        assert stem(core) not in {stem(word) for word in words(text)}
+        assert word_stem(core) not in {word_stem(word) for word in plain_words(text)}
 
 
 @pytest.mark.parametrize("thing", trigger_response.TRIGGERS)
@@ -126,8 +126,8 @@ def test_sixty_wordings_and_more_of_the_rule_and_of_what_comes_later() -> None:
 def test_no_thing_comes_up_in_another_scenario() -> None:
     folder = Path(trigger_response.__file__).parent
     others = "\n".join(path.read_text() for path in folder.glob("*.py") if path.stem != "trigger_response")
-    said = {stem(word) for word in words(others)}
-    things = {stem(words(thing)[-1]) for thing in trigger_response.TRIGGERS}
+    said = {word_stem(word) for word in plain_words(others)}
+    things = {word_stem(plain_words(thing)[-1]) for thing in trigger_response.TRIGGERS}
     assert things & said == set()
 
 

@@ -11,10 +11,10 @@ from pytest_ltm.scenarios import colours, jokes, prospective_memory, restaurant,
 from pytest_ltm.scenarios._wording import variants
 from pytest_ltm.scenarios.jokes import length
 
+from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.definition import from_json, to_json
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._model.score import Score, Unscored
-from pytest_ltm._text.words import words
 from pytest_ltm.evaluators import Menu, NamesColour, QuoteAtReply, RecallsJoke
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def value(verdict: Score | Unscored | None) -> float:
 def test_no_colour_is_a_word_of_another_text() -> None:
     texts = [text.replace("{colour}", "") for text in colour_texts()]
     texts += [*jokes.JOKES, *jokes.INTRODUCTIONS, *jokes.QUESTIONS, *prospective_memory.QUOTES]
-    found = {word for text in texts for word in words(re.sub(r"[][{}|]", " ", text))} & set(colours.COLOURS)
+    found = {word for text in texts for word in plain_words(re.sub(r"[][{}|]", " ", text))} & set(colours.COLOURS)
     assert found == set()
 
 

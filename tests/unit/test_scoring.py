@@ -9,7 +9,7 @@ import pytest
 from _talks import After, Agent, example, simple, talk, watching
 
 from pytest_ltm._engine.lane import Ending
-from pytest_ltm._engine.scoring import describe, scenario_result
+from pytest_ltm._engine.scoring import describe_ending_error, scenario_result
 from pytest_ltm._model.score import Check, Score, Unscored
 from pytest_ltm._storage.errors import AgentFault, LtmInternalError
 
@@ -86,7 +86,7 @@ def test_who_skipped_itself_is_skipped_without_blame() -> None:
 
 
 def test_an_ending_without_anything_is_described() -> None:
-    assert describe(None) == "it ended without a verdict"
+    assert describe_ending_error(None) == "it ended without a verdict"
 
 
 # --- what is kept of the verdict and the plan

@@ -16,15 +16,15 @@ import pytest
 from pytest_ltm._model import suite as _suite
 from pytest_ltm._model.definition import to_json
 from pytest_ltm._storage import secrets as _secrets
-from pytest_ltm._storage.errors import LtmError, told
+from pytest_ltm._storage.errors import LtmError, describe_error
 from pytest_ltm._storage.secrets import (
     _may_be_encoded,
+    dump_json_redacted,
     is_secret_name,
-    redacted,
+    redact_secrets,
     redacted_configuration,
     redacted_data,
-    remember,
-    written,
+    remember_secret,
 )
 
 VALUE = 'pa"ss\\wörd-hunter2'
@@ -48,7 +48,7 @@ def secret(monkeypatch: pytest.MonkeyPatch) -> str:
     ],
 )  # fmt: skip
 def test_a_variable_named_like_a_secret_is_found_however_it_is_written(written: Any) -> None:
-    shown = redacted(f"key={written(VALUE)!s}, or so")
+    shown = redact_secrets(f"key={written(VALUE)!s}, or so")
     assert "hunter2" not in shown
     assert written(VALUE).strip("\"'") not in shown
     assert shown.startswith("key=")
@@ -60,7 +60,7 @@ def test_a_variable_named_like_a_secret_is_found_however_it_is_written(written: 
 @pytest.mark.parametrize("before", ["", "a", "me", "me:", "user:"])
 @pytest.mark.parametrize("after", ["", "!", "\n", "@host"])
 def test_a_value_is_found_in_base64_wherever_it_stands_there(encode: Any, before: str, after: str) -> None:
-    shown = redacted(f"Basic {encode(f'{before}{VALUE}{after}'.encode()).decode()}")
+    shown = redact_secrets(f"Basic {encode(f'{before}{VALUE}{after}'.encode()).decode()}")
     assert "[redacted $PLANTED_API_KEY]" in shown
     left = "".join(shown.removeprefix("Basic ").split("[redacted $PLANTED_API_KEY]"))
     assert len(left) <= 2 * len(before + after) + 8
@@ -75,13 +75,13 @@ def test_ordinary_texts_and_lines_are_not_looked_through_for_encodings() -> None
 
 def test_a_value_of_several_lines_leaves_as_many_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIGNING_KEY", "first planted line\nsecond one\nthird")
-    assert redacted("<first planted line\nsecond one\nthird>") == "<[redacted $SIGNING_KEY]\n\n>"
+    assert redact_secrets("<first planted line\nsecond one\nthird>") == "<[redacted $SIGNING_KEY]\n\n>"
 
 
 def test_a_value_that_is_not_in_the_environment_can_be_told() -> None:
-    assert redacted("told-by-somebody-7") == "told-by-somebody-7"
-    remember("HEADER", "told-by-somebody-7")
-    assert redacted("told-by-somebody-7") == "[redacted $HEADER]"
+    assert redact_secrets("told-by-somebody-7") == "told-by-somebody-7"
+    remember_secret("HEADER", "told-by-somebody-7")
+    assert redact_secrets("told-by-somebody-7") == "[redacted $HEADER]"
 
 
 # --- labelled texts: the first half was looked at while the forms were written, the second when they were done
@@ -100,56 +100,56 @@ def test_labelled_texts_lose_their_secrets_and_nothing_else(
 ) -> None:
     monkeypatch.setattr(_secrets, "_KNOWN", _secrets._Known({}))  # whatever other tests had in their environment
     rows = labelled(half)
-    shown = [(text, hidden, redacted(text)) for text, hidden in rows]
+    shown = [(text, hidden, redact_secrets(text)) for text, hidden in rows]
     assert sum(any(part in left for part in hidden) for _, hidden, left in shown) <= leaks
     assert sum(left != text for text, hidden, left in shown if not hidden) <= touched
     assert len([text for text, hidden in rows if hidden]) >= 30 <= len([text for text, hidden in rows if not hidden])
 
 
 def test_a_value_is_found_in_json_within_json() -> None:
-    assert "hunter2" not in json.dumps({"body": redacted(json.dumps({"key": VALUE}))})
+    assert "hunter2" not in json.dumps({"body": redact_secrets(json.dumps({"key": VALUE}))})
 
 
 def test_a_value_that_was_cut_short_is_found_from_both_ends() -> None:
-    assert redacted('tried pa"ss\\wörd-h...') == "tried [redacted $PLANTED_API_KEY]..."
-    assert redacted("…rd-hunter2 was it") == "…[redacted $PLANTED_API_KEY] was it"
+    assert redact_secrets('tried pa"ss\\wörd-h...') == "tried [redacted $PLANTED_API_KEY]..."
+    assert redact_secrets("…rd-hunter2 was it") == "…[redacted $PLANTED_API_KEY] was it"
 
 
 def test_two_values_that_overlap_are_both_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_TOKEN", "abcdefgh1234")
     monkeypatch.setenv("B_TOKEN", "1234ijklmnop")
-    assert redacted("<abcdefgh1234ijklmnop>") == "<[redacted $A_TOKEN]>"
+    assert redact_secrets("<abcdefgh1234ijklmnop>") == "<[redacted $A_TOKEN]>"
 
 
 def test_a_short_value_and_a_harmless_name_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHORT_TOKEN", "basic12")
     monkeypatch.setenv("GIT_AUTHOR_NAME", "Ann Example")
-    assert redacted("basic12 by Ann Example") == "basic12 by Ann Example"
+    assert redact_secrets("basic12 by Ann Example") == "basic12 by Ann Example"
 
 
 def test_a_value_that_is_only_a_path_is_no_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.setenv("CREDENTIALS", str(tmp_path))
-    assert redacted(f"in {tmp_path}") == f"in {tmp_path}"
+    assert redact_secrets(f"in {tmp_path}") == f"in {tmp_path}"
 
 
 def test_a_key_of_several_lines_is_found_line_by_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIGNING_KEY", "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\n-----END KEY-----\n")
-    assert "MIIEv" not in redacted("first line MIIEvQIBADANBgkqhkiG9w0B and no more")
+    assert "MIIEv" not in redact_secrets("first line MIIEvQIBADANBgkqhkiG9w0B and no more")
 
 
 def test_what_stands_beside_a_known_value_in_a_key_is_gone_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIGNING_KEY", "MIIEvQIBADANBgkqhkiG9w0B")
     key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEF\nAASCBKcwggSj\n-----END PRIVATE KEY-----"
-    assert redacted(f"<{key}>") == "<[redacted]\n\n\n>"
-    assert redacted('"password": "MIIEvQIBADANBgkqhkiG9w0B-planted"') == '"password": "[redacted]"'
-    assert redacted('"password": "MIIEvQIBADANBgkqhkiG9w0B"') == '"password": "[redacted $SIGNING_KEY]"'
+    assert redact_secrets(f"<{key}>") == "<[redacted]\n\n\n>"
+    assert redact_secrets('"password": "MIIEvQIBADANBgkqhkiG9w0B-planted"') == '"password": "[redacted]"'
+    assert redact_secrets('"password": "MIIEvQIBADANBgkqhkiG9w0B"') == '"password": "[redacted $SIGNING_KEY]"'
 
 
 def test_a_variable_that_the_agent_removes_is_still_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GONE_SECRET", "gone-with-the-wind")
-    assert "gone-with" not in redacted("gone-with-the-wind")
+    assert "gone-with" not in redact_secrets("gone-with-the-wind")
     monkeypatch.delenv("GONE_SECRET")
-    assert "gone-with" not in redacted("gone-with-the-wind")
+    assert "gone-with" not in redact_secrets("gone-with-the-wind")
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_names_of_other_things(name: str) -> None:
     ],
 )
 def test_what_looks_like_a_credential_is_hidden(text: str) -> None:
-    shown = redacted(text)
+    shown = redact_secrets(text)
     assert "planted" not in shown.lower()
     assert "[redacted]" in shown
 
@@ -205,7 +205,7 @@ def test_what_looks_like_a_credential_is_hidden(text: str) -> None:
      "xoxb-", "xoxp-", "xoxr-", "xoxs-", "npm_", "pypi-", "sk-proj-"],
 )  # fmt: skip
 def test_a_key_is_known_by_how_it_begins(key: str) -> None:
-    assert redacted(f"tried {key}planted0123456789.") == "tried [redacted]."
+    assert redact_secrets(f"tried {key}planted0123456789.") == "tried [redacted]."
 
 
 @pytest.mark.parametrize(
@@ -222,12 +222,12 @@ def test_a_key_is_known_by_how_it_begins(key: str) -> None:
     ],
 )
 def test_ordinary_words_are_left_alone(text: str) -> None:
-    assert redacted(text) == text
+    assert redact_secrets(text) == text
 
 
 def test_to_redact_twice_changes_nothing() -> None:
     text = f"Authorization: Bearer abc {VALUE} https://a:b@c"
-    assert redacted(redacted(text)) == redacted(text)
+    assert redact_secrets(redact_secrets(text)) == redact_secrets(text)
 
 
 @pytest.mark.slow
@@ -246,9 +246,9 @@ def test_no_text_of_a_built_in_scenario_is_touched(name: str) -> None:
 
 @pytest.mark.parametrize("before", ["", " ", "\n", "\t", '"', "\x1f"])
 def test_what_is_written_down_has_no_key_whatever_stands_before_it(before: str) -> None:
-    shown = written({"text": [f"{before}sk-planted0123456789"]}, json.dumps)
+    shown = dump_json_redacted({"text": [f"{before}sk-planted0123456789"]}, json.dumps)
     assert json.loads(shown) == {"text": [f"{before}[redacted]"]}
-    assert written({"text": "no key\n"}, json.dumps) == '{"text": "no key\\n"}'
+    assert dump_json_redacted({"text": "no key\n"}, json.dumps) == '{"text": "no key\\n"}'
 
 
 def test_data_keep_their_shape() -> None:
@@ -276,7 +276,7 @@ def test_every_error_of_ours_is_redacted() -> None:
 
 def test_a_foreign_error_is_redacted_before_it_is_cut() -> None:
     error = ValueError("x" * 290 + VALUE)
-    assert "pa" not in told(error)
+    assert "pa" not in describe_error(error)
 
 
 @pytest.mark.slow
@@ -304,7 +304,7 @@ def test_pathological_texts_take_time_in_proportion_to_their_size() -> None:
         "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\n",
         "-----BEGIN PRIVATE KEY-----\\n\\n\\n E E E ",
     ):
-        assert len(redacted(part * (100_000 // len(part)))) > 10
+        assert len(redact_secrets(part * (100_000 // len(part)))) > 10
 
 
 @pytest.mark.parametrize("closed", ["", '"', "'", '\\"', "&quot;", "&#34;"])
@@ -313,4 +313,4 @@ def test_the_quick_look_for_named_values_passes_over_none(closed: str, sign: str
     names = "Password passwords passwd PASSPHRASE secret secret_access_key private-key apiKey auth_token Token"
     for name in names.split():
         text = f"x {name}{closed}{sign}'hunter22' y"
-        assert "hunter22" not in redacted(text), text
+        assert "hunter22" not in redact_secrets(text), text

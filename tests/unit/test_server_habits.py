@@ -15,11 +15,11 @@ import pytest
 from habits import HABITS, Habit
 
 from pytest_ltm import _calls
-from pytest_ltm._calls.retry import trouble
+from pytest_ltm._calls.retry import classify_failure
 from pytest_ltm._storage.errors import AgentFault
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._chat_agent import CUT_SILENTLY
-from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._registry import find_agent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,8 +32,8 @@ DOCS = Path(__file__).parents[2] / "docs" / "openai.md"
 
 @pytest.fixture(autouse=True)
 def _own_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    _calls.share(None)
-    monkeypatch.setattr("pytest_ltm._calls.completions.sleep", lambda _: None)
+    _calls.share_limits(None)
+    monkeypatch.setattr("pytest_ltm._calls.completions.sleep_interruptibly", lambda _: None)
 
 
 def agent_at(server: ChatServer, query: str = "", **parameters: Any) -> Any:
@@ -56,7 +56,7 @@ def test_a_habit_of_servers_is_understood(chat_server: ChatServer, habit: Habit)
     if habit.fault:
         with pytest.raises(AgentFault, match=habit.fault) as caught:
             agent.reply("Which colour?")
-        assert (trouble(caught.value, now=NOW) is not None) is habit.passing
+        assert (classify_failure(caught.value, now=NOW) is not None) is habit.passing
     else:
         reply = agent.reply("Which colour?")
         assert reply.text == habit.comes_to
@@ -124,7 +124,7 @@ def answering(body: bytes, status: int = 200, **headers: str) -> Iterator[str]:
 
 
 def _asked_at(url: str) -> Any:
-    agent: Any = find(f"openai:m@{url}").make()
+    agent: Any = find_agent(f"openai:m@{url}").make()
     try:
         return agent.reply("a")
     finally:

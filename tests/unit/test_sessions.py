@@ -11,7 +11,7 @@ from pytest_ltm._engine.port import Checkpoints, LivePort
 from pytest_ltm._journal import events
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.plan import Plan
-from pytest_ltm._model.sessions import Rhythm, cannot_come_back, checked, rhythm
+from pytest_ltm._model.sessions import Rhythm, cannot_come_back, parse_sessions_option, session_rhythm
 from pytest_ltm._model.tokens import TokenCounter
 from pytest_ltm._model.transcript import Exchange, Transcript
 from pytest_ltm._storage.clock import START, SimulatedClock
@@ -162,7 +162,7 @@ def test_a_state_that_is_kept_is_not_saved_again() -> None:
 
 
 def times(text: str, *, span: int | None) -> Rhythm:
-    due = rhythm(text, span=span, began=START)
+    due = session_rhythm(text, span=span, began=START)
     assert due is not None
     return due
 
@@ -185,14 +185,14 @@ def test_by_time() -> None:
 
 
 def test_a_conversation_without_a_span_has_no_share_of_it() -> None:
-    assert rhythm("3", span=None, began=START) is None
-    assert rhythm("", span=100, began=START) is None
+    assert session_rhythm("3", span=None, began=START) is None
+    assert session_rhythm("", span=100, began=START) is None
 
 
 @pytest.mark.parametrize("text", ["1", "0", "-2", "x", "every:", "every:0h", "every:-1h", "every:soon", "²", "2.5"])
 def test_what_says_nothing_is_refused(text: str) -> None:
     with pytest.raises(ConfigurationError, match=r"from 2 on, or every:TIME such as every:8h"):
-        checked(text)
+        parse_sessions_option(text)
 
 
 def test_sessions_are_part_of_the_plan_where_there_are_any() -> None:

@@ -12,7 +12,7 @@ from journals import begin, fault, header, message, sealed
 from run_folders import HOSTILE, held, hostile_run, journal, played, write_run
 
 from pytest_ltm._cli import main
-from pytest_ltm._journal.amendments import Amendment, amend
+from pytest_ltm._journal.amendments import Amendment, amend_verdict
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm.reporting.chat import LONGEST, ExampleChat, chat_lines
 
@@ -133,7 +133,7 @@ def test_a_message_that_failed_says_what_the_agent_did(tmp_path: Path, capsys: p
 
 
 def test_an_amended_verdict_keeps_the_automatic_one(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    amend(
+    amend_verdict(
         run, read_run(run).result, "ltm/colours::test_colours[full-2k-0-0]", Amendment(score=1.0, reason="it is right")
     )
     lines = shown(capsys, run, "colours/0", "--agent=full")

@@ -11,9 +11,9 @@ from pytest_ltm.scenarios import standing_orders
 from pytest_ltm.scenarios._wording import variants
 from scenario_runs import conversation, generated, scores
 
-from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.evaluators import ObeysOrders
-from pytest_ltm.evaluators._orders import obeys
+from pytest_ltm.evaluators._orders import obeys_order
 
 BODY = standing_orders.test_standing_orders
 ROOT = Path(__file__).parents[2]
@@ -40,31 +40,31 @@ def made(number: int, **parameters: Any) -> list[Any]:
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 @pytest.mark.parametrize("agent", ["oracle", "full"])
 def test_who_keeps_track_of_the_orders_earns_full_marks(agent: str, span: int | None) -> None:
-    assert scores(BODY, made(12), find(agent).make, span=span) == [1.0] * 12
+    assert scores(BODY, made(12), find_agent(agent).make, span=span) == [1.0] * 12
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("agent", CARELESS)
 def test_tricks_earn_nothing(agent: str) -> None:
     assert BODY.pytestmark[0].kwargs.get("floor", 0) == 0
-    assert scores(BODY, made(12), find(agent).make, span=None) == [0.0] * 12
+    assert scores(BODY, made(12), find_agent(agent).make, span=None) == [0.0] * 12
 
 
 @pytest.mark.slow
 def test_who_forgets_earlier_messages_loses_what_they_ordered() -> None:
-    assert sum(scores(BODY, made(6), find("window:2k").make, span=32_000)) < 1
+    assert sum(scores(BODY, made(6), find_agent("window:2k").make, span=32_000)) < 1
 
 
 @pytest.mark.slow
 def test_no_prose_obeys_an_order_by_accident() -> None:
     """Neither a page of English nor what a control says while other scenarios are played."""
-    other = conversation({"it": BODY}, {"it": made(3)}, find("full").make(), span=2_000)
+    other = conversation({"it": BODY}, {"it": made(3)}, find_agent("full").make(), span=2_000)
     texts = [page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs").rglob("*.md"))]
     texts = ["\n".join(texts), *(exchange.reply for exchange in other.transcript if exchange.kind != "ask")]
     orders = [
         order for one in generated(standing_orders.standing_orders, 20, 99) for task in one.expected for order in task
     ]
-    assert [order for order in orders for text in texts if order[1] in text and obeys(text, *order)] == []
+    assert [order for order in orders for text in texts if order[1] in text and obeys_order(text, *order)] == []
 
 
 @pytest.mark.parametrize("kind", MESSAGES)

@@ -12,14 +12,14 @@ from benchmark_data import GOODAI, lines_of
 
 from pytest_ltm._journal.result import ScenarioResult
 from pytest_ltm._results.statistics.totals import (
-    accuracy,
     filler_share,
     ltm_reach,
-    mean,
-    percentile,
+    mean_or_none,
+    percentile_of,
+    score_share,
     scores_by_scenario,
     spread_by_draws,
-    total,
+    total_score,
 )
 
 
@@ -35,21 +35,21 @@ ROWS = (row("a", 1.0), row("a", 0.0), row("b", 0.5), row("b", None), row("c", No
 
 
 def test_the_mean_of_nothing_is_not_zero() -> None:
-    assert mean([]) is None
-    assert mean([0.1] * 10) == 0.1
+    assert mean_or_none([]) is None
+    assert mean_or_none([0.1] * 10) == 0.1
 
 
 def test_a_total_adds_the_means_of_scenarios_not_of_rows() -> None:
-    assert total(scores_by_scenario(ROWS)) == 0.5 + 0.5
+    assert total_score(scores_by_scenario(ROWS)) == 0.5 + 0.5
 
 
 def test_rows_without_a_score_are_in_no_mean_and_in_no_denominator() -> None:
     assert scores_by_scenario(ROWS) == {"a": (0.0, 1.0), "b": (0.5,)}
-    assert accuracy(scores_by_scenario(ROWS)) == 0.5
+    assert score_share(scores_by_scenario(ROWS)) == 0.5
 
 
 def test_without_any_score_there_is_no_accuracy_and_no_reach() -> None:
-    assert accuracy({}) is None
+    assert score_share({}) is None
     assert ltm_reach([row("a", None)]) is None
 
 
@@ -78,7 +78,7 @@ def test_equal_seeds_give_equal_spreads_whatever_the_order_of_the_rows() -> None
 
 @pytest.mark.parametrize(("share", "expected"), [(0, 1.0), (0.25, 2.0), (0.3, 2.2), (1, 5.0)])
 def test_percentiles_lie_between_the_nearest_values(share: float, expected: float) -> None:
-    assert percentile([1.0, 2.0, 3.0, 4.0, 5.0], share) == pytest.approx(expected)
+    assert percentile_of([1.0, 2.0, 3.0, 4.0, 5.0], share) == pytest.approx(expected)
 
 
 def test_the_reach_counts_only_full_marks() -> None:
@@ -109,6 +109,6 @@ def test_totals_accuracy_and_reach_equal_those_of_all_published_runs() -> None:
         expected = published[ref][benchmark][agent]
         rows = [row(x["dataset"], x["score"] / x["max_score"], measured_span=int(x["tokens"])) for x in lines]
         scores = scores_by_scenario(rows)
-        assert total(scores) == pytest.approx(expected["score"], abs=1e-5)
-        assert accuracy(scores) == pytest.approx(expected["accuracy"] / 100, abs=1e-5)
+        assert total_score(scores) == pytest.approx(expected["score"], abs=1e-5)
+        assert score_share(scores) == pytest.approx(expected["accuracy"] / 100, abs=1e-5)
         assert ltm_reach(rows) == pytest.approx(expected["ltm"], abs=0.01)

@@ -11,11 +11,17 @@ import pytest
 
 from pytest_ltm._journal.result import ScenarioResult
 from pytest_ltm._journal.timings import TellTime
-from pytest_ltm._results.statistics.comparison import MOST_TRIALS, Flips, scatter, trials_to_tell, unseen
-from pytest_ltm._results.statistics.counts import kappa, wilson
-from pytest_ltm._results.statistics.pairs import Pair, ScoredRow, SignUnit, paired, unit_kind
+from pytest_ltm._results.statistics.comparison import (
+    MOST_TRIALS,
+    Flips,
+    smallest_seen_drop,
+    standard_error,
+    trials_to_tell,
+)
+from pytest_ltm._results.statistics.counts import cohen_kappa, wilson_interval
+from pytest_ltm._results.statistics.pairs import Pair, ScoredRow, SignUnit, pair_rows, unit_kind
 from pytest_ltm._results.statistics.spans_reached import effective_span
-from pytest_ltm._results.statistics.totals import paces, percentile, weighted_reach
+from pytest_ltm._results.statistics.totals import agent_paces, percentile_of, weighted_reach
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,8 +34,8 @@ def units(gains: list[float]) -> list[SignUnit]:
 
 
 def test_a_share_that_is_everything_may_be_everything() -> None:
-    assert wilson(7, 7).high == 1.0
-    assert wilson(0, 7).low == 0.0
+    assert wilson_interval(7, 7).high == 1.0
+    assert wilson_interval(0, 7).low == 0.0
 
 
 def test_the_interval_of_flips_leaves_out_the_smallest_and_largest_means() -> None:
@@ -44,7 +50,7 @@ def test_the_interval_of_flips_leaves_out_the_smallest_and_largest_means() -> No
 
 @pytest.mark.parametrize("gains", [[1.0, *[0.0] * 19], [0.3, -0.2, 0.9, 0.4, -0.7, 0.1], [0.5] * 3 + [0.2] * 9])
 def test_scatter_is_the_error_of_a_mean_with_the_degrees_that_its_kurtosis_leaves(gains: list[float]) -> None:
-    found = scatter(units(gains))
+    found = standard_error(units(gains))
 
     assert found.difference == pytest.approx(fsum(gains) / len(gains))
     assert found.error == pytest.approx(float(stats.sem(gains)))
@@ -53,7 +59,7 @@ def test_scatter_is_the_error_of_a_mean_with_the_degrees_that_its_kurtosis_leave
 
 
 def test_units_without_scatter_keep_their_degrees() -> None:
-    assert scatter(units([0.25] * 6)).degrees == 5
+    assert standard_error(units([0.25] * 6)).degrees == 5
 
 
 @pytest.mark.parametrize("held", [0, 2, 30])
@@ -61,7 +67,7 @@ def test_a_drop_that_no_pair_showed_is_found_from_the_fewest_degrees(held: int) 
     degrees = min(11, held - 1) if held else 11
     q = (stats.t.ppf(0.975, degrees) + stats.t.ppf(0.8, degrees)) ** 2 / 12
 
-    found = unseen(units([0.0] * 12), units([0.0] * held), 0.025, 0.8)
+    found = smallest_seen_drop(units([0.0] * 12), units([0.0] * held), 0.025, 0.8)
 
     assert found == pytest.approx(float(q / (1 + q)), rel=1e-6)
 
@@ -76,7 +82,7 @@ def pairs(gains: list[float]) -> Sequence[Pair]:
         ]
         for later in (0, 1)
     )
-    return paired(before, after).pairs
+    return pair_rows(before, after).pairs
 
 
 def test_trials_to_tell_are_the_fewest_whose_error_is_small_enough() -> None:
@@ -96,22 +102,22 @@ def test_trials_to_tell_are_the_fewest_whose_error_is_small_enough() -> None:
 )
 def test_kappa_wants_a_square_table_of_counts(table: list[list[int]]) -> None:
     with pytest.raises(ValueError, match="square table of counts"):
-        kappa(table)
+        cohen_kappa(table)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.3, 0.5, 0.9, 1.0])
 @pytest.mark.parametrize("values", [[2.0], [1.0, 4.0], [0.0, 0.5, 3.0, 3.5, 9.0]])
 def test_percentiles_are_those_of_definition_seven(values: list[float], share: float) -> None:
-    assert percentile(values, share) == pytest.approx(float(stats.mstats.mquantiles(values, share, 1, 1)[0]))
+    assert percentile_of(values, share) == pytest.approx(float(stats.mstats.mquantiles(values, share, 1, 1)[0]))
 
 
 def test_seconds_are_told_to_the_microsecond() -> None:
-    (pace,) = paces(
+    (pace,) = agent_paces(
         {("bot", "2k"): [TellTime(exchange=n, seconds=seconds) for n, seconds in enumerate((1 / 3, 2 / 3))]}
     )
     assert pace.storing is not None
     assert (pace.asking, pace.storing.median, pace.storing.p95) == (None, 0.5, 0.65)
-    (pace,) = paces({("bot", "2k"): [TellTime(exchange=1, seconds=1 / 3)]})
+    (pace,) = agent_paces({("bot", "2k"): [TellTime(exchange=1, seconds=1 / 3)]})
     assert pace.storing is not None
     assert (pace.storing.median, pace.storing.p95) == (0.333333, 0.333333)
 
@@ -154,7 +160,7 @@ def test_a_span_at_which_just_the_share_is_kept_is_reached() -> None:
 def test_no_agreement_is_more_than_perfect() -> None:
     rng = random.Random(3)
     for _ in range(200):
-        found = kappa([[rng.randint(3, 9), rng.randint(0, 1)], [rng.randint(0, 1), rng.randint(1, 4)]])
+        found = cohen_kappa([[rng.randint(3, 9), rng.randint(0, 1)], [rng.randint(0, 1), rng.randint(1, 4)]])
         assert found.interval is None or -1 <= found.interval.low <= found.interval.high <= 1
 
 
@@ -171,7 +177,7 @@ def test_kappa_is_at_least_as_uncertain_as_its_large_sample_error_says(table: li
     variance = (same + mixed - (value - by_chance * (1 - value)) ** 2) / (1 - by_chance) ** 2 / cases
     half = float(stats.norm.ppf(0.975)) * sqrt(variance)
 
-    found = kappa(table)
+    found = cohen_kappa(table)
 
     assert found.value == pytest.approx(value)
     assert found.interval is not None

@@ -10,8 +10,8 @@ import pytest
 from msgspec import structs
 
 from benchmarks.worlds import MOODY, WORLDS, Drop, pairs
-from pytest_ltm._results.statistics.comparison import chance_here, compare, compare_scenarios, trials_to_tell
-from pytest_ltm._results.statistics.pairs import Pair, ScoredRow, paired, passes
+from pytest_ltm._results.statistics.comparison import chance_here, compare_runs, compare_scenarios, trials_to_tell
+from pytest_ltm._results.statistics.pairs import Pair, ScoredRow, pair_rows, pass_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,7 +36,7 @@ def both(
     before: Callable[[int, int, int], float | None], after: Callable[[int, int, int], float | None],
     scenarios: int = 11, trials: int = 1,
 ) -> Sequence[Pair]:  # fmt: skip
-    return paired(run(before, scenarios, trials), run(after, scenarios, trials)).pairs
+    return pair_rows(run(before, scenarios, trials), run(after, scenarios, trials)).pairs
 
 
 def full(_s: int, _e: int, _t: int) -> float:
@@ -49,7 +49,7 @@ def nothing(_s: int, _e: int, _t: int) -> float:
 
 def test_a_run_compared_with_itself_is_exactly_equal() -> None:
     rows = run(lambda s, e, t: (s * 7 + e * 3 + t) % 10 / 10, trials=3)
-    found = compare(paired(rows, rows).pairs)
+    found = compare_runs(pair_rows(rows, rows).pairs)
 
     assert found.difference == 0.0
     assert (found.p, found.p_drop, found.p_gain) == (1.0, 1.0, 1.0)
@@ -61,7 +61,7 @@ def test_a_run_compared_with_itself_is_exactly_equal() -> None:
 
 @pytest.mark.parametrize("trials", [2, 3, 8, 10])
 def test_a_collapse_is_seen_with_any_number_of_trials(trials: int) -> None:
-    found = compare(both(full, nothing, trials=trials))
+    found = compare_runs(both(full, nothing, trials=trials))
 
     assert found.difference == pytest.approx(-1)
     assert found.dropped
@@ -69,7 +69,7 @@ def test_a_collapse_is_seen_with_any_number_of_trials(trials: int) -> None:
 
 
 def test_all_signs_alike_have_the_chance_of_heads_every_time() -> None:
-    found = compare(both(full, nothing, trials=10))
+    found = compare_runs(both(full, nothing, trials=10))
 
     assert found.p_drop == 1 / 2**10
     assert found.p == 2 / 2**10
@@ -78,15 +78,15 @@ def test_all_signs_alike_have_the_chance_of_heads_every_time() -> None:
 
 
 def test_examples_of_a_scenario_in_one_conversation_are_one_unit() -> None:
-    found = compare(both(full, nothing, scenarios=3, trials=2))
+    found = compare_runs(both(full, nothing, scenarios=3, trials=2))
 
     assert (found.kind, found.units, found.pairs) == ("scenario", 6, 18)
     assert found.p_drop == 1 / 2**6
 
 
 def test_enough_conversations_are_the_units() -> None:
-    assert compare(both(full, nothing, trials=7)).kind == "scenario"
-    found = compare(both(full, nothing, trials=8))
+    assert compare_runs(both(full, nothing, trials=7)).kind == "scenario"
+    found = compare_runs(both(full, nothing, trials=8))
     assert (found.kind, found.units) == ("conversation", 8)
 
 
@@ -94,9 +94,9 @@ def test_a_conversation_that_went_wrong_as_a_whole_is_not_taken_for_many_scenari
     def once(_s: int, _e: int, t: int) -> float:
         return 0.0 if t == 0 else 1.0
 
-    assert not compare(both(full, once, trials=2)).dropped
-    assert not compare(both(full, once, trials=3)).dropped
-    assert not compare(both(full, once, trials=10)).dropped
+    assert not compare_runs(both(full, once, trials=2)).dropped
+    assert not compare_runs(both(full, once, trials=3)).dropped
+    assert not compare_runs(both(full, once, trials=10)).dropped
 
 
 def test_one_conversation_tells_of_itself_alone() -> None:
@@ -106,9 +106,9 @@ def test_one_conversation_tells_of_itself_alone() -> None:
     found = both(full, some)
 
     assert chance_here(found) == 2 / 2**6
-    assert "one conversation each does not show how much conversations vary" in compare(found).reason
-    assert not compare(both(full, nothing)).dropped
-    assert compare(both(full, some, trials=3)).dropped
+    assert "one conversation each does not show how much conversations vary" in compare_runs(found).reason
+    assert not compare_runs(both(full, nothing)).dropped
+    assert compare_runs(both(full, some, trials=3)).dropped
 
 
 def test_too_few_scenarios_tell_nothing_even_of_one_conversation() -> None:
@@ -136,7 +136,7 @@ def test_how_many_trials_would_tell_depends_on_the_difference_and_its_scatter() 
 @pytest.mark.parametrize("trials", [2, 3, 5, 10])
 def test_whole_conversations_that_go_wrong_hardly_ever_raise_an_alarm(trials: int) -> None:
     chance = random.Random(13)
-    alarms = sum(compare(pairs(MOODY, trials, Drop(), chance), rng=chance, draws=200).dropped for _ in range(200))
+    alarms = sum(compare_runs(pairs(MOODY, trials, Drop(), chance), rng=chance, draws=200).dropped for _ in range(200))
 
     assert alarms <= 200 * 0.05 + 3 * (200 * 0.05 * 0.95) ** 0.5
 
@@ -151,7 +151,7 @@ def test_whole_conversations_that_go_wrong_hardly_ever_raise_an_alarm(trials: in
     ],
 )
 def test_what_cannot_be_told_says_why(scenarios: int, trials: int, reason: str) -> None:
-    found = compare(both(full, nothing, scenarios=scenarios, trials=trials))
+    found = compare_runs(both(full, nothing, scenarios=scenarios, trials=trials))
 
     assert reason in found.reason
     assert not found.can_tell
@@ -160,27 +160,27 @@ def test_what_cannot_be_told_says_why(scenarios: int, trials: int, reason: str) 
 
 
 def test_one_scenario_can_be_told_from_enough_trials() -> None:
-    assert compare(both(full, nothing, scenarios=1, trials=5)).dropped
+    assert compare_runs(both(full, nothing, scenarios=1, trials=5)).dropped
 
 
 def test_a_stricter_level_takes_more_units() -> None:
     few = both(full, nothing, scenarios=1, trials=5)
 
-    assert compare(few, alpha=0.05).can_tell
-    assert "at a level of 0.01" in compare(few, alpha=0.01).reason
+    assert compare_runs(few, alpha=0.05).can_tell
+    assert "at a level of 0.01" in compare_runs(few, alpha=0.01).reason
 
 
 def test_every_scenario_weighs_the_same_however_many_of_its_examples_have_a_score() -> None:
     before = [row("a", 1.0, example=e) for e in range(9)] + [row("b", 1.0)]
     after = [row("a", 1.0, example=e) for e in range(9)] + [row("b", 0.0)]
 
-    assert compare(paired(before, after).pairs).difference == pytest.approx(-0.5)
+    assert compare_runs(pair_rows(before, after).pairs).difference == pytest.approx(-0.5)
 
 
 def test_rows_without_a_score_fall_out_in_pairs_and_are_counted() -> None:
     before = [row("a", 1.0), row("b", None), row("c", 1.0), row("d", None), row("e", 1.0)]
     after = [row("a", 0.5), row("b", 1.0), row("c", None), row("d", None), row("f", 0.0), row("g", 0.0)]
-    found = paired(before, after)
+    found = pair_rows(before, after)
 
     assert [(pair.scenario, pair.gain) for pair in found.pairs] == [("a", -0.5)]
     assert (found.unscored_before, found.unscored_after, found.unscored_both) == (1, 1, 1)
@@ -189,11 +189,11 @@ def test_rows_without_a_score_fall_out_in_pairs_and_are_counted() -> None:
 
 def test_two_agents_in_one_run_are_refused() -> None:
     with pytest.raises(ValueError, match="compare one agent at a time"):
-        paired([row("a", 1.0), row("a", 0.0)], [row("a", 1.0)])
+        pair_rows([row("a", 1.0), row("a", 0.0)], [row("a", 1.0)])
 
 
 def test_passes_are_judged_by_the_threshold_of_their_own_row() -> None:
-    found = passes([row("a", 0.6, mark=0.5), row("b", 1 / 3 + 2 / 3)], [row("a", 0.4, mark=0.5), row("b", 0.9)])
+    found = pass_pairs([row("a", 0.6, mark=0.5), row("b", 1 / 3 + 2 / 3)], [row("a", 0.4, mark=0.5), row("b", 0.9)])
 
     assert [(pair.before, pair.after) for pair in found.pairs] == [(1.0, 0.0), (1.0, 0.0)]
 
@@ -207,7 +207,7 @@ def test_swapping_the_runs_swaps_only_the_signs() -> None:
         )
         for pair in forwards
     ]  # fmt: skip
-    one, other = compare(forwards), compare(backwards)
+    one, other = compare_runs(forwards), compare_runs(backwards)
 
     assert one.interval is not None
     assert other.interval is not None
@@ -222,7 +222,7 @@ def test_the_interval_excludes_zero_just_when_the_test_says_so(trials: int) -> N
     chance = random.Random(trials)
     verdicts = set()
     for _ in range(60):
-        found = compare(pairs(NEAR, trials, Drop(chance.choice([0.0, 0.1, 0.8])), chance), rng=chance)
+        found = compare_runs(pairs(NEAR, trials, Drop(chance.choice([0.0, 0.1, 0.8])), chance), rng=chance)
         if found.identical:
             continue
         assert found.interval is not None
@@ -235,7 +235,7 @@ def test_the_interval_excludes_zero_just_when_the_test_says_so(trials: int) -> N
 
 
 def test_more_trials_make_smaller_drops_detectable() -> None:
-    drops = [compare(pairs(ALIKE, trials, Drop(), random.Random(3))).detectable for trials in (3, 5, 10, 20)]
+    drops = [compare_runs(pairs(ALIKE, trials, Drop(), random.Random(3))).detectable for trials in (3, 5, 10, 20)]
 
     assert None not in drops
     assert drops == sorted(drops, reverse=True)  # type: ignore[type-var]
@@ -244,7 +244,8 @@ def test_more_trials_make_smaller_drops_detectable() -> None:
 def test_a_higher_power_and_a_stricter_level_ask_for_larger_drops() -> None:
     found = pairs(ALIKE, 3, Drop(), random.Random(3))
     usual, sure, strict = (
-        compare(found, alpha=level, power=power).detectable for level, power in ((0.05, 0.8), (0.05, 0.95), (0.01, 0.8))
+        compare_runs(found, alpha=level, power=power).detectable
+        for level, power in ((0.05, 0.8), (0.05, 0.95), (0.01, 0.8))
     )
 
     assert usual is not None
@@ -255,7 +256,7 @@ def test_a_higher_power_and_a_stricter_level_ask_for_larger_drops() -> None:
 
 
 def test_pairs_that_all_tie_leave_drops_possible_that_were_not_seen() -> None:
-    few, many = compare(both(full, full, trials=2)), compare(both(full, full, trials=5))
+    few, many = compare_runs(both(full, full, trials=2)), compare_runs(both(full, full, trials=5))
 
     assert few.detectable is not None
     assert many.detectable is not None
@@ -295,7 +296,7 @@ def test_the_order_of_the_pairs_changes_nothing() -> None:
     found = pairs(ALIKE, 3, Drop(0.1), random.Random(4))
     mixed = random.Random(0).sample(found, len(found))
 
-    one, other = compare(found), compare(mixed)
+    one, other = compare_runs(found), compare_runs(mixed)
 
     assert one.p == other.p
     assert one.difference == pytest.approx(other.difference)
@@ -307,7 +308,7 @@ def test_the_order_of_the_pairs_changes_nothing() -> None:
 def test_replies_lost_at_random_make_no_regression(trials: int) -> None:
     chance = random.Random(11)
     alarms = sum(
-        compare(pairs(ALIKE, trials, Drop(), chance, lost=0.2), rng=chance, draws=200).dropped for _ in range(300)
+        compare_runs(pairs(ALIKE, trials, Drop(), chance, lost=0.2), rng=chance, draws=200).dropped for _ in range(300)
     )
 
     assert alarms <= 300 * 0.05 + 3 * (300 * 0.05 * 0.95) ** 0.5
@@ -317,7 +318,7 @@ def test_replies_lost_at_random_make_no_regression(trials: int) -> None:
 @pytest.mark.parametrize("trials", [2, 3, 5, 10])
 def test_identical_agents_hardly_ever_raise_an_alarm(trials: int) -> None:
     chance = random.Random(12)
-    alarms = sum(compare(pairs(ALIKE, trials, Drop(), chance), rng=chance, draws=200).dropped for _ in range(300))
+    alarms = sum(compare_runs(pairs(ALIKE, trials, Drop(), chance), rng=chance, draws=200).dropped for _ in range(300))
 
     assert alarms <= 300 * 0.05 + 3 * (300 * 0.05 * 0.95) ** 0.5
 
@@ -325,4 +326,4 @@ def test_identical_agents_hardly_ever_raise_an_alarm(trials: int) -> None:
 @pytest.mark.parametrize("bad", [0.0, 1.0, -0.1])
 def test_a_level_is_a_probability(bad: float) -> None:
     with pytest.raises(ValueError, match="a level lies between 0 and 1"):
-        compare(both(full, full), alpha=bad)
+        compare_runs(both(full, full), alpha=bad)

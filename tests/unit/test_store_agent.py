@@ -12,10 +12,10 @@ import pytest
 
 from pytest_ltm._cli import main
 from pytest_ltm._storage.errors import AgentError, AgentFault
-from pytest_ltm.agents._adapt import capabilities
+from pytest_ltm.agents._adapt import capabilities_of
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._profile import profile_of
-from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._registry import find_agent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,7 +150,7 @@ def _stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def made(name: str) -> Any:
-    agent: Any = find(f"store:some_stores:{name}").make()
+    agent: Any = find_agent(f"store:some_stores:{name}").make()
     agent.tell_time(NOON)
     return agent
 
@@ -188,15 +188,15 @@ def test_a_search_that_asks_whose_conversation_it_is_is_told() -> None:
 
 
 def test_a_model_that_reads_has_its_parameters_in_the_spec() -> None:
-    agent: Any = find("store:some_stores:Plain?reader=openai:m@http://localhost:1/v1&max_tokens=40").make()
+    agent: Any = find_agent("store:some_stores:Plain?reader=openai:m@http://localhost:1/v1&max_tokens=40").make()
     assert agent.configuration()["max_tokens"] == 40
 
 
 def test_it_has_the_powers_of_its_store() -> None:
     always = {"AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval", "Configured"}
-    assert capabilities(made("Plain")) == profile_of(find("store:some_stores:Plain")).capabilities == always
+    assert capabilities_of(made("Plain")) == profile_of(find_agent("store:some_stores:Plain")).capabilities == always
     both = always | {"Resettable", "Checkpointable"}
-    assert capabilities(made("Whole")) == profile_of(find("store:some_stores:Whole")).capabilities == both
+    assert capabilities_of(made("Whole")) == profile_of(find_agent("store:some_stores:Whole")).capabilities == both
 
 
 def test_saved_and_loaded_it_replies_alike() -> None:
@@ -211,14 +211,14 @@ def test_saved_and_loaded_it_replies_alike() -> None:
 def test_a_file_names_reader_and_the_parameters_of_the_class(tmp_path: Path) -> None:
     file = tmp_path / "store.yml"
     file.write_text("agent: store:some_stores:Plain\nparameters: {k: 3, order: relevance, store: {size: 7}}\n")
-    agent: Any = find(str(file)).make()
+    agent: Any = find_agent(str(file)).make()
     assert agent._store.given == {"size": 7}
     assert (agent._reading.k, agent._reading.order) == (3, "relevance")
 
 
 def test_a_model_may_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    agent: Any = find("store:some_stores:Plain?reader=openai:gpt-4o-mini@http://localhost:1/v1&k=5").make()
+    agent: Any = find_agent("store:some_stores:Plain?reader=openai:gpt-4o-mini@http://localhost:1/v1&k=5").make()
     assert agent.configuration()["thinker"] == "model"
     assert agent.configuration()["reading"]["k"] == 5
 
@@ -237,7 +237,7 @@ def test_a_model_may_read(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_what_cannot_be_used_is_told_before_the_run(spec: str, said: str) -> None:
     with pytest.raises(AgentError, match=said):
-        find(f"store:some_stores:{spec}")
+        find_agent(f"store:some_stores:{spec}")
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_a_store_that_takes_nothing_in_is_a_fault_that_names_it() -> None:
 
 
 def test_memories_of_another_conversation_are_noticed_and_named() -> None:
-    source = find("store:some_stores:Leaky")
+    source = find_agent("store:some_stores:Leaky")
     first, second = source.make(), source.make()
     for agent in (first, second):
         agent.tell_time(NOON)  # type: ignore[attr-defined]
@@ -285,7 +285,7 @@ def test_a_reset_that_keeps_memories_is_noticed_too() -> None:
 
 
 def test_the_same_words_in_two_conversations_are_no_leak() -> None:
-    source = find("store:some_stores:Plain")
+    source = find_agent("store:some_stores:Plain")
     for agent in (source.make(), source.make()):
         agent.tell_time(NOON)  # type: ignore[attr-defined]
         asked(agent, TRAIN)

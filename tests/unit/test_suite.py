@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._model.suite import SuiteEntry, built_in, built_in_names, folder, load
+from pytest_ltm._model.suite import SuiteEntry, built_in, built_in_names, load_suite, scenarios_folder
 from pytest_ltm._storage.errors import ConfigurationError, DefinitionError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def test_a_suite_names_scenarios_with_their_parameters(tmp_path: Path) -> None:
         "    span: 8k\n"
         "    threshold: 0.5\n"
     )
-    suite = load(path, KNOWN)
+    suite = load_suite(path, KNOWN)
     assert suite.name == "mine"
     assert suite.entries == (
         SuiteEntry(scenario="jokes", name="jokes", examples=3),
@@ -51,7 +51,7 @@ def test_a_suite_says_what_holds_for_the_run_and_in_which_line(tmp_path: Path) -
         "scenarios:\n  - colours\n  - {scenario: jokes, reset: Bye.}\n"
         "reset: Forget it.\n"
     )
-    suite = load(path, KNOWN)
+    suite = load_suite(path, KNOWN)
     assert (suite.spans, suite.seed, suite.filler, suite.opening) == ((2000, None), -3, "mixed", "")
     assert suite.lines == {"span": 1, "seed": 2, "filler": 3, "opening": 4}
     assert suite.place("filler") == f"{path}:3: filler"
@@ -61,7 +61,7 @@ def test_a_suite_says_what_holds_for_the_run_and_in_which_line(tmp_path: Path) -
 def test_a_suite_that_says_nothing_of_the_run_leaves_it_open(tmp_path: Path) -> None:
     path = tmp_path / "x.ltm-suite.yml"
     path.write_text("scenarios: [colours]")
-    suite = load(path)
+    suite = load_suite(path)
     assert (suite.spans, suite.seed, suite.filler, suite.opening, suite.lines) == ((), None, None, None, {})
     assert suite.entries[0].reset is None
 
@@ -69,13 +69,13 @@ def test_a_suite_that_says_nothing_of_the_run_leaves_it_open(tmp_path: Path) -> 
 def test_a_suite_without_a_name_has_that_of_its_file(tmp_path: Path) -> None:
     path = tmp_path / "nightly.ltm-suite.yml"
     path.write_text("scenarios: [colours]")
-    assert load(path).name == "nightly"
+    assert load_suite(path).name == "nightly"
 
 
 def test_a_suite_that_says_no_number_of_examples_leaves_it_open(tmp_path: Path) -> None:
     path = tmp_path / "x.ltm-suite.yml"
     path.write_text("scenarios: [colours]")
-    assert load(path).entries[0].examples is None
+    assert load_suite(path).entries[0].examples is None
 
 
 def test_incompatible_entries_know_each_other_from_both_sides(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_incompatible_entries_know_each_other_from_both_sides(tmp_path: Path) ->
         "incompatible:\n"
         "  - [prospective_memory, jokes]\n"
     )
-    apart = {entry.name: entry.incompatible for entry in load(path, KNOWN).entries}
+    apart = {entry.name: entry.incompatible for entry in load_suite(path, KNOWN).entries}
     assert apart == {
         "colours": ("jokes",),
         "jokes": ("colours", "prospective_memory"),
@@ -141,13 +141,13 @@ def test_what_is_wrong_is_said_with_file_line_field_and_what_was_expected(
 ) -> None:
     (tmp_path / "x.ltm-suite.yml").write_text(text)
     with pytest.raises(DefinitionError) as caught:
-        load(tmp_path / "x.ltm-suite.yml", KNOWN)
+        load_suite(tmp_path / "x.ltm-suite.yml", KNOWN)
     assert sentence in str(caught.value)
 
 
 def test_a_suite_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(DefinitionError, match=r"x\.ltm-suite\.yml: cannot be read: No such file or directory\."):
-        load(tmp_path / "x.ltm-suite.yml")
+        load_suite(tmp_path / "x.ltm-suite.yml")
 
 
 def test_the_standard_suite_is_built_in() -> None:
@@ -158,7 +158,7 @@ def test_the_standard_suite_is_built_in() -> None:
 
 
 def test_every_built_in_suite_names_scenarios_that_are_there() -> None:
-    known = {path.stem for path in folder().glob("*.py")}
+    known = {path.stem for path in scenarios_folder().glob("*.py")}
     for name in built_in_names():
         assert built_in(name, known).name == name
 

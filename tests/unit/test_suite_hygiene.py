@@ -14,7 +14,7 @@ from scenario_runs import generated, scores
 
 from pytest_ltm import evaluators
 from pytest_ltm._model.suite import built_in
-from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._registry import find_agent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,7 +92,7 @@ class First:
 
 
 CARELESS = {
-    **{spec: find(spec).make for spec in ("echo", "silent", "dump", "recite:2k", "agree", "candidates", "hedge")},
+    **{spec: find_agent(spec).make for spec in ("echo", "silent", "dump", "recite:2k", "agree", "candidates", "hedge")},
     "yes": lambda: Always("Yes."),
     "you": lambda: Always("You did."),
     "me": lambda: Always("I did."),
@@ -115,14 +115,14 @@ def made(name: str, number: int, **parameters: Any) -> list[Any]:
 @pytest.mark.parametrize("span", [8_000, None])
 @pytest.mark.parametrize("name", NAMES)
 def test_who_sees_everything_earns_full_marks(name: str, span: int | None) -> None:
-    assert scores(body(name), made(name, 6), find("oracle").make, span=span) == [1.0] * 6
+    assert scores(body(name), made(name, 6), find_agent("oracle").make, span=span) == [1.0] * 6
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("span", [8_000, None])
 @pytest.mark.parametrize("name", ["never_told", "who_said_so", "kept_secret"])
 def test_full_reads_what_was_told_and_sees_what_was_not(name: str, span: int | None) -> None:
-    assert scores(body(name), made(name, 12), find("full").make, span=span) == [1.0] * 12
+    assert scores(body(name), made(name, 12), find_agent("full").make, span=span) == [1.0] * 12
 
 
 @pytest.mark.slow
@@ -174,7 +174,7 @@ def tuples_of(args: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_full_knows_who_speaks_where_each_message_begins_with_its_time() -> None:
-    assert scores(body("kept_secret"), made("kept_secret", 6), find("ts:full").make, span=8_000) == [1.0] * 6
+    assert scores(body("kept_secret"), made("kept_secret", 6), find_agent("ts:full").make, span=8_000) == [1.0] * 6
 
 
 @pytest.mark.parametrize("wrong", [{"people": 2}, {"secrets": 7}, {"plain": 0}, {"attempts": 0}])

@@ -14,7 +14,7 @@ from scenario_runs import conversation, generated, scores
 
 from pytest_ltm._lab.commands.verdict_check import evaluator_of
 from pytest_ltm._model.suite import built_in
-from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.evaluators import SpeaksLanguage
 
 NAMES = tuple(entry.scenario for entry in built_in("learning").entries)
@@ -38,7 +38,7 @@ def made(name: str, number: int, **parameters: Any) -> list[Any]:
 @pytest.mark.parametrize("agent", ["oracle", "full"])
 @pytest.mark.parametrize("name", NAMES)
 def test_who_sees_everything_earns_full_marks(name: str, agent: str, span: int | None) -> None:
-    assert scores(body(name), made(name, 4), find(agent).make, span=span) == [1.0] * 4
+    assert scores(body(name), made(name, 4), find_agent(agent).make, span=span) == [1.0] * 4
 
 
 @pytest.mark.slow
@@ -46,11 +46,11 @@ def test_who_sees_everything_earns_full_marks(name: str, agent: str, span: int |
 @pytest.mark.parametrize("name", NAMES)
 def test_who_only_repeats_earns_nothing(name: str, spec: str) -> None:
     assert body(name).pytestmark[0].kwargs.get("floor", 0) == 0
-    assert scores(body(name), made(name, 3), find(spec).make, span=None) == [0.0] * 3
+    assert scores(body(name), made(name, 3), find_agent(spec).make, span=None) == [0.0] * 3
 
 
 def test_who_sees_the_last_lesson_alone_knows_no_earlier_one() -> None:
-    (found,) = scores(body("gradual"), made("gradual", 1), find("window:2k").make, span=32_000)
+    (found,) = scores(body("gradual"), made("gradual", 1), find_agent("window:2k").make, span=32_000)
     assert found < 0.2
 
 

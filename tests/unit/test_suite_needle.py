@@ -14,7 +14,7 @@ from scenario_runs import generated, scores
 
 from pytest_ltm import Say, Wait
 from pytest_ltm._model.suite import built_in
-from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.evaluators import RecallsValue
 
 NAMES = tuple(entry.scenario for entry in built_in("needle").entries)
@@ -36,7 +36,7 @@ def made(name: str, number: int, **parameters: Any) -> list[Any]:
 @pytest.mark.parametrize("agent", ["oracle", "full"])
 @pytest.mark.parametrize("name", NAMES)
 def test_who_sees_everything_finds_every_needle(name: str, agent: str, span: int | None) -> None:
-    assert scores(body(name), made(name, 12), find(agent).make, span=span) == [1.0] * 12
+    assert scores(body(name), made(name, 12), find_agent(agent).make, span=span) == [1.0] * 12
 
 
 @pytest.mark.slow
@@ -44,13 +44,13 @@ def test_who_sees_everything_finds_every_needle(name: str, agent: str, span: int
 @pytest.mark.parametrize("name", NAMES)
 def test_one_answer_for_all_finds_none(name: str, spec: str) -> None:
     assert body(name).pytestmark[0].kwargs.get("floor", 0) == 0
-    assert scores(body(name), made(name, 8), find(spec).make, span=None) == [0.0] * 8
+    assert scores(body(name), made(name, 8), find_agent(spec).make, span=None) == [0.0] * 8
 
 
 @pytest.mark.slow
 def test_a_window_finds_what_is_told_last() -> None:
     near, far = (made("needle", 6, depths=[depth]) for depth in (1.0, 0.0))
-    window = find("window:2k").make
+    window = find_agent("window:2k").make
     assert scores(body("needle"), near, window, span=16_000) == [1.0] * 6
     assert scores(body("needle"), far, window, span=16_000) == [0.0] * 6
 

@@ -14,7 +14,7 @@ import pytest
 from pytest_ltm._model import suite as _suite
 from pytest_ltm._model.definition import to_json
 from pytest_ltm._model.plan import PlannedExample, definition_rng
-from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.plugin.collection import Noticing
 from pytest_ltm.testing import run_conversation
 
@@ -37,7 +37,7 @@ def _digest(entry: _suite.SuiteEntry) -> str:
     for number in map(str, range(entry.examples or 1)):
         definition = marker["generate"](definition_rng(0, 0, entry.name, number), dict(entry.parameters))
         example = PlannedExample(scenario=entry.name, example=number, definition=definition)
-        played = run_conversation({entry.name: test}, find("oracle").make(), examples=[example], span=None)
+        played = run_conversation({entry.name: test}, find_agent("oracle").make(), examples=[example], span=None)
         said += [to_json(definition), [exchange.message for exchange in played.transcript]]
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 

@@ -11,7 +11,7 @@ from pytest_ltm._journal.journal import Journal
 from pytest_ltm._model.plan import PlannedExample, definition_rng
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._model.score import Score
-from pytest_ltm._model.tokens import counter
+from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.testing import CountingFiller, ScriptedAgent, run_conversation, run_scenario
 
@@ -126,10 +126,10 @@ def test_the_counting_filler_makes_about_the_tokens_wanted_and_never_the_same_tw
     filler: Filler = CountingFiller()
     one, two = filler.make(tokens, 4096), filler.make(tokens, 4096)
     assert one.message != two.message
-    count = counter("cl100k_base").count
+    count = token_counter("cl100k_base").count
     assert max(tokens - 4, 1) <= count(one.message) + count(one.expected_reply) <= tokens + 8
 
 
 def test_the_counting_filler_keeps_to_the_largest_message() -> None:
     message = CountingFiller().make(9999, 100).message
-    assert counter("cl100k_base").count(message) <= 100
+    assert token_counter("cl100k_base").count(message) <= 100

@@ -15,7 +15,7 @@ from scenario_runs import conversation, generated, scores, values
 from pytest_ltm import Ask, Say
 from pytest_ltm._model.score import Unscored
 from pytest_ltm._storage.clock import WallClock
-from pytest_ltm.agents._registry import find
+from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.evaluators import RemindsInTime
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def made(number: int, **parameters: Any) -> list[Any]:
 @pytest.mark.parametrize("span", [2_000, 32_000, None])
 @pytest.mark.parametrize("agent", ["oracle", "full"])
 def test_who_sees_the_clock_reminds_in_time(agent: str, span: int | None, pace: str) -> None:
-    assert scores(BODY, made(12, pace=pace), find(agent).make, span=span) == [1.0] * 12
+    assert scores(BODY, made(12, pace=pace), find_agent(agent).make, span=span) == [1.0] * 12
 
 
 @pytest.mark.slow
@@ -46,7 +46,7 @@ def test_reminders_that_fall_due_while_others_speak_are_theirs_to_have() -> None
     bodies = {"time_of_need": BODY, "jokes": jokes.test_jokes}
     given = {"time_of_need": made(4), "jokes": generated(jokes.jokes, 4)}
     for agent in ("oracle", "full"):
-        found = values(conversation(bodies, given, find(agent).make(), span=8_000))
+        found = values(conversation(bodies, given, find_agent(agent).make(), span=8_000))
         assert [found[f"time_of_need/{n}"] for n in range(4)] == [1.0] * 4
 
 
@@ -54,7 +54,7 @@ def test_reminders_that_fall_due_while_others_speak_are_theirs_to_have() -> None
 @pytest.mark.parametrize("agent", CARELESS)
 def test_tricks_earn_nothing(agent: str) -> None:
     assert BODY.pytestmark[0].kwargs.get("floor", 0) == 0
-    assert scores(BODY, made(12), find(agent).make, span=None) == [0.0] * 12
+    assert scores(BODY, made(12), find_agent(agent).make, span=None) == [0.0] * 12
 
 
 def test_messages_in_other_words_ask_for_the_same() -> None:
@@ -63,7 +63,7 @@ def test_messages_in_other_words_ask_for_the_same() -> None:
         replace(step, text=f"Oh, {step.text}") if isinstance(step, Say) else step for step in definition.steps
     )
     steps = tuple(replace(step, about=()) if isinstance(step, Ask) else step for step in steps)
-    assert scores(BODY, [replace(definition, steps=steps)], find("oracle").make, span=None) == [1.0]
+    assert scores(BODY, [replace(definition, steps=steps)], find_agent("oracle").make, span=None) == [1.0]
 
 
 class Always:
@@ -100,7 +100,7 @@ def test_a_clock_on_the_wall_works_too(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("pytest_ltm.testing.SimulatedClock", lambda *_: WallClock(look, sleep))
     for pace in ("minutes", "days"):
-        assert scores(BODY, made(4, pace=pace), find("full").make, span=2_000) == [1.0] * 4
+        assert scores(BODY, made(4, pace=pace), find_agent("full").make, span=2_000) == [1.0] * 4
 
 
 @pytest.mark.parametrize(

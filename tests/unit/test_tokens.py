@@ -15,7 +15,7 @@ import pytest
 import tiktoken_ext.openai_public as original  # type: ignore[import-untyped]
 
 from pytest_ltm._model import tokens as _tokens
-from pytest_ltm._model.tokens import CARRIED, counter, encoding, fetch, rank_file
+from pytest_ltm._model.tokens import CARRIED, fetch_with_limit, load_encoding, rank_file, token_counter
 from pytest_ltm._storage.errors import TokenizerError
 
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ def _no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Non
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    encoding.cache_clear()
-    counter.cache_clear()
+    load_encoding.cache_clear()
+    token_counter.cache_clear()
     yield
-    encoding.cache_clear()
-    counter.cache_clear()
+    load_encoding.cache_clear()
+    token_counter.cache_clear()
 
 
 @pytest.mark.slow
@@ -65,8 +65,8 @@ def test_both_common_encodings_are_carried() -> None:
     ],
 )
 def test_published_token_ids_come_out_with_no_network(name: str, text: str, tokens: list[int]) -> None:
-    assert encoding(name).encode_ordinary(text) == tokens
-    assert counter(name).count(text) == len(tokens)
+    assert load_encoding(name).encode_ordinary(text) == tokens
+    assert token_counter(name).count(text) == len(tokens)
 
 
 @pytest.mark.slow
@@ -74,25 +74,25 @@ def test_published_token_ids_come_out_with_no_network(name: str, text: str, toke
 def test_a_carried_encoding_is_defined_as_tiktoken_defines_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(original, "load_tiktoken_bpe", lambda *_args, **_kwargs: {})
     definition = getattr(original, name)()
-    assert encoding(name)._pat_str == definition["pat_str"]
-    assert encoding(name)._special_tokens == definition["special_tokens"]
+    assert load_encoding(name)._pat_str == definition["pat_str"]
+    assert load_encoding(name)._special_tokens == definition["special_tokens"]
 
 
 def test_the_text_of_a_special_token_is_ordinary_text() -> None:
-    assert counter("cl100k_base").count("<|endoftext|>") == 7
+    assert token_counter("cl100k_base").count("<|endoftext|>") == 7
 
 
 @pytest.mark.parametrize("name", [*CARRIED, "approx"])
 def test_a_lone_surrogate_is_counted(name: str) -> None:
-    assert counter(name).count("broken \ud83d emoji") > 2
+    assert token_counter(name).count("broken \ud83d emoji") > 2
 
 
 def test_an_empty_text_has_no_tokens() -> None:
-    assert [counter(name).count("") for name in (*CARRIED, "approx")] == [0, 0, 0]
+    assert [token_counter(name).count("") for name in (*CARRIED, "approx")] == [0, 0, 0]
 
 
 def test_an_encoding_is_built_once() -> None:
-    assert encoding("cl100k_base") is encoding("cl100k_base")
+    assert load_encoding("cl100k_base") is load_encoding("cl100k_base")
 
 
 def test_importing_the_module_imports_no_tiktoken() -> None:
@@ -103,7 +103,7 @@ def test_importing_the_module_imports_no_tiktoken() -> None:
 @pytest.mark.usefixtures("_no_network")
 def test_an_encoding_that_cannot_be_had_names_the_reason_and_the_ways_out() -> None:
     with pytest.raises(TokenizerError) as caught:
-        counter("r50k_base")
+        token_counter("r50k_base")
     message = str(caught.value)
     assert "'r50k_base' is neither bundled nor cached" in message
     assert "the test allows no network" in message
@@ -118,7 +118,7 @@ def test_an_encoding_that_cannot_be_had_names_the_reason_and_the_ways_out() -> N
 def test_the_cache_is_used_before_the_network(tmp_path: Path) -> None:
     url = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
     (tmp_path / hashlib.sha1(url.encode()).hexdigest()).write_bytes(rank_file("o200k_base"))
-    assert counter("o200k_harmony").count("hello world") == 2
+    assert token_counter("o200k_harmony").count("hello world") == 2
 
 
 @pytest.mark.parametrize("name", _tokens._SOURCES)
@@ -153,7 +153,7 @@ def test_a_server_that_never_answers_costs_the_limit_and_no_more() -> None:
             return {}
 
         with pytest.raises(TokenizerError, match=r"no answer within 0\.2 s"):
-            fetch("slow_base", download, 0.2)
+            fetch_with_limit("slow_base", download, 0.2)
         assert not done.is_set()
         accepted, _ = server.accept()
         accepted.close()
@@ -161,28 +161,28 @@ def test_a_server_that_never_answers_costs_the_limit_and_no_more() -> None:
 
 
 def test_what_arrives_in_time_is_used() -> None:
-    assert fetch("x", lambda: {"name": "x"}, 10) == {"name": "x"}
+    assert fetch_with_limit("x", lambda: {"name": "x"}, 10) == {"name": "x"}
 
 
 def test_an_unknown_name_is_an_error_with_a_suggestion() -> None:
     with pytest.raises(TokenizerError, match=r"unknown tokenizer 'cl100k_bas'\. Did you mean 'cl100k_base'\?"):
-        counter("cl100k_bas")
+        token_counter("cl100k_bas")
 
 
 def test_the_name_of_a_model_is_answered_with_its_encoding() -> None:
     with pytest.raises(TokenizerError, match=r"'gpt-4o'\. It is a model; its encoding is 'o200k_base'"):
-        counter("gpt-4o")
+        token_counter("gpt-4o")
 
 
 def test_the_estimate_is_near_the_truth_for_english() -> None:
     text = Path(__file__).read_text().split('"""')[1] + " People say what they mean, more or less, on 27 May 1994."
-    assert counter("approx").count(text) == pytest.approx(counter("cl100k_base").count(text), rel=0.15)
+    assert token_counter("approx").count(text) == pytest.approx(token_counter("cl100k_base").count(text), rel=0.15)
 
 
 def test_a_function_of_the_user_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "words_of_mine.py").write_text("def count(text): return len(text.split())\n")
     monkeypatch.syspath_prepend(tmp_path)
-    mine = counter("words_of_mine:count")
+    mine = token_counter("words_of_mine:count")
     assert (mine.name, mine.count("one two three")) == ("words_of_mine:count", 3)
 
 
@@ -207,7 +207,7 @@ def test_a_function_that_cannot_count_is_told_before_the_run(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "bad_count", raising=False)
     with pytest.raises(TokenizerError, match=message):
-        counter(spec)
+        token_counter(spec)
     sys.modules.pop("bad_count", None)
 
 
@@ -215,7 +215,7 @@ def test_a_function_that_errs_later_is_named_then(tmp_path: Path, monkeypatch: p
     (tmp_path / "late_count.py").write_text("def count(text): return 1 if text.isspace() or text == ' a' else None")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(TokenizerError, match=r"'late_count:count' returned None for 'hello'"):
-        counter("late_count:count").count("hello")
+        token_counter("late_count:count").count("hello")
 
 
 @pytest.mark.slow
@@ -223,5 +223,5 @@ def test_a_function_that_errs_later_is_named_then(tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize("part", [" ", "\t", "a", "\u0301"])
 def test_a_text_that_says_one_thing_for_ever_is_counted(name: str, part: str) -> None:
     size = 1_000_000 // len(part)
-    count = counter(name).count
+    count = token_counter(name).count
     assert count(part * size) >= count(part * (size // 2)) > 1_000

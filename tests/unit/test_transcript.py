@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_ltm._model.transcript import Exchange, Transcript, gap
+from pytest_ltm._model.transcript import Exchange, Transcript, needle_gap
 from pytest_ltm._storage.clock import START
 
 
@@ -19,8 +19,8 @@ def test_an_exchange_ends_after_its_message_and_its_reply() -> None:
 
 
 def test_a_gap_runs_from_the_end_of_the_needles_message_to_the_start_of_the_question() -> None:
-    assert gap(exchange(0, start=0), exchange(1, start=15)) == 5
-    assert gap(exchange(0, start=100), exchange(9, start=1000)) == 890
+    assert needle_gap(exchange(0, start=0), exchange(1, start=15)) == 5
+    assert needle_gap(exchange(0, start=100), exchange(9, start=1000)) == 890
 
 
 def test_a_new_transcript_is_empty_and_at_position_zero() -> None:

@@ -16,8 +16,8 @@ from past_runs import BAD, COMMIT, GOOD, run_folder, trials
 from run_folders import HOSTILE
 
 from pytest_ltm._cli import main
-from pytest_ltm._cli.trend import versions
-from pytest_ltm._results.run_loading import save
+from pytest_ltm._cli.trend import file_versions
+from pytest_ltm._results.run_loading import save_baseline
 from pytest_ltm.reporting.history import read_past
 from pytest_ltm.reporting.html.trend import build_trend
 from pytest_ltm.reporting.trend import DRAWN, PLAIN, of_run, series_of, trend_lines
@@ -75,7 +75,7 @@ def test_a_plan_says_in_what_it_differs_from_the_one_before(
         "b": [held(FULL, plan={"seed": 7})],
         "c": [held(FULL, plan={"seed": 7}), held(FULL, plan={"seed": 7}, trial="1")],
     }.items():
-        save(side(*parts), name, tmp_path / "ltm_baselines", "0.1")
+        save_baseline(side(*parts), name, tmp_path / "ltm_baselines", "0.1")
         os.utime(tmp_path / "ltm_baselines" / f"{name}.json", (ord(name) * 1e6, ord(name) * 1e6))
     run_folder(ltm, "20260101-080000-aaaa", *trials(GOOD, agent="mybot"))
     told = [line.strip() for line in lines(capsys) if "not the plan" in line]
@@ -156,7 +156,7 @@ def test_runs_and_baselines_of_one_plan_share_a_line(
 ) -> None:
     conversation, _ = held(FULL)
     run_folder(ltm, "20260101-080000-aaaa", conversation)
-    save(side(held(FULL)), "main", tmp_path / "ltm_baselines", "0.1")
+    save_baseline(side(held(FULL)), "main", tmp_path / "ltm_baselines", "0.1")
     found = json.loads("\n".join(lines(capsys, "--json")))
     [series] = found
     run, baseline = series["points"]
@@ -188,16 +188,16 @@ def test_every_committed_version_of_a_baseline_is_a_result(
         return done.stdout.strip()
 
     git("init", "-q")
-    save(side(held(FULL)), "main", folder, "0.1")
+    save_baseline(side(held(FULL)), "main", folder, "0.1")
     git("add", "ltm_baselines")
     git("commit", "-qm", "one")
     git("rm", "-q", "ltm_baselines/main.json")
     git("commit", "-qm", "gone")
-    save(side(held(WORSE)), "main", folder, "0.1")
+    save_baseline(side(held(WORSE)), "main", folder, "0.1")
     git("add", "ltm_baselines")
     git("commit", "-qm", "two", at="2026-02-05T10:00:00Z")
     first, last = git("log", "--format=%H", "--reverse").splitlines()[::2]
-    save(side(held(FULL, plan={"seed": 7})), "main", folder, "0.1")
+    save_baseline(side(held(FULL, plan={"seed": 7})), "main", folder, "0.1")
     [series] = json.loads("\n".join(lines(capsys, "--json")))
     assert [(each["commit"], (each["at"] or "")[:10]) for each in series["points"][:2]] == [
         (first, "2026-01-05"),
@@ -205,7 +205,7 @@ def test_every_committed_version_of_a_baseline_is_a_result(
     ]
     assert series["points"][2]["commit"] is None
     assert len({each["plan"] for each in series["points"]}) == 2
-    assert versions(tmp_path / "ltm_baselines" / "other.json") == []
+    assert file_versions(tmp_path / "ltm_baselines" / "other.json") == []
     assert not ltm.exists()
 
 

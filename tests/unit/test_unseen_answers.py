@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm.datasets.locomo.strict import verdict
-from pytest_ltm.datasets.longmemeval.evaluation import rule
+from pytest_ltm.datasets.locomo.strict import strict_verdict
+from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_ltm.datasets.rulings.gold import Ruling
+    from pytest_ltm._language.rulings.gold import Ruling
 
 FOLDER = Path(__file__).parent / "unseen_answers"
 SETS = ("first", "second", "third", "fourth")
@@ -32,10 +32,10 @@ class Row:
 
     def ruling(self) -> Ruling:
         if self.kind.startswith("locomo"):
-            return verdict(
+            return strict_verdict(
                 category=int(self.kind[-1]), question=self.question, answer=self.gold, prediction=self.answer
             )
-        return rule(
+        return rule_on_hypothesis(
             question_id="q_abs" if self.kind.startswith("abs ") else "q",
             question_type=self.kind.removeprefix("abs "),
             question=self.question,

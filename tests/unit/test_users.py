@@ -13,7 +13,7 @@ from pytest_ltm import Ask, Definition, Say, Score, Unscored
 from pytest_ltm._model.definition import from_json, to_json
 from pytest_ltm._storage.errors import AgentFault
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.agents._adapt import capabilities, source
+from pytest_ltm.agents._adapt import agent_source, capabilities_of
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._command import make_command
 from pytest_ltm.agents._http import HttpSettings, JsonPath
@@ -82,9 +82,9 @@ def test_a_function_may_take_a_user_and_one_without_a_signature_does_not() -> No
     def answer(message: str, *, user: str = "") -> str:
         return f"{user}: {message}"
 
-    agent = source(answer, spec="m:answer").make()
+    agent = agent_source(answer, spec="m:answer").make()
     assert AgentCaller(agent, timeout=None).ask("Hi.", user="ann").text == "ann: Hi."
-    assert "SeparatesUsers" not in capabilities(source(lambda message, **more: message, spec="m:f").make())  # noqa: ARG005
+    assert "SeparatesUsers" not in capabilities_of(agent_source(lambda message, **more: message, spec="m:f").make())  # noqa: ARG005
 
 
 def test_an_agent_that_is_told_again_is_told_whose_it_was_or_says_that_it_cannot_be() -> None:

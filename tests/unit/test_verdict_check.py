@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._cli import main
-from pytest_ltm._lab.commands.verdict_check import check
+from pytest_ltm._lab.commands.verdict_check import check_verdicts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +44,7 @@ def labelled(tmp_path: Path) -> Path:
 
 
 def test_verdicts_are_counted_by_scenario_and_type_of_question(labelled: Path) -> None:
-    counted = check(labelled).by_kind()
+    counted = check_verdicts(labelled).by_kind()
 
     assert {
         kind: [one[name] for name in ("rows", "right", "too much", "too little")] for kind, one in counted.items()
@@ -64,7 +64,7 @@ def test_the_command_lists_what_is_wrong_and_fails_above_its_limits(
 
 
 def test_a_wrong_answer_is_made_in_many_ways_from_each_gold(labelled: Path) -> None:
-    made = check(labelled).mutants
+    made = check_verdicts(labelled).mutants
 
     assert {"denied", "either-or", "swapped", "dump", "quoted in a refusal", "another subject"} <= {
         one.way for one in made

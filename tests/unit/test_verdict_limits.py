@@ -11,7 +11,7 @@ from pytest_ltm import evaluators
 from pytest_ltm._lab.commands.verdict_check import (
     VerdictCheckReport,
     bounds_of,
-    check,
+    check_verdicts,
     evaluator_of,
     mutants_of_scenario,
 )
@@ -196,7 +196,7 @@ OTHERS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
 
 @pytest.fixture(scope="module")
 def first() -> VerdictCheckReport:
-    return check(LABELLED / "scenarios.first.jsonl")
+    return check_verdicts(LABELLED / "scenarios.first.jsonl")
 
 
 @pytest.mark.slow
@@ -212,9 +212,11 @@ def test_no_scenario_is_far_behind(first: VerdictCheckReport) -> None:
 
 @pytest.mark.slow
 def test_replies_in_other_words_are_scored_as_they_should_be() -> None:
-    found = check(Path(__file__).parent / "unseen_replies" / "third.jsonl")
+    found = check_verdicts(Path(__file__).parent / "unseen_replies" / "third.jsonl")
 
-    assert [verdict.reply.rpartition(" | ")[2] for verdict in found.wrong()] == ["'occhre'"]
+    wrong = [verdict for verdict in found.wrong() if verdict.outcome != "undecided"]
+    assert [verdict.reply.rpartition(" | ")[2] for verdict in wrong] == ["'occhre'"]
+    assert len(list(found.wrong())) <= 6
     assert list(found.passed()) == []
 
 
@@ -399,4 +401,4 @@ def test_no_dress_changes_a_verdict(name: str, tmp_path: Path) -> None:
     sample = tmp_path / "sample.jsonl"
     sample.write_text("\n".join(rows[:: len(rows) // 12]), encoding="utf-8")
 
-    assert check(sample, dressed=True).changes == []
+    assert check_verdicts(sample, dressed=True).changes == []

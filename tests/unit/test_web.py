@@ -83,7 +83,7 @@ def test_another_host_is_refused(app: Starlette, host: str) -> None:
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1:1", "http://127.0.0.1:2", None])
 def test_a_form_of_another_page_is_refused(app: Starlette, run: Path, origin: str | None) -> None:
-    ann = _mailbox.invited(run, "ann")
+    ann = _mailbox.invite_person(run, "ann")
     for path in (f"{REVIEW}/decide", f"/sit/{ann.link}/consent"):
         assert ask(app, path, {"csrf": "x"}, origin=origin).status == 403
 
@@ -94,7 +94,7 @@ def test_a_reader_of_another_origin_is_refused(app: Starlette) -> None:
 
 @pytest.mark.parametrize("token", ["", "0" * 64])
 def test_a_wrong_token_is_refused(app: Starlette, run: Path, token: str) -> None:
-    ann = _mailbox.invited(run, "ann")
+    ann = _mailbox.invite_person(run, "ann")
     got = ask(app, f"/sit/{ann.link}/consent", {"csrf": token, "nickname": "x"})
     assert got.status == 403
     assert "Load it again" in got.text
@@ -102,13 +102,13 @@ def test_a_wrong_token_is_refused(app: Starlette, run: Path, token: str) -> None
 
 
 def test_the_token_of_one_person_is_not_that_of_another_or_of_the_reviewer(app: Starlette, run: Path) -> None:
-    ann, bob = _mailbox.invited(run, "ann"), _mailbox.invited(run, "bob")
+    ann, bob = _mailbox.invite_person(run, "ann"), _mailbox.invite_person(run, "bob")
     tokens = {ask(app, f"/sit/{ann.link}").csrf, ask(app, f"/sit/{bob.link}").csrf, look(app).csrf}
     assert len(tokens) == 3
 
 
 def test_too_much_is_refused_before_it_is_read(app: Starlette, run: Path) -> None:
-    ann = _mailbox.invited(run, "ann")
+    ann = _mailbox.invite_person(run, "ann")
     assert ask(app, f"/sit/{ann.link}/consent", {}, content_length=str(MOST_BYTES + 1)).status == 413
     assert ask(app, f"/sit/{ann.link}/consent", {}, content_length="-1").status == 413
 
@@ -173,7 +173,7 @@ def test_a_decision_is_written_and_leads_on(app: Starlette, run: Path) -> None:
     assert got.status == 303
     assert got.headers["location"].startswith(f"{REVIEW}/look?reviewer=ann")
     nodeid = played().nodeid
-    assert amendments.read(run)[nodeid].reason == "clear (reviewed by ann)"
+    assert amendments.read_amendments(run)[nodeid].reason == "clear (reviewed by ann)"
     assert json.loads((run / "summary.json").read_text())
     assert "Nothing is left here" in look(app).text
 
@@ -184,7 +184,7 @@ def test_a_second_tab_changes_nothing_and_says_so(app: Starlette, run: Path) -> 
     ask(app, f"{REVIEW}/decide", fields | {"grade": "right"})
     got = ask(app, f"{REVIEW}/decide", fields | {"grade": "wrong"})
     assert "notice=twice" in got.headers["location"]
-    assert [one.credit for one in decisions.read(run)["ann"]] == [1.0]
+    assert [one.credit for one in decisions.read_decisions(run)["ann"]] == [1.0]
     assert "decided in another tab" in ask(app, got.headers["location"]).text
 
 
@@ -192,11 +192,11 @@ def test_reviewers_do_not_see_each_other_until_it_is_to_be_settled(app: Starlett
     decided(app, "right", reason="ann's reason")
     assert "ann's reason" not in look(app, reviewer="bob").text.replace("&#39;", "'")
     decided(app, "partly", credit="0.25", reviewer="bob")
-    assert not amendments.read(run)
+    assert not amendments.read_amendments(run)
     settling = look(app, which="disputes", reviewer="bob")
     assert "ann's reason" in settling.text.replace("&#39;", "'")
     decided(app, "right", reviewer="bob", which="disputes")
-    assert amendments.read(run)[played().nodeid].score == 1.0
+    assert amendments.read_amendments(run)[played().nodeid].score == 1.0
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_reviewers_do_not_see_each_other_until_it_is_to_be_settled(app: Starlett
 def test_what_cannot_be_decided_is_refused(app: Starlette, run: Path, fields: dict[str, str]) -> None:
     got = decided(app, **fields)
     assert got.status == 400
-    assert not decisions.read(run)
+    assert not decisions.read_decisions(run)
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ class Sitter:
     """Ann, and a message that waits for her."""
 
     def __init__(self, app: Starlette, run: Path, **message: object) -> None:
-        self.app, self.person = app, _mailbox.invited(run, "ann")
+        self.app, self.person = app, _mailbox.invite_person(run, "ann")
         self.box = Box(run / "ann~2k~0" / "person")
         self.person.agree("Annie")
         self.asked(1, HOSTILE, **message)
@@ -277,7 +277,7 @@ class Sitter:
 
 
 def test_consent_and_a_nickname_come_first(app: Starlette, run: Path) -> None:
-    ann = _mailbox.invited(run, "ann")
+    ann = _mailbox.invite_person(run, "ann")
     first = ask(app, f"/sit/{ann.link}", cookie=None)
     assert "take a memory test" in first.text
     ask(app, f"/sit/{ann.link}/consent", {"csrf": first.csrf, "nickname": "Annie"}, cookie=None)

@@ -139,7 +139,7 @@ def test_a_journal_that_is_damaged_says_so_and_shows_what_came_before(folder: Pa
 
 
 def test_a_journal_of_a_later_version_says_so(folder: Path) -> None:
-    text = events.encode(header()).replace(f'"format":{events.FORMAT}', '"format":99')
+    text = events.encode_event(header()).replace(f'"format":{events.FORMAT}', '"format":99')
     (folder / NAME / "journal.jsonl").write_text(text)
     assert "format 99" in state(FollowedRun(folder))["trouble"]
 

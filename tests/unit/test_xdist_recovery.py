@@ -9,10 +9,10 @@ import pytest
 from journals import NOW, begin, filler, header, judge, message, reply, wait, write
 
 from pytest_ltm._journal.cost import Price, Tariff
-from pytest_ltm._journal.events import TimeJumped, encode
+from pytest_ltm._journal.events import TimeJumped, encode_event
 from pytest_ltm._model.agent import Usage
 from pytest_ltm.plugin.xdist import wire as _wire
-from pytest_ltm.plugin.xdist.controller import JournalSnapshot, Tries, scene
+from pytest_ltm.plugin.xdist.controller import JournalSnapshot, Tries, journal_snapshot
 from pytest_ltm.plugin.xdist.scheduling import WorkUnit
 from pytest_ltm.plugin.xdist.wire import Filter, ReportLedger
 
@@ -25,7 +25,7 @@ LATER = NOW + timedelta(hours=1)
 
 
 def after(path: Path, *said: Event | str, agent: Tariff | None = None, judged: Tariff | None = None) -> JournalSnapshot:
-    return scene(write(path, header(), *said), agent or Tariff(), judged or Tariff())
+    return journal_snapshot(write(path, header(), *said), agent or Tariff(), judged or Tariff())
 
 
 def told_of(found: JournalSnapshot, *names: str) -> list[object]:
@@ -101,13 +101,13 @@ def test_what_the_judge_was_asked_is_counted_for_the_example(tmp_path: Path) -> 
 
 
 def test_a_torn_line_is_no_event(tmp_path: Path) -> None:
-    found = after(tmp_path / "j", message(0, "a/0"), reply(0), encode(message(1, "b/0"))[:20])
+    found = after(tmp_path / "j", message(0, "a/0"), reply(0), encode_event(message(1, "b/0"))[:20])
 
     assert found.record.speaking == "a/0"
 
 
 def test_without_a_journal_there_is_nothing_to_tell(tmp_path: Path) -> None:
-    found = scene(tmp_path / "none", Tariff(), Tariff())
+    found = journal_snapshot(tmp_path / "none", Tariff(), Tariff())
 
     assert (found.record.speaking, found.record.last, list(found.record.transcript), found.record.seconds) == (
         "",

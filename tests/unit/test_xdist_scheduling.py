@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm.plugin.xdist.scheduling import ConversationScheduling, units
+from pytest_ltm.plugin.xdist.scheduling import ConversationScheduling, work_units
 
 
 class Gateway:
@@ -70,7 +70,7 @@ class Theatre:
 
 
 def test_the_longest_conversation_is_first_and_equal_ones_keep_their_order() -> None:
-    made = units(["b/1", "a/1", "c/1", "a/2"], lambda nodeid: nodeid[0], {"a": 5, "b": 5, "c": 9})
+    made = work_units(["b/1", "a/1", "c/1", "a/2"], lambda nodeid: nodeid[0], {"a": 5, "b": 5, "c": 9})
 
     assert [(unit.name, unit.items) for unit in made] == [("c", ("c/1",)), ("b", ("b/1",)), ("a", ("a/1", "a/2"))]
 

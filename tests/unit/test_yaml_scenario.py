@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ltm._model.scenario import Ask, Say, Wait
-from pytest_ltm._model.yaml_scenario import YamlCheck, load, play
+from pytest_ltm._model.yaml_scenario import YamlCheck, load_yaml_scenario, play_yaml_scenario
 from pytest_ltm._storage.errors import DefinitionError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def written(folder: Path, text: str, name: str = "moves_house") -> Path:
 
 
 def test_a_scenario_is_read_with_the_line_of_each_step(tmp_path: Path) -> None:
-    scenario = load(written(tmp_path, MOVES_HOUSE))
+    scenario = load_yaml_scenario(written(tmp_path, MOVES_HOUSE))
     assert scenario.name == "moves_house"
     assert scenario.description == "Somebody moves twice, and the last move counts."
     last = "My firm is sending me to Turku next month, for good."
@@ -59,7 +59,7 @@ def test_a_scenario_is_read_with_the_line_of_each_step(tmp_path: Path) -> None:
 
 
 def test_the_markers_keywords_are_those_that_the_file_gives(tmp_path: Path) -> None:
-    assert load(written(tmp_path, MOVES_HOUSE)).marker == {
+    assert load_yaml_scenario(written(tmp_path, MOVES_HOUSE)).marker == {
         "skills": "R,C",
         "examples": 2,
         "span": 8000,
@@ -70,18 +70,18 @@ def test_the_markers_keywords_are_those_that_the_file_gives(tmp_path: Path) -> N
 
 
 def test_the_definition_holds_all_that_decides_the_score(tmp_path: Path) -> None:
-    one = load(written(tmp_path, MOVES_HOUSE)).definition
-    other = load(written(tmp_path, MOVES_HOUSE.replace("contains: Turku", "contains: Oulu"))).definition
+    one = load_yaml_scenario(written(tmp_path, MOVES_HOUSE)).definition
+    other = load_yaml_scenario(written(tmp_path, MOVES_HOUSE.replace("contains: Turku", "contains: Oulu"))).definition
     assert one.steps == other.steps
     assert one != other
 
 
 def test_a_name_in_the_file_is_used(tmp_path: Path) -> None:
-    assert load(written(tmp_path, f"name: moving\n{MOVES_HOUSE}")).name == "moving"
+    assert load_yaml_scenario(written(tmp_path, f"name: moving\n{MOVES_HOUSE}")).name == "moving"
 
 
 def test_a_file_name_becomes_a_name_for_test_ids(tmp_path: Path) -> None:
-    assert load(written(tmp_path, MOVES_HOUSE, "moves house-2")).name == "moves_house_2"
+    assert load_yaml_scenario(written(tmp_path, MOVES_HOUSE, "moves house-2")).name == "moves_house_2"
 
 
 class Recorder:
@@ -109,7 +109,7 @@ class Recorder:
 def test_playing_a_scenario_performs_its_steps_and_checks_the_answer(tmp_path: Path) -> None:
     last = "My firm is sending me to Turku next month, for good."
     ltm = Recorder("Turku, no longer Brno.")
-    play(load(written(tmp_path, MOVES_HOUSE)), ltm)
+    play_yaml_scenario(load_yaml_scenario(written(tmp_path, MOVES_HOUSE)), ltm)
     assert ltm.happened == [
         ("say", "I grew up in Porto, but I moved to Brno last spring."),
         ("wait", 0.5, 0, timedelta(0)),
@@ -189,7 +189,7 @@ def test_what_is_wrong_is_said_with_file_line_field_and_what_was_expected(
     assert old in MOVES_HOUSE
     path = written(tmp_path, MOVES_HOUSE.replace(old, new), "m")
     with pytest.raises(DefinitionError) as caught:
-        load(path)
+        load_yaml_scenario(path)
     assert sentence in str(caught.value)
 
 
@@ -205,12 +205,12 @@ def test_what_is_wrong_is_said_with_file_line_field_and_what_was_expected(
 )
 def test_a_scenario_that_cannot_be_scored_is_an_error(text: str, sentence: str, tmp_path: Path) -> None:
     with pytest.raises(DefinitionError) as caught:
-        load(written(tmp_path, text))
+        load_yaml_scenario(written(tmp_path, text))
     assert sentence in str(caught.value)
 
 
 def test_a_single_check_needs_no_list(tmp_path: Path) -> None:
-    scenario = load(written(tmp_path, "steps: [{say: A.}, {ask: B, expect: {equals: A}}]"))
+    scenario = load_yaml_scenario(written(tmp_path, "steps: [{say: A.}, {ask: B, expect: {equals: A}}]"))
     assert scenario.steps[1].checks == (YamlCheck("equals 'A'", "equals", ("A",), 1),)
 
 
@@ -229,7 +229,7 @@ def test_a_single_check_needs_no_list(tmp_path: Path) -> None:
 def test_a_hostile_file_is_one_clear_error(content: bytes, sentence: str, tmp_path: Path) -> None:
     (tmp_path / "moves_house.ltm.yml").write_bytes(content)
     with pytest.raises(DefinitionError) as caught:
-        load(tmp_path / "moves_house.ltm.yml")
+        load_yaml_scenario(tmp_path / "moves_house.ltm.yml")
     assert sentence in str(caught.value)
 
 
@@ -239,5 +239,5 @@ def test_a_say_and_an_ask_may_be_somebodys(tmp_path: Path) -> None:
         "steps:\n- {say: I like figs., user: ann}\n- {ask: 'What do I like?', user: ann, expect: {contains: figs}}\n"
     )
     handle = Recorder("Figs.")
-    play(load(path), handle)
+    play_yaml_scenario(load_yaml_scenario(path), handle)
     assert [happened[-1] for happened in handle.happened[:2]] == ["ann", "ann"]  # type: ignore[index]

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_ltm import evaluators
 from pytest_ltm._cli.arguments import add_json
+from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._model.score import SCORINGS, Score, Scoring, Unscored
 from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm._storage.rows import rows
-from pytest_ltm._text.patterns import later
+from pytest_ltm._storage.rows import read_json_rows
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -44,13 +44,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def measure_agreement(given: Namespace) -> int:
     """Score published results of real agents again by our rules, and count how often the verdicts agree."""
-    found = measure(given.file, given.scoring, keep=given.list)
-    parts = [str(difference) for difference in found.differences]
+    agreement_report = score_published_file(given.file, given.scoring, keep=given.list)
+    parts = [str(difference) for difference in agreement_report.differences]
     if given.json:
-        counts = found.as_json()
+        counts = agreement_report.as_json()
         print(json.dumps({**counts, "differences": parts} if given.list else counts, indent=2))
     else:
-        print("\n".join([*parts, found.as_text()]))
+        print("\n".join([*parts, agreement_report.as_text()]))
     return 0
 
 
@@ -114,7 +114,9 @@ class VerdictDisagreement:
 
     def __str__(self) -> str:
         row, verdict = self.row, self.verdict
-        where = f"{row.get('dataset')} {row.get('example_id')} ({_version(row)}, {row.get('agent')}), line {self.line}"
+        where = (
+            f"{row.get('dataset')} {row.get('example_id')} ({_code_version(row)}, {row.get('agent')}), line {self.line}"
+        )
         answer = str((row.get("responses") or [""])[-1])
         lines = [
             f"{where}: published {self.published:.2f}, ours {verdict.value:.2f}: {verdict.reason} [{verdict.rule}]",
@@ -140,7 +142,7 @@ class AgreementReport:
     def add(self, line: str, row: Row, verdict: Score | Unscored, *, keep: bool) -> None:
         """Count one row; keep it if it differs."""
         published = float(row["score"]) / float(row.get("max_score") or 1)
-        key = (str(row["dataset"]), _version(row))
+        key = (str(row["dataset"]), _code_version(row))
         status = (row.get("orig_eval") or {}).get("status")
         agrees = self.all.setdefault(key, Tally()).add(verdict, published)
         if status == "ok" and key[1] in REPRODUCED[self.scoring]:
@@ -155,15 +157,15 @@ class AgreementReport:
         judged_datasets: dict[str, dict[str, Any]] = {}
         for dataset in sorted({dataset for dataset, _ in self.judged}):
             mine = {v: tally for (d, v), tally in self.judged.items() if d == dataset}
-            counted = _sum(tally for v, tally in mine.items() if v in REPRODUCED[self.scoring])
-            judged_datasets[dataset] = {**counted, "by_version": {v: _sum([mine[v]]) for v in sorted(mine)}}
+            counted = _sum_tallies(tally for v, tally in mine.items() if v in REPRODUCED[self.scoring])
+            judged_datasets[dataset] = {**counted, "by_version": {v: _sum_tallies([mine[v]]) for v in sorted(mine)}}
         by_version = {
-            version: _sum(tally for (_, v), tally in self.judged.items() if v == version)
+            version: _sum_tallies(tally for (_, v), tally in self.judged.items() if v == version)
             for version in sorted({version for _, version in self.judged})
         }
         datasets: dict[str, dict[str, Any]] = {}
         for (dataset, version), tally in sorted(self.all.items()):
-            counts = {**_sum([tally]), "disagree": tally.disagree, "balanced_accuracy": tally.balanced_accuracy}
+            counts = {**_sum_tallies([tally]), "disagree": tally.disagree, "balanced_accuracy": tally.balanced_accuracy}
             datasets.setdefault(dataset, {})[version] = counts
         judged = {"by_version": by_version, "datasets": judged_datasets}
         strict = {name: getattr(self.strict, name) for name in ("rows", "agree", "sides")}
@@ -185,37 +187,37 @@ class AgreementReport:
         return "\n".join(lines)
 
 
-def measure(path: Path, scoring: Scoring, *, keep: bool = False) -> AgreementReport:
+def score_published_file(path: Path, scoring: Scoring, *, keep: bool = False) -> AgreementReport:
     """Score a file of published results again; reads it twice, a row at a time.
 
     Raises DatasetError, naming the line, where it cannot be read.
     """
     # what counts as a wrong keyword depends on the keywords of all other rows
-    groups: set[Group] = {group for _, row in rows(path, ["dataset"]) for group in spy_groups(row)}
-    found = AgreementReport(scoring)
-    for where, row in rows(path, ["dataset"]):
+    groups: set[Group] = {group for _, row in read_json_rows(path, ["dataset"]) for group in spy_groups(row)}
+    agreement_report = AgreementReport(scoring)
+    for where, row in read_json_rows(path, ["dataset"]):
         try:
-            found.add(where.rpartition(":")[2], row, score_row(row, scoring, groups), keep=keep)
+            agreement_report.add(where.rpartition(":")[2], row, score_row(row, scoring, groups), keep=keep)
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
             expected = "a published result with dataset, score and max_score"
             raise DatasetError(f"{where}: not {expected} ({type(error).__name__}: {error})") from error
-    return found
+    return agreement_report
 
 
-def _version(row: Row) -> str:
+def _code_version(row: Row) -> str:
     code = (row.get("orig_eval") or {}).get("code") or "unknown"
     return str(code).removesuffix("-benchmark")
 
 
-def _sum(tallies: Iterable[Tally]) -> dict[str, int]:
+def _sum_tallies(tallies: Iterable[Tally]) -> dict[str, int]:
     held = list(tallies)
     return {name: sum(getattr(tally, name) for tally in held) for name in ("rows", "agree", "sides", "unscored")}
 
 
 # --- which evaluator, with which answers, scores a row of the published files
 
-_LEG = later(r"From ([^,\n]+), go (\d+(?:\.\d+)?) ?km (\w+) to ([^.\n]+)\.", re.IGNORECASE)
-_SAID = later(r"(Test|Agent) \([^)]*\): ")
+_LEG = lazy_pattern(r"From ([^,\n]+), go (\d+(?:\.\d+)?) ?km (\w+) to ([^.\n]+)\.", re.IGNORECASE)
+_SAID = lazy_pattern(r"(Test|Agent) \([^)]*\): ")
 
 
 class _Unreadable(ValueError):
@@ -230,9 +232,9 @@ def score_row(row: Row, scoring: Scoring, spy_groups: Iterable[Group] = ()) -> S
     dataset = row.get("dataset")
     try:
         if dataset == "Prospective Memory":
-            return _prospective(row, scoring)
+            return _prospective_score(row, scoring)
         if dataset == "Spy Meeting":
-            evaluator: Evaluator = _spy(_expected(row), scoring, spy_groups)
+            evaluator: Evaluator = _spy_evaluator(_expected_of(row), scoring, spy_groups)
         elif made := _EVALUATORS.get(str(dataset)):
             evaluator = made(row, scoring)
         else:
@@ -248,29 +250,29 @@ def spy_groups(row: Row) -> list[Group]:
     """Return the keyword groups that a row of Spy Meeting expects, [] for any other row."""
     if row.get("dataset") != "Spy Meeting":
         return []
-    found = [*(row.get("expected_responses") or []), *(row.get("definition_expected") or [])]
-    return [tuple(map(str, group)) for group in found if isinstance(group, list)]
+    result = [*(row.get("expected_responses") or []), *(row.get("definition_expected") or [])]
+    return [tuple(map(str, group)) for group in result if isinstance(group, list)]
 
 
-def _expected(row: Row) -> Any:
+def _expected_of(row: Row) -> Any:
     by_definition = (row.get("orig_eval") or {}).get("expected_source") == "definition"
     return (row.get("definition_expected") if by_definition else None) or row["expected_responses"]
 
 
-def _jokes(row: Row, scoring: Scoring) -> Evaluator:
-    joke = str(_expected(row)[0])
+def _joke_evaluator(row: Row, scoring: Scoring) -> Evaluator:
+    joke = str(_expected_of(row)[0])
     return evaluators.RecallsJoke(joke, tuple(told for told in row["script"] if told != joke), scoring=scoring)
 
 
-def _directions(row: Row, scoring: Scoring) -> Evaluator:
-    legs = _LEG.findall(str(_expected(row)[0]))
+def _directions_evaluator(row: Row, scoring: Scoring) -> Evaluator:
+    legs = _LEG.findall(str(_expected_of(row)[0]))
     if not legs:
         raise _Unreadable("the true directions cannot be read")
     route = tuple((float(km), way.lower(), place) for _, km, way, place in legs)
     return evaluators.LeadsTo(legs[0][0], route, scoring)
 
 
-def _restaurant(row: Row, scoring: Scoring) -> Evaluator:
+def _restaurant_evaluator(row: Row, scoring: Scoring) -> Evaluator:
     waiter = tuple(str(text or "") for text in row["questions"])
     menu = evaluators.Menu.read(waiter[0])
     if not menu.dishes:
@@ -278,36 +280,36 @@ def _restaurant(row: Row, scoring: Scoring) -> Evaluator:
     return evaluators.PlaysGuest(menu, waiter, scoring=scoring)
 
 
-def _spy(expected: Any, scoring: Scoring, groups: Iterable[Group]) -> Evaluator:
+def _spy_evaluator(expected: Any, scoring: Scoring, groups: Iterable[Group]) -> Evaluator:
     wanted = tuple(tuple(map(str, group)) for group in expected)
     ours = {keyword for group in wanted for keyword in group}
     others = tuple(sorted({group for group in groups if not ours & set(group)}))
     return evaluators.DecodesMessages(wanted, others, scoring)
 
 
-def _trigger(row: Row, scoring: Scoring) -> Evaluator:
-    expected = list(map(str, _expected(row)))
+def _trigger_evaluator(row: Row, scoring: Scoring) -> Evaluator:
+    expected = list(map(str, _expected_of(row)))
     sentence = re.sub(r"^say: ?['\"](.*)['\"]$", r"\1", expected[0])
     return evaluators.SaysAtEachTrigger(sentence, max(len(expected), len(row["questions"])), scoring)
 
 
 _EVALUATORS: Mapping[str, Callable[[Row, Scoring], Evaluator]] = {
-    "ChapterBreak": lambda row, scoring: evaluators.PicksOption(int(_expected(row)[0]), scoring),
-    "Colours": lambda row, scoring: evaluators.NamesColour(str(_expected(row)[0]), scoring),
-    "Jokes": _jokes,
-    "Locations Directions": _directions,
-    "NameList": lambda row, scoring: evaluators.ListsNames(tuple(map(str, _expected(row))), scoring),
-    "Restaurant": _restaurant,
-    "SallyAnne": lambda row, scoring: evaluators.AnswersWord(str(_expected(row)[0]), scoring=scoring),
+    "ChapterBreak": lambda row, scoring: evaluators.PicksOption(int(_expected_of(row)[0]), scoring),
+    "Colours": lambda row, scoring: evaluators.NamesColour(str(_expected_of(row)[0]), scoring),
+    "Jokes": _joke_evaluator,
+    "Locations Directions": _directions_evaluator,
+    "NameList": lambda row, scoring: evaluators.ListsNames(tuple(map(str, _expected_of(row))), scoring),
+    "Restaurant": _restaurant_evaluator,
+    "SallyAnne": lambda row, scoring: evaluators.AnswersWord(str(_expected_of(row)[0]), scoring=scoring),
     "Shopping": lambda row, scoring: evaluators.ListsItems(
-        tuple((str(item), int(n)) for item, n in _expected(row)), scoring
+        tuple((str(item), int(n)) for item, n in _expected_of(row)), scoring
     ),
-    "Trigger Response": _trigger,
+    "Trigger Response": _trigger_evaluator,
 }
 
 
-def _prospective(row: Row, scoring: Scoring) -> Score | Unscored:
-    expected = _expected(row)[0]
+def _prospective_score(row: Row, scoring: Scoring) -> Score | Unscored:
+    expected = _expected_of(row)[0]
     if not isinstance(expected, list):
         raise _Unreadable("quote and number are told in prose in this version")
     quote, _, nth = expected
@@ -320,10 +322,10 @@ def _later_replies(row: Row) -> list[str]:
     replies: list[str] = []
     instructed = False
     for line in row["task_log"]:
-        said = _SAID.match(line)
-        text = line[said.end() :] if said else line
-        if said and said[1] == "Test":
+        match = _SAID.match(line)
+        text = line[match.end() :] if match else line
+        if match and match[1] == "Test":
             instructed = instructed or text == row["script"][-1]
-        elif said and instructed:
+        elif match and instructed:
             replies.append(text)
     return replies

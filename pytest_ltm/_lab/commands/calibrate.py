@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_ltm._cli import tables
 from pytest_ltm._cli.arguments import add_json, add_pytest_options, add_seeds
-from pytest_ltm._cli.pytest_runs import counting, examples, play
+from pytest_ltm._cli.pytest_runs import counting_examples, examples_with_specs, play_run
 from pytest_ltm._model.definition import read_json
-from pytest_ltm._results.statistics.counts import IntervalEstimate, mark, summed
-from pytest_ltm._results.statistics.totals import FULL_MARKS, grouped, mean
-from pytest_ltm._results.text import counted
+from pytest_ltm._results.statistics.counts import IntervalEstimate, mean_estimate, sum_estimates
+from pytest_ltm._results.statistics.totals import FULL_MARKS, group_by, mean_or_none
+from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.datasets._published import ENDING, FOLDERS, DefinitionsFolder, menu_above
 
@@ -74,34 +74,36 @@ def run(given: Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="ltm-calibrate-") as name:
         place = Path(name).resolve()
         suite = Path(given.suite).resolve() if Path(given.suite).is_file() else given.suite
-        published = pooled(folders, place / "definitions")
-        print(f"published definitions: {counted(len(published), 'conversation')} at {span} ...", file=sys.stderr)
+        published = pool_definitions(folders, place / "definitions")
+        print(f"published definitions: {pluralize(len(published), 'conversation')} at {span} ...", file=sys.stderr)
         theirs = [
             row
             for number, folder in enumerate(published)
-            for row in _rows([*controls, READER], [f"--ltm-definitions={folder}", *options], place / f"theirs{number}")
+            for row in _play_rows(
+                [*controls, READER], [f"--ltm-definitions={folder}", *options], place / f"theirs{number}"
+            )
         ]
-        print(f"{given.suite}: {counted(given.seeds, 'seed')} at {span} ...", file=sys.stderr)
+        print(f"{given.suite}: {pluralize(given.seeds, 'seed')} at {span} ...", file=sys.stderr)
         ours = [
             row
             for seed in range(given.seeds)
-            for row in _rows(
+            for row in _play_rows(
                 [*controls, READER, ORACLE],
                 [f"--ltm-suite={suite}", f"--ltm-seed={seed}", *options],
                 place / f"ours{seed}",
             )
         ]
-    found = Calibration(controls=controls, theirs=marks(theirs), ours=marks(ours), span=span)
-    print(json.dumps(found.as_json(), indent=1) if given.json else "\n".join(lines(found)))
-    return APART if found.breaches else 0
+    calibration = Calibration(controls=controls, theirs=earned_marks(theirs), ours=earned_marks(ours), span=span)
+    print(json.dumps(calibration.as_json(), indent=1) if given.json else "\n".join(calibration_lines(calibration)))
+    return APART if calibration.breaches else 0
 
 
-def _rows(specs: Sequence[str], words: Sequence[str], folder: Path) -> list[tuple[str, ScenarioResult]]:
+def _play_rows(specs: Sequence[str], words: Sequence[str], folder: Path) -> list[tuple[str, ScenarioResult]]:
     folder.mkdir()
-    return counting(examples(play(specs, words, folder, cwd=folder)))
+    return counting_examples(examples_with_specs(play_run(specs, words, folder, cwd=folder)))
 
 
-def pooled(folders: Iterable[DefinitionsFolder], into: Path) -> list[Path]:
+def pool_definitions(folders: Iterable[DefinitionsFolder], into: Path) -> list[Path]:
     """Write the distinct definitions, at most TOGETHER of a scenario to a folder; return these, one a conversation.
 
     What differs in its waits alone is not distinct. What says nothing (it is made up at run time) is kept each time.
@@ -115,7 +117,7 @@ def pooled(folders: Iterable[DefinitionsFolder], into: Path) -> list[Path]:
             for example in folder.examples[scenario]:
                 folder.definition(scenario, example)
                 path = folder.file(scenario, example)
-                kept.setdefault(scenario, {}).setdefault(_texts(path), path)
+                kept.setdefault(scenario, {}).setdefault(_definition_texts(path), path)
     conversations = math.ceil(max(map(len, kept.values())) / TOGETHER)
     for scenario, files in sorted(kept.items()):
         for number, path in enumerate(files.values()):
@@ -128,7 +130,7 @@ def pooled(folders: Iterable[DefinitionsFolder], into: Path) -> list[Path]:
     return sorted(into.iterdir(), key=lambda place: int(place.name))
 
 
-def _texts(path: Path) -> str:
+def _definition_texts(path: Path) -> str:
     """Return what a definition says and expects; the path of one that says nothing."""
     data = read_json(path).json()
     if isinstance(data, dict) and not data.pop("waits", None) and not data.get("steps"):
@@ -136,9 +138,9 @@ def _texts(path: Path) -> str:
     return json.dumps(data, sort_keys=True)
 
 
-def marks(rows: Iterable[tuple[str, ScenarioResult]]) -> Marks:
+def earned_marks(rows: Iterable[tuple[str, ScenarioResult]]) -> Marks:
     """Return what was earned, by agent and scenario."""
-    groups = grouped(rows, lambda each: (each[0], each[1].scenario))
+    groups = group_by(rows, lambda each: (each[0], each[1].scenario))
     return {key: [row.score or 0.0 for _, row in held] for key, held in groups.items()}
 
 
@@ -157,14 +159,14 @@ class Calibration:
     @property
     def left_out(self) -> dict[str, str]:
         """Why a scenario is in no total, by its name."""
-        found = {}
+        texts = {}
         for name in sorted({scenario for side in (self.theirs, self.ours) for _, scenario in side}):
-            one, other = (mean(side.get((READER, name), ())) for side in (self.theirs, self.ours))
+            one, other = (mean_or_none(side.get((READER, name), ())) for side in (self.theirs, self.ours))
             if one is None or other is None:
-                found[name] = f"only {'ours' if one is None else 'published'}"
+                texts[name] = f"only {'ours' if one is None else 'published'}"
             elif min(one, other) < READS:
-                found[name] = f"{READER} cannot read it: {one:.2f} published, {other:.2f} ours"
-        return found
+                texts[name] = f"{READER} cannot read it: {one:.2f} published, {other:.2f} ours"
+        return texts
 
     @property
     def scenarios(self) -> list[str]:
@@ -174,28 +176,28 @@ class Calibration:
 
     def sides(self, agent: str, scenario: str) -> tuple[IntervalEstimate, IntervalEstimate]:
         """Return what an agent earns in a scenario: published, ours."""
-        return mark(self.theirs[agent, scenario]), mark(self.ours[agent, scenario])
+        return mean_estimate(self.theirs[agent, scenario]), mean_estimate(self.ours[agent, scenario])
 
     def totals(self, agent: str) -> tuple[IntervalEstimate, IntervalEstimate]:
         """Return what an agent earns in all scenarios that are compared: published, ours."""
         pairs = [self.sides(agent, name) for name in self.scenarios]
-        return summed(one for one, _ in pairs), summed(other for _, other in pairs)
+        return sum_estimates(one for one, _ in pairs), sum_estimates(other for _, other in pairs)
 
     @property
     def breaches(self) -> list[str]:
         """A sentence for each limit that is broken."""
-        told = []
+        texts = []
         limit = LIMIT * len(self.scenarios)
         for agent in self.controls:
             one, other = self.totals(agent)
             if agent.startswith("bm25:") and abs(other.value - one.value) > limit:
                 earned = f"{agent} earns {one.value:.2f} published and {other.value:.2f} ours of {len(self.scenarios)}"
-                told.append(f"{earned}: more than {limit:.2f} apart")
+                texts.append(f"{earned}: more than {limit:.2f} apart")
         for name in sorted({scenario for _, scenario in self.ours}):
-            most = max(mean(self.ours.get((agent, name), ())) or 0.0 for agent in (READER, ORACLE))
+            most = max(mean_or_none(self.ours.get((agent, name), ())) or 0.0 for agent in (READER, ORACLE))
             if most < FULL_MARKS:
-                told.append(f"neither {READER} nor {ORACLE} gets full marks in {name} of ours: {most:.2f}")
-        return told
+                texts.append(f"neither {READER} nor {ORACLE} gets full marks in {name} of ours: {most:.2f}")
+        return texts
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""
@@ -206,11 +208,11 @@ class Calibration:
             "agents": {
                 agent: {
                     "scenarios": {
-                        name: _json(*self.sides(agent, name))
+                        name: _marks_json(*self.sides(agent, name))
                         | {"examples": [len(side[agent, name]) for side in (self.theirs, self.ours)]}
                         for name in self.scenarios
                     },
-                    "total": _json(*self.totals(agent)),
+                    "total": _marks_json(*self.totals(agent)),
                 }
                 for agent in (*self.controls, READER)
             },
@@ -218,7 +220,7 @@ class Calibration:
         }
 
 
-def _json(one: IntervalEstimate, other: IntervalEstimate) -> dict[str, Any]:
+def _marks_json(one: IntervalEstimate, other: IntervalEstimate) -> dict[str, Any]:
     named = {"published": one, "ours": other, "difference": other - one}
     return {
         name: {"value": held.value, "low": held.interval.low, "high": held.interval.high}
@@ -229,19 +231,23 @@ def _json(one: IntervalEstimate, other: IntervalEstimate) -> dict[str, Any]:
 # --- how it is shown
 
 
-def lines(found: Calibration) -> Iterator[str]:
+def calibration_lines(calibration: Calibration) -> Iterator[str]:
     """Yield the tables: totals, then scenario by scenario for each agent, and the sentences."""
-    yield from tables.aligned(totals(found))
-    for agent in (*found.controls, READER):
+    yield from tables.aligned_lines(calibration_totals(calibration))
+    for agent in (*calibration.controls, READER):
         yield ""
-        yield from tables.aligned(points(found, agent))
+        yield from tables.aligned_lines(calibration_points(calibration, agent))
     yield ""
-    for name, why in found.left_out.items():
+    for name, why in calibration.left_out.items():
         yield f"left out: {name}: {why}"
-    breaches = found.breaches
+    breaches = calibration.breaches
     yield from (f"- {sentence}" for sentence in breaches)
-    limit = LIMIT * len(found.scenarios)
-    apart = {agent: abs(other.value - one.value) for agent in found.controls for one, other in [found.totals(agent)]}
+    limit = LIMIT * len(calibration.scenarios)
+    apart = {
+        agent: abs(other.value - one.value)
+        for agent in calibration.controls
+        for one, other in [calibration.totals(agent)]
+    }
     if not breaches:
         yield f"Totals of agents bm25:… are within {limit:.2f} of each other."
     for agent, distance in apart.items():
@@ -249,22 +255,22 @@ def lines(found: Calibration) -> Iterator[str]:
             yield f"{agent} is {distance:.2f} apart, which no limit forbids."
 
 
-def totals(found: Calibration) -> list[list[str]]:
+def calibration_totals(calibration: Calibration) -> list[list[str]]:
     """Return the totals of each agent on both sides, and the difference."""
-    head = [f"at {found.span}, of {len(found.scenarios)}", "published", "ours", "ours - published"]
-    return [head, *([agent, *_cells(*found.totals(agent))] for agent in (*found.controls, READER))]
+    head = [f"at {calibration.span}, of {len(calibration.scenarios)}", "published", "ours", "ours - published"]
+    return [head, *([agent, *_mark_cells(*calibration.totals(agent))] for agent in (*calibration.controls, READER))]
 
 
-def points(found: Calibration, agent: str) -> list[list[str]]:
+def calibration_points(calibration: Calibration, agent: str) -> list[list[str]]:
     """Return what an agent earns in each scenario on both sides, and the difference."""
     table = [[agent, "published", "ours", "ours - published", "examples"]]
-    for name in found.scenarios:
-        played = " and ".join(str(len(side[agent, name])) for side in (found.theirs, found.ours))
-        table.append([name, *_cells(*found.sides(agent, name)), played])
+    for name in calibration.scenarios:
+        played = " and ".join(str(len(side[agent, name])) for side in (calibration.theirs, calibration.ours))
+        table.append([name, *_mark_cells(*calibration.sides(agent, name)), played])
     return table
 
 
-def _cells(one: IntervalEstimate, other: IntervalEstimate) -> list[str]:
+def _mark_cells(one: IntervalEstimate, other: IntervalEstimate) -> list[str]:
     gain = other - one
     return [
         *(f"{held.value:5.2f} [{held.interval.low:.2f} to {held.interval.high:.2f}]" for held in (one, other)),

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli import tables
 from pytest_ltm._cli.arguments import add_output, add_pytest_options
-from pytest_ltm._cli.pytest_runs import counting, examples, play
+from pytest_ltm._cli.pytest_runs import counting_examples, examples_with_specs, play_run
 from pytest_ltm._journal.result import span_place
 from pytest_ltm._lab.cheats import SPECS
-from pytest_ltm._results.statistics.totals import grouped
-from pytest_ltm._results.text import NOTHING, counted, one_line, score_text
+from pytest_ltm._results.statistics.totals import group_by
+from pytest_ltm._results.text import NOTHING, one_line, pluralize, score_text
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.sanitize import for_file
-from pytest_ltm.agents._padding import unpadded
+from pytest_ltm.agents._padding import padded_spec
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -60,19 +60,19 @@ def run(given: Namespace) -> int:
     of 11 above the same agent without it.
     """
     specs = [spec for text in given.agents or SPECS for spec in text.split(",")]
-    twins = [twin for spec in specs if (twin := unpadded(spec)) and twin not in specs]
+    twins = [twin for spec in specs if (twin := padded_spec(spec)) and twin not in specs]
     suite = given.suite or ("none" if given.tests else "standard")
-    print(f"{counted(len(specs), 'agent')} at {given.spans} ...", file=sys.stderr)
+    print(f"{pluralize(len(specs), 'agent')} at {given.spans} ...", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="ltm-cheats-") as folder:
         words = [f"--ltm-suite={suite}", f"--ltm-span={given.spans}", *EACH, *given.tests]
         words += [word for text in given.pytest for word in shlex.split(text)]
-        rows = examples(play([*specs, *dict.fromkeys(twins)], words, Path(folder)))
-    found = Attack.of(specs, rows, given.spans.split(","))
-    print("\n".join(lines(found)))
+        rows = examples_with_specs(play_run([*specs, *dict.fromkeys(twins)], words, Path(folder)))
+    result = Attack.of(specs, rows, given.spans.split(","))
+    print("\n".join(cheat_lines(result)))
     if given.output is not None:
-        whole = as_json(found) if given.output.suffix == ".json" else "\n".join(markdown(found))
+        whole = as_json(result) if given.output.suffix == ".json" else "\n".join(cheat_markdown(result))
         given.output.write_bytes(for_file(whole + "\n"))
-    return ABOVE if found.finds else 0
+    return ABOVE if result.finds else 0
 
 
 # --- what was earned
@@ -102,10 +102,10 @@ class CheatCell:
         if self.points <= self.floor + LIMIT:
             return False
         chance = self.floor > 0 and set(self.scores) <= {0.0, 1.0}
-        return not chance or _tail(round(sum(self.scores)), len(self.scores), self.floor) < LUCK
+        return not chance or _upper_tail(round(sum(self.scores)), len(self.scores), self.floor) < LUCK
 
 
-def _tail(least: int, of: int, chance: float) -> float:
+def _upper_tail(least: int, of: int, chance: float) -> float:
     """Return how probable so many successes are, or more."""
     return sum(math.comb(of, k) * chance**k * (1 - chance) ** (of - k) for k in range(least, of + 1))
 
@@ -127,10 +127,10 @@ class Attack:
 
         `spans`: their order.
         """
-        counted_rows = counting(rows)
+        counted_rows = counting_examples(rows)
         if not counted_rows:
             raise LtmError("nothing was played: no example has a score")
-        groups = grouped(counted_rows, lambda each: (each[0], each[1].scenario, each[1].span_label))
+        groups = group_by(counted_rows, lambda each: (each[0], each[1].scenario, each[1].span_label))
         cells = {
             (agent, scenario, span): CheatCell(
                 agent=agent,
@@ -153,8 +153,8 @@ class Attack:
     @property
     def cheats(self) -> list[str]:
         """The agents that floors are for: all but the padded ones and those that they ask."""
-        asked = {unpadded(spec) for spec in self.specs}
-        return [spec for spec in self.specs if spec not in asked and not unpadded(spec)]
+        asked = {padded_spec(spec) for spec in self.specs}
+        return [spec for spec in self.specs if spec not in asked and not padded_spec(spec)]
 
     def floor(self, scenario: str) -> float:
         """Return the floor of a scenario."""
@@ -173,21 +173,21 @@ class Attack:
     @property
     def finds(self) -> list[str]:
         """A sentence for each limit that is broken."""
-        by_place = grouped([c for c in self.cells.values() if c.agent in self.cheats and c.above], _place)
-        broken = [_sentence(cells) for cells in by_place.values()]
-        for spec in filter(unpadded, self.specs):
+        by_place = group_by([c for c in self.cells.values() if c.agent in self.cheats and c.above], _cell_place)
+        broken = [_finding_sentence(cells) for cells in by_place.values()]
+        for spec in filter(padded_spec, self.specs):
             for span in self.spans:
-                (more, of), (less, _) = self.total(spec, span), self.total(unpadded(spec), span)
+                (more, of), (less, _) = self.total(spec, span), self.total(padded_spec(spec), span)
                 if more - less > PADDING * of:
-                    broken.append(f"{spec} earns {more:.2f} of {of} {span_place(span)}, {unpadded(spec)} {less:.2f}")
+                    broken.append(f"{spec} earns {more:.2f} of {of} {span_place(span)}, {padded_spec(spec)} {less:.2f}")
         return broken
 
 
-def _place(cell: CheatCell) -> tuple[str, str]:
+def _cell_place(cell: CheatCell) -> tuple[str, str]:
     return cell.agent, cell.scenario
 
 
-def _sentence(cells: Sequence[CheatCell]) -> str:
+def _finding_sentence(cells: Sequence[CheatCell]) -> str:
     first = cells[0]
     points = ", ".join(f"{score_text(cell.points)} {span_place(cell.span)}" for cell in cells)
     return f"{first.agent} earns {points} in {first.scenario}, whose floor is {score_text(first.floor)}"
@@ -196,70 +196,75 @@ def _sentence(cells: Sequence[CheatCell]) -> str:
 # --- how it is shown
 
 
-def lines(found: Attack) -> Iterator[str]:
+def cheat_lines(attack: Attack) -> Iterator[str]:
     """Yield the tables of the terminal, and the sentences."""
-    for table in filter(None, (totals(found), best(found))):
-        yield from tables.aligned(table)
+    for table in filter(None, (cheat_totals(attack), best_cheats(attack))):
+        yield from tables.aligned_lines(table)
         yield ""
-    yield from verdict(found)
+    yield from cheat_findings(attack)
 
 
-def markdown(found: Attack) -> Iterator[str]:
+def cheat_markdown(attack: Attack) -> Iterator[str]:
     """Yield the same as Markdown, and what each earned in each scenario."""
-    for table in filter(None, (totals(found), best(found), *(points(found, span) for span in found.spans))):
-        yield from tables.markdown(table)
+    for table in filter(
+        None, (cheat_totals(attack), best_cheats(attack), *(cheat_points(attack, span) for span in attack.spans))
+    ):
+        yield from tables.markdown_lines(table)
         yield ""
-    yield from verdict(found)
+    yield from cheat_findings(attack)
 
 
-def verdict(found: Attack) -> Iterator[str]:
+def cheat_findings(attack: Attack) -> Iterator[str]:
     """Yield a sentence for each find; one if there is none."""
-    finds = found.finds
+    finds = attack.finds
     if not finds:
         yield f"No cheat earns more than {LIMIT:.0%} above a floor, and no padding more than 0.3 of 11."
     else:
-        yield f"{counted(len(finds), 'find')}:"
+        yield f"{pluralize(len(finds), 'find')}:"
     yield from (f"- {sentence}" for sentence in finds)
-    unscored = [reason for cell in found.cells.values() for reason in cell.unscored]
+    unscored = [reason for cell in attack.cells.values() for reason in cell.unscored]
     if unscored:
-        yield f"Without a score, counted as 0: {counted(len(unscored), 'example')}; the first: {one_line(unscored[0])}"
+        count = pluralize(len(unscored), "example")
+        yield f"Without a score, counted as 0: {count}; the first: {one_line(unscored[0])}"
 
 
-def totals(found: Attack) -> list[list[str]]:
+def cheat_totals(attack: Attack) -> list[list[str]]:
     """Return points by agent and span."""
-    floors = [{cell.scenario: cell.floor for cell in found.cells.values() if cell.span == span} for span in found.spans]
+    floors = [
+        {cell.scenario: cell.floor for cell in attack.cells.values() if cell.span == span} for span in attack.spans
+    ]
     table = [
-        ["agent", *(f"{span} (of {len(floor)})" for span, floor in zip(found.spans, floors, strict=True))],
+        ["agent", *(f"{span} (of {len(floor)})" for span, floor in zip(attack.spans, floors, strict=True))],
         ["floors of the scenarios", *(f"{sum(floor.values()):.2f}" for floor in floors)],
     ]
-    for agent in found.specs:
-        held = [found.total(agent, span) for span in found.spans]
+    for agent in attack.specs:
+        held = [attack.total(agent, span) for span in attack.spans]
         table.append([agent, *(f"{earned:.2f}" if of else NOTHING for earned, of in held)])
     return table
 
 
-def best(found: Attack) -> list[list[str]]:
+def best_cheats(attack: Attack) -> list[list[str]]:
     """Return for each scenario its floor, and which cheat earned most at each span; nothing without cheats."""
-    if not found.cheats:
+    if not attack.cheats:
         return []
-    table = [["scenario", "floor", *found.spans]]
-    for name in found.scenarios:
-        cells = [found.best(name, span) for span in found.spans]
-        table.append([name, score_text(found.floor(name)), *map(_best, cells)])
+    table = [["scenario", "floor", *attack.spans]]
+    for name in attack.scenarios:
+        cells = [attack.best(name, span) for span in attack.spans]
+        table.append([name, score_text(attack.floor(name)), *map(_best_cell, cells)])
     return table
 
 
-def _best(cell: CheatCell | None) -> str:
+def _best_cell(cell: CheatCell | None) -> str:
     if cell is None:
         return NOTHING
     return f"{score_text(cell.points)} {cell.agent}" if cell.points else score_text(0)
 
 
-def points(found: Attack, span: str) -> list[list[str]]:
+def cheat_points(attack: Attack, span: str) -> list[list[str]]:
     """Return points by scenario and agent at one span."""
-    table = [[f"at {span}", *found.specs]]
-    for name in found.scenarios:
-        held = [found.cells.get((agent, name, span)) for agent in found.specs]
+    table = [[f"at {span}", *attack.specs]]
+    for name in attack.scenarios:
+        held = [attack.cells.get((agent, name, span)) for agent in attack.specs]
         table.append([name, *(NOTHING if cell is None else score_text(cell.points) for cell in held)])
     return table
 

@@ -17,16 +17,16 @@ from pytest_ltm._lab.published_results import (
     TOKENIZER,
     PublishedConversation,
     agent_labels,
-    benchmark,
     by_conversation,
-    held,
-    merged,
-    read,
-    scenario,
+    merge_branches,
+    parse_benchmark,
+    published_conversation,
+    read_published,
+    scenario_name,
 )
-from pytest_ltm._model.tokens import counter
-from pytest_ltm._results.columns import columns
-from pytest_ltm._results.text import counted
+from pytest_ltm._model.tokens import token_counter
+from pytest_ltm._results.columns import result_columns
+from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import build_folder
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError
 from pytest_ltm._storage.rows import json_of
@@ -64,28 +64,28 @@ def import_published(given: Namespace) -> int:
 
     Exit status 1 if a total differs from the leaderboard of --check.
     """
-    found = _chosen(read(given.files), given.ref, given.benchmark)
-    rows = merged(found)
-    conversations = imported(rows)
+    published_results = _choose_rows(read_published(given.files), given.ref, given.benchmark)
+    rows = merge_branches(published_results)
+    conversations = import_conversations(rows)
     if given.output is None:
         made = RunResult(run_id="published", conversations=tuple(each.result for each in conversations))
     else:
-        made = write(new_run_folder(given.output, given.ltm_dir), conversations, notices(rows))
+        made = write_published_run(new_run_folder(given.output, given.ltm_dir), conversations, import_notices(rows))
     for line in table_lines(made):
         print(line.rstrip())
     if given.output is not None:
-        print(f"{counted(len(conversations), 'conversation')} in {made.folder}")
+        print(f"{pluralize(len(conversations), 'conversation')} in {made.folder}")
     if given.check is None:
         return 0
-    compared, differences = checked(found, given.check)
+    compared, differences = check_leaderboard(published_results, given.check)
     for text in differences:
         print(text)
     equal = "total, accuracy, LTM score and the mean of every scenario"
-    print(f"{counted(compared, 'published run')} compared ({equal}): {len(differences):,} differences")
+    print(f"{pluralize(compared, 'published run')} compared ({equal}): {len(differences):,} differences")
     return DIFFERENT if differences else 0
 
 
-def _chosen(rows: Sequence[PublishedResult], refs: Sequence[str], begins: str) -> list[PublishedResult]:
+def _choose_rows(rows: Sequence[PublishedResult], refs: Sequence[str], begins: str) -> list[PublishedResult]:
     known = sorted({row.ref for row in rows})
     for ref in refs:
         if ref not in known:
@@ -97,32 +97,32 @@ def _chosen(rows: Sequence[PublishedResult], refs: Sequence[str], begins: str) -
     return chosen
 
 
-def imported(rows: Sequence[PublishedResult]) -> list[PublishedConversation]:
+def import_conversations(rows: Sequence[PublishedResult]) -> list[PublishedConversation]:
     """Return the conversations that the rows are of; DatasetError names a benchmark that cannot be understood."""
     labels = agent_labels((row.benchmark, row.agent) for row in rows)
     # without transcripts there is nothing to count, and a tokenizer takes a while to load
-    count = counter(TOKENIZER).count if any(row.log for row in rows) else len
-    return [held(mine, labels[agent], count) for (_, agent), mine in by_conversation(rows).items()]
+    count = token_counter(TOKENIZER).count if any(row.log for row in rows) else len
+    return [published_conversation(mine, labels[agent], count) for (_, agent), mine in by_conversation(rows).items()]
 
 
-def notices(rows: Sequence[PublishedResult]) -> list[str]:
+def import_notices(rows: Sequence[PublishedResult]) -> list[str]:
     """Return what a reader should know of imported results, a sentence each."""
     missing = sum(not row.log for row in rows)
-    shown = {name: benchmark(name) for name in {row.benchmark for row in rows}}
+    shown = {name: parse_benchmark(name) for name in {row.benchmark for row in rows}}
     renamed = sorted(name for name, its in shown.items() if its and its.span_label in PAPERS_NAMES.values())
     older = sorted(name for name, its in shown.items() if its and its.version < MEMORY_SPANS_SINCE)
-    found = [f"{IMPORTED}: verdicts and measured spans are as published, nothing was scored again"]
-    found += [
+    lines = [f"{IMPORTED}: verdicts and measured spans are as published, nothing was scored again"]
+    lines += [
         f"{their!r} is labelled 2k as in the paper; the memory span of its configuration is 1,000 tokens"
         for their in renamed
     ]
     if older:
-        found.append(f"{', '.join(older)}: these versions name the filler between messages, not a memory span")
+        lines.append(f"{', '.join(older)}: these versions name the filler between messages, not a memory span")
     if missing:
-        found.append(f"the transcripts of {missing:,} of {counted(len(rows), 'example')} are missing")
+        lines.append(f"the transcripts of {missing:,} of {pluralize(len(rows), 'example')} are missing")
     if missing < len(rows):
-        found.append("tokens and places in the conversation count only the exchanges that are there; filler is missing")
-    return found
+        lines.append("tokens and places in the conversation count only the exchanges that are there; filler is missing")
+    return lines
 
 
 # --- totals
@@ -134,39 +134,39 @@ _TOLERANCE = 1e-5  # published totals have six places
 _TOKENS = 0.01  # published LTM scores have three
 
 
-def totals(run: RunResult) -> dict[str, dict[str, tuple[float, int]]]:
+def imported_totals(run: RunResult) -> dict[str, dict[str, tuple[float, int]]]:
     """Return by agent and span label the mean of the totals of its runs, and how many those are."""
-    found: dict[str, dict[str, list[float]]] = {}
+    result: dict[str, dict[str, list[float]]] = {}
     for each in run.conversations:
-        found.setdefault(each.agent, {}).setdefault(each.span_label, []).append(_column_of(each).total)
+        result.setdefault(each.agent, {}).setdefault(each.span_label, []).append(_column_of(each).total)
     return {
-        agent: {span: (fmean(values), len(values)) for span, values in spans.items()} for agent, spans in found.items()
+        agent: {span: (fmean(values), len(values)) for span, values in spans.items()} for agent, spans in result.items()
     }
 
 
 def table_lines(run: RunResult) -> list[str]:
     """Return the totals as a table of text, agents down and memory spans across; those with most spans first."""
-    found = totals(run)
+    entries = imported_totals(run)
     known = {each.span_label: each.span for each in run.conversations}
     spans = sorted(known, key=lambda text: ("." in text, known[text] or 0, text))  # isolated first, older versions last
-    width = max(map(len, found))
+    width = max(map(len, entries))
     lines = [" ".join([" " * width, *(f"{span:>9}" for span in spans)])]
     lines += [
-        " ".join([f"{agent:<{width}}", *(_cell(found[agent].get(span)) for span in spans)])
-        for agent in sorted(found, key=lambda agent: (-len(found[agent]), agent.lower()))
+        " ".join([f"{agent:<{width}}", *(_total_cell(entries[agent].get(span)) for span in spans)])
+        for agent in sorted(entries, key=lambda agent: (-len(entries[agent]), agent.lower()))
     ]
-    if any(runs > 1 for row in found.values() for _, runs in row.values()):
+    if any(runs > 1 for row in entries.values() for _, runs in row.values()):
         lines.append(f"{SEVERAL}: mean of the totals of two or more runs")
     return lines
 
 
 def _column_of(conversation: ConversationResult) -> Column:
     """Return the numbers of one conversation as every report has them."""
-    (column,) = columns(RunResult(run_id="", conversations=(conversation,)))
+    (column,) = result_columns(RunResult(run_id="", conversations=(conversation,)))
     return column
 
 
-def checked(rows: Sequence[PublishedResult], leaderboard: Path) -> tuple[int, list[str]]:
+def check_leaderboard(rows: Sequence[PublishedResult], leaderboard: Path) -> tuple[int, list[str]]:
     """Compare each published run, branch by branch, with the leaderboard's numbers.
 
     Returns how many runs were compared, and a sentence for each number that differs.
@@ -176,17 +176,17 @@ def checked(rows: Sequence[PublishedResult], leaderboard: Path) -> tuple[int, li
         raise DatasetError(f"{leaderboard}: expected an object of branches, benchmarks and agents")
     compared, differences = 0, []
     for ref in sorted({row.ref for row in rows}):
-        for (name, agent), mine in by_conversation(merged(row for row in rows if row.ref == ref)).items():
+        for (name, agent), mine in by_conversation(merge_branches(row for row in rows if row.ref == ref)).items():
             entry = published.get(ref, {}).get(name, {}).get(agent)
-            told = ["not in the leaderboard"] if entry is None else _differences(mine, entry)
+            texts = ["not in the leaderboard"] if entry is None else _leaderboard_differences(mine, entry)
             compared += entry is not None
-            differences += [f"{ref}, {name}, {agent}: {text}" for text in told]
+            differences += [f"{ref}, {name}, {agent}: {text}" for text in texts]
     return compared, differences
 
 
-def _differences(rows: Sequence[PublishedResult], entry: Mapping[str, Any]) -> Iterator[str]:
-    column = _column_of(held(rows, "agent", len).result)
-    datasets = {scenario(row): row.dataset for row in rows}
+def _leaderboard_differences(rows: Sequence[PublishedResult], entry: Mapping[str, Any]) -> Iterator[str]:
+    column = _column_of(published_conversation(rows, "agent", len).result)
+    datasets = {scenario_name(row): row.dataset for row in rows}
     pairs: list[tuple[str, float | None, float | None, float]] = [
         ("total", column.total, entry["score"], _TOLERANCE),
         ("out of", column.out_of, entry["max_score"], 0),
@@ -203,17 +203,19 @@ def _differences(rows: Sequence[PublishedResult], entry: Mapping[str, Any]) -> I
             yield f"{name} is {ours!r} here and {theirs!r} there"
 
 
-def _cell(found: tuple[float, int] | None) -> str:
-    if found is None:
+def _total_cell(result: tuple[float, int] | None) -> str:
+    if result is None:
         return f"{NOTHING:>8} "
-    value, runs = found
+    value, runs = result
     return f"{value:>8.2f}{SEVERAL if runs > 1 else ' '}"
 
 
 # --- as a run folder, as a run of ours leaves it
 
 
-def write(path: Path, conversations: Sequence[PublishedConversation], notices: Sequence[str]) -> RunResult:
+def write_published_run(
+    path: Path, conversations: Sequence[PublishedConversation], notices: Sequence[str]
+) -> RunResult:
     """Write a run folder; LtmError if it cannot be written."""
     run = RunResult(
         run_id=path.name,
@@ -238,11 +240,11 @@ def _write_conversation(run: Path, each: PublishedConversation) -> None:
     write_results(folder / "results.json", result)
     if each.talk.exchanges:
         chain = Chain()
-        text = "".join(chain.sealed(events.encode(event)) for event in _events(each))
+        text = "".join(chain.sealed(events.encode_event(event)) for event in _published_events(each))
         (folder / "journal.jsonl").write_bytes(text.encode())
 
 
-def _events(each: PublishedConversation) -> Iterator[events.Event]:
+def _published_events(each: PublishedConversation) -> Iterator[events.Event]:
     """Yield the journal: what was said in order, each example's begin before its first and its end after its last."""
     result, exchanges = each.result, each.talk.exchanges
     first = {exchange.by: exchange.number for exchange in reversed(exchanges)}

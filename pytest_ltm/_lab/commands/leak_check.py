@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli import tables
 from pytest_ltm._cli.arguments import add_json, add_pytest_options, add_seeds
-from pytest_ltm._cli.pytest_runs import counting, examples, play
-from pytest_ltm._lab.commands.calibrate import pooled
-from pytest_ltm._lab.cues import SHARES, CueRecall, Text, all_cues, best, found, one_cue, search
+from pytest_ltm._cli.pytest_runs import counting_examples, examples_with_specs, play_run
+from pytest_ltm._lab.commands.calibrate import pool_definitions
+from pytest_ltm._lab.cues import SHARES, CueRecall, Text, all_cues, best_cues, cue_recall, one_cue, rank_by_cues
 from pytest_ltm._lab.filler_tree import FormSample, learn_tree, share_told_apart, write_tree
 from pytest_ltm._model.suite import SUFFIX, built_in_names
-from pytest_ltm._results.statistics.totals import grouped, mean
-from pytest_ltm._results.text import clip, counted, one_line
+from pytest_ltm._results.statistics.totals import group_by, mean_or_none
+from pytest_ltm._results.text import clip_text, one_line, pluralize
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm.datasets._published import DefinitionsFolder
-from pytest_ltm.datasets.locomo.file import load
+from pytest_ltm.datasets.locomo.file import load_locomo
 from pytest_ltm.datasets.longmemeval.conversations import holds_evidence
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 
@@ -76,11 +76,11 @@ def run(given: Namespace) -> int:
     source = LeakCheckInput(given.seeds, given.span, options, sessions=given.sessions)
     theirs = source.texts(given.reference) if given.reference else {}
     if theirs:  # no more is played than is compared
-        source = replace(source, seeds=min(given.seeds, max(map(_conversations, theirs.values()))))
+        source = replace(source, seeds=min(given.seeds, max(map(_count_conversations, theirs.values()))))
     ours = source.texts(given.what)
     for table in ours.keys() & theirs.keys():
-        most = min(_conversations(side[table]) for side in (ours, theirs))
-        ours[table], theirs[table] = _first(ours[table], most), _first(theirs[table], most)
+        most = min(_count_conversations(side[table]) for side in (ours, theirs))
+        ours[table], theirs[table] = _first_conversations(ours[table], most), _first_conversations(theirs[table], most)
     looked = [CueTable.of(name, texts, theirs.get(name, ())) for name, texts in ours.items()]
     breaches = [sentence for table in looked for sentence in table.breaches]
     if theirs and not any(table.ours and table.theirs for table in looked):
@@ -90,20 +90,20 @@ def run(given: Namespace) -> int:
         )
     skipping = source.skip_filler(given.what, ours)
     if given.json:
-        found = {"tables": [table.as_json() for table in looked], "breaches": breaches}
-        print(json.dumps(found | ({"skipping": asdict(skipping)} if skipping else {}), indent=1))
+        fields = {"tables": [table.as_json() for table in looked], "breaches": breaches}
+        print(json.dumps(fields | ({"skipping": asdict(skipping)} if skipping else {}), indent=1))
     else:
-        told = [line for table in looked for line in (*tables.aligned(table.rows()), "", *table.cues(), "")]
-        told += [str(skipping), ""] if skipping else []
-        print("\n".join([*told, *(f"- {sentence}" for sentence in breaches)]).rstrip())
+        lines = [line for table in looked for line in (*tables.aligned_lines(table.rows()), "", *table.cues(), "")]
+        lines += [str(skipping), ""] if skipping else []
+        print("\n".join([*lines, *(f"- {sentence}" for sentence in breaches)]).rstrip())
     return LEAKS if breaches else 0
 
 
-def _conversations(texts: Sequence[Text]) -> int:
+def _count_conversations(texts: Sequence[Text]) -> int:
     return len({text.group for text in texts})
 
 
-def _first(texts: Sequence[Text], most: int) -> list[Text]:
+def _first_conversations(texts: Sequence[Text], most: int) -> list[Text]:
     """Return the texts of as many conversations, so that both sides learn from equally many."""
     kept = set(list(dict.fromkeys(text.group for text in texts))[:most])
     return [text for text in texts if text.group in kept]
@@ -135,19 +135,19 @@ class LeakCheckInput:
             (filler if is_filler else messages).append(text)
         return {AMONG: messages, FILLER: [text for text in messages if text.kinds] + filler}
 
-    def skip_filler(self, what: Sequence[str], found: Mapping[str, Sequence[Text]]) -> SkippedFiller | None:
+    def skip_filler(self, what: Sequence[str], result: Mapping[str, Sequence[Text]]) -> SkippedFiller | None:
         """Return what a window earns that skips filler by its form; None unless a suite was played with two seeds.
 
         The form is learned from every other seed, and the others are played.
         """
-        filler = [text for text in found.get(FILLER, ()) if not text.kinds]
+        filler = [text for text in result.get(FILLER, ()) if not text.kinds]
         groups = list(dict.fromkeys(text.group for text in filler))
         if len(groups) < _FEWEST or not groups[0].startswith(_SEED):
             return None
         learned, held = (
             [
                 FormSample(text.text, is_filler)
-                for texts, is_filler in ((found[AMONG], False), (filler, True))
+                for texts, is_filler in ((result[AMONG], False), (filler, True))
                 for text in texts
                 if text.group in groups[half::2]
             ]
@@ -162,10 +162,12 @@ class LeakCheckInput:
             for group in groups[::2]:
                 print(f"{group}, skipping filler ...", file=sys.stderr)
                 words = [f"--ltm-span={self.span}", *self.options, *_words(what, int(group.removeprefix(_SEED)))]
-                rows = counting(examples(play(specs, words, path.parent / group.replace(" ", ""))))
-                scores = grouped(rows, lambda each: (each[0], each[1].scenario))
+                rows = counting_examples(
+                    examples_with_specs(play_run(specs, words, path.parent / group.replace(" ", "")))
+                )
+                scores = group_by(rows, lambda each: (each[0], each[1].scenario))
                 for (spec, _), each in scores.items():
-                    points[spec] = points.get(spec, 0.0) + (mean([row.score or 0.0 for _, row in each]) or 0.0)
+                    points[spec] = points.get(spec, 0.0) + (mean_or_none([row.score or 0.0 for _, row in each]) or 0.0)
         skips, alone = (points[spec] / len(groups[::2]) for spec in specs)
         share = share_told_apart(tree, held)
         return SkippedFiller(share, write_tree(tree), skips, alone, len({scenario for _, scenario in scores}))
@@ -185,16 +187,16 @@ class LeakCheckInput:
 
     def _definitions(self, paths: Sequence[Path]) -> Iterator[tuple[Text, bool]]:
         with tempfile.TemporaryDirectory(prefix="ltm-leak-check-") as name:
-            for place in pooled(map(DefinitionsFolder, paths), Path(name).resolve()):
+            for place in pool_definitions(map(DefinitionsFolder, paths), Path(name).resolve()):
                 yield from self._played([f"--ltm-definitions={place}"], f"conversation {place.name}", place)
 
     def _played(self, words: Sequence[str], group: str, cwd: Path | None = None) -> Iterator[tuple[Text, bool]]:
         print(f"{group} ...", file=sys.stderr)
         with tempfile.TemporaryDirectory(prefix="ltm-leak-check-") as name:
-            run = play([READER], [f"--ltm-span={self.span}", *self.options, *words], Path(name), cwd=cwd)
+            run = play_run([READER], [f"--ltm-span={self.span}", *self.options, *words], Path(name), cwd=cwd)
             for held in run.conversations:
                 if record := held.record():
-                    yield from _said(record.transcript, group)
+                    yield from _said_texts(record.transcript, group)
 
     def _histories(self, path: Path) -> Iterable[Text]:
         if not path.is_file():
@@ -212,11 +214,11 @@ class LeakCheckInput:
                     yield Text(text, record.id, "session", kinds if holds_evidence(session, record) else ())
                     continue
                 for number, turn in enumerate(session.turns):
-                    place = f"{turn.role}, {_place(number, len(session.turns))}"
+                    place = f"{turn.role}, {_turn_position(number, len(session.turns))}"
                     yield Text(turn.content, record.id, place, kinds if turn.has_answer else ())
 
     def _locomo(self, path: Path) -> Iterator[Text]:
-        for sample in load(path).samples:
+        for sample in load_locomo(path).samples:
             kinds: dict[str, dict[str, None]] = {}
             for question in sample.questions:
                 for turn_id in question.evidence:
@@ -228,7 +230,11 @@ class LeakCheckInput:
                     yield Text("\n".join(turn.text for turn in held), sample.id, "session", tuple(cited))
                     continue
                 for number, turn in enumerate(held):
-                    place = f"{_place(number, len(held))}, photo" if turn.caption else _place(number, len(held))
+                    place = (
+                        f"{_turn_position(number, len(held))}, photo"
+                        if turn.caption
+                        else _turn_position(number, len(held))
+                    )
                     yield Text(turn.text, sample.id, place, tuple(kinds.get(turn.id, ())))
 
 
@@ -264,12 +270,12 @@ class SkippedFiller:
         )
 
 
-def _place(number: int, of: int) -> str:
+def _turn_position(number: int, of: int) -> str:
     """Return where a turn stands in its session."""
     return "last" if number == of - 1 else ("first", "second")[number] if number < len(("first", "second")) else "later"
 
 
-def _said(transcript: Transcript, group: str) -> Iterator[tuple[Text, bool]]:
+def _said_texts(transcript: Transcript, group: str) -> Iterator[tuple[Text, bool]]:
     """Yield what examples say and ask, and filler; what they say is the evidence of their scenario."""
     for exchange in transcript:
         if exchange.kind in ("say", "ask", "filler"):
@@ -281,7 +287,7 @@ def _said(transcript: Transcript, group: str) -> Iterator[tuple[Text, bool]]:
 # --- what is found
 
 
-def look(table: str, texts: Sequence[Text]) -> dict[str, CueRecall]:
+def look_for_cues(table: str, texts: Sequence[Text]) -> dict[str, CueRecall]:
     """Return what is found, by kind of evidence.
 
     Among scenario messages each scenario is looked for by itself and by one cue: by all of them a subject is always
@@ -289,11 +295,16 @@ def look(table: str, texts: Sequence[Text]) -> dict[str, CueRecall]:
     """
     kinds = sorted({kind for text in texts for kind in text.kinds})
     if table == AMONG:
-        each = [found(kind, search(texts, _of(kind), one_cue), cues=best(texts, _of(kind), _SHOWN)) for kind in kinds]
+        each = [
+            cue_recall(
+                kind, rank_by_cues(texts, _has_kind(kind), one_cue), cues=best_cues(texts, _has_kind(kind), _SHOWN)
+            )
+            for kind in kinds
+        ]
     else:
-        parts = search(texts, _is_evidence, all_cues)
-        each = [found(kind, parts, _of(kind)) for kind in kinds]
-        each.append(found(ALL, parts, cues=best(texts, _is_evidence, 2 * _SHOWN)))
+        parts = rank_by_cues(texts, _is_evidence, all_cues)
+        each = [cue_recall(kind, parts, _has_kind(kind)) for kind in kinds]
+        each.append(cue_recall(ALL, parts, cues=best_cues(texts, _is_evidence, 2 * _SHOWN)))
     return {one.kind: one for one in each if one}
 
 
@@ -301,7 +312,7 @@ def _is_evidence(text: Text) -> bool:
     return bool(text.kinds)
 
 
-def _of(kind: str) -> Callable[[Text], bool]:
+def _has_kind(kind: str) -> Callable[[Text], bool]:
     return lambda text: kind in text.kinds
 
 
@@ -318,11 +329,11 @@ class CueTable:
     @classmethod
     def of(cls, name: str, ours: Sequence[Text], theirs: Sequence[Text]) -> CueTable:
         """Return what is found in both; ALL is of what both have."""
-        one, other = look(name, ours), look(name, theirs)
+        one, other = look_for_cues(name, ours), look_for_cues(name, theirs)
         if name == AMONG:
             both = [kind for kind in one if kind in other or not other]
-            one, other = (side | _mean([side[kind] for kind in both if side]) for side in (one, other))
-        return cls(name, _conversations(ours), one, other)
+            one, other = (side | _mean_recalls([side[kind] for kind in both if side]) for side in (one, other))
+        return cls(name, _count_conversations(ours), one, other)
 
     @property
     def breaches(self) -> list[str]:
@@ -340,20 +351,22 @@ class CueTable:
     def rows(self) -> list[list[str]]:
         """Return the table, the first row its head."""
         head = ["evidence", *(f"{share:.0%}" for share in SHARES), "lift", "order"]
-        title = f"{self.name}, {counted(self.conversations, 'conversation')}"
+        title = f"{self.name}, {pluralize(self.conversations, 'conversation')}"
         if not self.ours:
             return [[f"{title}: nothing to look for, or nothing to learn from"]]
         table = [[title, *head, *(f"ref. {name}" for name in head if self.theirs)]]
         for kind, one in self.ours.items():
             other = self.theirs.get(kind)
-            table.append([kind, *_cells(one), *(_cells(other) if other else [""] * len(head) * bool(self.theirs))])
+            table.append(
+                [kind, *_recall_cells(one), *(_recall_cells(other) if other else [""] * len(head) * bool(self.theirs))]
+            )
         return table
 
     def cues(self) -> Iterator[str]:
         """Yield the cues that tell evidence best."""
         for one in self.ours.values():
             if one.cues:
-                yield clip(one_line(f"{one.kind}: {'; '.join(one.cues)}"), _CUES)
+                yield clip_text(one_line(f"{one.kind}: {'; '.join(one.cues)}"), _CUES)
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -376,7 +389,7 @@ class CueTable:
         }
 
 
-def _mean(held: Sequence[CueRecall]) -> dict[str, CueRecall]:
+def _mean_recalls(held: Sequence[CueRecall]) -> dict[str, CueRecall]:
     """Return the mean over scenarios as ALL; nothing without any."""
     if not held:
         return {}
@@ -385,6 +398,6 @@ def _mean(held: Sequence[CueRecall]) -> dict[str, CueRecall]:
     return {ALL: CueRecall(ALL, evidence, recalls, order)}
 
 
-def _cells(one: CueRecall) -> list[str]:
+def _recall_cells(one: CueRecall) -> list[str]:
     lifts = " and ".join(f"{lift:.1f}" for lift in one.lifts)
     return [f"{one.evidence:,}", *(f"{recall:.1%}" for recall in one.recalls), lifts, f"{one.order:.2f}"]

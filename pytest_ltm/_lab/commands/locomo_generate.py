@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli.arguments import add_output
-from pytest_ltm._lab.author import AUTHORS, author
-from pytest_ltm._lab.locomo.dialogue import SESSIONS, TURNS, Size, conversation, of_tokens
-from pytest_ltm._lab.locomo.modelled import at_once, by_turns, faults, modelled
-from pytest_ltm._results.text import counted
+from pytest_ltm._lab.author import AUTHORS, author_session
+from pytest_ltm._lab.locomo.dialogue import SESSIONS, TURNS, Size, generate_conversation, of_tokens
+from pytest_ltm._lab.locomo.modelled import at_once, by_turns, conversation_faults, write_with_model
+from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm.datasets.locomo.file import load
+from pytest_ltm.datasets.locomo.file import load_locomo
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -45,17 +45,17 @@ def generate_locomo(given: Namespace) -> int:
 
     Without --model they are made from templates: the same seed gives the same file.
     """
-    _check(given)
+    _check_arguments(given)
     records = _by_model(given) if given.model else _from_templates(given)
     turns = sum(len(part) for one in records for part in one["conversation"].values() if isinstance(part, list))
     asked = sum(len(one["qa"]) for one in records)
-    held = f"{counted(len(records), 'conversation')}, {turns} turns, {asked} question{'s' * (asked != 1)}"
+    held = f"{pluralize(len(records), 'conversation')}, {turns} turns, {asked} question{'s' * (asked != 1)}"
     _say(f"{given.output}: {held}")
     _say(f"play it: pytest --ltm-suite=locomo --ltm-data={given.output} --ltm-agent=...")
     return 0
 
 
-def _check(given: Namespace) -> None:
+def _check_arguments(given: Namespace) -> None:
     if given.conversations < 1:
         raise DatasetError(f"--conversations: expected 1 or more, got {given.conversations}")
     if given.tokens is not None and given.turns is not None:
@@ -73,12 +73,12 @@ def _check(given: Namespace) -> None:
         raise DatasetError("--turn-by-turn needs --model: the two speakers are asked in turn")
 
 
-def _chance(given: Namespace, number: int) -> random.Random:
+def _conversation_rng(given: Namespace, number: int) -> random.Random:
     """Return a generator of its own for each conversation: the n-th is the same however many are made."""
     return random.Random(f"{given.seed}/{number}")
 
 
-def _size(given: Namespace, rng: random.Random) -> Size:
+def _wanted_size(given: Namespace, rng: random.Random) -> Size:
     if given.tokens is not None:
         return replace(of_tokens(given.tokens, given.sessions, rng), questions=given.questions)
     sessions, turns = given.sessions, given.turns
@@ -89,50 +89,52 @@ def _size(given: Namespace, rng: random.Random) -> Size:
     return Size(sessions=sessions, turns=turns, questions=given.questions)
 
 
-def _name(given: Namespace, number: int) -> str:
+def _conversation_name(given: Namespace, number: int) -> str:
     return f"gen-{given.seed}-{number}"
 
 
 def _from_templates(given: Namespace) -> list[dict[str, Any]]:
     made = [
-        conversation(_name(given, number), _size(given, rng := _chance(given, number)), rng)
+        generate_conversation(
+            _conversation_name(given, number), _wanted_size(given, rng := _conversation_rng(given, number)), rng
+        )
         for number in range(1, given.conversations + 1)
     ]
     records = [one.as_json() for one in made]
-    _write(given.output, records)
+    _write_json(given.output, records)
     if given.graph:
-        _write(given.graph, [{"sample_id": one.id, **one.world.as_json()} for one in made])
+        _write_json(given.graph, [{"sample_id": one.id, **one.world.as_json()} for one in made])
     return records
 
 
 def _by_model(given: Namespace) -> list[dict[str, Any]]:
     """Make what the file does not hold yet, and write it after each conversation: what broke off is taken up again."""
-    records, writes = _begun(given.output), by_turns if given.turn_by_turn else at_once
-    with author(given.model) as model:
+    records, writes = _begun_records(given.output), by_turns if given.turn_by_turn else at_once
+    with author_session(given.model) as model:
         for number in range(1, given.conversations + 1):
-            name, rng = _name(given, number), _chance(given, number)
+            name, rng = _conversation_name(given, number), _conversation_rng(given, number)
             # an interrupted command is continued
             if any(record["sample_id"] == name for record in records):
                 _say(f"{name}: is in {given.output} already")
                 continue
-            records.append(modelled(name, _size(given, rng), model, rng, _say, writes))
-            _write(given.output, records)
+            records.append(write_with_model(name, _wanted_size(given, rng), model, rng, _say, writes))
+            _write_json(given.output, records)
         _say(str(model.cost))
     return records
 
 
-def _begun(path: Path) -> list[dict[str, Any]]:
+def _begun_records(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     try:
-        found = json.loads(path.read_bytes())
+        data = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:
         raise DatasetError(f"{path}: exists, but cannot be continued: {error}. Name another file") from error
-    if not isinstance(found, list) or not all(isinstance(one, dict) and "sample_id" in one for one in found):
+    if not isinstance(data, list) or not all(isinstance(one, dict) and "sample_id" in one for one in data):
         raise DatasetError(f"{path}: exists, but is not a list of conversations. Name another file")
-    if wrong := _faults(path, found):
+    if wrong := _file_faults(path, data):
         raise DatasetError(f"{path}: exists, but {wrong[0]}. See ltm data locomo-check, or name another file")
-    return found
+    return data
 
 
 # --- locomo-check
@@ -149,20 +151,20 @@ def check_locomo(given: Namespace) -> int:
     It checks dates, IDs and turns, the evidence that questions cite, and whether it contains their answers. Exit status
     1 if anything is wrong.
     """
-    load(given.file)
-    wrong = _faults(given.file, json.loads(given.file.read_bytes()))
+    load_locomo(given.file)
+    wrong = _file_faults(given.file, json.loads(given.file.read_bytes()))
     sys.stdout.write("".join(f"{sentence}\n" for sentence in wrong) or f"{given.file}: nothing is wrong\n")
     return bool(wrong)
 
 
-def _faults(path: Path, records: list[dict[str, Any]]) -> list[str]:
+def _file_faults(path: Path, records: list[dict[str, Any]]) -> list[str]:
     """Return what no longer holds in conversations that may have been edited; DatasetError if they cannot be loaded."""
     if records:
-        load(path)
-    return [f"{record['sample_id']}: {sentence}" for record in records for sentence in faults(record)]
+        load_locomo(path)
+    return [f"{record['sample_id']}: {sentence}" for record in records for sentence in conversation_faults(record)]
 
 
-def _write(path: Path, value: Any) -> None:
+def _write_json(path: Path, value: Any) -> None:
     write_whole(path, (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode())
 
 

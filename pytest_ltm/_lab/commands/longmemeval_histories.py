@@ -7,23 +7,23 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._cli.arguments import add_output, positive, token_count
-from pytest_ltm._lab.author import AUTHORS, author
+from pytest_ltm._cli.arguments import add_output, positive_integer, token_count
+from pytest_ltm._lab.author import AUTHORS, author_session
 from pytest_ltm._lab.longmemeval.histories import (
     Corpus,
     GeneratedFillers,
     Length,
     MixedFillers,
-    compiled,
-    needle,
-    needles,
-    write,
+    compile_history,
+    parse_needle,
+    read_needles,
+    write_histories,
 )
-from pytest_ltm._lab.longmemeval.modelled import at_once, by_turns, modelled
-from pytest_ltm._lab.longmemeval.needles import identity, questions, records
-from pytest_ltm._lab.longmemeval.session_text import counted
-from pytest_ltm._model.tokens import counter
-from pytest_ltm._results.text import counted as counted_of
+from pytest_ltm._lab.longmemeval.modelled import at_once, by_turns, write_record
+from pytest_ltm._lab.longmemeval.needles import generate_needles, generate_records, record_identity
+from pytest_ltm._lab.longmemeval.session_text import cache_counter
+from pytest_ltm._model.tokens import token_counter
+from pytest_ltm._results.text import pluralize as counted_of
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 def _add_length(group: _ActionsContainer) -> None:
     tokens = "tokens of each history at most, such as 115k or 1.5m"
-    group.add_argument("--sessions", type=positive, metavar="N", help="sessions of each history")
+    group.add_argument("--sessions", type=positive_integer, metavar="N", help="sessions of each history")
     group.add_argument("--tokens", type=token_count, metavar="T", help=tokens)
 
 
@@ -66,18 +66,18 @@ def compile_histories(given: Namespace) -> int:
 
     The oracle file is such a file. Evidence keeps its dates and order and is never dropped.
     """
-    count = counted(counter(given.tokenizer))
+    count = cache_counter(token_counter(given.tokenizer))
     fillers: Fillers = GeneratedFillers(count)
     if given.fillers:
         others = Corpus(given.needles, evidence_only=True)
         fillers = MixedFillers(others, [Corpus(path) for path in given.fillers], count)
-    return _write(given, needles(given.needles), fillers, count)
+    return _write_histories(given, read_needles(given.needles), fillers, count)
 
 
 def add_generate_arguments(parser: ArgumentParser) -> None:
     """Add the number of questions, the length, and who writes them."""
     count = "number of questions (default: 500)"
-    parser.add_argument("--count", type=positive, default=500, metavar="N", help=count)
+    parser.add_argument("--count", type=positive_integer, default=500, metavar="N", help=count)
     group = parser.add_mutually_exclusive_group()
     _add_length(group)
     model = f"{AUTHORS}. For longer histories give the file to ltm data longmemeval-compile"
@@ -97,22 +97,22 @@ def generate_longmemeval(given: Namespace) -> int:
         return _by_model(given, by_turns if given.turn_by_turn else at_once)
     if given.turn_by_turn:
         raise DatasetError("--turn-by-turn needs --model: it is asked as the person and as the assistant")
-    count = counted(counter(given.tokenizer))
-    made: Iterable[dict[str, Any]] = records(given.count, given.seed, count)
-    found = (needle(record, f"question {record['question_id']}") for record in made)
-    return _write(given, found, GeneratedFillers(count), count)
+    count = cache_counter(token_counter(given.tokenizer))
+    made: Iterable[dict[str, Any]] = generate_records(given.count, given.seed, count)
+    needle_records = (parse_needle(record, f"question {record['question_id']}") for record in made)
+    return _write_histories(given, needle_records, GeneratedFillers(count), count)
 
 
 def _by_model(given: Namespace, writes: Writes) -> int:
     """Make what the file does not hold yet, and write it after each question: what broke off is taken up again."""
     records = _begun(given.output)
     done = {record["question_id"] for record in records}
-    with author(given.model) as model:
-        for number, one in enumerate(questions(given.count, given.seed)):
+    with author_session(given.model) as model:
+        for number, one in enumerate(generate_needles(given.count, given.seed)):
             seed = f"{given.seed} {number}"
-            if identity(one, seed)[0] not in done:
-                records.append(modelled(one, seed, model, writes))
-                write(given.output, records)
+            if record_identity(one, seed)[0] not in done:
+                records.append(write_record(one, seed, model, writes))
+                write_histories(given.output, records)
         sys.stderr.write(f"{model.cost}\n")
     sys.stdout.write(f"{given.output}: {counted_of(len(records), 'question')}\n")
     return 0
@@ -123,14 +123,16 @@ def _begun(path: Path) -> list[dict[str, Any]]:
         return []
     for _ in LongMemEvalFile(path).records():
         pass  # what was edited by hand since is read, and refused if it cannot be
-    found: list[dict[str, Any]] = json.loads(path.read_bytes())
-    return found
+    fieldses: list[dict[str, Any]] = json.loads(path.read_bytes())
+    return fieldses
 
 
-def _write(given: Namespace, found: Iterable[NeedleRecord], fillers: Fillers, count: Callable[[str], int]) -> int:
+def _write_histories(
+    given: Namespace, needle_records: Iterable[NeedleRecord], fillers: Fillers, count: Callable[[str], int]
+) -> int:
     """Write the histories of the needles, and say what was written."""
     length = Length(sessions=given.sessions, tokens=given.tokens)
-    histories = (compiled(one, fillers, length, seed=given.seed, count=count) for one in found)
-    number, size = write(given.output, histories)
+    histories = (compile_history(one, fillers, length, seed=given.seed, count=count) for one in needle_records)
+    number, size = write_histories(given.output, histories)
     sys.stdout.write(f"{given.output}: {number} question{'s' * (number != 1)}, {size / 1e6:,.1f} MB\n")
     return 0

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ltm._cli.arguments import add_output
-from pytest_ltm._cli.pytest_runs import examples, play
-from pytest_ltm._lab.author import AUTHORS, author, need, prompt_of, written_by
-from pytest_ltm._model.definition import dump, read_json
+from pytest_ltm._cli.pytest_runs import examples_with_specs, play_run
+from pytest_ltm._lab.author import AUTHORS, author_session, prompt_of, require, written_by
+from pytest_ltm._language.words import content_stems
+from pytest_ltm._model.definition import format_json, read_json
 from pytest_ltm._results.statistics.totals import FULL_MARKS
-from pytest_ltm._results.text import counted
+from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm._text.words import content_stems
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -70,47 +70,47 @@ def paraphrase_suite(given: Namespace) -> int:
     """
     solvers = list(dict.fromkeys([READER, *given.solver]))
     header = {"suite": given.suite, "span": given.span, "seed": given.seed, "model": given.model, "solvers": solvers}
-    _claim(given.output, header)
+    _claim_folder(given.output, header)
     with tempfile.TemporaryDirectory(prefix="ltm-paraphrase-") as name:
         own = Path(name) / "own"
-        able = _solved(solvers, _options(given), own)
-        sources = _definitions(own)
+        able = _play_solvers(solvers, _run_options(given), own)
+        sources = _played_definitions(own)
         if not given.keep_unchecked:
             sources = {place: path for place, path in sources.items() if able[place].by}
         if not sources:
             raise ConfigurationError(f"{given.suite}: {' and '.join(solvers)} find no gold that could be checked again")
-        with author(given.model) as model:
+        with author_session(given.model) as model:
             for place, path in sources.items():
                 target = given.output / f"{place}{_ENDING}"
                 if not target.exists():  # what is there was written before the command broke off
                     target.parent.mkdir(exist_ok=True)
-                    write_whole(target, dump(reworded(read_json(path).value, model, place)).encode())
+                    write_whole(target, format_json(reword_definition(read_json(path).value, model, place)).encode())
             print(model.cost, file=sys.stderr)
         hashes = {place: hashlib.sha256(path.read_bytes()).hexdigest() for place, path in sources.items()}
-        words = [f"--ltm-definitions={given.output.resolve()}", *_options(given)]
-        found = _solved(solvers, words, Path(name) / "other")
-    checked_by = {place: next((spec for spec in able[place].by if spec in found[place].by), "") for place in sources}
-    wrong = {place: _why(able[place], found[place]) for place, spec in checked_by.items() if not spec}
+        words = [f"--ltm-definitions={given.output.resolve()}", *_run_options(given)]
+        solveds = _play_solvers(solvers, words, Path(name) / "other")
+    checked_by = {place: next((spec for spec in able[place].by if spec in solveds[place].by), "") for place in sources}
+    wrong = {place: _why_unchecked(able[place], solveds[place]) for place, spec in checked_by.items() if not spec}
     dropped = {} if given.keep_unchecked else wrong
     for place in dropped:
         (given.output / f"{place}{_ENDING}").unlink()
     kept = {place: digest for place, digest in hashes.items() if place not in dropped}
-    told = {
+    fields = {
         **header, "made": wall_time().isoformat(timespec="seconds"), "sources": kept,
         "checked by": {place: spec for place, spec in checked_by.items() if spec},
         "unchecked": {place: why for place, why in wrong.items() if place in kept},
         "dropped": dropped | {place: _UNREAD for place in able if place not in sources},
     }  # fmt: skip
-    write_whole(given.output / PROVENANCE, dump(told).encode())
-    print("\n".join(_lines(given.output, kept, told)))
+    write_whole(given.output / PROVENANCE, format_json(fields).encode())
+    print("\n".join(_summary_lines(given.output, kept, fields)))
     return not kept
 
 
-def _lines(folder: Path, kept: Collection[str], told: Mapping[str, Any]) -> Iterator[str]:
-    unchecked = f", {len(told['unchecked'])} of them unchecked" if told["unchecked"] else ""
-    dropped = f"{len(told['dropped'])} dropped"
-    yield f"{folder}: {counted(len(kept), 'definition')} in other words{unchecked}, {dropped}"
-    for place, why in (told["unchecked"] | told["dropped"]).items():
+def _summary_lines(folder: Path, kept: Collection[str], fields: Mapping[str, Any]) -> Iterator[str]:
+    unchecked = f", {len(fields['unchecked'])} of them unchecked" if fields["unchecked"] else ""
+    dropped = f"{len(fields['dropped'])} dropped"
+    yield f"{folder}: {pluralize(len(kept), 'definition')} in other words{unchecked}, {dropped}"
+    for place, why in (fields["unchecked"] | fields["dropped"]).items():
         yield f"  {place}: {why}"
 
 
@@ -127,36 +127,36 @@ class Solved(NamedTuple):
 _UNREAD = "no solver finds the gold in the suite's own words"
 
 
-def _solved(solvers: Sequence[str], words: Sequence[str], folder: Path) -> dict[str, Solved]:
+def _play_solvers(solvers: Sequence[str], words: Sequence[str], folder: Path) -> dict[str, Solved]:
     """Play with each solver; return who finds the gold of each definition, by `scenario/example`."""
-    found: dict[str, Solved] = defaultdict(lambda: Solved([], {}))
-    for spec, row in examples(play(solvers, words, folder)):
-        one = found[f"{row.scenario}/{row.example}"]
+    solveds: dict[str, Solved] = defaultdict(lambda: Solved([], {}))
+    for spec, row in examples_with_specs(play_run(solvers, words, folder)):
+        one = solveds[f"{row.scenario}/{row.example}"]
         if row.score is not None and row.score >= FULL_MARKS:
             one.by.append(spec)
         else:
             one.reasons[spec] = row.reason
-    return found
+    return solveds
 
 
-def _definitions(folder: Path) -> dict[str, Path]:
+def _played_definitions(folder: Path) -> dict[str, Path]:
     """Return the files of what was played, by `scenario/example`; they are the same for each solver."""
     files = sorted(folder.glob(f"runs/*/*/definitions/*/*{_ENDING}"))
     return {f"{path.parent.name}/{path.name.removesuffix(_ENDING)}": path for path in files}
 
 
-def _why(own: Solved, other: Solved) -> str:
+def _why_unchecked(own: Solved, other: Solved) -> str:
     """Return why nobody could check that the gold can still be found."""
     if not own.by:
         return _UNREAD
     return "; ".join(f"{spec} no longer finds the gold: {other.reasons.get(spec, 'not played')}" for spec in own.by)
 
 
-def _options(given: Namespace) -> list[str]:
+def _run_options(given: Namespace) -> list[str]:
     return [f"--ltm-suite={given.suite}", f"--ltm-span={given.span}", f"--ltm-seed={given.seed}"]
 
 
-def _claim(folder: Path, header: dict[str, Any]) -> None:
+def _claim_folder(folder: Path, header: dict[str, Any]) -> None:
     """Note what the folder is for; ConfigurationError if it is for something else already."""
     path = folder / PROVENANCE
     if path.exists():
@@ -169,7 +169,7 @@ def _claim(folder: Path, header: dict[str, Any]) -> None:
     if folder.exists() and any(folder.iterdir()):
         raise ConfigurationError(f"{folder}: is not empty. Name another folder")
     folder.mkdir(exist_ok=True)
-    write_whole(path, dump(header).encode())
+    write_whole(path, format_json(header).encode())
 
 
 # --- one definition
@@ -186,17 +186,19 @@ class ParaphraseUnit:
     """Words of what is expected, by their stems."""
 
 
-def reworded(definition: dict[str, Any], model: Model, what: str) -> dict[str, Any]:
+def reword_definition(definition: dict[str, Any], model: Model, what: str) -> dict[str, Any]:
     """Return the definition with its messages in the model's words. DatasetError if the model cannot do it.
 
     Messages that are data (JSON, tables, several paragraphs) or stand whole among what is expected stay as they are.
     """
-    values = set(_texts([definition.get(name) for name in ("expected", "parameters", "replies")]))
-    keys = frozenset(stem for value in _texts(definition.get("expected")) for stem in stems(value))
+    values = set(_json_texts([definition.get(name) for name in ("expected", "parameters", "replies")]))
+    keys = frozenset(stem for value in _json_texts(definition.get("expected")) for stem in distinctive_stems(value))
     said = dict.fromkeys(step[kind] for step in definition["steps"] for kind in ("say", "ask") if kind in step)
     messages = [
         ParaphraseUnit(
-            text, (*_EXACT.findall(text), *sorted(value for value in values if value in text)), keys & stems(text)
+            text,
+            (*_EXACT.findall(text), *sorted(value for value in values if value in text)),
+            keys & distinctive_stems(text),
         )
         for text in said
         if text not in values and not _CODE.search(text)
@@ -206,38 +208,38 @@ def reworded(definition: dict[str, Any], model: Model, what: str) -> dict[str, A
     asked = [message.text for message in messages]
     fixed = list(dict.fromkeys(part for message in messages for part in message.fixed))
     prompt = prompt_of(_PROMPTS, "messages", messages=asked, fixed=fixed or "nothing else")
-    new = written_by(model, prompt, partial(checked, messages=messages), what)
+    new = written_by(model, prompt, partial(check_wording, messages=messages), what)
     other = dict(zip(asked, new, strict=True))
-    return {**definition, "steps": [_step(step, other) for step in definition["steps"]]}
+    return {**definition, "steps": [_reword_step(step, other) for step in definition["steps"]]}
 
 
-def checked(value: Any, messages: Sequence[ParaphraseUnit]) -> list[str]:
+def check_wording(value: Any, messages: Sequence[ParaphraseUnit]) -> list[str]:
     """Return the messages in other words; ValueError with what is wrong."""
     whole = isinstance(value, list) and all(isinstance(text, str) and text.strip() for text in value)
-    need(whole and len(value) == len(messages), f"it must be a list of {len(messages)} texts.")
+    require(whole and len(value) == len(messages), f"it must be a list of {len(messages)} texts.")
     for text, message in zip(value, messages, strict=True):
         lost = [part for part in message.fixed if part.casefold() not in text.casefold()]
-        lost += sorted(message.keys - stems(text))
-        need(not lost, f"{text[:60]!r} has lost {lost} of {message.text[:60]!r}.")
-    need(len(set(value)) == len(value), "two messages are the same.")
+        lost += sorted(message.keys - distinctive_stems(text))
+        require(not lost, f"{text[:60]!r} has lost {lost} of {message.text[:60]!r}.")
+    require(len(set(value)) == len(value), "two messages are the same.")
     same = [text for text, message in zip(value, messages, strict=True) if text == message.text]
-    need(not same, f"{same[:1]} is in the same words.")
+    require(not same, f"{same[:1]} is in the same words.")
     return list(value)
 
 
-def stems(text: str) -> frozenset[str]:
+def distinctive_stems(text: str) -> frozenset[str]:
     """Return what makes the words of a text its own; none where there is no letter."""
     return content_stems(text) if any(map(str.isalpha, text)) else frozenset()
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _json_texts(value: Any) -> Iterator[str]:
     """Yield all texts in JSON values, names of fields excepted."""
     if isinstance(value, str) and any(map(str.isalnum, value)):
         yield value
     for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _texts(one)
+        yield from _json_texts(one)
 
 
-def _step(step: dict[str, Any], other: dict[str, str]) -> dict[str, Any]:
+def _reword_step(step: dict[str, Any], other: dict[str, str]) -> dict[str, Any]:
     known = {name: other.get(text, text) if name in ("say", "ask") else text for name, text in step.items()}
     return {**known, **({"about": [other.get(text, text) for text in step["about"]]} if "about" in step else {})}

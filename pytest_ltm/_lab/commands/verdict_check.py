@@ -13,16 +13,16 @@ from pytest_ltm import evaluators
 from pytest_ltm._cli.arguments import add_json
 from pytest_ltm._lab.verdict_mutants import of_answer, of_scenario
 from pytest_ltm._language.dresses import dress_templates, dress_up
+from pytest_ltm._language.words import evidence_snippet
 from pytest_ltm._model.score import Score
 from pytest_ltm._storage.errors import DatasetError, did_you_mean
-from pytest_ltm._storage.rows import rows
-from pytest_ltm._text.words import snippet
+from pytest_ltm._storage.rows import read_json_rows
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from pytest_ltm.datasets.rulings.gold import Ruling
+    from pytest_ltm._language.rulings.gold import Ruling
 
 
 FAILED = 1
@@ -56,15 +56,27 @@ def run(given: Namespace) -> int:
 
     Exit status 1 if a limit of docs/verdicts.md is broken.
     """
-    found = check(given.file, dressed=given.dress)
-    breaches = found.breaches()
+    verdict_check_report = check_verdicts(given.file, dressed=given.dress)
+    breaches = verdict_check_report.breaches()
     if given.json:
-        told = [as_json(row) for row in found.wrong()] if given.list else None
-        print(json.dumps({**found.as_json(), "breaches": breaches, **({"wrong": told} if told else {})}, indent=1))
+        told = [as_json(row) for row in verdict_check_report.wrong()] if given.list else None
+        print(
+            json.dumps(
+                {**verdict_check_report.as_json(), "breaches": breaches, **({"wrong": told} if told else {})}, indent=1
+            )
+        )
     else:
-        listed = [*map(str, found.wrong()), *map(str, found.passed()), *map(str, found.changes)] if given.list else []
-        listed += found.open_by_reason() if given.open else []
-        print("\n".join([*listed, *found.table(), *(f"breach: {breach}" for breach in breaches)]))
+        listed = (
+            [
+                *map(str, verdict_check_report.wrong()),
+                *map(str, verdict_check_report.passed()),
+                *map(str, verdict_check_report.changes),
+            ]
+            if given.list
+            else []
+        )
+        listed += verdict_check_report.open_by_reason() if given.open else []
+        print("\n".join([*listed, *verdict_check_report.table(), *(f"breach: {breach}" for breach in breaches)]))
     return FAILED if breaches else 0
 
 
@@ -164,15 +176,15 @@ class VerdictCheckReport:
 
     def breaches(self) -> list[str]:
         """Return a sentence for each limit that is broken."""
-        told = [*self._share("right", of_scenarios=None), *self._share("too much", of_scenarios=None)]
-        told += [*self._share("undecided scenarios", of_scenarios=True)]
-        told += [*self._share("undecided data sets", of_scenarios=False)]
+        texts = [*self._share("right", of_scenarios=None), *self._share("too much", of_scenarios=None)]
+        texts += [*self._share("undecided scenarios", of_scenarios=True)]
+        texts += [*self._share("undecided data sets", of_scenarios=False)]
         if self.changes:
-            told.append(f"{len(self.changes)} of {self.dressed} verdicts change in a dress, limit 0")
+            texts.append(f"{len(self.changes)} of {self.dressed} verdicts change in a dress, limit 0")
         passed = len(list(self.passed()))
         if passed > LIMITS["mutants passed"] * len(self.mutants):
-            told.append(f"{passed} of {len(self.mutants)} mutants passed, limit {LIMITS['mutants passed']:.0%}")
-        return told
+            texts.append(f"{passed} of {len(self.mutants)} mutants passed, limit {LIMITS['mutants passed']:.0%}")
+        return texts
 
     def _share(self, name: str, *, of_scenarios: bool | None) -> Iterator[str]:
         counted = self.counts(one for one in self.verdicts if of_scenarios in (None, one.of_scenario))
@@ -204,49 +216,51 @@ class VerdictCheckReport:
         head = f"{'replies':<36}{'rows':>5}{'right':>7}{'too much':>10}{'too little':>12}{'undecided':>11}"
         yield f"{head}   mutants passed"
         for kind, counted in self.by_kind().items():
-            yield f"{_cells(kind, counted)}   {counted['mutants passed']} of {counted['mutants']}"
+            yield f"{_count_cells(kind, counted)}   {counted['mutants passed']} of {counted['mutants']}"
         total = self.counts()
         decided = total["rows"] - total["undecided"]
-        yield f"{_cells('all', total)}   {len(list(self.passed()))} of {len(self.mutants)}"
+        yield f"{_count_cells('all', total)}   {len(list(self.passed()))} of {len(self.mutants)}"
         yield f"right: {total['right'] / max(decided, 1):.1%} of {decided} decided"
 
 
-def _cells(kind: str, counted: Mapping[str, int]) -> str:
+def _count_cells(kind: str, counted: Mapping[str, int]) -> str:
     right, much, little, undecided = (counted[outcome] for outcome in OUTCOMES)
     return f"{kind:<36}{counted['rows']:>5}{right:>7}{much:>10}{little:>12}{undecided:>11}"
 
 
 def as_json(verdict: CheckedVerdict) -> dict[str, Any]:
     """Return a verdict as JSON values."""
-    said = {name: getattr(verdict, name) for name in ("id", "kind", "label", "value", "reason", "reply")}
-    return {**said, "outcome": verdict.outcome}
+    entries = {name: getattr(verdict, name) for name in ("id", "kind", "label", "value", "reason", "reply")}
+    return {**entries, "outcome": verdict.outcome}
 
 
-def check(path: Path, *, dressed: bool = False) -> VerdictCheckReport:
+def check_verdicts(path: Path, *, dressed: bool = False) -> VerdictCheckReport:
     """Score the labelled rows of a file and the mutants of their right answers; DatasetError where one is none.
 
     `dressed`: score each reply in each dress, too.
     """
-    found = VerdictCheckReport()
+    verdict_check_report = VerdictCheckReport()
     golds: dict[str, dict[str, Any]] = {}
-    for where, row in rows(path, ["id"]):
+    for where, row in read_json_rows(path, ["id"]):
         try:
             if dressed and "automatic" not in row:
-                _try_dresses(found, row)
+                _try_dresses(verdict_check_report, row)
             if "automatic" in row:
-                found.verdicts.append(_reviewed(row))
+                verdict_check_report.verdicts.append(_check_reviewed(row))
             elif "scenario" in row:
-                found.verdicts.append(_reply(row))
+                verdict_check_report.verdicts.append(_check_reply(row))
                 golds.setdefault(f"{row['scenario']} {json.dumps(row['args'], sort_keys=True)}", row)
             else:
-                found.verdicts.append(_answer(row))
+                verdict_check_report.verdicts.append(_check_answer(row))
                 golds.setdefault(f"{row['set']} {row['type']} {row['question']} {row['answer']}", row)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DatasetError(f"{where}: not a labelled row ({type(error).__name__}: {error})") from error
     answers = [row for row in golds.values() if "scenario" not in row]
     for row in golds.values():
-        found.mutants += mutants_of_scenario(row) if "scenario" in row else _mutants_of_answer(row, answers)
-    return found
+        verdict_check_report.mutants += (
+            mutants_of_scenario(row) if "scenario" in row else _mutants_of_answer(row, answers)
+        )
+    return verdict_check_report
 
 
 # --- Replies in dresses.
@@ -254,15 +268,15 @@ def check(path: Path, *, dressed: bool = False) -> VerdictCheckReport:
 _RECALLED = 6
 
 
-def _try_dresses(found: VerdictCheckReport, row: Mapping[str, Any]) -> None:
+def _try_dresses(verdict_check_report: VerdictCheckReport, row: Mapping[str, Any]) -> None:
     plain = _bounds(row, lambda answer: answer)
     values = [text for text in _texts(row.get("args", row.get("answer"))) if text][:_RECALLED]
     recalled = " ".join(f"I told you that it is {text}." for text in values) or "I told you."
     for name, template in dress_templates().items():
         now = _bounds(row, partial(dress_up, template, recalled=recalled, question=row.get("question", "What is it?")))
-        found.dressed += 1
+        verdict_check_report.dressed += 1
         if now != plain:
-            found.changes.append(ChangedVerdict(row["id"], name, plain, now))
+            verdict_check_report.changes.append(ChangedVerdict(row["id"], name, plain, now))
 
 
 def _bounds(row: Mapping[str, Any], dress: Callable[[str], str]) -> tuple[float | None, float | None]:
@@ -289,7 +303,10 @@ def evaluator_of(name: str, args: Mapping[str, Any]) -> Any:
     """Return the evaluator of that name; lists become tuples, `menu` a Menu. DatasetError if there is none."""
     if name not in evaluators.__all__:
         raise DatasetError(f"there is no evaluator {name!r}.{did_you_mean(name, evaluators.__all__)}")
-    made = {key: evaluators.Menu(**_tuples(value)) if key == "menu" else _tuples(value) for key, value in args.items()}
+    made = {
+        key: evaluators.Menu(**_lists_to_tuples(value)) if key == "menu" else _lists_to_tuples(value)
+        for key, value in args.items()
+    }
     return getattr(evaluators, name)(**made)
 
 
@@ -303,19 +320,19 @@ def bounds_of(evaluator: Any, answers: list[str]) -> tuple[float | None, float |
     return None, None, verdict.reason
 
 
-def _tuples(value: Any) -> Any:
+def _lists_to_tuples(value: Any) -> Any:
     if isinstance(value, list):
-        return tuple(map(_tuples, value))
-    return {key: _tuples(item) for key, item in value.items()} if isinstance(value, dict) else value
+        return tuple(map(_lists_to_tuples, value))
+    return {key: _lists_to_tuples(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
-def _reply(row: Mapping[str, Any]) -> CheckedVerdict:
+def _check_reply(row: Mapping[str, Any]) -> CheckedVerdict:
     value, upper, reason = bounds_of(evaluator_of(row["evaluator"], row["args"]), row["answers"])
     reply = " | ".join(map(repr, row["answers"][-4:]))
     return CheckedVerdict(row["id"], row["scenario"], True, float(row["credit"]), value, upper, reason, reply)
 
 
-def _reviewed(row: Mapping[str, Any]) -> CheckedVerdict:
+def _check_reviewed(row: Mapping[str, Any]) -> CheckedVerdict:
     """Return what was decided about a reply when it was played: what its evaluator expects is not in the row."""
     value = None if row["automatic"] is None else float(row["automatic"])
     reply = " | ".join(map(repr, row["answers"][-4:]))
@@ -327,7 +344,7 @@ def mutants_of_scenario(row: Mapping[str, Any]) -> Iterator[Mutant]:
     for way, answers, most in of_scenario(row["evaluator"], row["args"]):
         value, *_ = bounds_of(evaluator, answers)
         yield Mutant(
-            row["scenario"], way, value is not None and value > most - _SAME, snippet(" | ".join(answers[-4:]))
+            row["scenario"], way, value is not None and value > most - _SAME, evidence_snippet(" | ".join(answers[-4:]))
         )
 
 
@@ -337,13 +354,15 @@ def mutants_of_scenario(row: Mapping[str, Any]) -> Iterator[Mutant]:
 def ruling_of(row: Mapping[str, Any], hypothesis: str) -> Ruling:
     """Return what the rules of a data set say of an answer."""
     if row["set"] == "locomo":
-        from pytest_ltm.datasets.locomo.strict import verdict
+        from pytest_ltm.datasets.locomo.strict import strict_verdict
 
-        return verdict(category=int(row["type"]), question=row["question"], answer=row["answer"], prediction=hypothesis)
-    from pytest_ltm.datasets.longmemeval.evaluation import rule
+        return strict_verdict(
+            category=int(row["type"]), question=row["question"], answer=row["answer"], prediction=hypothesis
+        )
+    from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
 
     abstains, _, kind = row["type"].rpartition(":")
-    return rule(
+    return rule_on_hypothesis(
         question_id="q_abs" if abstains else "q",
         question_type=kind,
         question=row["question"],
@@ -355,7 +374,7 @@ def ruling_of(row: Mapping[str, Any], hypothesis: str) -> Ruling:
 _VALUES = {"yes": 1.0, "no": 0.0, "unscored": None}
 
 
-def _answer(row: Mapping[str, Any]) -> CheckedVerdict:
+def _check_answer(row: Mapping[str, Any]) -> CheckedVerdict:
     ruling = ruling_of(row, row["hypothesis"])
     kind, value = f"{row['set']} {row['type']}", _VALUES[ruling.verdict]
     return CheckedVerdict(

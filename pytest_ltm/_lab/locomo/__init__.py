@@ -7,6 +7,6 @@ photos as captions, checks of consistency. Either from templates and a seed
 
 from __future__ import annotations
 
-from pytest_ltm._lab.locomo.dialogue import Generated, Size, conversation
+from pytest_ltm._lab.locomo.dialogue import Generated, Size, generate_conversation
 
-__all__ = ["Generated", "Size", "conversation"]
+__all__ = ["Generated", "Size", "generate_conversation"]

@@ -6,11 +6,18 @@ import random
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._lab.locomo.dialogue_text import HAPPENED, happening, sessions
-from pytest_ltm._lab.locomo.questions import questions
-from pytest_ltm._lab.locomo.world import SHORTEST, kinds, meaning, outlines, texts, weave
+from pytest_ltm._lab.locomo.dialogue_text import HAPPENED, event_phrase, write_sessions
+from pytest_ltm._lab.locomo.questions import generate_questions
+from pytest_ltm._lab.locomo.world import (
+    SHORTEST,
+    load_texts,
+    phrase_meaning,
+    session_outlines,
+    tellable_kinds,
+    weave_world,
+)
 from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm.datasets.locomo.samples import Category, written, written_day
+from pytest_ltm.datasets.locomo.samples import Category, format_locomo_date, written_day
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,17 +28,17 @@ if TYPE_CHECKING:
     from pytest_ltm._lab.locomo.world import World
 
 
-def record(
+def conversation_record(
     name: str, speakers: tuple[str, str], dates: Sequence[datetime], sessions: Sequence[Sequence[Any]],
     qa: list[dict[str, Any]], events: Sequence[Any], observations: Sequence[Any], summaries: Sequence[Any],
 ) -> dict[str, Any]:  # fmt: skip
     """Return the record of one conversation; all but the questions are by session."""
-    said: dict[str, Any] = {"speaker_a": speakers[0], "speaker_b": speakers[1]}
+    fields: dict[str, Any] = {"speaker_a": speakers[0], "speaker_b": speakers[1]}
     for number, (at, turns) in enumerate(zip(dates, sessions, strict=True), start=1):
-        said |= {f"session_{number}_date_time": written(at), f"session_{number}": list(turns)}
+        fields |= {f"session_{number}_date_time": format_locomo_date(at), f"session_{number}": list(turns)}
     return {
         "qa": qa,
-        "conversation": said,
+        "conversation": fields,
         "event_summary": {f"events_session_{n}": one for n, one in enumerate(events, start=1)},
         "observation": {f"session_{n}_observation": one for n, one in enumerate(observations, start=1)},
         "session_summary": {f"session_{n}_summary": one for n, one in enumerate(summaries, start=1)},
@@ -39,7 +46,7 @@ def record(
     }
 
 
-def question(category: Category, text: str, gold: str, evidence: Sequence[str]) -> dict[str, Any]:
+def question_record(category: Category, text: str, gold: str, evidence: Sequence[str]) -> dict[str, Any]:
     """Return a question's record; the gold of an adversarial one is what it wrongly suggests."""
     if category is Category.ADVERSARIAL:
         return {"question": text, "evidence": list(evidence), "category": int(category), "adversarial_answer": gold}
@@ -47,43 +54,43 @@ def question(category: Category, text: str, gold: str, evidence: Sequence[str]) 
     return {"question": text, "answer": answer, "evidence": list(evidence), "category": int(category)}
 
 
-def _events(world: World, number: int) -> dict[str, Any]:
+def _event_records(world: World, number: int) -> dict[str, Any]:
     dated = [event for event in world.events if event.session == number and event.on]
-    found = {who: [f"{who} {happening(event)}." for event in dated if event.who == who] for who in world.speakers}
-    return {**found, "date": written_day(world.dates[number - 1])}
+    by_who = {who: [f"{who} {event_phrase(event)}." for event in dated if event.who == who] for who in world.speakers}
+    return {**by_who, "date": written_day(world.dates[number - 1])}
 
 
-def _observations(world: World, said: Sequence[GeneratedTurn]) -> dict[str, list[list[str]]]:
+def _observation_records(world: World, generated_turns: Sequence[GeneratedTurn]) -> dict[str, list[list[str]]]:
     return {
-        who: [[text, turn.id] for turn in said if turn.speaker == who for text in _notes(world, turn)]
+        who: [[text, turn.id] for turn in generated_turns if turn.speaker == who for text in _turn_notes(world, turn)]
         for who in world.speakers
     }
 
 
-def _notes(world: World, turn: GeneratedTurn) -> Iterator[str]:
+def _turn_notes(world: World, turn: GeneratedTurn) -> Iterator[str]:
     for reveal in turn.reveals:
         if reveal.what == HAPPENED:
-            yield _statement(world, reveal)
-        for detail in kinds()[reveal.event.kind].details:
+            yield _event_statement(world, reveal)
+        for detail in tellable_kinds()[reveal.event.kind].details:
             if detail.role == reveal.what and detail.ask:
                 shown = f" (the photo shows {turn.caption.removeprefix('a photo of ')})" if turn.caption else ""
-                about = f"{reveal.event.who} {happening(reveal.event)}"
+                about = f"{reveal.event.who} {event_phrase(reveal.event)}"
                 yield f'{about} - "{detail.ask}" {turn.speaker} said: "{turn.text}"{shown}'
 
 
-def _statement(world: World, reveal: Reveal) -> str:
+def _event_statement(world: World, reveal: Reveal) -> str:
     event = reveal.event
-    told, kind = world.dates[event.session - 1].date(), kinds()[event.kind]
+    told, kind = world.dates[event.session - 1].date(), tellable_kinds()[event.kind]
     if event.on:
-        return f"{event.who} {happening(event)} ({meaning(reveal.value, told)})."
-    said = f'{event.who} said: "{kind.tell.format(**event.roles)}"'
-    return f"{event.who} {happening(event)}." if kind.gist else said
+        return f"{event.who} {event_phrase(event)} ({phrase_meaning(reveal.value, told)})."
+    text = f'{event.who} said: "{kind.tell.format(**event.roles)}"'
+    return f"{event.who} {event_phrase(event)}." if kind.gist else text
 
 
-def _summary(world: World, number: int, said: Sequence[GeneratedTurn]) -> str:
+def _session_summary(world: World, number: int, generated_turns: Sequence[GeneratedTurn]) -> str:
     one, two = world.speakers
-    notes = [_statement(world, r) for turn in said for r in turn.reveals if r.what == HAPPENED]
-    return f"{one} and {two} talked at {written(world.dates[number - 1])}. " + " ".join(notes)
+    notes = [_event_statement(world, r) for turn in generated_turns for r in turn.reveals if r.what == HAPPENED]
+    return f"{one} and {two} talked at {format_locomo_date(world.dates[number - 1])}. " + " ".join(notes)
 
 
 TURNS, SESSIONS = 588, 27
@@ -136,12 +143,12 @@ class Generated:
 
     def as_json(self) -> dict[str, Any]:
         """Return it as a LoCoMo file has it."""
-        world, turns = self.world, [[one.as_json() for one in said] for said in self.sessions]
-        qa = [question(one.category, one.text, one.gold, one.evidence) for one in self.questions]
-        events = [_events(world, number) for number in range(1, len(turns) + 1)]
-        observations = [_observations(world, said) for said in self.sessions]
-        summaries = [_summary(world, number, said) for number, said in enumerate(self.sessions, start=1)]
-        return record(self.id, world.speakers, world.dates, turns, qa, events, observations, summaries)
+        world, turns = self.world, [[one.as_json() for one in session] for session in self.sessions]
+        qa = [question_record(one.category, one.text, one.gold, one.evidence) for one in self.questions]
+        events = [_event_records(world, number) for number in range(1, len(turns) + 1)]
+        observations = [_observation_records(world, session) for session in self.sessions]
+        summaries = [_session_summary(world, number, session) for number, session in enumerate(self.sessions, start=1)]
+        return conversation_record(self.id, world.speakers, world.dates, turns, qa, events, observations, summaries)
 
 
 def of_tokens(tokens: int, sessions: int | None, rng: random.Random) -> Size:
@@ -153,7 +160,7 @@ def of_tokens(tokens: int, sessions: int | None, rng: random.Random) -> Size:
         # the trial must be the very conversation that is made later
         probe = random.Random()
         probe.setstate(rng.getstate())
-        counted = tokens_of(conversation("", size, probe))
+        counted = tokens_of(generate_conversation("", size, probe))
         if abs(counted - tokens) <= _OFF * tokens:
             break
         turns = round(turns * tokens / counted)
@@ -162,16 +169,16 @@ def of_tokens(tokens: int, sessions: int | None, rng: random.Random) -> Size:
 
 def tokens_of(made: Generated) -> int:
     """Return the tokens of what is said, speakers and captions included."""
-    from pytest_ltm._model.tokens import counter
+    from pytest_ltm._model.tokens import token_counter
 
-    return counter(_TOKENIZER).count("\n".join(f"{one.speaker}: {one.text} {one.caption}" for one in made.turns))
+    return token_counter(_TOKENIZER).count("\n".join(f"{one.speaker}: {one.text} {one.caption}" for one in made.turns))
 
 
-def conversation(name: str, size: Size, rng: random.Random) -> Generated:
+def generate_conversation(name: str, size: Size, rng: random.Random) -> Generated:
     """Return a new conversation with this id."""
-    first, second = rng.sample(texts("personas")["names"], 2)
-    plan = outlines(size.sessions, size.turns, rng)
-    world = weave((first, second), plan, rng)
-    said = sessions(world, plan, rng)
-    asked = questions(world, [turn for session in said for turn in session], size.wanted, rng)
-    return Generated(name, world, tuple(map(tuple, said)), tuple(asked))
+    first, second = rng.sample(load_texts("personas")["names"], 2)
+    plan = session_outlines(size.sessions, size.turns, rng)
+    world = weave_world((first, second), plan, rng)
+    generated_turnses = write_sessions(world, plan, rng)
+    asked = generate_questions(world, [turn for session in generated_turnses for turn in session], size.wanted, rng)
+    return Generated(name, world, tuple(map(tuple, generated_turnses)), tuple(asked))

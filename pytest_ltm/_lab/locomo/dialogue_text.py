@@ -6,8 +6,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ltm._lab.locomo.world import kinds, phrase, storylines, texts
-from pytest_ltm._text.words import upper_first
+from pytest_ltm._lab.locomo.world import date_phrase, load_storylines, load_texts, tellable_kinds
+from pytest_ltm._language.words import upper_first
 
 if TYPE_CHECKING:
     import random
@@ -61,19 +61,19 @@ class _DraftTurn(NamedTuple):
     reveals: tuple[Reveal, ...] = ()
 
 
-def sessions(world: World, outlines: Sequence[Outline], rng: random.Random) -> list[list[GeneratedTurn]]:
+def write_sessions(world: World, outlines: Sequence[Outline], rng: random.Random) -> list[list[GeneratedTurn]]:
     """Return the turns of each session; the speakers alternate."""
     speaker = _Speaker(world, rng)
     events = iter(world.events)
-    found = []
+    generated_turnses = []
     for outline in outlines:
         you, who = world.speakers[outline.first], world.speakers[1 - outline.first]
         turns: list[GeneratedTurn] = []
         for number, (text, caption, reveals) in enumerate(speaker.session(outline, events), start=1):
             you, who = who, you
             turns.append(GeneratedTurn(f"D{outline.number}:{number}", who, text.format(you=you), caption, reveals))
-        found.append(turns)
-    return found
+        generated_turnses.append(turns)
+    return generated_turnses
 
 
 class _Speaker:
@@ -98,12 +98,12 @@ class _Speaker:
     def _words(self, purpose: str) -> str:
         left = self._left.setdefault(purpose, [])
         if not left:
-            known = texts("talk")[purpose]
+            known = load_texts("talk")[purpose]
             left.extend(self._rng.sample(known, len(known)))
         fresh = [place for place, sentence in enumerate(left) if sentence not in self._recent]
-        found = left.pop(fresh[-1] if fresh else -1)
-        self._recent.append(found)
-        return found
+        text = left.pop(fresh[-1] if fresh else -1)
+        self._recent.append(text)
+        return text
 
     def _small_talk(self) -> _DraftTurn:
         if self._rng.random() > _WITH_PHOTO:
@@ -113,7 +113,7 @@ class _Speaker:
 
     def _told(self, event: Event, asked: int, bridge: str) -> Iterator[_DraftTurn]:
         """Yield the event's opening, and as many questions about it with their answers."""
-        kind = kinds()[event.kind]
+        kind = tellable_kinds()[event.kind]
         yield self._opening(event, kind, bridge)
         details = self._rng.sample(kind.details, min(asked, len(kind.details)))
         for detail in details:
@@ -126,41 +126,41 @@ class _Speaker:
             yield _DraftTurn(self._words(answers))
 
     def _answer(self, event: Event, detail: Detail) -> _DraftTurn:
-        text = _filled(detail.tell or self._words("reasons"), event)
+        text = _fill_roles(detail.tell or self._words("reasons"), event)
         caption = detail.caption.format(**event.roles) if detail.caption else ""
         return _DraftTurn(text, caption, (Reveal(event, detail.role, event.roles[detail.role]),))
 
     def _with_plan(self, line: _DraftTurn, event: Event, kind: Tellable) -> _DraftTurn:
         if event.plan is None:
             return line
-        after = following(kind).do.format(**event.roles)
+        after = next_step(kind).do.format(**event.roles)
         text = f"{line.text} {self._words('plans').format(next=after)}"
         return _DraftTurn(text, line.caption, (*line.reveals, Reveal(event, PLAN, "next month")))
 
     def _opening(self, event: Event, kind: Tellable, bridge: str) -> _DraftTurn:
         if event.on is None:
             happened = Reveal(event, HAPPENED, event.roles.get(kind.role, ""))
-            return _DraftTurn(f"{bridge}{_filled(kind.tell, event)}", "", (happened,))
-        when = phrase(event.on, self._world.dates[event.session - 1].date(), self._rng)
+            return _DraftTurn(f"{bridge}{_fill_roles(kind.tell, event)}", "", (happened,))
+        when = date_phrase(event.on, self._world.dates[event.session - 1].date(), self._rng)
         told = event.causes and self._rng.random() < _WITH_CAUSE
-        cause = happening(self._by_id[event.causes[0]]) if told else ""
+        cause = event_phrase(self._by_id[event.causes[0]]) if told else ""
         reveals = (Reveal(event, HAPPENED, when), *([Reveal(event, CAUSE, cause)] if cause else []))
         sentence = self._words("effects" if cause else "openings")
-        filled = sentence.format(when=when, When=upper_first(when), did=happening(event), cause=cause)
+        filled = sentence.format(when=when, When=upper_first(when), did=event_phrase(event), cause=cause)
         return _DraftTurn(f"{bridge}{filled}", "", reveals)
 
 
-def happening(event: Event) -> str:
+def event_phrase(event: Event) -> str:
     """Return what happened, after a name: `signed up for a pottery class`; of what has no date: `has a sister ...`."""
-    kind = kinds()[event.kind]
+    kind = tellable_kinds()[event.kind]
     return (kind.did or kind.gist or "{new}").format(**event.roles)
 
 
-def following(kind: Tellable) -> Tellable:
+def next_step(kind: Tellable) -> Tellable:
     """Return the step after this one."""
     name, _, number = kind.key.partition("/")
-    return storylines()[name].steps[int(number) + 1]
+    return load_storylines()[name].steps[int(number) + 1]
 
 
-def _filled(text: str, event: Event) -> str:
+def _fill_roles(text: str, event: Event) -> str:
     return upper_first(text.format(**event.roles))

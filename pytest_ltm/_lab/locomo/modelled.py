@@ -18,13 +18,13 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._lab.author import need, prompt_of, written_by
-from pytest_ltm._lab.locomo.dialogue import question, record
-from pytest_ltm._lab.locomo.world import outlines, texts
-from pytest_ltm._text.dates import MONTHS
-from pytest_ltm._text.words import content_stems
-from pytest_ltm.datasets.locomo.metric import tokens
-from pytest_ltm.datasets.locomo.samples import Category, read_date, written, written_day
+from pytest_ltm._lab.author import prompt_of, require, written_by
+from pytest_ltm._lab.locomo.dialogue import conversation_record, question_record
+from pytest_ltm._lab.locomo.world import load_texts, session_outlines
+from pytest_ltm._language.dates import MONTHS
+from pytest_ltm._language.words import content_stems
+from pytest_ltm.datasets.locomo.metric import stemmed_tokens
+from pytest_ltm.datasets.locomo.samples import Category, format_locomo_date, read_date, written_day
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -67,12 +67,12 @@ class SessionContext:
         return {"speaker": self.order[place % 2], **caption, "dia_id": f"D{self.number}:{place + 1}", "text": text}
 
 
-def prompt(step: str, **parts: object) -> str:
+def step_prompt(step: str, **parts: object) -> str:
     """Return the prompt of a step."""
-    return prompt_of(texts("prompts"), step, **parts)
+    return prompt_of(load_texts("prompts"), step, **parts)
 
 
-def lines(turns: Sequence[Mapping[str, Any]]) -> str:
+def turn_lines(turns: Sequence[Mapping[str, Any]]) -> str:
     """Return turns as they are shown to a model."""
     return "\n".join(
         f"{one['dia_id']} {one['speaker']}: {one['text']}"
@@ -84,59 +84,67 @@ def lines(turns: Sequence[Mapping[str, Any]]) -> str:
 # --- Reading what a model wrote: of the form asked for, or ValueError with a sentence that the model can act on.
 
 
-def persona(value: Any) -> dict[str, Any]:
+def check_persona(value: Any) -> dict[str, Any]:
     """Return a persona."""
-    need(isinstance(value, dict) and isinstance(value.get("about"), str), "it must be an object with a text `about`.")
+    require(
+        isinstance(value, dict) and isinstance(value.get("about"), str), "it must be an object with a text `about`."
+    )
     return dict(value)
 
 
-def events(value: Any, first: date, last: date, count: int) -> list[dict[str, Any]]:
+def check_events(value: Any, first: date, last: date, count: int) -> list[dict[str, Any]]:
     """Return dated events: in order, within the months, of known causes that came first."""
-    need(isinstance(value, list) and len(value) >= count, f"it must be a list of {count} events.")
+    require(isinstance(value, list) and len(value) >= count, f"it must be a list of {count} events.")
     before, known = first, set()
     for number, one in enumerate(value, start=1):
         whole = isinstance(one, dict) and all(isinstance(one.get(name), str) for name in ("id", "date", "event"))
-        need(whole, f"event {number} must have the texts `id`, `date` and `event`.")
+        require(whole, f"event {number} must have the texts `id`, `date` and `event`.")
         try:
             on = date.fromisoformat(one["date"])
         except ValueError:
             raise ValueError(f"event {number}: {one['date']!r} is no date YYYY-MM-DD.") from None
-        need(before <= on <= last, f"event {number}: {one['date']} is before the one above it, or not in the months.")
+        require(
+            before <= on <= last, f"event {number}: {one['date']} is before the one above it, or not in the months."
+        )
         causes = one.get("causes") or []
         unknown = [cause for cause in causes if cause not in known] if isinstance(causes, list) else ["?"]
-        need(not unknown, f"event {number}: its causes {unknown} are no ids of earlier events.")
+        require(not unknown, f"event {number}: its causes {unknown} are no ids of earlier events.")
         before = on
         known.add(one["id"])
-    need(len(known) == len(value), "two events have the same id.")
+    require(len(known) == len(value), "two events have the same id.")
     return list(value)
 
 
-def turns(value: Any, scene: SessionContext) -> list[dict[str, Any]]:
+def check_turns(value: Any, scene: SessionContext) -> list[dict[str, Any]]:
     """Return the turns of a session with their ids; the speakers alternate."""
-    need(isinstance(value, list), "it must be a list of turns.")
+    require(isinstance(value, list), "it must be a list of turns.")
     count = scene.turns
-    need(abs(len(value) - count) <= max(2, count // 5), f"it has {len(value)} turns; write {count}.")
-    found = []
+    require(abs(len(value) - count) <= max(2, count // 5), f"it has {len(value)} turns; write {count}.")
+    fieldses = []
     for place, one in enumerate(value):
         said = one.get("text") if isinstance(one, dict) else None
-        need(isinstance(said, str) and bool(said.strip()), f"turn {place + 1} must be an object with a `text`.")
+        require(isinstance(said, str) and bool(said.strip()), f"turn {place + 1} must be an object with a `text`.")
         who = scene.order[place % 2]
-        need(one.get("speaker") == who, f"turn {place + 1} must be spoken by {who}, not {one.get('speaker')!r}.")
-        found.append(scene.turn(place, str(said), one["photo"] if isinstance(one.get("photo"), str) else ""))
-    return found
+        require(one.get("speaker") == who, f"turn {place + 1} must be spoken by {who}, not {one.get('speaker')!r}.")
+        fieldses.append(scene.turn(place, str(said), one["photo"] if isinstance(one.get("photo"), str) else ""))
+    return fieldses
 
 
-def reflection(value: Any, speakers: Sequence[str], said: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def check_reflection(value: Any, speakers: Sequence[str], fieldses: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return summary and observations; each is told by the speaker it is about, in a turn that exists."""
-    need(isinstance(value, dict) and isinstance(value.get("summary"), str), "it must have a text `summary`.")
+    require(isinstance(value, dict) and isinstance(value.get("summary"), str), "it must have a text `summary`.")
     observed = value.get("observations")
-    need(isinstance(observed, dict) and set(observed) <= set(speakers), f"`observations` must be by {list(speakers)}.")
-    ids = {turn["dia_id"] for turn in said}
+    require(
+        isinstance(observed, dict) and set(observed) <= set(speakers), f"`observations` must be by {list(speakers)}."
+    )
+    ids = {turn["dia_id"] for turn in fieldses}
     for who in speakers:
         for note in observed.setdefault(who, []):
             pair = isinstance(note, list) and len(note) == 2 and all(isinstance(one, str) for one in note)
-            need(pair, f"an observation of {who} is no pair [fact, turn id]: {note!r:.80}.")
-            need(note[1] in ids, f"the observation {note[0]!r:.80} cites {note[1]!r}, which is no turn of this chat.")
+            require(pair, f"an observation of {who} is no pair [fact, turn id]: {note!r:.80}.")
+            require(
+                note[1] in ids, f"the observation {note[0]!r:.80} cites {note[1]!r}, which is no turn of this chat."
+            )
     return {"summary": value["summary"], "observations": observed}
 
 
@@ -148,51 +156,55 @@ def by_turns(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
     # One photo or two, neither with the greeting nor with the farewell.
     rng, able = Random(f"photos {scene.order} {scene.when}"), range(2, scene.turns - 2)
     photos = rng.sample(able, min(len(able), 1 + (scene.turns >= _LEAST_FOR_TWO_PHOTOS)))
-    said: list[dict[str, Any]] = []
+    fieldses: list[dict[str, Any]] = []
     for place in range(scene.turns):
-        shown = said[-1].get("blip_caption", "") if said else ""
-        read = partial(_read, shares=place in photos, shown=shown, said=said)
+        shown = fieldses[-1].get("blip_caption", "") if fieldses else ""
+        read = partial(_read_turn, shares=place in photos, shown=shown, said=fieldses)
         what = f"session {scene.number}, turn {place + 1}"
-        text, photo = written_by(model, _asked(scene, place, said, shown, shares=place in photos), read, what)
-        said.append(scene.turn(place, text, photo))
-    return said
+        text, photo = written_by(model, _asked(scene, place, fieldses, shown, shares=place in photos), read, what)
+        fieldses.append(scene.turn(place, text, photo))
+    return fieldses
 
 
-def _asked(scene: SessionContext, place: int, said: Sequence[Mapping[str, Any]], shown: str, *, shares: bool) -> str:
+def _asked(
+    scene: SessionContext, place: int, fieldses: Sequence[Mapping[str, Any]], shown: str, *, shares: bool
+) -> str:
     who, other = scene.order[place % 2], scene.order[1 - place % 2]
-    known = texts("prompts")
+    known = load_texts("prompts")
     tasks = [
-        known["begins"] if not said else "",
+        known["begins"] if not fieldses else "",
         known["reacts"].replace("$photo", shown) if shown else "",
         known["shares"] if shares else known["no_photo"],
         known["ends"] if place >= scene.turns - 2 else "",
     ]
-    touched = " ".join([said[-1]["text"] if said else "", shown, *scene.news[who]])
-    return prompt(
+    touched = " ".join([fieldses[-1]["text"] if fieldses else "", shown, *scene.news[who]])
+    return step_prompt(
         "turn", name=who, other=other, about=scene.personas[who], when=scene.when, news=scene.news[who],
         summary=scene.summaries[-1] if scene.summaries else "You have not talked before.",
-        facts=recalled(scene.facts, touched), turns=lines(said) or "Nothing yet.",
+        facts=recall_facts(scene.facts, touched), turns=turn_lines(fieldses) or "Nothing yet.",
         task=" ".join(task for task in tasks if task),
     )  # fmt: skip
 
 
-def recalled(facts: Sequence[str], touched: str) -> list[str]:
+def recall_facts(facts: Sequence[str], touched: str) -> list[str]:
     """Return what comes to mind: the facts that share most with what was said, of equal ones the newest; in order."""
     stems = content_stems(touched)
     ranked = sorted(range(len(facts)), key=lambda at: (-len(content_stems(facts[at]) & stems), -at))
     return [facts[at] for at in sorted(ranked[:RECALLED])]
 
 
-def _read(value: Any, *, shares: bool, shown: str, said: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+def _read_turn(value: Any, *, shares: bool, shown: str, said: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
     """Return what is said and the caption of a shared photo; ValueError for what cannot be the next turn."""
     text = value.get("text") if isinstance(value, dict) else None
-    need(isinstance(text, str) and bool(text.strip()), "it must be an object with a `text`.")
+    require(isinstance(text, str) and bool(text.strip()), "it must be an object with a `text`.")
     assert isinstance(text, str)
     photo = value.get("photo") or ""
-    need(isinstance(photo, str) and bool(photo) == shares, "share a photo." if shares else "share no photo this time.")
-    need(all(text != one["text"] for one in said), f"{json.dumps(text[:60])} was said before in this chat.")
+    require(
+        isinstance(photo, str) and bool(photo) == shares, "share a photo." if shares else "share no photo this time."
+    )
+    require(all(text != one["text"] for one in said), f"{json.dumps(text[:60])} was said before in this chat.")
     reacts = not shown or bool(content_stems(shown) & content_stems(text))
-    need(reacts, f"it does not react to the photo of {shown!r}; say something about what it shows.")
+    require(reacts, f"it does not react to the photo of {shown!r}; say something about what it shows.")
     return text.strip(), photo
 
 
@@ -204,7 +216,7 @@ _ENOUGH = 0.6
 _DAY = re.compile(rf"((\d{{1,2}} )?({'|'.join(MONTHS)}) )?\d{{4}}|.*\b\d+ (day|week|month|year)s?\b.*|The .+ before .+")
 
 
-def fault(one: Any, turns: Mapping[str, _Turn], speakers: Sequence[str], asked: Collection[str]) -> str:
+def question_fault(one: Any, turns: Mapping[str, _Turn], speakers: Sequence[str], asked: Collection[str]) -> str:
     """Return what is wrong with the question, "" if nothing is. `turns`: by id; `asked`: the texts there are."""
     if not isinstance(one, dict) or one.get("category") not in LABELS:
         return f"has no category of {', '.join(LABELS)}"
@@ -230,17 +242,19 @@ def _content_fault(  # noqa: PLR0911 - one rule, one line
         return ""
     if category is Category.MULTI_HOP and len(cited) < 2:
         return "is multi-hop with one turn of evidence"
-    said = " ".join(map(_all_said, cited))
+    none = " ".join(map(_all_said, cited))
     parts = answer.split(",") if category is Category.MULTI_HOP else [answer]
-    if not all(_share(said, part) >= _ENOUGH for part in parts):
+    if not all(_word_share(none, part) >= _ENOUGH for part in parts):
         return f"has an answer that its evidence does not hold: {answer!r:.60}"
-    if _share(one["question"], answer) == 1:
+    if _word_share(one["question"], answer) == 1:
         return "gives its answer away"
     if category is Category.ADVERSARIAL:
         return _adversarial_fault(one, cited, turns, speakers)
-    elsewhere = [name for name, turn in turns.items() if turn not in cited and _share(_all_said(turn), answer) == 1]
-    found = elsewhere and category is Category.SINGLE_HOP
-    return f"is answered without its evidence, by {elsewhere[0]}" if found else ""
+    elsewhere = [
+        name for name, turn in turns.items() if turn not in cited and _word_share(_all_said(turn), answer) == 1
+    ]
+    result = elsewhere and category is Category.SINGLE_HOP
+    return f"is answered without its evidence, by {elsewhere[0]}" if result else ""
 
 
 def _adversarial_fault(
@@ -250,7 +264,9 @@ def _adversarial_fault(
     about = [name for name in speakers if name in one["question"]]
     if len(about) == 1 and any(turn["speaker"] == about[0] for turn in cited):
         return f"is adversarial, but its evidence is said by {about[0]}"
-    own = [turn for turn in turns.values() if turn["speaker"] in about and _share(_all_said(turn), one["answer"]) == 1]
+    own = [
+        turn for turn in turns.values() if turn["speaker"] in about and _word_share(_all_said(turn), one["answer"]) == 1
+    ]
     return f"is adversarial, but {own[0]['dia_id']} may answer it" if own else ""
 
 
@@ -258,9 +274,9 @@ def _all_said(turn: _Turn) -> str:
     return f"{turn['text']} {turn.get('blip_caption', '')}"
 
 
-def _share(text: str, answer: str) -> float:
+def _word_share(text: str, answer: str) -> float:
     """Return the share of the answer's words that the text holds."""
-    wanted, there = tokens(answer), set(tokens(text))
+    wanted, there = stemmed_tokens(answer), set(stemmed_tokens(text))
     return sum(word in there for word in wanted) / len(wanted) if wanted else 1.0
 
 
@@ -296,68 +312,76 @@ class _Draft:
         ]
 
 
-def modelled(
+def write_with_model(
     name: str, size: Size, model: Model, rng: Random, tell: Callable[[str], None], writes: Writes
 ) -> dict[str, Any]:
     """Return the record of a new conversation, its sessions as `writes` makes them; `tell` hears what is dropped.
 
     Raises DatasetError if the model cannot do it.
     """
-    one, two = rng.sample(texts("personas")["names"], 2)
-    plan = outlines(size.sessions, size.turns, rng)
+    one, two = rng.sample(load_texts("personas")["names"], 2)
+    plan = session_outlines(size.sessions, size.turns, rng)
     draft = _Draft((one, two))
-    _people(draft, plan, model)
+    _write_personas(draft, plan, model)
     for outline in plan:
-        _sit(draft, outline, plan, model, writes)
-        _ask(draft, outline, size.wanted * outline.number // len(plan) - len(draft.asked), model)
+        _write_session(draft, outline, plan, model, writes)
+        _write_questions(draft, outline, size.wanted * outline.number // len(plan) - len(draft.asked), model)
     tell(f"{name}: {len(draft.asked)} questions, {draft.dropped} that did not hold were dropped")
-    return _record(name, draft, plan)
+    return _draft_record(name, draft, plan)
 
 
-def _people(draft: _Draft, plan: list[Outline], model: Model) -> None:
+def _write_personas(draft: _Draft, plan: list[Outline], model: Model) -> None:
     first, last = plan[0].at.date(), plan[-1].at.date()
     begin = first.replace(day=1)
     count = max(2, len(plan) * _EVENTS_A_SESSION)
     other = None
     for who in draft.speakers:
-        unlike = prompt("unlike", about=other) if other else ""
-        other = written_by(model, prompt("persona", name=who, unlike=unlike), persona, f"persona of {who}")
+        unlike = step_prompt("unlike", about=other) if other else ""
+        other = written_by(model, step_prompt("persona", name=who, unlike=unlike), check_persona, f"persona of {who}")
         draft.personas[who] = other
-        asked = prompt("events", name=who, about=other, count=count, first=begin.isoformat(), last=last.isoformat())
+        asked = step_prompt(
+            "events", name=who, about=other, count=count, first=begin.isoformat(), last=last.isoformat()
+        )
         draft.events[who] = written_by(
-            model, asked, lambda value: events(value, begin, last, count), f"events of {who}"
+            model, asked, lambda value: check_events(value, begin, last, count), f"events of {who}"
         )
 
 
-def _sit(draft: _Draft, outline: Outline, plan: list[Outline], model: Model, writes: Writes) -> None:
+def _write_session(draft: _Draft, outline: Outline, plan: list[Outline], model: Model, writes: Writes) -> None:
     """Add one session and what is kept of it."""
     one, two = draft.speakers
     order = (one, two) if outline.first == 0 else (two, one)
-    when, what = written(outline.at), f"session {outline.number}"
+    when, what = format_locomo_date(outline.at), f"session {outline.number}"
     count = sum(1 + 2 * asked for asked in outline.blocks) + 4
     said = writes(
         SessionContext(
-            number=outline.number, when=when, order=order, personas=draft.personas, news=_news(draft, outline, plan),
-            summaries=[kept["summary"] for kept in draft.kept[-_SUMMARIES:]], facts=draft.facts(), turns=count,
+            number=outline.number,
+            when=when,
+            order=order,
+            personas=draft.personas,
+            news=_events_since(draft, outline, plan),
+            summaries=[kept["summary"] for kept in draft.kept[-_SUMMARIES:]],
+            facts=draft.facts(),
+            turns=count,
         ),
         model,
-    )  # fmt: skip
+    )
     draft.sessions.append(said)
-    asked = prompt("reflection", one=one, two=two, when=when, turns=lines(said))
-    kept = written_by(model, asked, lambda value: reflection(value, draft.speakers, said), f"{what}, reflection")
+    asked = step_prompt("reflection", one=one, two=two, when=when, turns=turn_lines(said))
+    kept = written_by(model, asked, lambda value: check_reflection(value, draft.speakers, said), f"{what}, reflection")
     draft.kept.append(kept)
 
 
 def at_once(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
     """Return the turns of a session that the model wrote in one answer."""
-    asked = prompt(
+    asked = step_prompt(
         "session", one=scene.order[0], two=scene.order[1], personas=scene.personas, when=scene.when, news=scene.news,
         memory={"summaries": scene.summaries, "facts": scene.facts[-_REMEMBERED:]}, count=scene.turns,
     )  # fmt: skip
-    return written_by(model, asked, lambda value: turns(value, scene), f"session {scene.number}")
+    return written_by(model, asked, lambda value: check_turns(value, scene), f"session {scene.number}")
 
 
-def _news(draft: _Draft, outline: Outline, plan: list[Outline]) -> dict[str, list[str]]:
+def _events_since(draft: _Draft, outline: Outline, plan: list[Outline]) -> dict[str, list[str]]:
     """Return what befell each speaker since the session before: before this day, for the last one up to it."""
     since = plan[outline.number - 2].at.date().isoformat() if outline.number > 1 else ""
     # after the last session nobody could tell what happened that day
@@ -368,64 +392,64 @@ def _news(draft: _Draft, outline: Outline, plan: list[Outline]) -> dict[str, lis
     }
 
 
-def _ask(draft: _Draft, outline: Outline, count: int, model: Model) -> None:
+def _write_questions(draft: _Draft, outline: Outline, count: int, model: Model) -> None:
     """Add questions about the session; those that do not hold are dropped, and made up for next time."""
     if count <= 0:
         return
     one, two = draft.speakers
-    earlier, said = "\n".join(draft.facts()[-_REMEMBERED:]), lines(draft.sessions[-1])
-    when = written(outline.at)
-    request = prompt("questions", earlier=earlier, when=when, turns=said, count=count, one=one, two=two)
-    for one in written_by(model, request, _listed, f"questions about session {outline.number}"):
-        if fault(one, draft.turns, draft.speakers, [asked["question"] for asked in draft.asked]):
+    earlier, said = "\n".join(draft.facts()[-_REMEMBERED:]), turn_lines(draft.sessions[-1])
+    when = format_locomo_date(outline.at)
+    request = step_prompt("questions", earlier=earlier, when=when, turns=said, count=count, one=one, two=two)
+    for one in written_by(model, request, _as_list, f"questions about session {outline.number}"):
+        if question_fault(one, draft.turns, draft.speakers, [asked["question"] for asked in draft.asked]):
             draft.dropped += 1
         else:
             draft.asked.append(one)
 
 
-def _listed(value: Any) -> list[Any]:
-    need(isinstance(value, list), "it must be a list of questions.")
+def _as_list(value: Any) -> list[Any]:
+    require(isinstance(value, list), "it must be a list of questions.")
     return list(value)
 
 
-def _record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, Any]:
+def _draft_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, Any]:
     """Return the conversation as the file has it; what later turns made answerable after all is left out."""
     # a later turn may give away what was to be unanswerable
-    asked = [one for one in draft.asked if not fault(one, draft.turns, draft.speakers, ())]
+    asked = [one for one in draft.asked if not question_fault(one, draft.turns, draft.speakers, ())]
     qa = [
-        question(LABELS[one["category"]], one["question"], one["answer"], list(dict.fromkeys(one["evidence"])))
+        question_record(LABELS[one["category"]], one["question"], one["answer"], list(dict.fromkeys(one["evidence"])))
         for one in asked
     ]
-    events, dates = [_events(draft, outline, plan) for outline in plan], [outline.at for outline in plan]
+    events, dates = [_session_events(draft, outline, plan) for outline in plan], [outline.at for outline in plan]
     observations, summaries = [one["observations"] for one in draft.kept], [one["summary"] for one in draft.kept]
-    return record(name, draft.speakers, dates, draft.sessions, qa, events, observations, summaries)
+    return conversation_record(name, draft.speakers, dates, draft.sessions, qa, events, observations, summaries)
 
 
-def _events(draft: _Draft, outline: Outline, plan: list[Outline]) -> dict[str, Any]:
-    news = _news(draft, outline, plan)
-    told = {who: [text.partition(": ")[2] for text in texts] for who, texts in news.items()}
-    return {**told, "date": written_day(outline.at)}
+def _session_events(draft: _Draft, outline: Outline, plan: list[Outline]) -> dict[str, Any]:
+    news = _events_since(draft, outline, plan)
+    by_who = {who: [text.partition(": ")[2] for text in texts] for who, texts in news.items()}
+    return {**by_who, "date": written_day(outline.at)}
 
 
 # --- A file that people have edited: what no longer holds.
 
 
-def faults(record: Mapping[str, Any]) -> Iterator[str]:
+def conversation_faults(record: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with the conversation of a file, with its place; the file itself could be loaded."""
-    said = record["conversation"]
-    speakers = (said["speaker_a"], said["speaker_b"])
+    conversation = record["conversation"]
+    speakers = (conversation["speaker_a"], conversation["speaker_b"])
     known: dict[str, _Turn] = {}
     before = None
-    for number in sorted(int(name.split("_")[1]) for name in said if re.fullmatch(r"session_\d+", name)):
-        at = read_date(said.get(f"session_{number}_date_time", ""))
+    for number in sorted(int(name.split("_")[1]) for name in conversation if re.fullmatch(r"session_\d+", name)):
+        at = read_date(conversation.get(f"session_{number}_date_time", ""))
         if at is None or (before and at <= before):
             yield f"session_{number}_date_time: is no date, or not after the session before"
         before = at or before
-        yield from _faults_of_turns(said[f"session_{number}"], number, speakers, known)
+        yield from _faults_of_turns(conversation[f"session_{number}"], number, speakers, known)
     for number, one in enumerate(record["qa"]):
         asked = {**one, "category": Category(one["category"]).label}
         asked["answer"] = str(one.get("answer", one.get("adversarial_answer", "")))
-        if wrong := fault(asked, known, speakers, [other["question"] for other in record["qa"][:number]]):
+        if wrong := question_fault(asked, known, speakers, [other["question"] for other in record["qa"][:number]]):
             yield f"qa[{number}] ({one['question']!r:.60}): {wrong}"
     for name, observed in record.get("observation", {}).items():
         for who, notes in observed.items():

@@ -12,9 +12,17 @@ from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pytest_ltm._lab.locomo.dialogue_text import CAUSE, HAPPENED, PLAN, following
-from pytest_ltm._lab.locomo.world import SINCE, drawn, habits, kinds, meaning, storylines, texts
-from pytest_ltm._text.dates import MONTHS
+from pytest_ltm._lab.locomo.dialogue_text import CAUSE, HAPPENED, PLAN, next_step
+from pytest_ltm._lab.locomo.world import (
+    SINCE,
+    draw_value,
+    load_habits,
+    load_storylines,
+    load_texts,
+    phrase_meaning,
+    tellable_kinds,
+)
+from pytest_ltm._language.dates import MONTHS
 from pytest_ltm.datasets.locomo.samples import Category
 
 if TYPE_CHECKING:
@@ -56,7 +64,7 @@ class FactMention:
     @property
     def kind(self) -> Tellable:
         """What kind of thing was told."""
-        return kinds()[self.event.kind]
+        return tellable_kinds()[self.event.kind]
 
 
 @dataclass(frozen=True)
@@ -98,18 +106,18 @@ class MentionedFacts:
     @cached_property
     def pools(self) -> Mapping[str, str]:
         """The pool of each theme of which something was told."""
-        lines = storylines()
+        lines = load_storylines()
         themed = (told.event for told in self.happened() if "theme" in told.event.roles)
         return {event.roles["theme"]: lines[event.kind.partition("/")[0]].theme for event in themed}
 
 
-def filling(event: Event) -> dict[str, str]:
+def question_slots(event: Event) -> dict[str, str]:
     """Return what a question about the event may name."""
     named = {name: event.roles[name] for name in ("theme", "new", "job") if name in event.roles}
     return {"who": event.who, **named}
 
 
-def bare(value: str) -> str:
+def third_person_value(value: str) -> str:
     """Return a value as a third person gives it: `my aunt Greta` is `aunt Greta`."""
     return re.sub(r"^my ", "", value, flags=re.IGNORECASE).replace(" my ", " their ")
 
@@ -126,52 +134,56 @@ def single_hop(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
     for (_, what), told in heard.facts.items():
         if what == HAPPENED and told.kind.question:
             was = told.event.roles["old"] if told.kind.key.endswith("/change") else told.value
-            yield _asked(Category.SINGLE_HOP, told.kind.question, told, was)
+            yield _make_question(Category.SINGLE_HOP, told.kind.question, told, was)
         for detail in told.kind.details:
             if detail.role == what and detail.question not in {"", SINCE}:
-                yield _asked(Category.SINGLE_HOP, detail.question, told, told.value)
+                yield _make_question(Category.SINGLE_HOP, detail.question, told, told.value)
 
 
-def temporal(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
+def temporal_questions(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
     """Yield the questions about days, months, years and the time between two events."""
     for (_, what), told in heard.facts.items():
         today = heard.days[told.turn.session]
         if what == HAPPENED and told.kind.do:
-            yield _asked(Category.TEMPORAL, WHEN.format(do=told.kind.do), told, meaning(told.value, today))
+            yield _make_question(
+                Category.TEMPORAL, WHEN.format(do=told.kind.do), told, phrase_meaning(told.value, today)
+            )
         if what == PLAN:
-            after = following(told.kind).do
-            yield _asked(Category.TEMPORAL, MEANT.format(do=after), told, meaning(told.value, today))
+            after = next_step(told.kind).do
+            yield _make_question(Category.TEMPORAL, MEANT.format(do=after), told, phrase_meaning(told.value, today))
         if any(detail.role == what and detail.question == SINCE for detail in told.kind.details):
-            yield _asked(Category.TEMPORAL, told.kind.since, told, str(today.year - int(told.value)))
+            yield _make_question(Category.TEMPORAL, told.kind.since, told, str(today.year - int(told.value)))
     for told in heard.happened():
         for cause in told.event.causes:
             before = heard.facts[cause, HAPPENED]
-            days = [_day(meaning(one.value, heard.days[one.turn.session])) for one in (before, told)]
+            days = [_gold_day(phrase_meaning(one.value, heard.days[one.turn.session])) for one in (before, told)]
             if days[0] and days[1]:
                 pattern = BETWEEN.format(one=before.kind.did, two=told.kind.did)
                 apart = (days[1] - days[0]).days
                 gold, evidence = f"{apart} day{'s' * (apart != 1)}", (before.turn.id, told.turn.id)
-                yield GeneratedQuestion(Category.TEMPORAL, pattern, filling(told.event), gold, evidence)
+                yield GeneratedQuestion(Category.TEMPORAL, pattern, question_slots(told.event), gold, evidence)
 
 
-def _day(gold: str) -> date | None:
-    found = re.fullmatch(r"(\d+) (\w+) (\d{4})", gold)
-    return date(int(found[3]), MONTHS.index(found[2]) + 1, int(found[1])) if found else None
+def _gold_day(gold: str) -> date | None:
+    match = re.fullmatch(r"(\d+) (\w+) (\d{4})", gold)
+    return date(int(match[3]), MONTHS.index(match[2]) + 1, int(match[1])) if match else None
 
 
 def open_domain(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
     """Yield the questions whose answers are said nowhere, but follow from what is said and common knowledge."""
-    known = texts("personas")
+    known = load_texts("personas")
     for told in heard.happened():
         for question, answer in told.kind.conclusions:
-            yield _asked(Category.OPEN_DOMAIN, question, told, answer.format(who=told.event.who))
+            yield _make_question(Category.OPEN_DOMAIN, question, told, answer.format(who=told.event.who))
         of_city = known["cities"][told.event.roles["theme"]] if told.kind.key == "trip/1" else ()
         for question, answer in zip(known["city_questions"], of_city, strict=False):
-            yield _asked(Category.OPEN_DOMAIN, question, told, answer)
+            yield _make_question(Category.OPEN_DOMAIN, question, told, answer)
 
 
-def _asked(category: Category, pattern: str, told: FactMention, gold: str) -> GeneratedQuestion:
-    return GeneratedQuestion(category, pattern, filling(told.event), bare(gold), (told.turn.id,))
+def _make_question(category: Category, pattern: str, fact_mention: FactMention, gold: str) -> GeneratedQuestion:
+    return GeneratedQuestion(
+        category, pattern, question_slots(fact_mention.event), third_person_value(gold), (fact_mention.turn.id,)
+    )
 
 
 # --- Questions that need several turns: lists over storylines, causes, and what has changed.
@@ -180,14 +192,14 @@ LED_TO = "What had {{who}} done that led to this: {{who}} {did}?"
 _LONGEST = 8  # a list of more parts is not asked for
 
 
-def collected(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
+def list_questions(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
     """Yield the questions for lists of things, and for what has changed."""
-    for line in storylines().values():
+    for line in load_storylines().values():
         for who in heard.speakers:
             begun = [one for one in heard.happened() if one.event.who == who and one.kind.key == f"{line.name}/0"]
             if 1 < len(begun) <= _LONGEST:
                 yield _asked_several(line.listing, begun, [one.event.roles["theme"] for one in begun])
-    for habit in habits():
+    for habit in load_habits():
         stages = [one for one in heard.happened() if one.kind in {habit.first, habit.change}]
         if len(stages) > 1:
             values = [one.value for one in stages]
@@ -195,7 +207,7 @@ def collected(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
             yield _asked_several(habit.all, stages, values)
 
 
-def causes(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
+def cause_questions(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
     """Yield the questions for what an event came of."""
     for (event, what), told in heard.facts.items():
         if what == CAUSE:
@@ -204,9 +216,11 @@ def causes(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
             yield _asked_several(LED_TO.format(did=told.kind.did), both, [told.value])
 
 
-def _asked_several(pattern: str, told: list[FactMention], gold: list[str]) -> GeneratedQuestion:
-    evidence = tuple(dict.fromkeys(one.turn.id for one in told))
-    return GeneratedQuestion(Category.MULTI_HOP, pattern, filling(told[0].event), ", ".join(gold), evidence)
+def _asked_several(pattern: str, fact_mentions: list[FactMention], gold: list[str]) -> GeneratedQuestion:
+    evidence = tuple(dict.fromkeys(one.turn.id for one in fact_mentions))
+    return GeneratedQuestion(
+        Category.MULTI_HOP, pattern, question_slots(fact_mentions[0].event), ", ".join(gold), evidence
+    )
 
 
 # --- Questions that the conversation does not answer, though something in it looks as if it did.
@@ -214,7 +228,7 @@ def _asked_several(pattern: str, told: list[FactMention], gold: list[str]) -> Ge
 _TRIES = 5
 
 
-def adversarial(
+def adversarial_questions(
     heard: MentionedFacts, answerable: Sequence[GeneratedQuestion], rng: random.Random
 ) -> Iterator[GeneratedQuestion]:
     """Yield what becomes unanswerable by a change of the speaker or of the theme."""
@@ -234,7 +248,7 @@ def _of_the_other(heard: MentionedFacts, one: GeneratedQuestion) -> GeneratedQue
 def _of_nothing(heard: MentionedFacts, one: GeneratedQuestion, rng: random.Random) -> GeneratedQuestion | None:
     pool = heard.pools.get(one.filling.get("theme", ""), "")
     for _ in range(_TRIES if pool else 0):
-        theme = drawn(pool, rng)
+        theme = draw_value(pool, rng)
         if not heard.mentioned(theme):
             return replace(one, filling={**one.filling, "theme": theme})
     return None
@@ -244,37 +258,39 @@ SHARES = dict(zip(Category, (0.14, 0.16, 0.05, 0.42, 0.23), strict=True))
 """Of the categories, as in the published file."""
 
 
-def questions(world: World, turns: Sequence[GeneratedTurn], count: int, rng: random.Random) -> list[GeneratedQuestion]:
+def generate_questions(
+    world: World, turns: Sequence[GeneratedTurn], count: int, rng: random.Random
+) -> list[GeneratedQuestion]:
     """Return at most `count` questions, each category by its share: fewer where not enough was said for one."""
     heard = MentionedFacts(world.speakers, {n: at.date() for n, at in enumerate(world.dates, start=1)}, turns)
-    wanted, found = _counts(count), list[GeneratedQuestion]()
+    wanted, generated_questions = _category_counts(count), list[GeneratedQuestion]()
 
     def take(candidates: Iterable[GeneratedQuestion], most: int) -> None:
         """Add candidates in random order; no text twice."""
         fresh: dict[str, GeneratedQuestion] = {}
         for one in candidates:
             fresh.setdefault(one.text, one)
-        for one in found:
+        for one in generated_questions:
             fresh.pop(one.text, None)
-        found.extend(rng.sample(list(fresh.values()), min(most, len(fresh))))
+        generated_questions.extend(rng.sample(list(fresh.values()), min(most, len(fresh))))
 
-    take(collected(heard), wanted[Category.MULTI_HOP])
-    take(causes(heard), wanted[Category.MULTI_HOP] - len(found))
-    dated, single = list(temporal(heard)), list(single_hop(heard))
+    take(list_questions(heard), wanted[Category.MULTI_HOP])
+    take(cause_questions(heard), wanted[Category.MULTI_HOP] - len(generated_questions))
+    dated, single = list(temporal_questions(heard)), list(single_hop(heard))
     take(dated, wanted[Category.TEMPORAL])
     take(open_domain(heard), wanted[Category.OPEN_DOMAIN])
     take(single, wanted[Category.SINGLE_HOP])
     # an adversarial question resembles one that is asked
-    cited = {turn for one in found for turn in one.evidence}
+    cited = {turn for one in generated_questions for turn in one.evidence}
     known = [one for one in (*single, *dated) if cited.issuperset(one.evidence)]
-    take(adversarial(heard, known, rng), wanted[Category.ADVERSARIAL])
-    return found
+    take(adversarial_questions(heard, known, rng), wanted[Category.ADVERSARIAL])
+    return generated_questions
 
 
-def _counts(count: int) -> dict[Category, int]:
+def _category_counts(count: int) -> dict[Category, int]:
     """Return how many of each: rounded shares, one of each at least where the count allows, the rest single-hop."""
-    found = {category: max(round(count * share), 1) for category, share in SHARES.items()}
-    found[Category.SINGLE_HOP] += count - sum(found.values())
-    if found[Category.SINGLE_HOP] >= 0:
-        return found
+    by_category = {category: max(round(count * share), 1) for category, share in SHARES.items()}
+    by_category[Category.SINGLE_HOP] += count - sum(by_category.values())
+    if by_category[Category.SINGLE_HOP] >= 0:
+        return by_category
     return {category: int(number <= count) for number, category in enumerate(Category, start=1)}

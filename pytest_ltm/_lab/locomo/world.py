@@ -10,10 +10,10 @@ from pathlib import Path
 from string import Formatter
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._language.dates import DAYS, MONTHS
+from pytest_ltm._language.numbers import ONES
 from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm._storage.schema import load
-from pytest_ltm._text.dates import DAYS, MONTHS
-from pytest_ltm._text.numbers import ONES
+from pytest_ltm._storage.schema import load_yaml
 
 if TYPE_CHECKING:
     import random
@@ -85,21 +85,21 @@ class Outline:
     small talk. Speakers alternate through all of it."""
 
 
-def outlines(sessions: int, turns: int, rng: random.Random) -> list[Outline]:
+def session_outlines(sessions: int, turns: int, rng: random.Random) -> list[Outline]:
     """Return sessions with as many turns in all."""
     day = datetime(rng.randint(*_FIRST_YEARS), rng.randint(1, 12), rng.randint(1, 28), tzinfo=timezone.utc)
     dates = []
     for _ in range(sessions):
         dates.append(day + timedelta(minutes=rng.randint(8 * 60, 22 * 60)))
         day += timedelta(days=rng.choice((2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 21)))
-    lengths = _lengths(sessions, turns, rng)
+    lengths = _session_lengths(sessions, turns, rng)
     return [
-        Outline(number, at, rng.randrange(2), _blocks(length - _AROUND, rng))
+        Outline(number, at, rng.randrange(2), _turn_blocks(length - _AROUND, rng))
         for number, (at, length) in enumerate(zip(dates, lengths, strict=True), start=1)
     ]
 
 
-def _lengths(sessions: int, turns: int, rng: random.Random) -> list[int]:
+def _session_lengths(sessions: int, turns: int, rng: random.Random) -> list[int]:
     """Return lengths that differ by up to a third, and never fall below SHORTEST."""
     spare = turns - SHORTEST * sessions
     weights = [rng.uniform(0.65, 1.35) for _ in range(sessions)]
@@ -109,18 +109,18 @@ def _lengths(sessions: int, turns: int, rng: random.Random) -> list[int]:
     return [SHORTEST + share for share in shares]
 
 
-def _blocks(turns: int, rng: random.Random) -> tuple[int, ...]:
+def _turn_blocks(turns: int, rng: random.Random) -> tuple[int, ...]:
     """Return blocks of together as many turns: 1 + 2n for something told, 1 for small talk."""
-    found: list[int] = []
+    numbers: list[int] = []
     while turns >= 3:
         asked = min(rng.choice((1, 2, 2, 3)), (turns - 1) // 2)
-        found.append(asked)
+        numbers.append(asked)
         turns -= 1 + 2 * asked
         if turns and rng.random() < 0.3:
-            found.append(0)
+            numbers.append(0)
             turns -= 1
-    found += [0] * turns
-    return tuple(found)
+    numbers += [0] * turns
+    return tuple(numbers)
 
 
 # --- The texts that template-made conversations consist of, read from the YAML files beside this module.
@@ -183,7 +183,7 @@ class Storyline:
     def roles(self) -> frozenset[str]:
         """All roles that its texts name, without the theme."""
         details = [one for step in self.steps for one in step.details]
-        named = {name for one in details for name in (one.role, *fields(one.tell), *fields(one.caption))}
+        named = {name for one in details for name in (one.role, *brace_names(one.tell), *brace_names(one.caption))}
         return frozenset(named) - {"theme", "who"}
 
 
@@ -199,67 +199,69 @@ class Habit:
     all: str
 
 
-def fields(text: str) -> set[str]:
+def brace_names(text: str) -> set[str]:
     """Return the names in braces."""
     return {name for _, name, _, _ in Formatter().parse(text) if name}
 
 
 @cache
-def texts(name: str) -> Any:
+def load_texts(name: str) -> Any:
     """Return what a file holds: `pools`, `personas` (names, cities ...), `talk` (sentences by purpose), `prompts`."""
-    return load(_FOLDER / f"{name}.yml").value
+    return load_yaml(_FOLDER / f"{name}.yml").value
 
 
 @cache
-def storylines() -> dict[str, Storyline]:
+def load_storylines() -> dict[str, Storyline]:
     """Return the storylines by name, in the order of the file."""
-    return {row["name"]: _line(row) for row in texts("storylines")}
+    return {row["name"]: _parse_storyline(row) for row in load_texts("storylines")}
 
 
 @cache
-def personal() -> tuple[Tellable, ...]:
+def personal_topics() -> tuple[Tellable, ...]:
     """Return what a speaker may tell of themselves that does not change: topics, and traits with conclusions."""
-    known = texts("personas")
-    return tuple(_kind(f"{sort}/{row['key']}", row) for sort in ("topic", "trait") for row in known[f"{sort}s"])
+    known = load_texts("personas")
+    return tuple(
+        _parse_tellable(f"{sort}/{row['key']}", row) for sort in ("topic", "trait") for row in known[f"{sort}s"]
+    )
 
 
 @cache
-def habits() -> tuple[Habit, ...]:
+def load_habits() -> tuple[Habit, ...]:
     """Return what may change."""
-    return tuple(map(_habit, texts("personas")["habits"]))
+    return tuple(map(_parse_habit, load_texts("personas")["habits"]))
 
 
 @cache
-def kinds() -> dict[str, Tellable]:
+def tellable_kinds() -> dict[str, Tellable]:
     """Return everything that can be told, by key."""
-    told = [step for line in storylines().values() for step in line.steps]
-    changing = [kind for habit in habits() for kind in (habit.first, habit.change)]
-    return {kind.key: kind for kind in (*told, *personal(), *changing)}
+    steps = [step for line in load_storylines().values() for step in line.steps]
+    changing = [kind for habit in load_habits() for kind in (habit.first, habit.change)]
+    return {kind.key: kind for kind in (*steps, *personal_topics(), *changing)}
 
 
-def drawn(role: str, rng: random.Random) -> str:
+def draw_value(role: str, rng: random.Random) -> str:
     """Return a value of the role's pool."""
-    pool = {**texts("pools"), **texts("personas")["values"]}[role]
+    pool = {**load_texts("pools"), **load_texts("personas")["values"]}[role]
     if isinstance(pool, list):
         return str(rng.choice(pool))
-    if not fields(pool):
+    if not brace_names(pool):
         low, _, high = pool.partition("-")
         return str(rng.randint(int(low), int(high)))
-    return str(pool).format(**{name: drawn(name, rng) for name in sorted(fields(pool))})
+    return str(pool).format(**{name: draw_value(name, rng) for name in sorted(brace_names(pool))})
 
 
-def _line(row: Mapping[str, Any]) -> Storyline:
-    steps = (_kind(f"{row['name']}/{number}", step) for number, step in enumerate(row["steps"]))
+def _parse_storyline(row: Mapping[str, Any]) -> Storyline:
+    steps = (_parse_tellable(f"{row['name']}/{number}", step) for number, step in enumerate(row["steps"]))
     return Storyline(**{**row, "steps": tuple(steps)})
 
 
-def _kind(key: str, row: Mapping[str, Any]) -> Tellable:
+def _parse_tellable(key: str, row: Mapping[str, Any]) -> Tellable:
     parted = {name: [tuple(text.split(" | ")) for text in row.get(name, ())] for name in ("details", "conclusions")}
     details = tuple(Detail(*parts) for parts in parted["details"])
     return Tellable(**{**row, "key": key, "details": details, "conclusions": tuple(parted["conclusions"])})
 
 
-def _habit(row: Mapping[str, Any]) -> Habit:
+def _parse_habit(row: Mapping[str, Any]) -> Habit:
     key, why = f"habit/{row['key']}", Detail("reasonforchange", "", "", "")
     first = Tellable(key=f"{key}/first", tell=row["tell"], role="new", details=())
     change = replace(first, key=f"{key}/change", tell=row["change"], details=(why,), question=row["before"])
@@ -292,7 +294,7 @@ class _Open:
         return self.last.session < session and earliest < today
 
 
-def weave(speakers: tuple[str, str], outlines: Sequence[Outline], rng: random.Random) -> World:
+def weave_world(speakers: tuple[str, str], outlines: Sequence[Outline], rng: random.Random) -> World:
     """Return the world in which each block of the outlines tells one event, of the speaker whose turn it is."""
     weaver = _Weaver(speakers, rng)
     events = []
@@ -313,8 +315,8 @@ class _Weaver:
         self._themes: set[str] = set()
         self._count = 0
         self._open: dict[str, list[_Open]] = {who: [] for who in speakers}
-        self._personal = _dealt(personal(), speakers, rng)
-        self._habits = _dealt(habits(), speakers, rng)
+        self._personal = _deal_out(personal_topics(), speakers, rng)
+        self._habits = _deal_out(load_habits(), speakers, rng)
         self._said: dict[str, Event] = {}
         self._values: dict[str, list[str]] = {}
 
@@ -333,8 +335,8 @@ class _Weaver:
 
     def _about_oneself(self, who: str, outline: Outline) -> Event:
         kind: Tellable = self._personal[who].pop()
-        named = {name for text in (kind.tell, *(one.tell for one in kind.details)) for name in fields(text)}
-        roles = {role: drawn(role, self._rng) for role in sorted(named)}
+        named = {name for text in (kind.tell, *(one.tell for one in kind.details)) for name in brace_names(text)}
+        roles = {role: draw_value(role, self._rng) for role in sorted(named)}
         return self._event(who, kind, outline, roles)
 
     def _habit(self, who: str) -> Habit | None:
@@ -349,7 +351,7 @@ class _Weaver:
         roles = {"new": self._rng.choice([one for one in habit.pool if one not in values])}
         kind = habit.first
         if before:
-            roles |= {"old": values[-1], "reasonforchange": drawn("reasonforchange", self._rng)}
+            roles |= {"old": values[-1], "reasonforchange": draw_value("reasonforchange", self._rng)}
             kind = habit.change
         values.append(roles["new"])
         self._said[habit.key] = self._event(who, kind, outline, roles, after=before.id if before else "")
@@ -362,16 +364,16 @@ class _Weaver:
             self._open[who].remove(chosen)
             return self._step(who, chosen.line, chosen.roles, chosen.step, chosen.last, outline)
         line, theme = self._new_theme()
-        roles = {"theme": theme, **{role: drawn(role, self._rng) for role in sorted(line.roles)}}
+        roles = {"theme": theme, **{role: draw_value(role, self._rng) for role in sorted(line.roles)}}
         return self._step(who, line, roles, 0, None, outline)
 
     def _new_theme(self) -> tuple[Storyline, str]:
-        known = list(storylines().values())
+        known = list(load_storylines().values())
         endless = [line for line in known if line.endless]
         for tried in range(_TRIES + _TRIES_OF_THE_ENDLESS):
             # once the themes of most storylines are used up, only endless ones have new ones
             line = self._rng.choice(known if tried < _TRIES else endless)
-            theme = drawn(line.theme, self._rng)
+            theme = draw_value(line.theme, self._rng)
             if theme.casefold() not in self._themes:
                 self._themes.add(theme.casefold())
                 return line, theme
@@ -394,7 +396,7 @@ class _Weaver:
         return event
 
 
-def _dealt(things: Sequence[object], speakers: tuple[str, str], rng: random.Random) -> dict[str, list]:  # type: ignore[type-arg]
+def _deal_out(things: Sequence[object], speakers: tuple[str, str], rng: random.Random) -> dict[str, list]:  # type: ignore[type-arg]
     """Return the things dealt out to the two, in random order."""
     mixed = rng.sample(things, len(things))
     return {who: mixed[number::2] for number, who in enumerate(speakers)}
@@ -407,52 +409,52 @@ _SATURDAY = 5
 _FEW_DAYS = 10
 
 
-def phrase(on: date, told: date, rng: random.Random) -> str:
+def date_phrase(on: date, told: date, rng: random.Random) -> str:
     """Return a way to say on the day `told` when something was that happened `on` an earlier day."""
     ago = (told - on).days
-    found = [f"on {on.day} {MONTHS[on.month - 1]}"]
+    lines = [f"on {on.day} {MONTHS[on.month - 1]}"]
     if ago == 1:
-        found += ["yesterday"] * 2
+        lines += ["yesterday"] * 2
     elif ago <= _FEW_DAYS:
-        found.append(f"{ONES[ago]} days ago")
+        lines.append(f"{ONES[ago]} days ago")
     if 1 < ago <= _WEEK:
-        found += [f"last {DAYS[on.weekday()]}"] * 2
+        lines += [f"last {DAYS[on.weekday()]}"] * 2
     monday = told - timedelta(told.weekday())
     if monday - timedelta(_WEEK) <= on < monday:
-        found += ["last week", *(["last weekend"] * 2 if on.weekday() >= _SATURDAY else [])]
+        lines += ["last week", *(["last weekend"] * 2 if on.weekday() >= _SATURDAY else [])]
     last_month = told.replace(day=1) - timedelta(1)
     if (on.year, on.month) == (last_month.year, last_month.month):
-        found.append("last month")
-    return rng.choice(found)
+        lines.append("last month")
+    return rng.choice(lines)
 
 
-def meaning(words: str, told: date) -> str:
+def phrase_meaning(words: str, told: date) -> str:
     """Return the date that the words mean when they are said on the day `told`, as a gold answer has it."""
     known = {
-        "yesterday": day(told - timedelta(1)),
-        "last week": f"The week before {day(told)}",
-        "last weekend": f"The weekend before {day(told)}",
-        "last month": month(told.replace(day=1) - timedelta(1)),
-        "next month": month(told.replace(day=28) + timedelta(4)),
+        "yesterday": gold_day(told - timedelta(1)),
+        "last week": f"The week before {gold_day(told)}",
+        "last weekend": f"The weekend before {gold_day(told)}",
+        "last month": gold_month(told.replace(day=1) - timedelta(1)),
+        "next month": gold_month(told.replace(day=28) + timedelta(4)),
     }
     if words in known:
         return known[words]
-    if found := re.fullmatch(r"last (\w+)", words):
-        return day(told - timedelta((told.weekday() - DAYS.index(found[1])) % _WEEK or _WEEK))
-    if found := re.fullmatch(r"(\w+) days ago", words):
-        return day(told - timedelta(ONES.index(found[1])))
-    found = re.fullmatch(r"on (\d+) (\w+)", words)
-    if found is None:
+    if match := re.fullmatch(r"last (\w+)", words):
+        return gold_day(told - timedelta((told.weekday() - DAYS.index(match[1])) % _WEEK or _WEEK))
+    if match := re.fullmatch(r"(\w+) days ago", words):
+        return gold_day(told - timedelta(ONES.index(match[1])))
+    match = re.fullmatch(r"on (\d+) (\w+)", words)
+    if match is None:
         raise ValueError(f"no date: {words!r}")
-    at = date(told.year, MONTHS.index(found[2]) + 1, int(found[1]))
-    return day(at if at <= told else at.replace(year=told.year - 1))  # the latest day of that name
+    at = date(told.year, MONTHS.index(match[2]) + 1, int(match[1]))
+    return gold_day(at if at <= told else at.replace(year=told.year - 1))  # the latest day of that name
 
 
-def day(on: date) -> str:
+def gold_day(on: date) -> str:
     """Return the day as gold answers have it: `7 May 2023`."""
-    return f"{on.day} {month(on)}"
+    return f"{on.day} {gold_month(on)}"
 
 
-def month(on: date) -> str:
+def gold_month(on: date) -> str:
     """Return the month of the day: `May 2023`."""
     return f"{MONTHS[on.month - 1]} {on.year}"

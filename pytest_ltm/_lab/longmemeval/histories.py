@@ -12,19 +12,19 @@ from random import Random
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_ltm._lab.longmemeval.mentions import Mentions
-from pytest_ltm._lab.longmemeval.session_text import LEAST, SESSION_TOKENS, session, theme_of, themes
+from pytest_ltm._lab.longmemeval.session_text import LEAST, SESSION_TOKENS, load_themes, theme_of, write_session
+from pytest_ltm._language.words import content_stems
 from pytest_ltm._storage.errors import DatasetError, DefinitionError
 from pytest_ltm._storage.rows import faults_of_data
 from pytest_ltm._storage.schema import Field
-from pytest_ltm._text.words import content_stems
 from pytest_ltm.datasets.longmemeval.record import (
     LongMemEvalFile,
+    format_longmemeval_date,
+    iter_record_slices,
     part_of,
     read_date,
     read_record,
     read_turn,
-    slices,
-    written,
 )
 
 if TYPE_CHECKING:
@@ -77,17 +77,17 @@ class NeedleRecord:
         return content_stems("\n".join([str(self.asked["question"]), *(turn["content"] for turn in chosen)]))
 
 
-def needles(path: Path) -> Iterator[NeedleRecord]:
+def read_needles(path: Path) -> Iterator[NeedleRecord]:
     """Yield every question of a file; DatasetError for a file without records or with one that cannot be used."""
     for entry in LongMemEvalFile(path).entries:
-        yield needle(json.loads(part_of(path, entry.start, entry.end)), f"{path}: {entry.id}")
+        yield parse_needle(json.loads(part_of(path, entry.start, entry.end)), f"{path}: {entry.id}")
 
 
-def needle(raw: dict[str, Any], where: str) -> NeedleRecord:
+def parse_needle(raw: dict[str, Any], where: str) -> NeedleRecord:
     """Return a record's question with the sessions that it cites, or all of them where it cites none."""
     with faults_of_data():
         record = read_record(Field(raw, where))
-    sessions = list(_sessions(raw))
+    sessions = list(_evidence_sessions(raw))
     cited = set(record.answer_sessions)
     absent = cited - {one.id for one in sessions}
     if absent:
@@ -97,7 +97,7 @@ def needle(raw: dict[str, Any], where: str) -> NeedleRecord:
     return NeedleRecord({name: raw[name] for name in ASKED}, record.at, tuple(ordered), where)
 
 
-def _sessions(raw: Mapping[str, Any]) -> Iterator[Evidence]:
+def _evidence_sessions(raw: Mapping[str, Any]) -> Iterator[Evidence]:
     said, dates = raw["haystack_sessions"], raw["haystack_dates"]
     names = raw.get("haystack_session_ids") or [f"session_{number}" for number in range(len(said))]
     for name, when, turns in zip(names, dates, said, strict=True):
@@ -120,7 +120,7 @@ class Corpus:
 
     def __init__(self, path: Path, *, evidence_only: bool = False) -> None:
         self.path, self._evidence_only = path, evidence_only
-        self._slices = tuple(slices(path))
+        self._slices = tuple(iter_record_slices(path))
         if not self._slices:
             raise DatasetError(f"{path}: holds no sessions to fill with")
         self._item = lru_cache(maxsize=_IN_MEMORY)(self._read)
@@ -151,7 +151,7 @@ class Corpus:
     def _sessions(self, item: Field, place: int) -> list[tuple[str, list[dict[str, Any]]]]:
         name = f"{self.path.stem}_{place}"
         if isinstance(item.value, list):
-            return [(name, _turns(item))]
+            return [(name, _unmarked_turns(item))]
         fields = item.mapping()
         if "haystack_sessions" in fields:
             return self._of_record(fields, name)
@@ -159,7 +159,7 @@ class Corpus:
         if key is None:
             raise item.error("a record with haystack_sessions, a list of turns, or an object with `turns`")
         given = fields.get("session_id") or fields.get("id")
-        return [(str(given.value) if given else name, _turns(fields[key]))]
+        return [(str(given.value) if given else name, _unmarked_turns(fields[key]))]
 
     def _of_record(self, fields: dict[str, Field], name: str) -> list[tuple[str, list[dict[str, Any]]]]:
         said, ids = fields["haystack_sessions"].items("sessions"), fields.get("haystack_session_ids")
@@ -167,13 +167,13 @@ class Corpus:
         names = given if len(given) == len(said) else [f"{name}_{number}" for number in range(len(said))]
         cited = set(fields["answer_session_ids"].texts()) if "answer_session_ids" in fields else set()
         return [
-            (one, _turns(turns))
+            (one, _unmarked_turns(turns))
             for one, turns in zip(names, said, strict=True)
             if not (self._evidence_only and cited) or one in cited
         ]
 
 
-def _turns(session: Field) -> list[dict[str, Any]]:
+def _unmarked_turns(session: Field) -> list[dict[str, Any]]:
     """Return a session's turns without marks: they are not evidence for another question."""
     turns = map(read_turn, session.items("turns"))
     return [{"role": turn.role, "content": turn.content} for turn in turns]
@@ -187,12 +187,12 @@ LEAD = timedelta(days=30)
 _MINUTE = timedelta(minutes=1)
 
 
-def places(rng: Random, evidence: int, total: int) -> list[int]:
+def evidence_places(rng: Random, evidence: int, total: int) -> list[int]:
     """Return where the evidence stands among all sessions, from 0 and in order; every choice is equally likely."""
     return sorted(rng.sample(range(total), evidence))
 
 
-def dates(rng: Random, anchors: Sequence[tuple[int, datetime]], total: int, asked: datetime) -> list[datetime]:
+def session_dates(rng: Random, anchors: Sequence[tuple[int, datetime]], total: int, asked: datetime) -> list[datetime]:
     """Return the dates of all sessions, none before the one in front of it.
 
     `anchors`: the places and dates of the evidence, in order. A session that stands behind the last of them is dated
@@ -202,13 +202,13 @@ def dates(rng: Random, anchors: Sequence[tuple[int, datetime]], total: int, aske
     # published histories begin on 1 May
     in_may = first > MAY and (first.year, first.month) == (MAY.year, MAY.month)
     fixed = [(-1, MAY if in_may else first - LEAD), *anchors, (total, max(asked, last))]
-    found: list[datetime] = []
+    moments: list[datetime] = []
     for (place, start), (following, end) in pairwise(fixed):
         # to the minute, from `start` up to `end`, not at it if there is a minute in between
         minutes = max(0, (end - start) // _MINUTE - 1)
         drawn = sorted(rng.randint(0, minutes) for _ in range(following - place - 1))
-        found += [*(start + _MINUTE * minute for minute in drawn), end]
-    return found[:-1]
+        moments += [*(start + _MINUTE * minute for minute in drawn), end]
+    return moments[:-1]
 
 
 CLOSE = 0.005
@@ -226,7 +226,7 @@ class Length:
     tokens: int | None = None
 
 
-def compiled(
+def compile_history(
     record: NeedleRecord, fillers: Fillers, length: Length, *, seed: int, count: Callable[[str], int]
 ) -> dict[str, Any]:
     """Return the record with its history, in the published schema, its sessions in the order of their dates.
@@ -236,23 +236,27 @@ def compiled(
     # by question: a history does not depend on how many are made
     rng = Random(f"longmemeval history {seed} {record.id}")
     supply = fillers.supply(record, f"longmemeval fillers {seed} {record.id}")
-    chosen = _enough(record, supply, length, count)
+    chosen = _enough_fillers(record, supply, length, count)
     # the last ones had to fit into what was left, so they are short
     rng.shuffle(chosen)
     total, left = len(record.evidence) + len(chosen), iter(chosen)
-    told = dict(zip(places(rng, len(record.evidence), total), record.evidence, strict=True))
+    told = dict(zip(evidence_places(rng, len(record.evidence), total), record.evidence, strict=True))
     sessions = [told[place] if place in told else next(left) for place in range(total)]
-    at = dates(rng, [(place, one.at) for place, one in told.items()], total, record.at)
+    at = session_dates(rng, [(place, one.at) for place, one in told.items()], total, record.at)
     return {
         **record.asked,
-        "haystack_dates": [told[place].when if place in told else written(at[place]) for place in range(total)],
+        "haystack_dates": [
+            told[place].when if place in told else format_longmemeval_date(at[place]) for place in range(total)
+        ],
         "haystack_session_ids": [one.id for one in sessions],
         "haystack_sessions": [one.turns for one in sessions],
         "answer_session_ids": [one.id for one in record.evidence],
     }
 
 
-def _enough(record: NeedleRecord, supply: Supply, length: Length, count: Callable[[str], int]) -> list[FillerSession]:
+def _enough_fillers(
+    record: NeedleRecord, supply: Supply, length: Length, count: Callable[[str], int]
+) -> list[FillerSession]:
     if length.sessions is not None:
         return _so_many(record, supply, length.sessions)
     if length.tokens is not None:
@@ -268,13 +272,13 @@ def _so_many(record: NeedleRecord, supply: Supply, sessions: int) -> list[Filler
             f"{record.where}: {sessions} sessions are asked for, and its evidence alone is {len(record.evidence)}. "
             "Evidence is never dropped: ask for more"
         )
-    found = [filler for filler in (supply.next(None) for _ in range(wanted)) if filler]
-    if len(found) < wanted:
+    fillers = [filler for filler in (supply.next(None) for _ in range(wanted)) if filler]
+    if len(fillers) < wanted:
         raise DatasetError(
-            f"{record.where}: only {len(found)} of {wanted} fillers can be had that do not touch its evidence. "
+            f"{record.where}: only {len(fillers)} of {wanted} fillers can be had that do not touch its evidence. "
             "Give more --fillers, or ask for fewer sessions"
         )
-    return found
+    return fillers
 
 
 def _so_long(record: NeedleRecord, supply: Supply, tokens: int, evidence: int) -> list[FillerSession]:
@@ -284,12 +288,12 @@ def _so_long(record: NeedleRecord, supply: Supply, tokens: int, evidence: int) -
             f"{record.where}: {tokens:,} tokens are asked for, and its evidence alone has {evidence:,}. "
             "Evidence is never dropped: ask for more"
         )
-    found: list[FillerSession] = []
+    filler_sessions: list[FillerSession] = []
     vain = 0
     while room > tokens * CLOSE and vain < _IN_VAIN:
         vain += 1
         if filler := supply.next(room):
-            found.append(filler)
+            filler_sessions.append(filler)
             room -= filler.tokens
             vain = 0
     if room > tokens * LACKING:
@@ -297,7 +301,7 @@ def _so_long(record: NeedleRecord, supply: Supply, tokens: int, evidence: int) -
             f"{record.where}: the fillers that do not touch its evidence fill only {tokens - room:,} of {tokens:,} "
             "tokens. Give more --fillers, or ask for fewer tokens"
         )
-    return found
+    return filler_sessions
 
 
 # --- Which fillers may not stand beside a question: they might contradict its evidence, or be more of it.
@@ -327,7 +331,9 @@ class Clash:
 
 def themes_in(user_text: str) -> frozenset[str]:
     """Return the themes of which a generated request stands in the text."""
-    return frozenset(theme.name for theme in themes().values() if any(one.text in user_text for one in theme.requests))
+    return frozenset(
+        theme.name for theme in load_themes().values() if any(one.text in user_text for one in theme.requests)
+    )
 
 
 # --- What stands around the evidence: sources of filler sessions, and the one that needs no corpus.
@@ -371,7 +377,7 @@ class _GeneratedSupply:
             if room < LEAST:
                 return None
             size = room if room < SESSION_TOKENS[0] else min(size, room)
-        turns = session(self.rng, theme_of(self.rng), self.count, tokens=size, mentions=self.mentions.next)
+        turns = write_session(self.rng, theme_of(self.rng), self.count, tokens=size, mentions=self.mentions.next)
         tokens = sum(self.count(turn["content"]) for turn in turns)
         if room is not None and tokens > room:
             return None
@@ -432,7 +438,7 @@ class _Mixed:
 # --- Writing records as one JSON list, each as soon as it is made.
 
 
-def write(path: Path, records: Iterable[dict[str, Any]]) -> tuple[int, int]:
+def write_histories(path: Path, records: Iterable[dict[str, Any]]) -> tuple[int, int]:
     """Write the records to a file, which appears when all are in it; return how many, and how many bytes.
 
     Raises DatasetError for what cannot be written.

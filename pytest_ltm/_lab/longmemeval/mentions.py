@@ -17,7 +17,7 @@ from pytest_ltm._lab.longmemeval.session_text import (
     Update,
     all_of,
 )
-from pytest_ltm._text.words import content_stems, upper_first
+from pytest_ltm._language.words import content_stems, upper_first
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -45,7 +45,9 @@ class Mentions:
         rows: list[_Row] = [row for kind in kinds for row in all_of(kind)]
         known = [(row, item) for row in rows for item in (row.items if isinstance(row, ItemSeries) else ("",))]
         rng.shuffle(known)
-        self.known = [one for one in known if one[0].theme not in themes and not content_stems(_about(one[0])) & heard]
+        self.known = [
+            one for one in known if one[0].theme not in themes and not content_stems(_row_topic(one[0])) & heard
+        ]
         """Rows that may be told, of a series each with an item; the last one comes first."""
         if backwards:
             self.known.reverse()
@@ -65,21 +67,21 @@ class Mentions:
         rng = self._rng
         match row:
             case Attribute():
-                said = filled(rng.choice(row.say), v=self._values[row.key])
+                number = fill_values(rng.choice(row.say), v=self._values[row.key])
             case Update():
-                said = filled(rng.choice(row.old), v=self._values[row.key])
+                number = fill_values(rng.choice(row.old), v=self._values[row.key])
             case ItemSeries():
-                said = filled(rng.choice(row.say), item=item, v=self._prices[row.key, item])
+                number = fill_values(rng.choice(row.say), item=item, v=self._prices[row.key, item])
             case Happening():
-                said = filled(rng.choice(row.say), when=rng.choice(WORDS))
+                number = fill_values(rng.choice(row.say), when=rng.choice(WORDS))
             case Taste():
-                said = rng.choice(row.say)
+                number = rng.choice(row.say)
             case Made():
-                return Aside(request=row.request, made=written_list(row, made(rng, row)))
-        return Aside(said, row.nod)
+                return Aside(request=row.request, made=written_list(row, draw_assistant_values(rng, row)))
+        return Aside(number, row.nod)
 
 
-def _about(row: _Row) -> str:
+def _row_topic(row: _Row) -> str:
     """Return the words that say what a row is about."""
     match row:
         case Taste():
@@ -94,13 +96,13 @@ _ARTICLE = re.compile(r"\b[Aa](?= \{(\w+)\})")
 _VOWEL = re.compile(r"(?!one|uni|use|usu|eu|ukulele)[aeiou]", re.IGNORECASE)
 
 
-def filled(text: str, **values: object) -> str:
+def fill_values(text: str, **values: object) -> str:
     """Return the text with its values, each also with a capital: `{item}`, `{Item}`; "a {item}" may be "an oak"."""
-    text = _ARTICLE.sub(lambda found: found[0] + "n" * bool(_VOWEL.match(str(values.get(found[1], "")))), text)
+    text = _ARTICLE.sub(lambda result: result[0] + "n" * bool(_VOWEL.match(str(values.get(result[1], "")))), text)
     return text.format(**values, **{upper_first(name): upper_first(str(value)) for name, value in values.items()})
 
 
-def made(rng: Random, row: Made) -> dict[str, str]:
+def draw_assistant_values(rng: Random, row: Made) -> dict[str, str]:
     """Return what an assistant makes up: slot -> entry, in the order in which they are listed."""
     if row.how == "amount":
         names = rng.sample(row.entries, min(6, len(row.entries)))

@@ -12,11 +12,11 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pytest_ltm._lab.author import need, prompt_of, written_by
-from pytest_ltm._lab.longmemeval.needles import as_record, besides, identity
-from pytest_ltm._lab.longmemeval.session_text import WORDS, Aside, frames, themes
-from pytest_ltm._storage.schema import load
-from pytest_ltm._text.words import content_stems
+from pytest_ltm._lab.author import prompt_of, require, written_by
+from pytest_ltm._lab.longmemeval.needles import as_record, record_identity, side_mentions
+from pytest_ltm._lab.longmemeval.session_text import WORDS, Aside, load_frames, load_themes
+from pytest_ltm._language.words import content_stems
+from pytest_ltm._storage.schema import load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,28 +57,30 @@ Writes: TypeAlias = "Callable[[SessionOutline, Model], list[_Turn]]"
 """From a session to be written to its turns; DatasetError if the model cannot do it."""
 
 
-def modelled(needle: Needle, seed: str, model: Model, writes: Writes) -> dict[str, Any]:
+def write_record(needle: Needle, seed: str, model: Model, writes: Writes) -> dict[str, Any]:
     """Return the record of a question, its sessions as `writes` makes them. DatasetError if the model cannot do it."""
-    name, rng = identity(needle, seed)
-    mentions, values = besides(needle, name), [fact.value for fact in needle.world]
+    name, rng = record_identity(needle, seed)
+    mentions, values = side_mentions(needle, name), [fact.value for fact in needle.world]
     sessions = []
     for number, told in enumerate(needle.told, start=1):
         rounds = rng.randint(*ROUNDS)
         place = rng.randrange(rounds)
         asides = [told.aside if at == place else mentions.next(told.theme) or Aside() for at in range(rounds)]
-        requests = rng.sample(themes()[told.theme].requests, rounds)
+        requests = rng.sample(load_themes()[told.theme].requests, rounds)
         plan = tuple(
             RoundOutline(f"{asked.text} {aside.request}".strip(), aside, at == place)
             for at, (asked, aside) in enumerate(zip(requests, asides, strict=True))
         )
-        sessions.append(writes(SessionOutline(plan, kept(told, values), f"question {name}, session {number}"), model))
+        sessions.append(
+            writes(SessionOutline(plan, words_to_keep(told, values), f"question {name}, session {number}"), model)
+        )
     return as_record(needle, name, sessions)
 
 
 @cache
-def _prompts() -> dict[str, str]:
-    found: dict[str, str] = load(Path(__file__).parent / "texts" / "prompts.yml").value
-    return found
+def _session_prompts() -> dict[str, str]:
+    texts: dict[str, str] = load_yaml(Path(__file__).parent / "texts" / "prompts.yml").value
+    return texts
 
 
 def at_once(talk: SessionOutline, model: Model) -> list[_Turn]:
@@ -89,8 +91,8 @@ def at_once(talk: SessionOutline, model: Model) -> list[_Turn]:
         | ({"made": one.aside.made} if one.aside.made else {})
         for one in talk.rounds
     ]
-    asked = prompt_of(_prompts(), "session", rounds=str(len(plan)), words=str(_REPLY_WORDS), plan=plan)
-    return written_by(model, asked, lambda value: chat(value, talk), talk.what)
+    asked = prompt_of(_session_prompts(), "session", rounds=str(len(plan)), words=str(_REPLY_WORDS), plan=plan)
+    return written_by(model, asked, lambda value: read_chat(value, talk), talk.what)
 
 
 def by_turns(talk: SessionOutline, model: Model) -> list[_Turn]:
@@ -101,52 +103,55 @@ def by_turns(talk: SessionOutline, model: Model) -> list[_Turn]:
     """
     turns: list[_Turn] = []
     for number, one in enumerate(talk.rounds, start=1):
-        slip = _prompts()["slips"].replace("$said", one.aside.said) if one.aside.said else ""
-        listed = _prompts()["lists"].replace("$made", one.aside.made) if one.aside.made else ""
+        slip = _session_prompts()["slips"].replace("$said", one.aside.said) if one.aside.said else ""
+        listed = _session_prompts()["lists"].replace("$made", one.aside.made) if one.aside.made else ""
         for role, more in (("user", {"wants": one.wants, "slips": slip}), ("assistant", {"lists": listed})):
-            said = "\n\n".join(f"{turn['role']}: {turn['content']}" for turn in turns) or "(nothing yet)"
-            asked = prompt_of(_prompts(), role, chat=said, words=str(_REPLY_WORDS), **more)
-            read = partial(_turn, role=role, number=number, talk=talk)
+            none = "\n\n".join(f"{turn['role']}: {turn['content']}" for turn in turns) or "(nothing yet)"
+            asked = prompt_of(_session_prompts(), role, chat=none, words=str(_REPLY_WORDS), **more)
+            read = partial(_read_chat_turn, role=role, number=number, talk=talk)
             turns.append(written_by(model, asked, read, f"{talk.what}, round {number}, {role}"))
     return turns
 
 
-def kept(told: EvidenceSession, values: Sequence[str]) -> tuple[str, ...]:
+def words_to_keep(evidence_session: EvidenceSession, values: Sequence[str]) -> tuple[str, ...]:
     """Return what must stand in the message as it is: numbers and days, and of names and gold values their words."""
-    said = told.aside.said
+    said = evidence_session.aside.said
     exact = {*_NUMBER.findall(said), *(day for day in WORDS if day in said.casefold())}
     spoken = said.split()
     names = [word for word in spoken[1:] if word[0].isupper()]
-    names += [word for word in spoken[:1] if word.rstrip(",") not in frames()["small_words"]]
+    names += [word for word in spoken[:1] if word.rstrip(",") not in load_frames()["small_words"]]
     stems = content_stems(said) if said else frozenset()
     needed = {stem for value in (*values, *names) for stem in content_stems(value) & stems if not stem.isdigit()}
     return (*sorted(exact), *sorted(needed - {"i"}))
 
 
-def chat(value: Any, talk: SessionOutline) -> list[_Turn]:
+def read_chat(value: Any, talk: SessionOutline) -> list[_Turn]:
     """Return the turns of a session, the evidence marked; ValueError with what is wrong."""
     rounds = len(talk.rounds)
-    need(isinstance(value, list) and len(value) == rounds, f"it must be a list of {rounds} rounds.")
+    require(isinstance(value, list) and len(value) == rounds, f"it must be a list of {rounds} rounds.")
     return [
-        _turn({"text": one.get(role) if isinstance(one, dict) else None}, role, number, talk)
+        _read_chat_turn({"text": one.get(role) if isinstance(one, dict) else None}, role, number, talk)
         for number, one in enumerate(value, start=1)
         for role in ("user", "assistant")
     ]
 
 
-def _turn(value: Any, role: str, number: int, talk: SessionOutline) -> _Turn:
+def _read_chat_turn(value: Any, role: str, number: int, talk: SessionOutline) -> _Turn:
     """Return a turn of a round, marked if it is evidence; ValueError with what is wrong."""
     said = value.get("text") if isinstance(value, dict) else None
     text = said.strip() if isinstance(said, str) else ""
-    need(bool(text), f"round {number} must have a text of the {role}.")
+    require(bool(text), f"round {number} must have a text of the {role}.")
     here = talk.rounds[number - 1]
     listed = [line for line in here.aside.made.splitlines() if line.strip()] if role == "assistant" else []
     gone = [line for line in listed if line not in text]
-    need(not gone, f"round {number}: the assistant's answer lacks this line of `made`: {gone[:1]}.")
+    require(not gone, f"round {number}: the assistant's answer lacks this line of `made`: {gone[:1]}.")
     if role == "user" and here.evidence and here.aside.said:
-        _told(text, here.aside.said, talk.kept, number)
+        _require_told(text, here.aside.said, talk.kept, number)
     elif role == "user" and talk.kept:
-        need(bool(_lacking(text, talk.kept)), f"round {number}: what slips out elsewhere is said again: {text[:80]!r}.")
+        require(
+            bool(_lacking_words(text, talk.kept)),
+            f"round {number}: what slips out elsewhere is said again: {text[:80]!r}.",
+        )
     return {
         "role": role,
         "content": text,
@@ -154,14 +159,14 @@ def _turn(value: Any, role: str, number: int, talk: SessionOutline) -> _Turn:
     }
 
 
-def _told(text: str, said: str, kept: Sequence[str], number: int) -> None:
-    lacking = _lacking(text, kept)
-    need(not lacking, f"round {number}: the message must keep {lacking} of {said!r}.")
-    stems = content_stems(said)
+def _require_told(text: str, reply: str, kept: Sequence[str], number: int) -> None:
+    lacking = _lacking_words(text, kept)
+    require(not lacking, f"round {number}: the message must keep {lacking} of {reply!r}.")
+    stems = content_stems(reply)
     share = len(stems & content_stems(text)) / len(stems)
-    need(share >= _ENOUGH, f"round {number}: the message does not tell {said!r}.")
+    require(share >= _ENOUGH, f"round {number}: the message does not tell {reply!r}.")
 
 
-def _lacking(text: str, kept: Sequence[str]) -> list[str]:
+def _lacking_words(text: str, kept: Sequence[str]) -> list[str]:
     stems, plain = content_stems(text), text.casefold()
     return [part for part in kept if part not in stems and part.casefold() not in plain]

@@ -9,7 +9,7 @@ from itertools import repeat
 from random import Random
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from pytest_ltm._lab.longmemeval.mentions import Mentions, filled, made, written_list
+from pytest_ltm._lab.longmemeval.mentions import Mentions, draw_assistant_values, fill_values, written_list
 from pytest_ltm._lab.longmemeval.session_text import (
     SESSION_TOKENS,
     WORDS,
@@ -24,13 +24,13 @@ from pytest_ltm._lab.longmemeval.session_text import (
     days_of_may,
     end_of_may,
     late_in_year,
+    load_themes,
     months_before,
-    session,
     some_time,
-    themes,
+    write_session,
 )
-from pytest_ltm._text.words import content_stems
-from pytest_ltm.datasets.longmemeval.record import ABSTENTION, written
+from pytest_ltm._language.words import content_stems
+from pytest_ltm.datasets.longmemeval.record import ABSTENTION, format_longmemeval_date
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -93,7 +93,7 @@ class Needle:
 # --- Questions whose evidence stands in one session: what the user said, what the assistant said, what the user likes.
 
 
-def _unanswerable(needle: Needle, never: Never, *, verb: tuple[str, str] = ("mention", "mentioned")) -> Needle:
+def _never_told(needle: Needle, never: Never, *, verb: tuple[str, str] = ("mention", "mentioned")) -> Needle:
     """Return the question about what was never said, with the same evidence."""
     now, then = verb
     answer = f"The information provided is not enough. You did not {now} {never.lacks}, you only {then} {never.has}."
@@ -107,23 +107,23 @@ def from_user(rng: Random, row: Attribute, *, abstains: bool) -> Needle:
     value = rng.choice(row.values)
     shown, question = row.shown.format(v=value), "" if abstains else rng.choice(row.ask)
     asked = end_of_may(rng)
-    told = EvidenceSession(at, row.theme, Aside(filled(rng.choice(row.say), v=value), row.nod))
+    evidence_session = EvidenceSession(at, row.theme, Aside(fill_values(rng.choice(row.say), v=value), row.nod))
     world, query = (WorldFact(at, row.key, shown),), WorldQuery("value", (row.key,))
-    found = Needle("single-session-user", question, shown, asked, (told,), world, query, row.field)
-    return _unanswerable(found, row.never) if abstains else found
+    needle = Needle("single-session-user", question, shown, asked, (evidence_session,), world, query, row.field)
+    return _never_told(needle, row.never) if abstains else needle
 
 
 def from_assistant(rng: Random, row: Made, *, abstains: bool) -> Needle:
     """Return a question about an entry of a list or table that the assistant made up."""
     (at,) = days_of_may(rng, 1)
-    entries = made(rng, row)
+    entries = draw_assistant_values(rng, row)
     slot = rng.choice(sorted(entries))
     aside = Aside(request=row.request, made=written_list(row, entries))
     question, told = row.ask.format(nth=slot, slot=slot), EvidenceSession(at, row.theme, aside)
     world = tuple(WorldFact(at, f"{row.key}: {name}", entry) for name, entry in entries.items())
     query = WorldQuery("entry", (f"{row.key}: {slot}",))
-    found = Needle("single-session-assistant", question, entries[slot], end_of_may(rng), (told,), world, query)
-    return _unanswerable(found, row.never, verb=("ask for", "asked for")) if abstains else found
+    needle = Needle("single-session-assistant", question, entries[slot], end_of_may(rng), (told,), world, query)
+    return _never_told(needle, row.never, verb=("ask for", "asked for")) if abstains else needle
 
 
 def from_taste(rng: Random, row: Taste) -> Needle:
@@ -148,18 +148,18 @@ def from_series(rng: Random, row: ItemSeries, *, abstains: bool) -> Needle:
     items = rng.sample(row.items, rng.randint(2, min(5, len(row.items))))
     values = [rng.choice(row.values) if row.values else 1 for _ in items]
     dates = days_of_may(rng, len(items))
-    told = tuple(
-        EvidenceSession(at, row.theme, Aside(filled(rng.choice(row.say), item=item, v=value), row.nod))
+    evidence_sessions = tuple(
+        EvidenceSession(at, row.theme, Aside(fill_values(rng.choice(row.say), item=item, v=value), row.nod))
         for at, item, value in zip(dates, items, values, strict=True)
     )
     world = tuple(WorldFact(at, row.key, str(value)) for at, value in zip(dates, values, strict=True))
     query = WorldQuery("count" if row.how == "count" else "sum", (row.key,), row.unit)
-    total, asked = _total(row, sum(values)), end_of_may(rng)
-    found = Needle("multi-session", row.ask, total, asked, told, world, query, row.field)
-    return _unanswerable(found, row.never) if abstains else found
+    total, asked = _total_answer(row, sum(values)), end_of_may(rng)
+    needle = Needle("multi-session", row.ask, total, asked, evidence_sessions, world, query, row.field)
+    return _never_told(needle, row.never) if abstains else needle
 
 
-def _total(row: ItemSeries, total: int) -> str | int:
+def _total_answer(row: ItemSeries, total: int) -> str | int:
     if row.unit == "$":
         return f"${total:,}"
     return f"{total} {row.unit}" if row.unit else total
@@ -174,14 +174,14 @@ def from_update(rng: Random, row: Update, *, abstains: bool) -> Needle:
     new_at = some_time(rng, old_at + timedelta(days=rng.randint(10, 35)))
     wants_old = bool(row.before) and rng.random() < _BEFORE
     told = (
-        EvidenceSession(old_at, row.theme, Aside(filled(rng.choice(row.old), v=row.values[first]), row.nod)),
-        EvidenceSession(new_at, row.theme, Aside(filled(rng.choice(row.new), v=row.values[second]), row.nod)),
+        EvidenceSession(old_at, row.theme, Aside(fill_values(rng.choice(row.old), v=row.values[first]), row.nod)),
+        EvidenceSession(new_at, row.theme, Aside(fill_values(rng.choice(row.new), v=row.values[second]), row.nod)),
     )
     world = (WorldFact(old_at, row.key, values[0]), WorldFact(new_at, row.key, values[1]))
     question, answer = (row.before, values[0]) if wants_old else (row.ask, values[1])
     query = WorldQuery("before" if wants_old else "latest", (row.key,))
-    found = Needle("knowledge-update", question, answer, asked, told, world, query, row.field)
-    return _unanswerable(found, row.never) if abstains else found
+    needle = Needle("knowledge-update", question, answer, asked, told, world, query, row.field)
+    return _never_told(needle, row.never) if abstains else needle
 
 
 # --- Questions about dates: how long between, how long ago, which first, in which order.
@@ -190,7 +190,7 @@ def from_update(rng: Random, row: Update, *, abstains: bool) -> Needle:
 def from_dates(rng: Random, rows: Sequence[Happening], *, abstains: bool) -> Needle:
     """Return a question about the dates of the first of some events; three of different themes are enough."""
     if abstains:
-        return _unknown(rng, rows[0], rows[1])
+        return _unknown_event(rng, rows[0], rows[1])
     return rng.choice(_KINDS)(rng, rows)
 
 
@@ -199,7 +199,7 @@ def _days_between(rng: Random, rows: Sequence[Happening]) -> Needle:
     second = asked - timedelta(days=rng.randint(4, 60))
     dates = [second - timedelta(days=days), second]
     question = f"How many days passed between the day {rows[0].past} and the day {rows[1].past}?"
-    return _needle(rng, rows[:2], dates, asked, question, _days(days), "days")
+    return _make_needle(rng, rows[:2], dates, asked, question, _days_answer(days), "days")
 
 
 def _months_between(rng: Random, rows: Sequence[Happening]) -> Needle:
@@ -208,48 +208,54 @@ def _months_between(rng: Random, rows: Sequence[Happening]) -> Needle:
     second = months_before(asked.replace(day=1), 1).replace(day=day)
     dates = [months_before(second, months), second]
     question = f"How many months passed between the day {rows[0].past} and the day {rows[1].past}?"
-    return _needle(rng, rows[:2], dates, asked, question, f"{months} months", "months")
+    return _make_needle(rng, rows[:2], dates, asked, question, f"{months} months", "months")
 
 
-def _ago(rng: Random, rows: Sequence[Happening], unit: Literal["days", "weeks"], least: int, most: int) -> Needle:
+def _how_long_ago(
+    rng: Random, rows: Sequence[Happening], unit: Literal["days", "weeks"], least: int, most: int
+) -> Needle:
     asked, count = late_in_year(rng), rng.randint(least, most)
-    answer = _days(count) if unit == "days" else f"{count} weeks"
+    answer = _days_answer(count) if unit == "days" else f"{count} weeks"
     dates = [asked - timedelta(**{unit: count})]
-    return _needle(rng, rows[:1], dates, asked, f"How many {unit} ago did I {rows[0].did}?", answer, unit)
+    return _make_needle(rng, rows[:1], dates, asked, f"How many {unit} ago did I {rows[0].did}?", answer, unit)
 
 
-def _first(rng: Random, rows: Sequence[Happening]) -> Needle:
-    dates, asked = _apart(rng, 2)
+def _which_first(rng: Random, rows: Sequence[Happening]) -> Needle:
+    dates, asked = _dates_apart(rng, 2)
     named = [rows[0].thing, rows[1].thing]
     rng.shuffle(named)
     question = f"Which of the two came first, {named[0]} or {named[1]}?"
-    return _needle(rng, rows[:2], dates, asked, question, rows[0].thing, "first")
+    return _make_needle(rng, rows[:2], dates, asked, question, rows[0].thing, "first")
 
 
-def _order(rng: Random, rows: Sequence[Happening]) -> Needle:
-    dates, asked = _apart(rng, 3)
+def _event_order(rng: Random, rows: Sequence[Happening]) -> Needle:
+    dates, asked = _dates_apart(rng, 3)
     named = [row.thing for row in rows[:3]]
     shuffled = rng.sample(named, 3)
     question = f"In which order did these three happen: {shuffled[0]}, {shuffled[1]} and {shuffled[2]}?"
     answer = f"First {named[0]}, then {named[1]}, and last {named[2]}"
-    return _needle(rng, rows[:3], dates, asked, question, answer, "order")
+    return _make_needle(rng, rows[:3], dates, asked, question, answer, "order")
 
 
 _KINDS: tuple[Callable[[Random, Sequence[Happening]], Needle], ...] = (
-    _days_between, partial(_ago, unit="days", least=5, most=40), partial(_ago, unit="weeks", least=2, most=12),
-    _months_between, _first, _order,
-)  # fmt: skip
+    _days_between,
+    partial(_how_long_ago, unit="days", least=5, most=40),
+    partial(_how_long_ago, unit="weeks", least=2, most=12),
+    _months_between,
+    _which_first,
+    _event_order,
+)
 
 
-def _unknown(rng: Random, known: Happening, unknown: Happening) -> Needle:
+def _unknown_event(rng: Random, known: Happening, unknown: Happening) -> Needle:
     asked = late_in_year(rng)
     date = asked - timedelta(days=rng.randint(10, 60))
     named = rng.sample([known.thing, unknown.thing], 2)
     question, how = rng.choice(_UNKNOWN)
     question = question.format(known=known.past, unknown=unknown.past, did=unknown.did, first=named[0], second=named[1])
-    said = f"You mentioned {known.thing}, you did not mention {unknown.thing}"
-    answer = f"The information provided is not enough. {said}."
-    return _needle(rng, [known], [date], asked, question, answer, how, unknown=unknown)
+    text = f"You mentioned {known.thing}, you did not mention {unknown.thing}"
+    answer = f"The information provided is not enough. {text}."
+    return _make_needle(rng, [known], [date], asked, question, answer, how, unknown=unknown)
 
 
 _UNKNOWN: tuple[tuple[str, How], ...] = (
@@ -259,32 +265,32 @@ _UNKNOWN: tuple[tuple[str, How], ...] = (
 )
 
 
-def _apart(rng: Random, count: int) -> tuple[list[datetime], datetime]:
+def _dates_apart(rng: Random, count: int) -> tuple[list[datetime], datetime]:
     """Return the dates of events at least four days apart, in order, and when is asked."""
     asked = late_in_year(rng)
     weeks = rng.sample(range(1, 12), count)
     return sorted(asked - timedelta(days=7 * week + rng.randint(0, 3)) for week in weeks), asked
 
 
-def _days(days: int) -> str:
+def _days_answer(days: int) -> str:
     return f"{days} days. {days + 1} days (including the last day) is also acceptable."
 
 
-def _needle(
+def _make_needle(
     rng: Random, rows: Sequence[Happening], dates: Sequence[datetime], asked: datetime, question: str, answer: str,
     how: How, unknown: Happening | None = None,
 ) -> Needle:  # fmt: skip
-    told = tuple(map(_told, repeat(rng), rows, dates))
+    told = tuple(map(_count_session, repeat(rng), rows, dates))
     world = tuple(WorldFact(date, row.thing, row.past) for row, date in zip(rows, dates, strict=True))
     query = WorldQuery(how, tuple(row.thing for row in (*rows, *([unknown] if unknown else []))))
     kind, abstains = "temporal-reasoning", unknown is not None
     return Needle(kind, question, answer, asked, told, world, query, "events", abstains)
 
 
-def _told(rng: Random, row: Happening, date: datetime) -> EvidenceSession:
+def _count_session(rng: Random, row: Happening, date: datetime) -> EvidenceSession:
     """Return a session some days after the event at most, in which the user says how many."""
     late = rng.randrange(len(WORDS))
-    aside = Aside(filled(rng.choice(row.say), when=WORDS[late]), row.nod)
+    aside = Aside(fill_values(rng.choice(row.say), when=WORDS[late]), row.nod)
     return EvidenceSession(some_time(rng, date + timedelta(days=late)), row.theme, aside)
 
 
@@ -309,7 +315,7 @@ SHARES = {
 """Of 500 questions, nearly as published: the published file has no abstention about what an assistant said."""
 
 
-def kinds(count: int) -> list[QuestionKind]:
+def question_kinds(count: int) -> list[QuestionKind]:
     """Return the kinds of `count` questions, in the shares of SHARES as nearly as whole numbers allow.
 
     The kinds take turns, so that the first eleven are all of them.
@@ -324,11 +330,11 @@ def kinds(count: int) -> list[QuestionKind]:
     return chosen
 
 
-def questions(count: int, seed: int) -> Iterator[Needle]:
+def generate_needles(count: int, seed: int) -> Iterator[Needle]:
     """Yield `count` questions; the same ones for a seed, and the first of them for a smaller count."""
     decks = _Decks(Random(f"longmemeval rows {seed}"))
-    for number, kind in enumerate(kinds(count)):
-        yield _question(Random(f"longmemeval question {seed} {number}"), kind, decks)
+    for number, kind in enumerate(question_kinds(count)):
+        yield _draw_needle(Random(f"longmemeval question {seed} {number}"), kind, decks)
 
 
 class _Decks:
@@ -345,7 +351,7 @@ class _Decks:
         return [rows[left.pop()] for _ in range(count)]
 
 
-def _question(rng: Random, kind: QuestionKind, decks: _Decks) -> Needle:
+def _draw_needle(rng: Random, kind: QuestionKind, decks: _Decks) -> Needle:
     match kind.type:
         case "single-session-user":
             return from_user(rng, *decks.draw(kind, all_of(Attribute)), abstains=kind.abstains)
@@ -364,19 +370,19 @@ def _question(rng: Random, kind: QuestionKind, decks: _Decks) -> Needle:
 # --- Questions as records of the published schema, with their evidence as the only sessions.
 
 
-def records(count: int, seed: int, counts: Callable[[str], int]) -> Iterator[dict[str, Any]]:
+def generate_records(count: int, seed: int, counts: Callable[[str], int]) -> Iterator[dict[str, Any]]:
     """Yield so many records, with nothing but their evidence; the first of them for a smaller count."""
-    for number, needle in enumerate(questions(count, seed)):
-        yield record(needle, f"{seed} {number}", counts)
+    for number, needle in enumerate(generate_needles(count, seed)):
+        yield needle_record(needle, f"{seed} {number}", counts)
 
 
-def record(needle: Needle, seed: str, counts: Callable[[str], int]) -> dict[str, Any]:
+def needle_record(needle: Needle, seed: str, counts: Callable[[str], int]) -> dict[str, Any]:
     """Return the record of a question; `seed` decides its id and what its sessions say beside the evidence."""
-    name, rng = identity(needle, seed)
-    mentions = besides(needle, name)
+    name, rng = record_identity(needle, seed)
+    mentions = side_mentions(needle, name)
     sessions = [
-        session(
-            rng, themes()[one.theme], counts, tokens=rng.randint(*SESSION_TOKENS), aside=one.aside,
+        write_session(
+            rng, load_themes()[one.theme], counts, tokens=rng.randint(*SESSION_TOKENS), aside=one.aside,
             mentions=mentions.next,
         )
         for one in needle.told
@@ -384,13 +390,13 @@ def record(needle: Needle, seed: str, counts: Callable[[str], int]) -> dict[str,
     return as_record(needle, name, sessions)
 
 
-def identity(needle: Needle, seed: str) -> tuple[str, Random]:
+def record_identity(needle: Needle, seed: str) -> tuple[str, Random]:
     """Return the id of a question, and the source of chance for its record."""
     rng = Random(f"longmemeval record {seed}")
     return f"{rng.getrandbits(32):08x}{ABSTENTION if needle.abstains else ''}", rng
 
 
-def besides(needle: Needle, name: str) -> Mentions:
+def side_mentions(needle: Needle, name: str) -> Mentions:
     """Return what the user may mention beside the evidence."""
     heard = " ".join([needle.question, *(f"{one.aside.said} {one.aside.request}" for one in needle.told)])
     return Mentions(name, {one.theme for one in needle.told}, content_stems(heard))
@@ -400,7 +406,13 @@ def as_record(needle: Needle, name: str, sessions: Sequence[Sequence[Mapping[str
     """Return the question with its sessions of evidence as the file has it."""
     names = [f"answer_{name}_{number}" for number in range(1, len(sessions) + 1)]
     return {
-        "question_id": name, "question_type": needle.type, "question": needle.question, "answer": needle.answer,
-        "question_date": written(needle.asked), "haystack_dates": [written(one.at) for one in needle.told],
-        "haystack_session_ids": names, "haystack_sessions": list(sessions), "answer_session_ids": names,
-    }  # fmt: skip
+        "question_id": name,
+        "question_type": needle.type,
+        "question": needle.question,
+        "answer": needle.answer,
+        "question_date": format_longmemeval_date(needle.asked),
+        "haystack_dates": [format_longmemeval_date(one.at) for one in needle.told],
+        "haystack_session_ids": names,
+        "haystack_sessions": list(sessions),
+        "answer_session_ids": names,
+    }

@@ -9,8 +9,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pytest_ltm._storage.schema import load
-from pytest_ltm._text.words import upper_first
+from pytest_ltm._language.words import upper_first
+from pytest_ltm._storage.schema import load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -156,13 +156,13 @@ class Taste:
 
 
 @cache
-def themes() -> dict[str, Theme]:
+def load_themes() -> dict[str, Theme]:
     """Return all themes by name."""
-    found = {**_read("themes_home"), **_read("themes_active"), **_read("themes_mind")}
-    return {name: _theme(name, content) for name, content in found.items()}
+    fields = {**_read_texts("themes_home"), **_read_texts("themes_active"), **_read_texts("themes_mind")}
+    return {name: _parse_theme(name, content) for name, content in fields.items()}
 
 
-def _theme(name: str, content: dict[str, Any]) -> Theme:
+def _parse_theme(name: str, content: dict[str, Any]) -> Theme:
     requests = (ask.partition(" | ") for ask in content["asks"])
     return Theme(
         name,
@@ -172,9 +172,9 @@ def _theme(name: str, content: dict[str, Any]) -> Theme:
 
 
 @cache
-def frames() -> dict[str, tuple[str, ...]]:
+def load_frames() -> dict[str, tuple[str, ...]]:
     """Return the sentences around the advice, by purpose."""
-    return {name: tuple(lines) for name, lines in _read("frames").items()}
+    return {name: tuple(lines) for name, lines in _read_texts("frames").items()}
 
 
 _FILES = {
@@ -186,17 +186,17 @@ _FILES = {
 @cache
 def all_of(kind: type[_Row]) -> tuple[_Row, ...]:
     """Return all that there is of a kind: Attribute, Update, Series, Happening, Made or Taste."""
-    return tuple(kind(**{key: _frozen(value) for key, value in row.items()}) for row in _read(_FILES[kind]))
+    return tuple(kind(**{key: _freeze_lists(value) for key, value in row.items()}) for row in _read_texts(_FILES[kind]))
 
 
-def _frozen(value: Any) -> Any:
+def _freeze_lists(value: Any) -> Any:
     if isinstance(value, dict):
         return Never(**value)
     return tuple(value) if isinstance(value, list) else value
 
 
-def _read(name: str) -> Any:
-    return load(_FOLDER / f"{name}.yml").value
+def _read_texts(name: str) -> Any:
+    return load_yaml(_FOLDER / f"{name}.yml").value
 
 
 # --- Pieces of advice on one theme, and the shapes in which replies give them: points, plans, questions, examples.
@@ -235,21 +235,21 @@ class Advice:
             self._left = self._rng.sample(pieces, len(pieces))
 
 
-def points(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
+def write_points(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
     """Return points with a name each, sometimes with a list of them at the end."""
     wants_list = rng.random() < _LISTED
-    found = list(_fitting(rng, advice, room * 2 // 3 if wants_list else room, count, "points"))
-    lines = [f"- {line}" for line, _ in found]
+    result = list(_fit_pieces(rng, advice, room * 2 // 3 if wants_list else room, count, "points"))
+    lines = [f"- {line}" for line, _ in result]
     if not (wants_list and lines):
         return lines
-    steps = ["", rng.choice(frames()["lists"])]
-    steps += [f"{number}. {upper_first(piece.do)}." for number, (_, piece) in enumerate(found, start=1)]
+    steps = ["", rng.choice(load_frames()["lists"])]
+    steps += [f"{number}. {upper_first(piece.do)}." for number, (_, piece) in enumerate(result, start=1)]
     return lines + (steps if count("\n".join([*lines, *steps])) < room else [])
 
 
-def plan(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
+def write_plan(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
     """Return what to do week by week."""
-    lines = [rng.choice(frames()["plans"])]
+    lines = [rng.choice(load_frames()["plans"])]
     room -= count(f"{lines[0]}\n")
     for week in range(1, rng.randint(4, 8)):
         piece = advice.next()
@@ -261,41 +261,46 @@ def plan(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
     return lines if len(lines) > 1 else []
 
 
-def questions(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
+def write_questions(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
     """Return questions with their answers."""
-    return [line for line, _ in _fitting(rng, advice, room, count, "questions")]
+    return [line for line, _ in _fit_pieces(rng, advice, room, count, "questions")]
 
 
-def examples(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
+def write_examples(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
     """Return paragraphs."""
-    found = [line for line, _ in _fitting(rng, advice, room, count, "examples")]
-    return [part for line in found for part in (line, "")][:-1]
+    lines = [line for line, _ in _fit_pieces(rng, advice, room, count, "examples")]
+    return [part for line in lines for part in (line, "")][:-1]
 
 
-SHAPES: dict[str, Shape] = {"points": points, "plan": plan, "questions": questions, "examples": examples}
+SHAPES: dict[str, Shape] = {
+    "points": write_points,
+    "plan": write_plan,
+    "questions": write_questions,
+    "examples": write_examples,
+}
 _LISTED = 0.3  # the share of lists of points that end in a list of steps
 
 
-def _fitting(rng: Random, advice: Advice, room: int, count: Count, frame: str) -> Iterator[tuple[str, Piece]]:
+def _fit_pieces(rng: Random, advice: Advice, room: int, count: Count, frame: str) -> Iterator[tuple[str, Piece]]:
     """Yield pieces in a frame until the room is used up."""
     while True:
         piece = advice.next()
-        line = _framed(rng, advice, piece, frame)
+        line = _frame_piece(rng, advice, piece, frame)
         room -= count(f"- {line}\n\n")
         if room < 0:
             return
         yield line, piece
 
 
-def _framed(rng: Random, advice: Advice, piece: Piece, frame: str) -> str:
-    chosen = rng.choice(frames()[frame])
+def _frame_piece(rng: Random, advice: Advice, piece: Piece, frame: str) -> str:
+    chosen = rng.choice(load_frames()[frame])
     return chosen.format(
         Aspect=piece.aspect,
         aspect=f'"{piece.aspect}"',
         do=piece.do,
         Do=upper_first(piece.do),
         do2=advice.next().do if "{do2}" in chosen else "",
-        tail=rng.choice(frames()["tails"]),
+        tail=rng.choice(load_frames()["tails"]),
         minutes=rng.choice((10, 15, 20, 30, 45)),
         weeks=rng.choice((3, 4, 5, 6)),
         **{"for": piece.reason, "For": upper_first(piece.reason)},
@@ -310,7 +315,7 @@ LEAST = 80
 """The least tokens that a round needs, about."""
 
 
-def counted(counter: TokenCounter) -> Callable[[str], int]:
+def cache_counter(counter: TokenCounter) -> Callable[[str], int]:
     """Return the same count, faster where lines come back."""
     if not counter.additive:
         return counter.count
@@ -320,7 +325,7 @@ def counted(counter: TokenCounter) -> Callable[[str], int]:
 
 def theme_of(rng: Random) -> Theme:
     """Return any theme."""
-    return themes()[rng.choice(sorted(themes()))]
+    return load_themes()[rng.choice(sorted(load_themes()))]
 
 
 SESSION_TOKENS = (700, 3600)
@@ -350,7 +355,7 @@ class Aside:
     """What the assistant makes up for that request."""
 
 
-def session(
+def write_session(
     rng: Random, theme: Theme, count: Count, *, tokens: int, aside: Aside | None = None,
     mentions: Callable[[str], Aside | None] = lambda _theme: None,
 ) -> list[dict[str, Any]]:  # fmt: skip
@@ -368,12 +373,12 @@ def session(
         if turns and left < LEAST and number > place:
             break
         here = aside if number == place else mentions(talk.theme) if rng.random() < _MENTIONS else None
-        besides = [_besides(rng, lambda: mentions(talk.theme)) for _ in range(rng.choice(_BESIDES))]
+        besides = [_side_remark(rng, lambda: mentions(talk.theme)) for _ in range(rng.choice(_BESIDES))]
         before, request = talk.question()
-        said = _said(rng, before, request, here, besides)
+        said = _request_text(rng, before, request, here, besides)
         if number != place and left - count(said) - (count(here.made) if here else 0) < LEAST:
             here, said = None, request
-        nod, made = _nod(rng, here), f"\n\n{here.made}" if here and here.made else ""
+        nod, made = _acknowledge_aside(rng, here), f"\n\n{here.made}" if here and here.made else ""
         share = left / (rounds - number) * (1 if number == rounds - 1 else rng.uniform(1 - _JITTER, 1 + _JITTER))
         size = min(round(share), left) - count(said) - count(made) - count(nod)
         replied = nod + talk.reply(size, count) + made
@@ -406,7 +411,7 @@ class _SessionWriter:
             self._rounds += 1
             aspect = rng.choice(self._theme.aspects)
             self._advice.about(aspect)
-            frame, self._shape, *leads = rng.choice(frames()["follow_ups"]).split(" | ")
+            frame, self._shape, *leads = rng.choice(load_frames()["follow_ups"]).split(" | ")
             slots = {"aspect": aspect.name, "minutes": rng.choice((10, 15, 20, 30, 45)), "weeks": rng.choice((3, 4, 6))}
             self._lead = upper_first(rng.choice(leads).format(**slots))
             return self._begins("thanks", _THANKS), frame.format(**slots)
@@ -416,16 +421,16 @@ class _SessionWriter:
         asked = rng.choice(self._theme.requests)
         before = self._begins("changes", _CHANGES) if self._begun else self._begins("hellos", _GREETS)
         self._rounds, self._begun = 1, True
-        self._lead, self._shape = rng.choice(frames()["openings"]).format(topic=asked.topic), rng.choice([*SHAPES])
+        self._lead, self._shape = rng.choice(load_frames()["openings"]).format(topic=asked.topic), rng.choice([*SHAPES])
         return before, asked.text
 
     def _begins(self, frame: str, share: float) -> str:
-        return f"{self._rng.choice(frames()[frame])} " if self._rng.random() < share else ""
+        return f"{self._rng.choice(load_frames()[frame])} " if self._rng.random() < share else ""
 
     def reply(self, tokens: int, count: Count) -> str:
         """Return a reply to that of about `tokens` tokens, more only if its first sentence is."""
         rng, lines = self._rng, [self._lead]
-        close = rng.choice(frames()["closings"])
+        close = rng.choice(load_frames()["closings"])
         room = tokens - count(f"{lines[0]}\n\n{close}")
         other = rng.choice([name for name in SHAPES if name != self._shape])
         for shape, third in ((self._shape, 2), (other, 3)):
@@ -435,9 +440,9 @@ class _SessionWriter:
         return "\n".join([*lines, "", close] if len(lines) > 1 else lines)
 
 
-def _said(rng: Random, before: str, request: str, aside: Aside | None, besides: Sequence[str]) -> str:
+def _request_text(rng: Random, before: str, request: str, aside: Aside | None, besides: Sequence[str]) -> str:
     """Return the request with what is said beside it: in front, behind, or in the same sentence."""
-    known = frames()
+    known = load_frames()
     if aside and aside.request:
         request = f"{request} {aside.request}"
     if aside and aside.said:
@@ -451,27 +456,27 @@ def _said(rng: Random, before: str, request: str, aside: Aside | None, besides: 
     return before + request + (f" {rng.choice(known['byes'])}" if rng.random() < _BYES else "")
 
 
-def _besides(rng: Random, mention: Callable[[], Aside | None]) -> str:
+def _side_remark(rng: Random, mention: Callable[[], Aside | None]) -> str:
     """Return something else that the user says: about themselves, or chat."""
     if rng.random() < _MENTIONED and (told := mention()) and told.said:
         return told.said
-    known = frames()
+    known = load_frames()
     who = rng.choice(known["chat_people"])
     day, sky = rng.choice(known["chat_days"]), rng.choice(known["chat_skies"])
     return rng.choice(known["chat"]).format(who=who, Who=upper_first(who), day=day, sky=sky)
 
 
-def _nod(rng: Random, aside: Aside | None) -> str:
+def _acknowledge_aside(rng: Random, aside: Aside | None) -> str:
     """Return how a reply takes up what was mentioned, if it does."""
     if not (aside and aside.nod) or rng.random() > _NODS:
         return ""
-    return upper_first(rng.choice(frames()["nods"]).format(nod=aside.nod)) + " "
+    return upper_first(rng.choice(load_frames()["nods"]).format(nod=aside.nod)) + " "
 
 
 def lower_first(sentence: str) -> str:
     """Return a sentence as it goes on in another: its first word small, unless it is a name or `I`."""
     first, _, rest = sentence.partition(" ")
-    return f"{first.lower()} {rest}" if first.rstrip(",") in frames()["small_words"] else sentence
+    return f"{first.lower()} {rest}" if first.rstrip(",") in load_frames()["small_words"] else sentence
 
 
 # --- Dates of a user's life: sessions by day, questions late, all in 2023.

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pytest_ltm._journal.result import Cause, ConversationResult, RunResult, ScenarioResult
 from pytest_ltm._journal.run_file import LATEST
-from pytest_ltm._model.plan import natural
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._model.plan import natural_sort_key
 from pytest_ltm._results.gate.changes import GateSide
 from pytest_ltm._results.gate.plan_facts import PlanFacts
 from pytest_ltm._results.statistics.totals import FULL_MARKS
 from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
 from pytest_ltm._storage.schema import Field, fields_of
-from pytest_ltm._storage.secrets import redacted
-from pytest_ltm._text.patterns import later
+from pytest_ltm._storage.secrets import redact_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -26,7 +26,7 @@ FORMAT = "pytest-ltm baseline 2"
 """The first field of every baseline."""
 FOLDER = "ltm_baselines"
 """Where baselines stand, in the root folder of the project."""
-_NAME = later(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
+_NAME = lazy_pattern(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
 T = TypeVar("T")
 
 
@@ -40,15 +40,17 @@ def check_name(name: str) -> str:
     return name.removesuffix(".json")
 
 
-def dump(side: GateSide, version: str) -> str:
+def baseline_text(side: GateSide, version: str) -> str:
     """Return the text of the baseline of a side with one agent; equal results give equal text.
 
     It holds no time and no run id: the file changes only where a result does.
     """
-    held = sorted(side.result.conversations, key=lambda one: (one.span or 0, one.span_label, natural(one.trial)))
+    held = sorted(
+        side.result.conversations, key=lambda one: (one.span or 0, one.span_label, natural_sort_key(one.trial))
+    )
     facts = {(*plan.place, key): value for plan in side.plans for key, value in plan.examples.items()}
     common, own = _by_scenario(facts)
-    rows = sorted((row for one in held for row in one.scenarios), key=_order)
+    rows = sorted((row for one in held for row in one.scenarios), key=_baseline_order)
     settings = dict(side.plans[0].settings) if side.plans else {}
     # The span stands with each conversation: one baseline holds several.
     settings.pop("span", None)
@@ -57,18 +59,24 @@ def dump(side: GateSide, version: str) -> str:
         "pytest_ltm_version": version,
         "agent": held[0].agent,
         # The file is meant to be committed.
-        "agent_spec": redacted(held[0].agent_spec),
+        "agent_spec": redact_secrets(held[0].agent_spec),
         "agent_fingerprint": held[0].agent_fingerprint,
         "plan": settings,
         "scenarios": [{"scenario": name, **common[name]} for name in sorted(common)],
-        "conversations": [_conversation(one, side.plans) for one in held],
-        "rows": [_row(row) | own.get((row.span_label, row.trial, row.id), {}) for row in rows],
+        "conversations": [_conversation_entry(one, side.plans) for one in held],
+        "rows": [_row_entry(row) | own.get((row.span_label, row.trial, row.id), {}) for row in rows],
     }
-    return _text(top)
+    return _format_baseline(top)
 
 
-def _order(row: ScenarioResult) -> tuple[Any, ...]:
-    return row.scenario, natural(row.example), row.span or 0, natural(row.span_label), natural(row.trial)
+def _baseline_order(row: ScenarioResult) -> tuple[Any, ...]:
+    return (
+        row.scenario,
+        natural_sort_key(row.example),
+        row.span or 0,
+        natural_sort_key(row.span_label),
+        natural_sort_key(row.trial),
+    )
 
 
 def _by_scenario(
@@ -87,7 +95,7 @@ def _by_scenario(
     return common, own
 
 
-def _conversation(held: ConversationResult, plans: Sequence[PlanFacts]) -> dict[str, Any]:
+def _conversation_entry(held: ConversationResult, plans: Sequence[PlanFacts]) -> dict[str, Any]:
     prints = [plan.fingerprint for plan in plans if plan.place == (held.span_label, held.trial)]
     return {
         "span": held.span_label,
@@ -98,24 +106,24 @@ def _conversation(held: ConversationResult, plans: Sequence[PlanFacts]) -> dict[
     }
 
 
-def _row(row: ScenarioResult) -> dict[str, Any]:
-    found = fields_of(row, "scenario", "example") | {"span": row.span_label} | fields_of(row, "trial", "score")
+def _row_entry(row: ScenarioResult) -> dict[str, Any]:
+    fields = fields_of(row, "scenario", "example") | {"span": row.span_label} | fields_of(row, "trial", "score")
     if row.score is None:
-        found |= fields_of(row, "outcome", "cause")
-    found |= fields_of(row, "upper", "gap", "tokens", "cost_usd")
-    return {name: value for name, value in found.items() if value is not None or name == "score"}
+        fields |= fields_of(row, "outcome", "cause")
+    fields |= fields_of(row, "upper", "gap", "tokens", "cost_usd")
+    return {name: value for name, value in fields.items() if value is not None or name == "score"}
 
 
-def _text(top: Mapping[str, Any]) -> str:
+def _format_baseline(top: Mapping[str, Any]) -> str:
     """Return JSON with one object a line in every list of the top level."""
     parts = []
     for name, value in top.items():
-        lines = ",\n".join(f"  {_json(item)}" for item in value) if isinstance(value, list) else ""
-        parts.append(f' "{name}": [\n{lines}\n ]' if lines else f' "{name}": {_json(value)}')
+        lines = ",\n".join(f"  {_ascii_json(item)}" for item in value) if isinstance(value, list) else ""
+        parts.append(f' "{name}": [\n{lines}\n ]' if lines else f' "{name}": {_ascii_json(value)}')
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def _json(value: object) -> str:
+def _ascii_json(value: object) -> str:
     # escapes keep half surrogates and terminals harmless in a file that people look at in diffs
     return json.dumps(value, ensure_ascii=True, allow_nan=False)
 
@@ -123,43 +131,43 @@ def _json(value: object) -> str:
 # --- Reading baselines, which may come from anywhere: every error names the file, the field and what was expected.
 
 
-def load(path: Path, name: str = "") -> GateSide:
+def load_baseline(path: Path, name: str = "") -> GateSide:
     """Return the baseline in a file; LtmError names the file, the field and what was expected."""
     try:
         content = read_regular(path)
     except OSError as error:
         raise LtmError(f"{path}: cannot be read ({error.strerror})") from error
-    return parsed(content, str(path), name or f"baseline {path.stem!r}")
+    return parse_baseline(content, str(path), name or f"baseline {path.stem!r}")
 
 
-def parsed(content: bytes, where: str, name: str) -> GateSide:
+def parse_baseline(content: bytes, where: str, name: str) -> GateSide:
     """Return the baseline that a file held; `where` is how errors name the file."""
     try:
         data = json.loads(content.decode())
     except (ValueError, RecursionError) as error:
         raise LtmError(f"{where}: not a baseline: {error}") from error
-    return _side(Field(data, where), name)
+    return _baseline_side(Field(data, where), name)
 
 
 _TOP = ("format", "agent", "agent_spec", "agent_fingerprint", "plan", "scenarios", "conversations", "rows")
 
 
-def _side(top: Field, name: str) -> GateSide:
-    found = top.value.get("format") if isinstance(top.value, dict) else None
-    if found != FORMAT:
-        hint = " It is the summary of a run: name the run's folder." if "summary" in str(found)[:30] else ""
-        raise top.fault(f"not a baseline of this version: format {found!r}, expected {FORMAT!r}.{hint}")
+def _baseline_side(top: Field, name: str) -> GateSide:
+    result = top.value.get("format") if isinstance(top.value, dict) else None
+    if result != FORMAT:
+        hint = " It is the summary of a run: name the run's folder." if "summary" in str(result)[:30] else ""
+        raise top.fault(f"not a baseline of this version: format {result!r}, expected {FORMAT!r}.{hint}")
     fields = top.mapping(required=_TOP)
     agent = fields["agent"].text()
-    scenarios = _scenarios(fields["scenarios"])
+    scenarios = _parse_scenarios(fields["scenarios"])
     needed = ("span", "memory_span", "trial", "plan")
     held = [one.mapping(required=needed) for one in fields["conversations"].items("conversations")]
     places = [(one["span"].text(), one["trial"].text()) for one in held]
     spans = {
-        span: _maybe(one["memory_span"], lambda item: item.whole(least=1))
+        span: _read_if_given(one["memory_span"], lambda item: item.whole(least=1))
         for (span, _), one in zip(places, held, strict=True)
     }
-    rows, examples = _rows(fields["rows"], agent, scenarios, places, spans)
+    rows, examples = _parse_rows(fields["rows"], agent, scenarios, places, spans)
     settings = {key: value.json() for key, value in fields["plan"].mapping().items()}
     conversations: list[ConversationResult] = []
     plans: list[PlanFacts] = []
@@ -167,15 +175,15 @@ def _side(top: Field, name: str) -> GateSide:
         # isolated variants of one scenario share their place: the first conversation has the rows of all
         taken = any(plan.place == place for plan in plans)
         mine = () if taken else tuple(row for row in rows if (row.span_label, row.trial) == place)
-        conversations.append(_held(one, fields, mine))
+        conversations.append(_parse_conversation(one, fields, mine))
         own, facts = {**settings, "span": conversations[-1].span}, {} if taken else examples.get(place, {})
         whole = conversations[-1].plan_fingerprint
         plans.append(PlanFacts(span_label=place[0], trial=place[1], fingerprint=whole, settings=own, examples=facts))
     return GateSide(name=name, result=RunResult(run_id=name, conversations=tuple(conversations)), plans=tuple(plans))
 
 
-def _scenarios(item: Field) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
+def _parse_scenarios(item: Field) -> dict[str, dict[str, Any]]:
+    result: dict[str, dict[str, Any]] = {}
     for one in item.items("scenarios"):
         fields = one.mapping(required=("scenario",))
         name = fields.pop("scenario").text()
@@ -183,8 +191,8 @@ def _scenarios(item: Field) -> dict[str, dict[str, Any]]:
             fields["threshold"].number(0, 1)
         if "skills" in fields:
             fields["skills"].texts()
-        found[name] = {key: value.json() for key, value in fields.items()}
-    return found
+        result[name] = {key: value.json() for key, value in fields.items()}
+    return result
 
 
 _PLACE = ("scenario", "example", "span", "trial", "score")
@@ -192,7 +200,7 @@ _OWN = (*_PLACE, "upper", "outcome", "cause", "gap", "tokens", "cost_usd")
 _Places = dict[tuple[str, str], dict[str, dict[str, object]]]
 
 
-def _rows(
+def _parse_rows(
     item: Field,
     agent: str,
     scenarios: Mapping[str, Mapping[str, Any]],
@@ -214,14 +222,14 @@ def _rows(
         if f"{scenario}/{example}" in known:
             raise one.fault(f"a second row of {scenario}/{example} at span {place[0]!r}, trial {place[1]!r}.")
         known[f"{scenario}/{example}"] = facts
-        rows.append(_result(fields, agent, place, spans[place[0]], facts))
+        rows.append(_parse_result(fields, agent, place, spans[place[0]], facts))
     return rows, examples
 
 
-def _result(
+def _parse_result(
     fields: Mapping[str, Field], agent: str, place: tuple[str, str], span: int | None, facts: Mapping[str, Any]
 ) -> ScenarioResult:
-    score = _maybe(fields["score"], lambda item: item.number(0, 1, "a score"))
+    score = _read_if_given(fields["score"], lambda item: item.number(0, 1, "a score"))
     mark, skills = facts.get("threshold", 1.0), facts.get("skills", ())
     outcome: Any = "failed" if score is None or score < min(mark, FULL_MARKS) else "passed"
     cause: Any = ""
@@ -238,18 +246,18 @@ def _result(
         nodeid="",
         outcome=outcome,
         score=score,
-        upper=_maybe(fields.get("upper"), lambda item: item.number(0, 1, "a score")),
+        upper=_read_if_given(fields.get("upper"), lambda item: item.number(0, 1, "a score")),
         reason="",
         cause=cause,
         threshold=mark,
         skills=tuple(skills),
-        gap=_maybe(fields.get("gap"), Field.whole),
-        tokens=_maybe(fields.get("tokens"), Field.whole) or 0,
-        cost_usd=_maybe(fields.get("cost_usd"), _dollars),
+        gap=_read_if_given(fields.get("gap"), Field.whole),
+        tokens=_read_if_given(fields.get("tokens"), Field.whole) or 0,
+        cost_usd=_read_if_given(fields.get("cost_usd"), _parse_dollars),
     )
 
 
-def _held(
+def _parse_conversation(
     fields: Mapping[str, Field], top: Mapping[str, Field], rows: tuple[ScenarioResult, ...]
 ) -> ConversationResult:
     return ConversationResult(
@@ -261,9 +269,9 @@ def _held(
         plan_fingerprint=fields["plan"].text("a fingerprint"),
         agent_fingerprint=top["agent_fingerprint"].text("a fingerprint"),
         scenarios=rows,
-        tokens=_maybe(fields.get("tokens"), Field.whole) or 0,
-        reply_tokens=_maybe(fields.get("reply_tokens"), Field.whole) or 0,
-        cost_usd=_maybe(fields.get("cost_usd"), _dollars),
+        tokens=_read_if_given(fields.get("tokens"), Field.whole) or 0,
+        reply_tokens=_read_if_given(fields.get("reply_tokens"), Field.whole) or 0,
+        cost_usd=_read_if_given(fields.get("cost_usd"), _parse_dollars),
     )
 
 
@@ -275,9 +283,9 @@ def _one_of(item: Field | None, words: Sequence[str], default: str) -> str:
     return str(item.value)
 
 
-def _maybe(item: Field | None, read: Callable[[Field], T]) -> T | None:
+def _read_if_given(item: Field | None, read: Callable[[Field], T]) -> T | None:
     return None if item is None or item.value is None else read(item)
 
 
-def _dollars(item: Field) -> float:
+def _parse_dollars(item: Field) -> float:
     return item.number(0, 1e12, "dollars")

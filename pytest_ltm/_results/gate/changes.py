@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct, field, structs
 
 from pytest_ltm._journal.result import at_span
-from pytest_ltm._model.plan import natural
-from pytest_ltm._results.gate.plan_facts import equal_examples, equal_places, unequal
-from pytest_ltm._results.statistics.comparison import compare, compare_scenarios
-from pytest_ltm._results.statistics.counts import mcnemar
-from pytest_ltm._results.statistics.pairs import paired, passes
-from pytest_ltm._results.statistics.totals import grouped
+from pytest_ltm._language.lists import first_and_rest
+from pytest_ltm._model.plan import natural_sort_key
+from pytest_ltm._results.gate.plan_facts import equal_examples, equal_places, unequal_plans
+from pytest_ltm._results.statistics.comparison import compare_runs, compare_scenarios
+from pytest_ltm._results.statistics.counts import mcnemar_probability
+from pytest_ltm._results.statistics.pairs import pair_rows, pass_pairs
+from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm._text.lists import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -44,7 +44,7 @@ class GateSide(Struct, frozen=True, kw_only=True):
     def spans(self) -> tuple[str, ...]:
         """The labels of its memory spans, from the shortest; `isolated` is the first."""
         spans = {held.span_label: held.span or 0 for held in self.result.conversations}
-        return tuple(sorted(spans, key=lambda label: (spans[label], natural(label))))
+        return tuple(sorted(spans, key=lambda label: (spans[label], natural_sort_key(label))))
 
     def of(self, agent: str) -> tuple[ConversationResult, ...]:
         """Return the conversations of one agent."""
@@ -85,11 +85,11 @@ class CompareHints(Struct, frozen=True, kw_only=True):
     """By scenario the node id of its function, for those that can be deselected."""
 
 
-def refusal(unequal: Unequal, before: str, ways: CompareHints) -> str:
+def refusal_text(unequal: Unequal, before: str, ways: CompareHints) -> str:
     """Return the text."""
     spans = ", ".join(dict.fromkeys(span for span, _ in unequal.places))
     lines = [f"{before} has another plan (memory spans that differ: {spans}); 'there' is {before}:"]
-    lines += shortened([f"  - {sentence}" for sentence in unequal.sentences], _MOST, "  … and {:,} more")
+    lines += first_and_rest([f"  - {sentence}" for sentence in unequal.sentences], _MOST, "  … and {:,} more")
     cures = []
     if ways.settings and unequal.options:
         cures.append(f"for the same plan: {' '.join(unequal.options)}")
@@ -166,7 +166,7 @@ class Change(Struct, frozen=True, kw_only=True):
     @property
     def mcnemar(self) -> float:
         """The exact two-sided probability of these lost and won passes, if examples are independent."""
-        return mcnemar(self.lost_passes, self.won_passes)
+        return mcnemar_probability(self.lost_passes, self.won_passes)
 
     @property
     def identical(self) -> bool:
@@ -190,23 +190,23 @@ class Changes(Struct, frozen=True, kw_only=True):
 
     def of(self, agent: str, span_label: str) -> Change | None:
         """Return the change of one agent at one span."""
-        found = (each for each in self.changes if (each.agent, each.span_label) == (agent, span_label))
-        return next(found, None)
+        matching_changes = (each for each in self.changes if (each.agent, each.span_label) == (agent, span_label))
+        return next(matching_changes, None)
 
 
-def changes(before: GateSide, after: GateSide, ways: CompareHints, *, common: bool = False) -> Changes:
+def compare_sides(before: GateSide, after: GateSide, ways: CompareHints, *, common: bool = False) -> Changes:
     """Return what changed from one side, which has one agent, to the other.
 
     Raises ConfigurationError if their plans differ, saying in what and which of the `ways` out there are; with
     `common` the examples that are equal in both are compared all the same, whatever was said around them.
     """
     earlier = one_agent(before, how=ways.choose_agent)
-    check(before, after, ways, common=common)
+    check_comparable(before, after, ways, common=common)
     part = _Part.of(before, after)
     spans = [span for span in after.spans if span in before.spans]
-    found = [_change(earlier, after.of(agent), span, part) for agent in after.agents for span in spans]
+    changes = [_make_change(earlier, after.of(agent), span, part) for agent in after.agents for span in spans]
     # A span may be in both sides without any common trial: there is nothing to pair.
-    moved = tuple(change for change in found if change is not None)
+    moved = tuple(change for change in changes if change is not None)
     return Changes(
         before=before.name,
         before_agent=earlier.agents[0] if earlier.agents else "",
@@ -217,14 +217,14 @@ def changes(before: GateSide, after: GateSide, ways: CompareHints, *, common: bo
     )
 
 
-def check(before: GateSide, after: GateSide, ways: CompareHints, *, common: bool) -> None:
+def check_comparable(before: GateSide, after: GateSide, ways: CompareHints, *, common: bool) -> None:
     """Raise ConfigurationError unless the two may be compared."""
     mine = {plan.place for plan in after.plans}
     if not mine & {plan.place for plan in before.plans}:
         raise ConfigurationError(_nothing_shared(before, after))
-    differing = unequal(before.plans, after.plans)
+    differing = unequal_plans(before.plans, after.plans)
     if differing and not (common and any(_Part.of(before, after))):
-        raise ConfigurationError(refusal(differing, before.name, ways))
+        raise ConfigurationError(refusal_text(differing, before.name, ways))
 
 
 def _nothing_shared(before: GateSide, after: GateSide) -> str:
@@ -254,7 +254,7 @@ class _Part(NamedTuple):
         return place in self.places or (*place, row.id) in self.examples
 
 
-def _change(before: GateSide, held: Sequence[ConversationResult], span: str, part: _Part) -> Change | None:
+def _make_change(before: GateSide, held: Sequence[ConversationResult], span: str, part: _Part) -> Change | None:
     now = [each for each in held if each.span_label == span]
     then = [each for each in before.result.conversations if each.span_label == span]
     shared = {each.trial for each in now} & {each.trial for each in then}
@@ -262,13 +262,13 @@ def _change(before: GateSide, held: Sequence[ConversationResult], span: str, par
         return None
     alone = {each.trial for each in (*now, *then)} - shared
     all_before, all_after = (sum(len(each.scenarios) for each in held_) for held_ in (then, now))
-    now, then = _at(now, shared), _at(then, shared)
-    ours, theirs = _rows(now, part), _rows(then, part)
+    now, then = _conversations_of_trials(now, shared), _conversations_of_trials(then, shared)
+    ours, theirs = _rows_by_place(now, part), _rows_by_place(then, part)
     # Sorted, so that neither the order of a run nor xdist moves a resampled interval.
     keys = sorted(ours.keys() & theirs.keys())
     earlier, later = tuple(theirs[key] for key in keys), tuple(ours[key] for key in keys)
-    pairs, passed = paired(earlier, later), passes(earlier, later).pairs
-    levels = {name: Level.of(of) for name, of in grouped(pairs.pairs, lambda pair: pair.scenario).items()}
+    pairs, passed = pair_rows(earlier, later), pass_pairs(earlier, later).pairs
+    levels = {name: Level.of(of) for name, of in group_by(pairs.pairs, lambda pair: pair.scenario).items()}
     return Change(
         agent=held[0].agent,
         span_label=span,
@@ -279,8 +279,8 @@ def _change(before: GateSide, held: Sequence[ConversationResult], span: str, par
         paired=pairs,
         only_before=all_before - len(keys),
         only_after=all_after - len(keys),
-        alone=tuple(sorted(alone, key=natural)),
-        overall=compare(pairs.pairs),
+        alone=tuple(sorted(alone, key=natural_sort_key)),
+        overall=compare_runs(pairs.pairs),
         scenarios=compare_scenarios(pairs.pairs),
         level=Level.of(levels.values()) if levels else None,
         levels=levels,
@@ -290,10 +290,12 @@ def _change(before: GateSide, held: Sequence[ConversationResult], span: str, par
     )
 
 
-def _at(held: Sequence[ConversationResult], trials: set[str]) -> list[ConversationResult]:
-    return sorted((each for each in held if each.trial in trials), key=lambda each: (natural(each.trial), each.trial))
+def _conversations_of_trials(held: Sequence[ConversationResult], trials: set[str]) -> list[ConversationResult]:
+    return sorted(
+        (each for each in held if each.trial in trials), key=lambda each: (natural_sort_key(each.trial), each.trial)
+    )
 
 
-def _rows(held: Sequence[ConversationResult], part: _Part) -> dict[tuple[str, str, str], ScenarioResult]:
+def _rows_by_place(held: Sequence[ConversationResult], part: _Part) -> dict[tuple[str, str, str], ScenarioResult]:
     rows = (row for each in held for row in each.scenarios if part.has(row))
     return {(row.scenario, row.example, row.trial): row for row in rows}

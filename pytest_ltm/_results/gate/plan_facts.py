@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from pytest_ltm._model.plan import is_of_source, natural
-from pytest_ltm._results.statistics.totals import grouped
-from pytest_ltm._storage.schema import shown
-from pytest_ltm._text.lists import few
+from pytest_ltm._language.lists import join_some
+from pytest_ltm._model.plan import is_of_source, natural_sort_key
+from pytest_ltm._results.statistics.totals import group_by
+from pytest_ltm._storage.schema import show_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -53,28 +53,32 @@ def facts_of(plan: object, *, span_label: str, trial: str, fingerprint: str) -> 
         return PlanFacts(span_label=span_label, trial=trial, fingerprint=fingerprint)
     listed = plan.get("examples")
     known = [one for one in (listed if isinstance(listed, list) else []) if isinstance(one, Mapping)]
-    examples = {f"{one.get('scenario')}/{one.get('example')}": _example(one) for one in known}
-    settings = {str(name): brief(value) for name, value in plan.items() if name not in ("examples", "trial")}
+    examples = {f"{one.get('scenario')}/{one.get('example')}": _example_facts(one) for one in known}
+    settings = {str(name): value_or_digest(value) for name, value in plan.items() if name not in ("examples", "trial")}
     return PlanFacts(span_label=span_label, trial=trial, fingerprint=fingerprint, settings=settings, examples=examples)
 
 
-def brief(value: object) -> object:
+def value_or_digest(value: object) -> object:
     """Return a JSON value as it is if it is short, else a digest of it."""
-    text = _text(value)
-    return value if len(text) <= _SHORT else f"sha256:{_digest(text)}"
+    text = _canonical_text(value)
+    return value if len(text) <= _SHORT else f"sha256:{_short_digest(text)}"
 
 
-def _example(example: Mapping[str, Any]) -> dict[str, object]:
-    found = {name: brief(value) for name, value in example.items() if name not in ("scenario", "example", "definition")}
+def _example_facts(example: Mapping[str, Any]) -> dict[str, object]:
+    entries = {
+        name: value_or_digest(value)
+        for name, value in example.items()
+        if name not in ("scenario", "example", "definition")
+    }
     definition = example.get("definition")
-    return found | {"definition": None if definition is None else _digest(_text(definition))}
+    return entries | {"definition": None if definition is None else _short_digest(_canonical_text(definition))}
 
 
-def _text(value: object) -> str:
+def _canonical_text(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
-def _digest(text: str) -> str:
+def _short_digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -99,9 +103,9 @@ class Unequal(Struct, frozen=True, kw_only=True):
     """Examples that this run has there."""
 
 
-def unequal(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> Unequal | None:
+def unequal_plans(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> Unequal | None:
     """Return what differs between conversations at the same place; None if all those are equal."""
-    parts = [_difference(*both) for _, *both in _shared(before, now, equal=False)]
+    parts = [_plan_difference(*both) for _, *both in _shared_places(before, now, equal=False)]
     if not parts:
         return None
 
@@ -118,45 +122,47 @@ def unequal(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> Unequal | 
 
 def equal_places(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> set[tuple[str, str]]:
     """Return span and trial of the conversations whose plans are equal."""
-    return {place for place, *_ in _shared(before, now, equal=True)}
+    return {place for place, *_ in _shared_places(before, now, equal=True)}
 
 
 def equal_examples(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> set[tuple[str, str, str]]:
     """Return span, trial and name of the examples that are the same in both although their plans are not."""
-    found = set()
-    for place, theirs, ours in _shared(before, now, equal=False):
+    none = set()
+    for place, theirs, ours in _shared_places(before, now, equal=False):
         # With another tokenizer or filler even equal examples were played at other distances.
-        if not _settings(theirs, ours):
-            mine, other = _examples(ours), _examples(theirs)
-            found |= {(*place, key) for key in mine.keys() & other.keys() if mine[key] == other[key]}
-    return found
+        if not _differing_settings(theirs, ours):
+            mine, other = _example_facts_by_key(ours), _example_facts_by_key(theirs)
+            none |= {(*place, key) for key in mine.keys() & other.keys() if mine[key] == other[key]}
+    return none
 
 
-def _shared(
+def _shared_places(
     before: Sequence[PlanFacts], now: Sequence[PlanFacts], *, equal: bool
 ) -> Iterator[tuple[tuple[str, str], list[PlanFacts], list[PlanFacts]]]:
     """Yield the places that both have, with equal or with unequal plans, and their facts before and now."""
-    theirs, ours = (grouped(facts, lambda one: one.place) for facts in (before, now))
-    for place in sorted(theirs.keys() & ours.keys(), key=lambda place: (natural(place[0]), natural(place[1]))):
+    theirs, ours = (group_by(facts, lambda one: one.place) for facts in (before, now))
+    for place in sorted(
+        theirs.keys() & ours.keys(), key=lambda place: (natural_sort_key(place[0]), natural_sort_key(place[1]))
+    ):
         # isolated variants of one scenario share their place; several agents have the same plans
         prints = [{one.fingerprint for one in facts[place]} for facts in (theirs, ours)]
         if (prints[0] == prints[1]) == equal:
             yield place, theirs[place], ours[place]
 
 
-def _difference(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> Unequal:
-    theirs, ours = _examples(before), _examples(now)
-    settings = _settings(before, now)
-    both = sorted(theirs.keys() & ours.keys(), key=natural)
+def _plan_difference(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> Unequal:
+    theirs, ours = _example_facts_by_key(before), _example_facts_by_key(now)
+    settings = _differing_settings(before, now)
+    both = sorted(theirs.keys() & ours.keys(), key=natural_sort_key)
     changed = [key for key in both if theirs[key] != ours[key]]
-    added = sorted(ours.keys() - theirs.keys(), key=natural)
-    removed = sorted(theirs.keys() - ours.keys(), key=natural)
+    added = sorted(ours.keys() - theirs.keys(), key=natural_sort_key)
+    removed = sorted(theirs.keys() - ours.keys(), key=natural_sort_key)
     sentences = [
-        f"the {name.replace('_', ' ')} is {shown(there)} there and {shown(here)} in this run"
+        f"the {name.replace('_', ' ')} is {show_value(there)} there and {show_value(here)} in this run"
         for name, (there, here) in settings.items()
     ]
-    sentences += [f"only there: {_listed(removed)}"] * bool(removed)
-    sentences += [f"only in this run: {_listed(added)}"] * bool(added)
+    sentences += [f"only there: {_list_examples(removed)}"] * bool(removed)
+    sentences += [f"only in this run: {_list_examples(added)}"] * bool(added)
     # another seed makes other definitions: that goes without saying
     silent = {"definition"} if "seed" in settings else set()
     sentences += _changed_sentences(changed, theirs, ours, silent)
@@ -167,30 +173,30 @@ def _difference(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> Unequa
         sentences=tuple(sentences),
         options=(
             *(f"--ltm-{name.replace('_', '-')}={settings[name][0]}" for name in settings if name in _OPTIONS),
-            *_count(theirs, ours),
+            *_examples_option(theirs, ours),
         ),
-        added=_wholes(added, both),
-        removed=_wholes(removed, both),
+        added=_complete_scenarios(added, both),
+        removed=_complete_scenarios(removed, both),
         changed=tuple(changed),
         same=0 if settings else len(both) - len(changed),
         of=len(ours),
     )
 
 
-def _count(theirs: Iterable[str], ours: Iterable[str]) -> list[str]:
+def _examples_option(theirs: Iterable[str], ours: Iterable[str]) -> list[str]:
     """Return the option that gives every scenario as many examples as there, if all have the same number there."""
-    there, here = Counter(map(_scenario, theirs)), Counter(map(_scenario, ours))
+    there, here = Counter(map(_scenario_of_key, theirs)), Counter(map(_scenario_of_key, ours))
     differ = any(there[name] != here[name] for name in there.keys() & here.keys())
     numbers = set(there.values())
     return [f"--ltm-examples={min(numbers)}"] if differ and len(numbers) == 1 else []
 
 
-def _settings(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> dict[str, tuple[object, object]]:
+def _differing_settings(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> dict[str, tuple[object, object]]:
     """Return the settings that differ, with their values there and here."""
-    return _apart(before[0].settings, now[0].settings)
+    return _differing_values(before[0].settings, now[0].settings)
 
 
-def _apart(theirs: Mapping[str, object], ours: Mapping[str, object]) -> dict[str, tuple[object, object]]:
+def _differing_values(theirs: Mapping[str, object], ours: Mapping[str, object]) -> dict[str, tuple[object, object]]:
     names = dict.fromkeys([*theirs, *ours])
     return {name: (theirs.get(name), ours.get(name)) for name in names if theirs.get(name) != ours.get(name)}
 
@@ -202,38 +208,38 @@ def _changed_sentences(
     silent: AbstractSet[str],
 ) -> list[str]:
     """Return a sentence for each thing that is another in some examples."""
-    found = [
-        (key, _what(name, *values))
+    pairs = [
+        (key, _difference_sentence(name, *values))
         for key in changed
-        for name, values in _apart(theirs[key], ours[key]).items()
+        for name, values in _differing_values(theirs[key], ours[key]).items()
         if name not in silent
     ]
-    whats = grouped(found, lambda each: each[1])
-    return [f"{_listed([key for key, _ in keys])}: {what}" for what, keys in whats.items()]
+    whats = group_by(pairs, lambda each: each[1])
+    return [f"{_list_examples([key for key, _ in keys])}: {what}" for what, keys in whats.items()]
 
 
-def _what(name: str, there: object, here: object) -> str:
+def _difference_sentence(name: str, there: object, here: object) -> str:
     if name == "version" and is_of_source(there) and is_of_source(here):
         return "the test itself has changed"
-    values = "" if name == "definition" else f": {shown(there)} there, {shown(here)} in this run"
+    values = "" if name == "definition" else f": {show_value(there)} there, {show_value(here)} in this run"
     return f"{name.replace('_', ' ')} differs{values}"
 
 
-def _listed(keys: Sequence[str]) -> str:
+def _list_examples(keys: Sequence[str]) -> str:
     """Return examples by scenario: `colours (3 examples), jokes/2`."""
-    scenarios = grouped(keys, _scenario).items()
-    return few([f"{name} ({len(of)} examples)" if len(of) > 1 else of[0] for name, of in scenarios], _MOST)
+    scenarios = group_by(keys, _scenario_of_key).items()
+    return join_some([f"{name} ({len(of)} examples)" if len(of) > 1 else of[0] for name, of in scenarios], _MOST)
 
 
-def _wholes(keys: Sequence[str], both: Sequence[str]) -> tuple[str, ...]:
+def _complete_scenarios(keys: Sequence[str], both: Sequence[str]) -> tuple[str, ...]:
     """Return the scenarios of which all examples are among the keys."""
-    partly = set(map(_scenario, both))
-    return tuple(name for name in dict.fromkeys(map(_scenario, keys)) if name not in partly)
+    partly = set(map(_scenario_of_key, both))
+    return tuple(name for name in dict.fromkeys(map(_scenario_of_key, keys)) if name not in partly)
 
 
-def _scenario(key: str) -> str:
+def _scenario_of_key(key: str) -> str:
     return key.rpartition("/")[0]
 
 
-def _examples(facts: Sequence[PlanFacts]) -> dict[str, Mapping[str, object]]:
+def _example_facts_by_key(facts: Sequence[PlanFacts]) -> dict[str, Mapping[str, object]]:
     return {key: value for one in facts for key, value in one.examples.items()}

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._journal.retrieval_recall import recall
-from pytest_ltm._results.statistics.totals import accuracy, mean, pass_k, scores_by_scenario, total
+from pytest_ltm._journal.retrieval_recall import recall_at
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._results.statistics.totals import mean_or_none, pass_k, score_share, scores_by_scenario, total_score
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -65,7 +65,7 @@ class GateMetric:
         return self.of_rows(rows) if self.of_rows else None
 
 
-def _known(values: Sequence[float | None]) -> float | None:
+def _sum_if_known(values: Sequence[float | None]) -> float | None:
     """Return the sum; None if there are none or any of them is unknown."""
     known = [value for value in values if value is not None]
     return fsum(known) if known and len(known) == len(values) else None
@@ -74,34 +74,37 @@ def _known(values: Sequence[float | None]) -> float | None:
 METRICS = (
     GateMetric(
         "mean", "share", "the mean score", "mean over scenarios of the mean over examples and trials, 0 to 1",
-        of_rows=lambda rows: accuracy(scores_by_scenario(rows)),
+        of_rows=lambda rows: score_share(scores_by_scenario(rows)),
     ),
     GateMetric(
         "total", "points", "the total", "sum over scenarios of the mean over examples",
-        of_rows=lambda rows: total(scores_by_scenario(rows)) if any(row.scored for row in rows) else None,
+        of_rows=lambda rows: total_score(scores_by_scenario(rows)) if any(row.scored for row in rows) else None,
     ),
     GateMetric(
         "worst", "share", "the lowest mean of a scenario", "mean of the scenario with the lowest one", against=False,
-        of_rows=lambda rows: min((mean(values) or 0.0 for values in scores_by_scenario(rows).values()), default=None),
+        of_rows=lambda rows: min(
+            (mean_or_none(values) or 0.0 for values in scores_by_scenario(rows).values()), default=None
+        ),
     ),
     GateMetric(
         "pass_rate", "share", "the pass rate", "share of the scored examples that pass",
-        of_rows=lambda rows: mean([float(row.outcome == "passed") for row in rows if row.scored]),
+        of_rows=lambda rows: mean_or_none([float(row.outcome == "passed") for row in rows if row.scored]),
     ),
     GateMetric(
         "cost", "usd", "the cost", "USD, as far as the agent tells; of a scenario: of its own exchanges",
-        higher_is_better=False, of_whole=lambda held: _known([each.cost_usd for each in held]),
-        of_rows=lambda rows: _known([row.cost_usd for row in rows if row.tokens or row.cost_usd is not None]),
+        higher_is_better=False, of_whole=lambda held: _sum_if_known([each.cost_usd for each in held]),
+        of_rows=lambda rows: _sum_if_known([row.cost_usd for row in rows if row.tokens or row.cost_usd is not None]),
     ),
     GateMetric(
         "tokens", "tokens", "the number of tokens",
         "tokens of all messages and replies; of a scenario: of its own exchanges", higher_is_better=False,
-        of_rows=lambda rows: _known([float(row.tokens) for row in rows]),
-        of_whole=lambda held: _known([float(each.tokens) for each in held]),
+        of_rows=lambda rows: _sum_if_known([float(row.tokens) for row in rows]),
+        of_whole=lambda held: _sum_if_known([float(each.tokens) for each in held]),
     ),
     GateMetric(
         "reply_tokens", "tokens", "the number of tokens that the agent generated", "tokens that the agent generated",
-        higher_is_better=False, scoped=False, of_whole=lambda held: _known([float(each.reply_tokens) for each in held]),
+        higher_is_better=False, scoped=False,
+        of_whole=lambda held: _sum_if_known([float(each.reply_tokens) for each in held]),
     ),
     GateMetric(
         "span", "tokens", "the memory span that was kept, in tokens,",
@@ -110,11 +113,11 @@ METRICS = (
     GateMetric(
         "unscored", "share", "the share of examples without a score",
         "share of examples without a score, errors not counted", higher_is_better=False,
-        of_rows=lambda rows: mean([float(not row.scored and row.outcome != "error") for row in rows]),
+        of_rows=lambda rows: mean_or_none([float(not row.scored and row.outcome != "error") for row in rows]),
     ),
     GateMetric(
         "errors", "share", "the share of examples with an error", "share of examples that ended in an error",
-        higher_is_better=False, of_rows=lambda rows: mean([float(row.outcome == "error") for row in rows]),
+        higher_is_better=False, of_rows=lambda rows: mean_or_none([float(row.outcome == "error") for row in rows]),
     ),
     GateMetric(
         "p", "chance", "the chance of such a drop if nothing changed",
@@ -125,34 +128,34 @@ METRICS = (
         "the same for each scenario, corrected for looking at all of them", under=False, scoped=False,
     ),
 )  # fmt: skip
-_TRIES = later(r"pass(?P<kind>[\^@])(?P<tries>[1-9][0-9]{0,3})")
-_RECALL = later(r"recall@([1-9][0-9]{0,3})")
+_TRIES = lazy_pattern(r"pass(?P<kind>[\^@])(?P<tries>[1-9][0-9]{0,3})")
+_RECALL = lazy_pattern(r"recall@([1-9][0-9]{0,3})")
 PATTERNS = ("pass^K", "pass@K")
 """Names of metrics with a number of their own."""
 
 
-def metric(name: str) -> GateMetric | None:
+def gate_metric(name: str) -> GateMetric | None:
     """Return the metric of this name, such as `mean` or `pass^3`; None if there is none."""
-    if found := _RECALL.fullmatch(name):
-        first = int(found[1])
+    if match := _RECALL.fullmatch(name):
+        first = int(match[1])
         among = f"among the first {first}" if first > 1 else "in the first of the"
         words = f"the share of needles {among} retrieved texts"
-        return GateMetric(name, "share", words, words, against=False, of_rows=functools.partial(_recall, k=first))
-    found = _TRIES.fullmatch(name)
-    if found is None:
+        return GateMetric(name, "share", words, words, against=False, of_rows=functools.partial(_mean_recall, k=first))
+    match = _TRIES.fullmatch(name)
+    if match is None:
         return next((one for one in METRICS if one.name == name), None)
-    tries, every = int(found["tries"]), found["kind"] == "^"
+    tries, every = int(match["tries"]), match["kind"] == "^"
     words = f"the chance that {'all' if every else 'one'} of {tries} trials {'pass' if every else 'passes'}"
     words = "the chance that a trial passes" if tries == 1 else words
     return GateMetric(name, "share", words, words, tries=tries, of_rows=lambda rows: pass_k(rows, tries, every=every))
 
 
-def _recall(rows: Rows, k: int) -> float | None:
+def _mean_recall(rows: Rows, k: int) -> float | None:
     """Return the mean over the examples of which it is known; None if it is known of none."""
-    return mean([found for row in rows if (found := recall(row.questions, k)) is not None])
+    return mean_or_none([value for row in rows if (value := recall_at(row.questions, k)) is not None])
 
 
-def names(*, against: bool) -> tuple[str, ...]:
+def metric_names(*, against: bool) -> tuple[str, ...]:
     """Return the names of the metrics that a rule can be about: of what moved, or of where one lies; patterns last."""
     recalls = () if against else ("recall@K",)
     return (*(one.name for one in METRICS if (one.against if against else one.under)), *PATTERNS, *recalls)
@@ -162,8 +165,8 @@ def names(*, against: bool) -> tuple[str, ...]:
 
 ScopeKind: TypeAlias = Literal["", "scenario", "skill"]
 FORM = "[scenario:NAME.|skill:R.]METRIC:LIMIT[%]"
-_NUMBER = later(r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?P<factor>[kKmM]?)(?P<percent>%?)")
-_SIGNED = later(r"[-+]?[0-9.,]+(e[-+]?[0-9]+)?[kKmM]?%?", re.IGNORECASE)
+_NUMBER = lazy_pattern(r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?P<factor>[kKmM]?)(?P<percent>%?)")
+_SIGNED = lazy_pattern(r"[-+]?[0-9.,]+(e[-+]?[0-9]+)?[kKmM]?%?", re.IGNORECASE)
 """What is meant as a number, also where it is none that a limit can be."""
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
 _PERCENT = 100
@@ -238,11 +241,11 @@ class Rule(Struct, frozen=True, kw_only=True):
         """Return values of the rule's metric with their units: its limit exactly, all so that they differ."""
         if self.metric.unit == "tokens":
             return [f"{value:,.0f}" for value in values]
-        texts = [_fixed(value, values, exact=self.limit) for value in values]
+        texts = [_distinct_decimals(value, values, exact=self.limit) for value in values]
         return [f"{text} USD" for text in texts] if self.metric.unit == "usd" else texts
 
 
-def _fixed(value: float, among: Sequence[float], *, exact: float) -> str:
+def _distinct_decimals(value: float, among: Sequence[float], *, exact: float) -> str:
     """Return two decimals, more where they would make two values look the same, hide one, or round an `exact` one."""
     for digits in range(2, 7):
         rounded = [round(one, digits) for one in sorted({0.0, *among})]
@@ -251,52 +254,52 @@ def _fixed(value: float, among: Sequence[float], *, exact: float) -> str:
     return f"{value:.6g}"
 
 
-def under(text: str) -> Rule:
+def parse_limit_rule(text: str) -> Rule:
     """Return a rule about where a metric must lie; ConfigurationError says what is wrong with the text.
 
     A bare number means the mean.
     """
-    return _parse(f"mean:{text}" if _NUMBER.fullmatch(text.strip()) else text, against=False)
+    return _parse_rule(f"mean:{text}" if _NUMBER.fullmatch(text.strip()) else text, against=False)
 
 
-def against(text: str) -> Rule:
+def parse_change_rule(text: str) -> Rule:
     """Return a rule about how far a metric may move against a baseline; ConfigurationError as `under`."""
     if _NUMBER.fullmatch(text.strip()):
         raise ConfigurationError(f"{text!r} names no metric. For the mean score write 'mean:{text.strip()}'")
-    return _parse(text, against=True)
+    return _parse_rule(text, against=True)
 
 
-def _parse(text: str, *, against: bool) -> Rule:
+def _parse_rule(text: str, *, against: bool) -> Rule:
     head, colon, limit = (part.strip() for part in text.rpartition(":"))
-    if not colon and metric(limit):
+    if not colon and gate_metric(limit):
         raise ConfigurationError(f"{text!r} names no limit. Write it as '{limit}:LIMIT'")
     if not head and _SIGNED.fullmatch(limit):
         examples = "'mean:0.05' or 'mean:5%'" if against else "'mean:0.8' or '0.8'"
         raise ConfigurationError(f"{text!r} names no metric, or no limit. Write {examples}")
-    scope, name = _scope(text, head)
-    found = metric(name)
-    if found is None:
+    scope, name = _parse_scope(text, head)
+    result = gate_metric(name)
+    if result is None:
         raise ConfigurationError(f"{text!r}: {_no_metric(name or limit, against=against)}")
-    if not (found.against if against else found.under):
+    if not (result.against if against else result.under):
         other = "where a metric lies (fail-under)" if against else "what moved (compare-fail)"
         raise ConfigurationError(f"{text!r}: {name!r} is for rules about {other} only")
-    if scope.kind and not found.scoped:
+    if scope.kind and not result.scoped:
         raise ConfigurationError(f"{text!r}: {name!r} is about all scenarios together. Leave '{scope}.' out")
-    value, relative = _limit(text, limit, found, against=against)
-    return Rule(text=text.strip(), metric=found, limit=value, relative=relative, against=against, scope=scope)
+    value, relative = _parse_limit(text, limit, result, against=against)
+    return Rule(text=text.strip(), metric=result, limit=value, relative=relative, against=against, scope=scope)
 
 
 def _no_metric(wrong: str, *, against: bool) -> str:
     """Return what to write in place of an unknown metric."""
-    known = names(against=against)
-    said = f"there is no metric {wrong!r}."
+    known = metric_names(against=against)
+    text = f"there is no metric {wrong!r}."
     kind, dot, rest = wrong.partition(".")
     if dot and kind in ("scenario", "skill"):
-        return f"{said} Did you mean '{kind}:{rest}'? Write {FORM}"
-    return f"{said}{did_you_mean(wrong.lower(), known)} Write {FORM}, METRIC one of {', '.join(known)}"
+        return f"{text} Did you mean '{kind}:{rest}'? Write {FORM}"
+    return f"{text}{did_you_mean(wrong.lower(), known)} Write {FORM}, METRIC one of {', '.join(known)}"
 
 
-def _scope(text: str, head: str) -> tuple[Scope, str]:
+def _parse_scope(text: str, head: str) -> tuple[Scope, str]:
     kind, colon, rest = (part.strip() for part in head.partition(":"))
     if not colon:
         return Scope(), head
@@ -311,13 +314,13 @@ def _scope(text: str, head: str) -> tuple[Scope, str]:
     return Scope(kind=kind, name=name), of  # type: ignore[arg-type]
 
 
-def _limit(text: str, limit: str, of: GateMetric, *, against: bool) -> tuple[float, bool]:
+def _parse_limit(text: str, limit: str, of: GateMetric, *, against: bool) -> tuple[float, bool]:
     """Return the limit, and whether it is a share of the baseline's value."""
-    found = _NUMBER.fullmatch(limit.strip())
-    if found is None:
+    match = _NUMBER.fullmatch(limit.strip())
+    if match is None:
         raise ConfigurationError(f"{text!r}: {limit!r} is not a limit. Write a number of at least 0, as in 0.05 or 5%")
-    percent, factor = bool(found["percent"]), found["factor"].lower()
-    value = float(found["number"]) * _FACTORS[factor]
+    percent, factor = bool(match["percent"]), match["factor"].lower()
+    value = float(match["number"]) * _FACTORS[factor]
     if factor and of.unit != "tokens":
         raise ConfigurationError(f"{text!r}: k and m are for numbers of tokens")
     if not math.isfinite(value):
@@ -328,11 +331,11 @@ def _limit(text: str, limit: str, of: GateMetric, *, against: bool) -> tuple[flo
         raise ConfigurationError(f"{text!r}: percent of what? Write a number of {plain}")
     if percent:
         value /= _PERCENT
-    _check(text, value, of, relative=relative)
+    _check_limit(text, value, of, relative=relative)
     return value, relative
 
 
-def _check(text: str, value: float, of: GateMetric, *, relative: bool) -> None:
+def _check_limit(text: str, value: float, of: GateMetric, *, relative: bool) -> None:
     if of.unit == "chance" and not 0 < value < 1:
         raise ConfigurationError(f"{text!r}: a probability lies between 0 and 1, as in {of.name}:0.05")
     if (of.unit == "share" or (relative and of.higher_is_better)) and value > 1:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct, structs
 
-from pytest_ltm._journal.result import at_span, unmeasured
-from pytest_ltm._results.statistics.comparison import compare, compare_scenarios
-from pytest_ltm._results.statistics.pairs import paired
+from pytest_ltm._journal.result import at_span, why_unmeasured
+from pytest_ltm._language.lists import join_some
+from pytest_ltm._results.statistics.comparison import compare_runs, compare_scenarios
+from pytest_ltm._results.statistics.pairs import pair_rows
 from pytest_ltm._results.statistics.spans_reached import effective_span
-from pytest_ltm._results.statistics.totals import grouped
-from pytest_ltm._text.lists import few
+from pytest_ltm._results.statistics.totals import group_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -98,25 +98,27 @@ class GateVerdict:
         return STATUS[self.state]
 
 
-def judge(run: RunResult, rules: Sequence[Rule], changes: Changes | None = None, *, lost_too: str = "") -> GateVerdict:
+def decide_gate(
+    run: RunResult, rules: Sequence[Rule], changes: Changes | None = None, *, lost_too: str = ""
+) -> GateVerdict:
     """Return the verdict on a run; `lost_too`: what else makes it say too little.
 
     Rules hold for each agent at each memory span. Trials that must pass (`pass_k`) are looked at, too, and an
     example that ended in an error of its own breaches the gate, unless a rule says how many may.
     """
-    places = grouped(run.conversations, lambda held: (held.agent, held.span_label))
+    places = group_by(run.conversations, lambda held: (held.agent, held.span_label))
     findings = [
-        Finding(rule.text, agent, span, *found, moved=rule.against)
+        Finding(rule.text, agent, span, *result, moved=rule.against)
         for rule in rules
-        for agent, span, found in _found(rule, run, places, changes)
+        for agent, span, result in _rule_findings(rule, run, places, changes)
     ]
     asked = [row for row in run.scenarios if row.pass_k is not None]
     findings += map(
-        _pass_k, grouped(asked, lambda row: (row.agent, row.span_label, row.scenario, row.example)).values()
+        _pass_k, group_by(asked, lambda row: (row.agent, row.span_label, row.scenario, row.example)).values()
     )
     if not any(rule.metric.name == "errors" and not rule.against and not rule.scope.kind for rule in rules):
-        findings += _errors(places)
-    return GateVerdict(findings=tuple(findings), lost=unmeasured(run) or lost_too or _lost_before(rules, changes))
+        findings += _error_findings(places)
+    return GateVerdict(findings=tuple(findings), lost=why_unmeasured(run) or lost_too or _lost_before(rules, changes))
 
 
 def _lost_before(rules: Sequence[Rule], changes: Changes | None) -> str:
@@ -134,55 +136,57 @@ Places: TypeAlias = "Mapping[tuple[str, str], Sequence[ConversationResult]]"
 """The conversations of each agent at each memory span."""
 
 
-def _found(rule: Rule, run: RunResult, places: Places, changes: Changes | None) -> Iterable[tuple[str, str, Found]]:
+def _rule_findings(
+    rule: Rule, run: RunResult, places: Places, changes: Changes | None
+) -> Iterable[tuple[str, str, Found]]:
     """Yield agent and memory span, and what was found there."""
     if rule.metric.name == SPAN:
         for agent in dict.fromkeys(agent for agent, _ in places):
             mine = [change for change in changes.changes if change.agent == agent] if changes else []
             rows = [row for row in run.scenarios if row.agent == agent]
-            yield agent, "", moved_span(rule, mine) if rule.against else _span(rule, rows)
+            yield agent, "", moved_span(rule, mine) if rule.against else _check_span(rule, rows)
         return
     # Every place that is shown is one more chance of a false alarm.
     looks = max(changes.looks if changes else 0, len(places))
     for (agent, span), held in places.items():
         change = changes.of(agent, span) if changes else None
         if not rule.against:
-            yield agent, span, _lies(rule, held)
+            yield agent, span, _check_level(rule, held)
         elif change:
-            yield agent, span, moved(rule, change, looks=looks)
+            yield agent, span, check_rule(rule, change, looks=looks)
         else:
             name = changes.before if changes else "there is no baseline: it"
             yield agent, span, ("unmeasurable", f"{name} has nothing to compare with here")
 
 
-def _lies(rule: Rule, held: Sequence[ConversationResult]) -> Found:
+def _check_level(rule: Rule, held: Sequence[ConversationResult]) -> Found:
     """Return whether a metric lies where it must at one memory span."""
-    found = rule.scope.rows([row for each in held for row in each.scenarios])
-    rows = found if rule.metric.name in _OF_ALL_ROWS else _settled(found)
+    result = rule.scope.rows([row for each in held for row in each.scenarios])
+    rows = result if rule.metric.name in _OF_ALL_ROWS else _open_as_zero(result)
     value = rule.metric.value(rows, held, scoped=bool(rule.scope.kind))
     if value is None:
         if rule.scope.kind and not rows:
             return "unmeasurable", f"{rule.subject} is unknown: there is no example{rule.scope.words}"
-        return _unknown(rule, "the agent does not report the cost of all its replies (see --ltm-price)")
+        return _unknown_metric(rule, "the agent does not report the cost of all its replies (see --ltm-price)")
     least = rule.metric.higher_is_better
     # Sums of thirds must not break a limit that they meet on paper.
     broken = value < rule.limit - _SLACK if least else value > rule.limit + _SLACK
     amount, limit = rule.amounts(value, rule.limit)
-    said = f"{rule.subject} is {amount}{_as_nothing(found, rows)}"
-    return ("failed", f"{said}, not {'at least' if least else 'at most'} {limit}") if broken else ("passed", said)
+    text = f"{rule.subject} is {amount}{_as_nothing(result, rows)}"
+    return ("failed", f"{text}, not {'at least' if least else 'at most'} {limit}") if broken else ("passed", text)
 
 
-def _settled(rows: Iterable[ScenarioResult]) -> tuple[ScenarioResult, ...]:
+def _open_as_zero(rows: Iterable[ScenarioResult]) -> tuple[ScenarioResult, ...]:
     """Return the rows with 0 for what is open: what is not known lifts no mean. Errors have a rule of their own."""
     return tuple(row if row.outcome == "error" else row.settled(0) for row in rows)
 
 
-def _as_nothing(found: Iterable[ScenarioResult], rows: Iterable[ScenarioResult]) -> str:
-    number = sum(one.scored is not other.scored for one, other in zip(found, rows, strict=True))
+def _as_nothing(results: Iterable[ScenarioResult], rows: Iterable[ScenarioResult]) -> str:
+    number = sum(one.scored is not other.scored for one, other in zip(results, rows, strict=True))
     return f", {number} example{'s' * (number > 1)} without a score counted as 0" if number else ""
 
 
-def _unknown(rule: Rule, no_cost: str, where: str = "") -> Found:
+def _unknown_metric(rule: Rule, no_cost: str, where: str = "") -> Found:
     if rule.metric.name.startswith("recall@"):
         return (
             "unmeasurable",
@@ -192,18 +196,18 @@ def _unknown(rule: Rule, no_cost: str, where: str = "") -> Found:
     return "unmeasurable", f"{rule.subject} is unknown: {no_cost if rule.metric.unit == 'usd' else why}"
 
 
-def _span(rule: Rule, rows: Sequence[ScenarioResult]) -> Found:
+def _check_span(rule: Rule, rows: Sequence[ScenarioResult]) -> Found:
     """Return whether the effective span of an agent, over all memory spans, is long enough."""
-    found = effective_span(_settled(rows))
-    if found.span is None:
-        return "unmeasurable", f"{rule.subject} is unknown: {found.reason}"
-    said = f"{rule.subject} is {rule.amount(found.span)}"
-    if found.span >= rule.limit:
-        return "passed", said
+    result = effective_span(_open_as_zero(rows))
+    if result.span is None:
+        return "unmeasurable", f"{rule.subject} is unknown: {result.reason}"
+    text = f"{rule.subject} is {rule.amount(result.span)}"
+    if result.span >= rule.limit:
+        return "passed", text
     # The span may well be long enough; nobody has measured that far.
-    if found.at_least:
-        return "unmeasurable", f"{said} or more: it is kept at every measured span, so larger ones must be measured"
-    return "failed", f"{said}, not at least {rule.amount(rule.limit)}"
+    if result.at_least:
+        return "unmeasurable", f"{text} or more: it is kept at every measured span, so larger ones must be measured"
+    return "failed", f"{text}, not at least {rule.amount(rule.limit)}"
 
 
 def _pass_k(rows: Sequence[ScenarioResult]) -> Finding:
@@ -219,61 +223,67 @@ def _pass_k(rows: Sequence[ScenarioResult]) -> Finding:
     return Finding(f"pass_k={needed}", first.agent, first.span_label, state, sentence)
 
 
-def _errors(places: Places) -> list[Finding]:
-    found = []
+def _error_findings(places: Places) -> list[Finding]:
+    findings = []
     for (agent, span), held in places.items():
         rows = [row for each in held for row in each.scenarios if row.outcome == "error" and not row.infrastructure]
         if rows:
             names = list(dict.fromkeys(row.scenario for row in rows))
             where = ", ".join(names[:_WHERE]) + (" …" if len(names) > _WHERE else "")
             sentence = f"{len(rows)} example{'s' * (len(rows) > 1)} ended in an error of the scenario: {where}"
-            found.append(Finding("errors:0", agent, span, "failed", sentence))
-    return found
+            findings.append(Finding("errors:0", agent, span, "failed", sentence))
+    return findings
 
 
 # --- How a rule of `--ltm-compare-fail` fares: what it looks at before and now, and the sentence that says so.
 
 
-def moved(rule: Rule, change: Change, *, looks: int = 1) -> Found:
+def check_rule(rule: Rule, change: Change, *, looks: int = 1) -> Found:
     """Return whether the rule holds, and what was found.
 
     `looks`: the number of agents and memory spans that the rule is checked at. A rule about chance shares its limit
     among them, so that the chance of any false alarm is no more than it says (Bonferroni).
     """
     if rule.metric.unit != "chance":
-        return _drop(rule, change)
-    pairs = paired(*(_settled(rule.scope.rows(rows)) for rows in (change.before, change.after))).pairs
-    return _chances(rule, pairs, looks) if rule.metric.name == "holm" else _chance(rule, pairs, change, looks)
+        return _check_drop(rule, change)
+    pairs = pair_rows(*(_open_as_zero(rule.scope.rows(rows)) for rows in (change.before, change.after))).pairs
+    return (
+        _check_each_by_chance(rule, pairs, looks)
+        if rule.metric.name == "holm"
+        else _check_chance(rule, pairs, change, looks)
+    )
 
 
 def moved_span(rule: Rule, mine: Sequence[Change]) -> Found:
     """Return the same for the effective memory span of one agent, over all memory spans in both."""
-    both = [pair for change in mine for pair in _both(change)]
+    both = [pair for change in mine for pair in _scored_in_both(change)]
     was, is_ = effective_span([before for before, _ in both]), effective_span([after for _, after in both])
     if was.span is None or is_.span is None:
         return "unmeasurable", f"{rule.subject} is unknown: {was.reason or is_.reason}"
-    return _moved(rule, was.span, is_.span, was.span - is_.span)
+    return _check_loss(rule, was.span, is_.span, was.span - is_.span)
 
 
-def _both(change: Change) -> list[tuple[ScenarioResult, ScenarioResult]]:
+def _scored_in_both(change: Change) -> list[tuple[ScenarioResult, ScenarioResult]]:
     """Return the examples that have a score in both, 0 where it is open."""
-    pairs = zip(_settled(change.before), _settled(change.after), strict=True)
+    pairs = zip(_open_as_zero(change.before), _open_as_zero(change.after), strict=True)
     return [pair for pair in pairs if all(row.scored for row in pair)]
 
 
-def _drop(rule: Rule, change: Change) -> Found:
+def _check_drop(rule: Rule, change: Change) -> Found:
     every = rule.metric.name in _OF_ALL_ROWS
-    both = list(zip(change.before, change.after, strict=True)) if every else _both(change)
+    both = list(zip(change.before, change.after, strict=True)) if every else _scored_in_both(change)
     scope, scoped = rule.scope, bool(rule.scope.kind)
     was = rule.metric.value(scope.rows([one for one, _ in both]), change.held_before, scoped=scoped)
     is_ = rule.metric.value(scope.rows([other for _, other in both]), change.held_after, scoped=scoped)
     if was is None or is_ is None:
         whose = "the baseline has" if was is None else "the agent reports"
-        return _unknown(rule, f"{whose} no cost for all replies (see --ltm-price)", " in both")
+        return _unknown_metric(rule, f"{whose} no cost for all replies (see --ltm-price)", " in both")
     loss = was - is_ if rule.metric.higher_is_better else is_ - was
-    state, told = _moved(rule, was, is_, loss)
+    state, told = _check_loss(rule, was, is_, loss)
     if state == "failed":
-        told += _where(rule, change.levels, {row.scenario for _, row in both if scope.has(row.scenario, row.skills)})
+        told += _largest_losers(
+            rule, change.levels, {row.scenario for _, row in both if scope.has(row.scenario, row.skills)}
+        )
         told += _by_chance(rule, change)
     return state, told
 
@@ -286,42 +296,42 @@ def _by_chance(rule: Rule, change: Change) -> str:
     return f"; chance explains as much (p {p_text(p)})"
 
 
-def _moved(rule: Rule, was: float, is_: float, loss: float) -> Found:
+def _check_loss(rule: Rule, was: float, is_: float, loss: float) -> Found:
     """Return whether a metric lost no more than a rule allows."""
-    told = f"{rule.subject} {'rose' if is_ > was else 'dropped'} from {' to '.join(rule.amounts(was, is_))}"
+    text = f"{rule.subject} {'rose' if is_ > was else 'dropped'} from {' to '.join(rule.amounts(was, is_))}"
     if abs(is_ - was) <= _SLACK:
-        told = f"{rule.subject} is {rule.amount(is_)} as before"
+        text = f"{rule.subject} is {rule.amount(is_)} as before"
     if loss <= (rule.limit * was if rule.relative else rule.limit) + _SLACK:
-        return "passed", told
-    return "failed", told + (f", by more than {rule.allowed}" if rule.limit else "")
+        return "passed", text
+    return "failed", text + (f", by more than {rule.allowed}" if rule.limit else "")
 
 
-def _chance(rule: Rule, pairs: Sequence[Pair], change: Change, looks: int) -> Found:
-    found = compare(pairs, alpha=rule.limit / looks)
+def _check_chance(rule: Rule, pairs: Sequence[Pair], change: Change, looks: int) -> Found:
+    comparison = compare_runs(pairs, alpha=rule.limit / looks)
     name = f"the scores{rule.scope.words}"
-    if found.identical:
+    if comparison.identical:
         return "passed", f"{name} are as before"
-    if not found.can_tell or found.p_drop is None:
-        return "unmeasurable", f"cannot tell whether {name} dropped: {found.reason}"
-    difference = found.difference or 0.0
+    if not comparison.can_tell or comparison.p_drop is None:
+        return "unmeasurable", f"cannot tell whether {name} dropped: {comparison.reason}"
+    difference = comparison.difference or 0.0
     of = f", one of {looks} comparisons" if looks > 1 else ""
-    if not found.dropped:
-        return "passed", f"{name} moved by {difference:+.2f}, which chance explains (p = {found.p_drop:.3f}{of})"
-    told = f"{name} dropped by {-difference:.2f}, more than chance explains (p {p_text(found.p_drop)}{of})"
-    return "failed", told + _where(rule, change.levels, {pair.scenario for pair in pairs})
+    if not comparison.dropped:
+        return "passed", f"{name} moved by {difference:+.2f}, which chance explains (p = {comparison.p_drop:.3f}{of})"
+    text = f"{name} dropped by {-difference:.2f}, more than chance explains (p {p_text(comparison.p_drop)}{of})"
+    return "failed", text + _largest_losers(rule, change.levels, {pair.scenario for pair in pairs})
 
 
-def _chances(rule: Rule, pairs: Sequence[Pair], looks: int) -> Found:
-    found = compare_scenarios(pairs, alpha=rule.limit / looks)
-    dropped = [(name, one.difference or 0.0, one.adjusted or 0.0) for name, one in found.items() if one.dropped]
+def _check_each_by_chance(rule: Rule, pairs: Sequence[Pair], looks: int) -> Found:
+    comparisons = compare_scenarios(pairs, alpha=rule.limit / looks)
+    dropped = [(name, one.difference or 0.0, one.adjusted or 0.0) for name, one in comparisons.items() if one.dropped]
     if dropped:
         listed = ", ".join(f"{name} ({difference:+.2f}, p {p_text(p)})" for name, difference, p in dropped)
-        return "failed", f"dropped by more than chance explains, corrected for {len(found)} scenarios: {listed}"
-    mute = [one.reason for one in found.values() if not one.can_tell]
-    if mute or not found:
+        return "failed", f"dropped by more than chance explains, corrected for {len(comparisons)} scenarios: {listed}"
+    mute = [one.reason for one in comparisons.values() if not one.can_tell]
+    if mute or not comparisons:
         reason = mute[0] if mute else "no example has a score in both runs"
         return "unmeasurable", f"cannot tell whether single scenarios dropped: {reason}"
-    return "passed", f"none of {len(found)} scenarios dropped by more than chance explains"
+    return "passed", f"none of {len(comparisons)} scenarios dropped by more than chance explains"
 
 
 def p_text(p: float) -> str:
@@ -329,13 +339,13 @@ def p_text(p: float) -> str:
     return "< 0.001" if p < TINY else f"= {p:.3f}"
 
 
-def _where(rule: Rule, levels: Mapping[str, Level], among: AbstractSet[str]) -> str:
+def _largest_losers(rule: Rule, levels: Mapping[str, Level], among: AbstractSet[str]) -> str:
     """Return the scenarios that lost most, for a rule about scores of them all."""
     if rule.scope.kind == "scenario" or rule.metric.unit in ("usd", "tokens") or rule.metric.name in _OF_ALL_ROWS:
         return ""
     worst = sorted((one.difference, name) for name, one in levels.items() if name in among and one.difference < -_SLACK)
     names = [f"{name} ({levels[name].before:.2f} to {levels[name].after:.2f})" for _, name in worst]
-    return f"; most in {few(names, _WHERE)}" if names else ""
+    return f"; most in {join_some(names, _WHERE)}" if names else ""
 
 
 # --- What can be known before the run: whether a rule about chance could ever show a drop.
@@ -344,12 +354,12 @@ _MOST_TRIALS = 30
 """The largest number tried when looking for one that is enough."""
 
 
-def untold(rule: Rule, imagined: Iterable[tuple[str, Pair]]) -> str:
+def why_undetectable(rule: Rule, imagined: Iterable[tuple[str, Pair]]) -> str:
     """Return why the test of a rule can never show a drop, even if all examples get a score; "" where it can.
 
     `imagined`: agents, and a pair for each of their examples.
     """
-    places = grouped(imagined, lambda each: (each[0], each[1].span_label)) if rule.metric.unit == "chance" else {}
+    places = group_by(imagined, lambda each: (each[0], each[1].span_label)) if rule.metric.unit == "chance" else {}
     for place in places.values():
         pairs = [pair for _, pair in place]
         reason = _too_few(rule, pairs)
@@ -367,5 +377,5 @@ def untold(rule: Rule, imagined: Iterable[tuple[str, Pair]]) -> str:
 
 def _too_few(rule: Rule, pairs: Sequence[Pair]) -> str:
     many = compare_scenarios(pairs, alpha=rule.limit).values() if rule.metric.name == "holm" else ()
-    found = [*many] or [compare(pairs, alpha=rule.limit)]
-    return next((each.reason for each in found if not each.can_tell), "")
+    result = [*many] or [compare_runs(pairs, alpha=rule.limit)]
+    return next((each.reason for each in result if not each.can_tell), "")

@@ -9,9 +9,9 @@ from math import copysign, fsum, inf, sqrt
 from operator import truediv
 from typing import TYPE_CHECKING
 
-from pytest_ltm._results.statistics.counts import LEVEL, Interval, holm, t_below, t_quantile
-from pytest_ltm._results.statistics.pairs import SignUnit, UnitKind, enough, unit_kind, units_of
-from pytest_ltm._results.statistics.totals import grouped
+from pytest_ltm._results.statistics.counts import LEVEL, Interval, holm_correction, t_below, t_quantile
+from pytest_ltm._results.statistics.pairs import SignUnit, UnitKind, min_units, unit_kind, units_of
+from pytest_ltm._results.statistics.totals import group_by
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +58,7 @@ class Flips:
         return Interval(self.means[k - 1], self.means[-k]) if k else None
 
 
-def flips(units: Sequence[SignUnit], rng: random.Random, draws: int = DRAWS) -> Flips:
+def sign_flips(units: Sequence[SignUnit], rng: random.Random, draws: int = DRAWS) -> Flips:
     """Return what all assignments of signs say, or a sample: each draw and its opposite, and no flip.
 
     An assignment loses at least as much as was found if the units that it flips gained nothing together. With a
@@ -68,10 +68,10 @@ def flips(units: Sequence[SignUnit], rng: random.Random, draws: int = DRAWS) -> 
     gains = [unit.gain for unit in units]
     weights = [unit.weight for unit in units]
     if len(units) <= EXACT:
-        flipped, heavy = _subsets(gains)[1:], _subsets(weights)[1:]
+        flipped, heavy = _subset_sums(gains)[1:], _subset_sums(weights)[1:]
     else:
         masks = [rng.randbytes(draws) for _ in range(0, len(units), _CHUNK)]
-        flipped, heavy = _with_opposites(_drawn(gains, masks), _drawn(weights, masks))
+        flipped, heavy = _with_opposites(_drawn_sums(gains, masks), _drawn_sums(weights, masks))
     assignments = len(flipped) + 1
     return Flips(
         assignments=assignments,
@@ -81,9 +81,9 @@ def flips(units: Sequence[SignUnit], rng: random.Random, draws: int = DRAWS) -> 
     )
 
 
-def _drawn(values: Sequence[float], masks: Sequence[bytes]) -> list[float]:
+def _drawn_sums(values: Sequence[float], masks: Sequence[bytes]) -> list[float]:
     """Return for each draw the sum over the units that its bits choose, and last the sum over all."""
-    tables = [_subsets(values[i : i + _CHUNK]) for i in range(0, len(values), _CHUNK)]
+    tables = [_subset_sums(values[i : i + _CHUNK]) for i in range(0, len(values), _CHUNK)]
     columns = [[table[byte & (len(table) - 1)] for byte in mask] for table, mask in zip(tables, masks, strict=True)]
     return [*map(sum, zip(*columns, strict=True)), fsum(values)]
 
@@ -92,11 +92,11 @@ def _with_opposites(gains: Sequence[float], weights: Sequence[float]) -> tuple[l
     """Return the sums of all draws, of the units that each leaves out, and of all units; no draw is empty or all."""
     gain, whole = gains[-1], weights[-1]
     drawn = [each for each in zip(gains, weights, strict=True) if _NOISE < each[1] < whole - _NOISE]
-    found = [*drawn, *((gain - more, whole - heavy) for more, heavy in drawn), (gain, whole)]
-    return [more for more, _ in found], [heavy for _, heavy in found]
+    result = [*drawn, *((gain - more, whole - heavy) for more, heavy in drawn), (gain, whole)]
+    return [more for more, _ in result], [heavy for _, heavy in result]
 
 
-def _subsets(values: Sequence[float]) -> list[float]:
+def _subset_sums(values: Sequence[float]) -> list[float]:
     """Return the sum of every subset; bit i of its place says whether value i is in."""
     sums = [0.0]
     for value in values:
@@ -143,7 +143,7 @@ class Scatter:
         return self.difference / self.error if self.error > _NOISE else copysign(inf, self.difference)
 
 
-def scatter(units: Sequence[SignUnit]) -> Scatter:
+def standard_error(units: Sequence[SignUnit]) -> Scatter:
     """Return the standard error of the mean over independent units, two at least.
 
     sqrt(n / (n - 1) · sum of (gain - weight · mean)²): the cluster-robust error of a mean (Liang and Zeger, 1986).
@@ -160,10 +160,12 @@ def scatter(units: Sequence[SignUnit]) -> Scatter:
 
 def of_conversations(conversations: Sequence[SignUnit]) -> Scatter:
     """Return the standard error that minds what befalls whole conversations, of which there are few, two at least."""
-    return dataclasses.replace(scatter(conversations), degrees=len(conversations) - 1)
+    return dataclasses.replace(standard_error(conversations), degrees=len(conversations) - 1)
 
 
-def unseen(cells: Sequence[SignUnit], conversations: Sequence[SignUnit], alpha: float, power: float) -> float:
+def smallest_seen_drop(
+    cells: Sequence[SignUnit], conversations: Sequence[SignUnit], alpha: float, power: float
+) -> float:
     """Return the drop that is mostly seen where no pair differs, so that the scatter is not 0 but unknown.
 
     A drop x of units that lose a whole point or nothing has the variance x (1 - x) · sum of w²; the smallest that is
@@ -203,16 +205,16 @@ class Chance:
 
     def interval(self, level: float) -> Interval | None:
         """Return the differences that some of the tests would not reject; None if there are too few units."""
-        found = self.flipped.interval(level)
-        if found is None or self.few is None:
-            return found
+        result = self.flipped.interval(level)
+        if result is None or self.few is None:
+            return result
         other = self.few.interval(level)
-        return Interval(max(-1.0, min(found.low, other.low)), min(1.0, max(found.high, other.high)))
+        return Interval(max(-1.0, min(result.low, other.low)), min(1.0, max(result.high, other.high)))
 
 
-def chance(units: Sequence[SignUnit], few: Sequence[SignUnit], rng: random.Random, draws: int) -> Chance:
+def chance_of_difference(units: Sequence[SignUnit], few: Sequence[SignUnit], rng: random.Random, draws: int) -> Chance:
     """Return what chance does to the mean difference of units; `few`: the conversations, if they are not the units."""
-    return Chance(flipped=flips(units, rng, draws), few=of_conversations(few) if few else None)
+    return Chance(flipped=sign_flips(units, rng, draws), few=of_conversations(few) if few else None)
 
 
 def few_conversations(pairs: Sequence[Pair], kind: UnitKind) -> tuple[SignUnit, ...]:
@@ -288,7 +290,7 @@ class Comparison:
         return self.can_tell and p is not None and p <= self.alpha
 
 
-def compare(
+def compare_runs(
     pairs: Sequence[Pair],
     *,
     rng: random.Random | None = None,
@@ -312,16 +314,16 @@ def compare(
     units, few = units_of(pairs, chosen), few_conversations(pairs, chosen)
     conversations = len({(pair.span_label, pair.trial) for pair in pairs})
     reason = _too_little(len(pairs), len(units), chosen, conversations, alpha)
-    found = None if reason else chance(units, few, rng or random.Random(0), draws)
+    chance = None if reason else chance_of_difference(units, few, rng or random.Random(0), draws)
     better = sum(pair.gain > _NOISE for pair in pairs)
     worse = sum(pair.gain < -_NOISE for pair in pairs)
     return Comparison(
         difference=None if not units else fsum(unit.gain for unit in units) if better or worse else 0.0,
-        interval=found.interval(level) if found and (better or worse) else None,
-        p=found.p if found else None,
-        p_drop=found.p_drop if found else None,
-        p_gain=found.p_gain if found else None,
-        detectable=_detectable(units, few, alpha, power) if found else None,
+        interval=chance.interval(level) if chance and (better or worse) else None,
+        p=chance.p if chance else None,
+        p_drop=chance.p_drop if chance else None,
+        p_gain=chance.p_gain if chance else None,
+        detectable=_detectable_drop(units, few, alpha, power) if chance else None,
         pairs=len(pairs),
         better=better,
         worse=worse,
@@ -349,28 +351,30 @@ def compare_scenarios(
     `detectable` the drop that stands out among them. A scenario with so few units that even unanimous ones could
     not cannot be told; it still counts as one of them.
     """
-    groups = grouped(sorted(pairs, key=lambda pair: pair.scenario), lambda pair: pair.scenario)
+    groups = group_by(sorted(pairs, key=lambda pair: pair.scenario), lambda pair: pair.scenario)
     seeded, kind, one_of = rng or random.Random(0), unit_kind(pairs, level), alpha / max(1, len(groups))
-    found = [compare(each, rng=seeded, level=level, alpha=one_of, power=power, kind=kind) for each in groups.values()]
-    adjusted = holm([1.0 if each.p_drop is None else each.p_drop for each in found])
+    comparisons = [
+        compare_runs(each, rng=seeded, level=level, alpha=one_of, power=power, kind=kind) for each in groups.values()
+    ]
+    adjusted = holm_correction([1.0 if each.p_drop is None else each.p_drop for each in comparisons])
     return {
         name: dataclasses.replace(each, alpha=alpha, adjusted=p if each.can_tell else None)
-        for name, each, p in zip(groups, found, adjusted, strict=True)
+        for name, each, p in zip(groups, comparisons, adjusted, strict=True)
     }
 
 
-def _detectable(units: Sequence[SignUnit], few: Sequence[SignUnit], alpha: float, power: float) -> float | None:
-    found = [scatter(units), *([of_conversations(few)] if few else [])]
-    if all(each.error < _NOISE for each in found):
-        return unseen(units, few, alpha, power)
-    drop = max(each.detectable(alpha, power) for each in found)
+def _detectable_drop(units: Sequence[SignUnit], few: Sequence[SignUnit], alpha: float, power: float) -> float | None:
+    result = [standard_error(units), *([of_conversations(few)] if few else [])]
+    if all(each.error < _NOISE for each in result):
+        return smallest_seen_drop(units, few, alpha, power)
+    drop = max(each.detectable(alpha, power) for each in result)
     return drop if drop <= 1 else None
 
 
 def _too_little(pairs: int, units: int, kind: UnitKind, conversations: int, alpha: float) -> str:
     if not pairs:
         return "no example has a score in both runs"
-    needed = enough(alpha)
+    needed = min_units(alpha)
     if units < needed:
         what = {"scenario": "scenarios (times conversations)"}.get(kind, f"{kind}s")
         return (
@@ -392,10 +396,10 @@ def chance_here(
     conversation may have had the other sign together. None where there are too few of them.
     """
     units = units_of(pairs, "scenario")
-    if len(units) < enough(alpha / 2):
+    if len(units) < min_units(alpha / 2):
         return None
-    found = flips(units, rng or random.Random(0), draws)
-    return min(1.0, 2 * min(found.p_drop, found.p_gain))
+    flips = sign_flips(units, rng or random.Random(0), draws)
+    return min(1.0, 2 * min(flips.p_drop, flips.p_gain))
 
 
 def trials_to_tell(pairs: Sequence[Pair], *, alpha: float = ALPHA, power: float = POWER) -> int | None:
@@ -407,9 +411,9 @@ def trials_to_tell(pairs: Sequence[Pair], *, alpha: float = ALPHA, power: float 
     conversations, cells = units_of(pairs, "conversation"), units_of(pairs, "scenario")
     held = len(conversations)
     if held > 1:
-        apart = scatter(conversations).error * sqrt(held)
+        apart = standard_error(conversations).error * sqrt(held)
     elif len(cells) > 1:
-        apart = scatter(cells).error * sqrt(1 + 1 / fsum(unit.weight**2 for unit in cells))
+        apart = standard_error(cells).error * sqrt(1 + 1 / fsum(unit.weight**2 for unit in cells))
     else:
         return None
     difference = abs(fsum(unit.gain for unit in cells))

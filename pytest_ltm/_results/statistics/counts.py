@@ -65,7 +65,7 @@ class Interval:
         return self.low <= value <= self.high
 
 
-def wilson(passed: float, of: float, level: float = LEVEL) -> Interval:
+def wilson_interval(passed: float, of: float, level: float = LEVEL) -> Interval:
     """Return the score interval of a share, 0 to 1; all of it, 0 to 1, where nothing was counted.
 
     (p + z²/2n ± z sqrt(p(1-p)/n + z²/4n²)) / (1 + z²/n), z the quantile of the normal distribution at
@@ -86,7 +86,7 @@ def wilson(passed: float, of: float, level: float = LEVEL) -> Interval:
     return Interval(low, 1.0 if passed == of else min(1.0, centre + half))
 
 
-def mcnemar(only_before: int, only_after: int, *, sided: int = 2, mid: bool = False) -> float:
+def mcnemar_probability(only_before: int, only_after: int, *, sided: int = 2, mid: bool = False) -> float:
     """Return the exact probability that equally good agents differ so much in pairs of pass and fail.
 
     `only_before` pairs passed before and not after, `only_after` the other way round; pairs that agree say
@@ -100,13 +100,13 @@ def mcnemar(only_before: int, only_after: int, *, sided: int = 2, mid: bool = Fa
     n = only_before + only_after
     if not n:
         return 1.0
-    found = only_before if sided == 1 else max(only_before, only_after)
-    tail = sum(comb(n, losses) for losses in range(found, n + 1))
-    doubled = (2 * tail - comb(n, found) if mid else 2 * tail) * sided
+    result = only_before if sided == 1 else max(only_before, only_after)
+    tail = sum(comb(n, losses) for losses in range(result, n + 1))
+    doubled = (2 * tail - comb(n, result) if mid else 2 * tail) * sided
     return min(1.0, doubled / (1 << (n + 1)))
 
 
-def holm(p_values: Sequence[float]) -> tuple[float, ...]:
+def holm_correction(p_values: Sequence[float]) -> tuple[float, ...]:
     """Return each probability corrected for being one of many, in the order given.
 
     Those at or below alpha are significant with at most alpha chance of any false alarm, however the tests depend
@@ -164,7 +164,7 @@ class Kappa:
     """Why there is no kappa; "" where there is one."""
 
 
-def kappa(table: Sequence[Sequence[int]], level: float = LEVEL) -> Kappa:
+def cohen_kappa(table: Sequence[Sequence[int]], level: float = LEVEL) -> Kappa:
     """Return (agreement - by chance) / (1 - by chance) of a square table: rows one judge, columns the other.
 
     by chance = sum over verdicts of the product of both judges' shares (Cohen, 1960). The interval is the hull of the
@@ -186,14 +186,14 @@ def kappa(table: Sequence[Sequence[int]], level: float = LEVEL) -> Kappa:
         reason = "both judges gave one and the same verdict throughout: chance alone would make them agree"
         return Kappa(agreement=agreement, by_chance=chance, cases=cases, reason=reason)
     value = (agreement - chance) / (1 - chance)
-    half = normal_quantile((1 + level) / 2) * _error(table, cases, ours, theirs)
-    share = wilson(agreed, cases, level)
+    half = normal_quantile((1 + level) / 2) * _kappa_error(table, cases, ours, theirs)
+    share = wilson_interval(agreed, cases, level)
     low, high = ((bound - chance) / (1 - chance) for bound in (share.low, share.high))
     interval = Interval(max(-1.0, min(value - half, low)), min(1.0, max(value + half, high)))
     return Kappa(value=value, interval=interval, agreement=agreement, by_chance=chance, cases=cases)
 
 
-def _error(table: Sequence[Sequence[int]], cases: int, ours: Sequence[float], theirs: Sequence[float]) -> float:
+def _kappa_error(table: Sequence[Sequence[int]], cases: int, ours: Sequence[float], theirs: Sequence[float]) -> float:
     """Return the large-sample standard error (Fleiss, Cohen and Everitt, 1969, equation 13)."""
     size = range(len(table))
     share = [[table[i][j] / cases for j in size] for i in size]
@@ -219,10 +219,10 @@ class IntervalEstimate:
         return IntervalEstimate(-self.value, Interval(-self.interval.high, -self.interval.low))
 
     def __sub__(self, other: IntervalEstimate) -> IntervalEstimate:
-        return summed([self, -other])
+        return sum_estimates([self, -other])
 
 
-def mark(scores: Sequence[float], level: float = LEVEL) -> IntervalEstimate:
+def mean_estimate(scores: Sequence[float], level: float = LEVEL) -> IntervalEstimate:
     """Return the mean of independent scores between 0 and 1. ValueError without any.
 
     Its interval is Wilson's for as many marks in as many examples: exact in form for passes and fails, too wide for
@@ -231,10 +231,10 @@ def mark(scores: Sequence[float], level: float = LEVEL) -> IntervalEstimate:
     if not scores:
         raise ValueError("there is no mean of nothing")
     whole = min(fsum(scores), float(len(scores)))
-    return IntervalEstimate(whole / len(scores), wilson(whole, len(scores), level))
+    return IntervalEstimate(whole / len(scores), wilson_interval(whole, len(scores), level))
 
 
-def summed(parts: Iterable[IntervalEstimate]) -> IntervalEstimate:
+def sum_estimates(parts: Iterable[IntervalEstimate]) -> IntervalEstimate:
     """Return the sum of independent estimates; a difference is the sum with what is negative.
 
     Its distance to either bound is the root of the sum of the squared distances of the parts, each to the same side

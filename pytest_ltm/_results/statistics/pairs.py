@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._results.statistics.totals import FULL_MARKS, grouped
+from pytest_ltm._results.statistics.totals import FULL_MARKS, group_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -71,7 +71,7 @@ class Paired(Struct, frozen=True, kw_only=True):
     """Rows that the earlier run does not have."""
 
 
-def paired(before: Iterable[Row], after: Iterable[Row]) -> Paired:
+def pair_rows(before: Iterable[Row], after: Iterable[Row]) -> Paired:
     """Return what two runs have in common. The order of rows changes nothing; agents' labels are not looked at.
 
     A row without a score in either run is in no pair: what infrastructure took away moves no score.
@@ -91,13 +91,13 @@ def paired(before: Iterable[Row], after: Iterable[Row]) -> Paired:
     )
 
 
-def passes(before: Iterable[Row], after: Iterable[Row]) -> Paired:
+def pass_pairs(before: Iterable[Row], after: Iterable[Row]) -> Paired:
     """Return the same pairs with 1.0 for a pass and 0.0 for a fail, each by its own row's threshold."""
 
     def as_pass(row: Row) -> ScoredRow:
-        return placed(row, score=None if row.score is None else float(passed(row)))
+        return as_scored_row(row, score=None if row.score is None else float(reached_threshold(row)))
 
-    return paired(map(as_pass, before), map(as_pass, after))
+    return pair_rows(map(as_pass, before), map(as_pass, after))
 
 
 CONTROL = "_control"
@@ -106,35 +106,35 @@ CONTROL = "_control"
 
 def against_control(rows: Iterable[ScenarioResult]) -> dict[str, list[Pair]]:
     """Return each metric that has a control in the same example, `forward` beside `forward_control`, as pairs."""
-    found: dict[str, list[Pair]] = {}
+    pairs: dict[str, list[Pair]] = {}
     for row in rows:
         values = {metric.name: metric.value for metric in row.metrics}
         for name, value in values.items():
             if (control := values.get(name + CONTROL)) is not None:
                 pair = Pair(row.scenario, row.example, row.span_label, row.trial, control, value)
-                found.setdefault(name, []).append(pair)
-    return found
+                pairs.setdefault(name, []).append(pair)
+    return pairs
 
 
-def passed(row: Row) -> bool:
+def reached_threshold(row: Row) -> bool:
     """Return whether the score reaches the row's own threshold; without a score it does not."""
     return row.score is not None and row.score >= row.threshold - (1 - FULL_MARKS)
 
 
-def placed(row: Row, **changed: Any) -> ScoredRow:
+def as_scored_row(row: Row, **changed: Any) -> ScoredRow:
     """Return as much of a row as pairs are made of, with some of it changed."""
     names = ("scenario", "example", "span_label", "trial", "score", "threshold")
     return ScoredRow(**{name: getattr(row, name) for name in names} | changed)
 
 
 def _by_key(rows: Iterable[Row]) -> dict[Key, Row]:
-    found: dict[Key, Row] = {}
+    result: dict[Key, Row] = {}
     for row in rows:
         key = (row.scenario, row.example, row.span_label, row.trial)
-        if key in found:
+        if key in result:
             raise ValueError(f"two rows of {key!r} in one run: compare one agent at a time")
-        found[key] = row
-    return found
+        result[key] = row
+    return result
 
 
 # --- What is independent of the rest, given the agent: the units that tests and intervals resample.
@@ -161,10 +161,10 @@ def unit_kind(pairs: Sequence[Pair], level: float) -> UnitKind:
     95 %.
     """
     conversations = {(pair.span_label, pair.trial) for pair in pairs}
-    return "conversation" if len(conversations) >= enough((1 - level) / 2) + 2 else "scenario"
+    return "conversation" if len(conversations) >= min_units((1 - level) / 2) + 2 else "scenario"
 
 
-def enough(alpha: float) -> int:
+def min_units(alpha: float) -> int:
     """Return how many units a one-sided test needs at least: 2^-n <= alpha; two, to have any scatter."""
     if not 0 < alpha < 1:
         raise ValueError(f"a level lies between 0 and 1, not {alpha!r}")
@@ -179,11 +179,11 @@ def units_of(pairs: Sequence[Pair], kind: UnitKind) -> tuple[SignUnit, ...]:
         SignUnit(
             fsum(weights[pair.scenario] * pair.gain for pair in group), fsum(weights[pair.scenario] for pair in group)
         )
-        for group in members(pairs, kind).values()
+        for group in unit_members(pairs, kind).values()
     )
 
 
-def members(pairs: Sequence[Pair], kind: UnitKind) -> dict[tuple[str, ...], list[Pair]]:
+def unit_members(pairs: Sequence[Pair], kind: UnitKind) -> dict[tuple[str, ...], list[Pair]]:
     """Return the pairs of each unit, sorted by its key."""
     labels = ("span_label", "trial", "scenario", "example")[: {"conversation": 2, "scenario": 3, "example": 4}[kind]]
-    return dict(sorted(grouped(pairs, attrgetter(*labels)).items()))
+    return dict(sorted(group_by(pairs, attrgetter(*labels)).items()))

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from pytest_ltm._results.statistics.comparison import DRAWS, chance, few_conversations, with_one_more
-from pytest_ltm._results.statistics.counts import LEVEL, Interval, normal_quantile, t_quantile, wilson
+from pytest_ltm._results.statistics.comparison import DRAWS, chance_of_difference, few_conversations, with_one_more
+from pytest_ltm._results.statistics.counts import LEVEL, Interval, normal_quantile, t_quantile, wilson_interval
 from pytest_ltm._results.statistics.pairs import (
     Pair,
     SignUnit,
-    enough,
-    members,
-    paired,
-    passed,
-    placed,
+    as_scored_row,
+    min_units,
+    pair_rows,
+    reached_threshold,
     unit_kind,
+    unit_members,
     units_of,
 )
-from pytest_ltm._results.statistics.totals import FULL_MARKS, accuracy, grouped
+from pytest_ltm._results.statistics.totals import FULL_MARKS, group_by, score_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -103,18 +103,18 @@ def effective_span(
     """
     if not 0 < share <= 1:
         raise ValueError(f"a share of the isolated score is above 0 and at most 1, not {share!r}")
-    curve = degradation(rows, share=share, level=level, rng=rng, draws=draws)
+    curve = degradation_curve(rows, share=share, level=level, rng=rng, draws=draws)
     reason = "" if any(point.isolated > _NOISE for point in curve) else NOTHING_TO_KEEP if curve else NOT_TESTED
-    found = EffectiveSpan(span=None, low=None, high=None, share=share, level=level, curve=curve, reason=reason)
+    result = EffectiveSpan(span=None, low=None, high=None, share=share, level=level, curve=curve, reason=reason)
     if reason:
-        return found
+        return result
     span = _kept_up_to(curve, lambda point: point.score >= share * point.isolated - _NOISE)
     low = _kept_up_to(curve, lambda point: point.margin is not None and point.margin.low >= 0)
     not_surely_lost = [point.span for point in curve if not point.margin or point.margin.high >= -_NOISE]
-    return dataclasses.replace(found, span=span, low=low, high=max(not_surely_lost, default=0))
+    return dataclasses.replace(result, span=span, low=low, high=max(not_surely_lost, default=0))
 
 
-def degradation(
+def degradation_curve(
     rows: Iterable[Row],
     *,
     share: float = SHARE,
@@ -123,18 +123,20 @@ def degradation(
     draws: int = DRAWS,
 ) -> tuple[SpanPoint, ...]:
     """Return what is left at each span, the smallest first; spans without a pair are left out."""
-    by_span = grouped(rows, attrgetter("span", "span_label"))
+    by_span = group_by(rows, attrgetter("span", "span_label"))
     isolated = [row for (span, _), group in by_span.items() if span is None for row in group]
     spans = sorted((span, label) for span, label in by_span if span is not None)
-    alone = [_unplaced(row) for row in isolated]
-    twins = [(span, label, paired(alone, map(_unplaced, by_span[span, label])).pairs) for span, label in spans]
+    alone = [_without_span(row) for row in isolated]
+    twins = [(span, label, pair_rows(alone, map(_without_span, by_span[span, label])).pairs) for span, label in spans]
     seeded = rng or random.Random(0)
     return tuple(
-        _point(span, label, pairs, _margin(pairs, share, level, seeded, draws)) for span, label, pairs in twins if pairs
+        _span_point(span, label, pairs, _margin_interval(pairs, share, level, seeded, draws))
+        for span, label, pairs in twins
+        if pairs
     )
 
 
-def _point(span: int, label: str, pairs: Sequence[Pair], margin: Interval | None) -> SpanPoint:
+def _span_point(span: int, label: str, pairs: Sequence[Pair], margin: Interval | None) -> SpanPoint:
     return SpanPoint(
         span=span,
         label=label,
@@ -145,7 +147,9 @@ def _point(span: int, label: str, pairs: Sequence[Pair], margin: Interval | None
     )
 
 
-def _margin(pairs: Sequence[Pair], share: float, level: float, rng: random.Random, draws: int) -> Interval | None:
+def _margin_interval(
+    pairs: Sequence[Pair], share: float, level: float, rng: random.Random, draws: int
+) -> Interval | None:
     """Return where score - share · isolated lies.
 
     Near full marks few examples show what the agent loses now and then. So each bound supposes one scenario of one
@@ -154,27 +158,27 @@ def _margin(pairs: Sequence[Pair], share: float, level: float, rng: random.Rando
     """
     margins = [structs.replace(pair, before=share * pair.before) for pair in pairs]
     kind = unit_kind(margins, level)
-    if len(members(margins, kind)) < enough((1 - level) / 2):
+    if len(unit_members(margins, kind)) < min_units((1 - level) / 2):
         return None
-    weight = 1 / len(members(margins, "scenario"))
+    weight = 1 / len(unit_members(margins, "scenario"))
     owed = _mean_over_scenarios(margins, [pair.before for pair in margins])
     units, few = units_of(margins, kind), few_conversations(margins, kind)
     between = few if len(few) > 1 else ()
     worst, best = (
-        chance(with_one_more(units, SignUnit(weight * gain, weight)), between, rng, draws).interval(level)
+        chance_of_difference(with_one_more(units, SignUnit(weight * gain, weight)), between, rng, draws).interval(level)
         for gain in (-owed, 1 - owed)
     )
     return Interval(worst.low, best.high) if worst and best else None
 
 
 def _mean_over_scenarios(pairs: Sequence[Pair], values: Sequence[float]) -> float:
-    scores = grouped(zip(pairs, values, strict=True), lambda each: each[0].scenario)
-    return accuracy({name: sorted(value for _, value in scores[name]) for name in sorted(scores)}) or 0.0
+    scores = group_by(zip(pairs, values, strict=True), lambda each: each[0].scenario)
+    return score_share({name: sorted(value for _, value in scores[name]) for name in sorted(scores)}) or 0.0
 
 
-def _unplaced(row: Row) -> ScoredRow:
+def _without_span(row: Row) -> ScoredRow:
     """Return the row without its span, and with the trial's number alone: isolated trials have many conversations."""
-    return placed(row, span_label="", trial=row.trial.partition(".")[0])
+    return as_scored_row(row, span_label="", trial=row.trial.partition(".")[0])
 
 
 def _kept_up_to(curve: Sequence[SpanPoint], kept: Callable[[SpanPoint], bool]) -> int:
@@ -218,8 +222,8 @@ def pass_rate(rows: Iterable[Row], level: float = LEVEL) -> PassRate:
     """
     scored = [_as_pair(row) for row in rows if row.score is not None]
     count = sum(pair.after > 0 for pair in scored)
-    effective = _effective(scored, level) if scored else 0.0
-    interval = _interval(scored, count / len(scored), effective, level) if scored else None
+    effective = _effective_size(scored, level) if scored else 0.0
+    interval = _rate_interval(scored, count / len(scored), effective, level) if scored else None
     return PassRate(passed=count, of=len(scored), interval=interval, effective=effective)
 
 
@@ -233,33 +237,33 @@ def score_interval(rows: Iterable[Row], value: float, level: float = LEVEL) -> I
         for row in rows
         if row.score is not None
     ]
-    return _interval(scored, value, _effective(scored, level), level) if scored else None
+    return _rate_interval(scored, value, _effective_size(scored, level), level) if scored else None
 
 
-def _interval(pairs: Sequence[Pair], share: float, effective: float, level: float) -> Interval | None:
-    held = len(members(pairs, "conversation"))
+def _rate_interval(pairs: Sequence[Pair], share: float, effective: float, level: float) -> Interval | None:
+    held = len(unit_members(pairs, "conversation"))
     if held < 2:
         return None
-    found = wilson(share * effective, effective, level)
+    interval = wilson_interval(share * effective, effective, level)
     low, high = (held * share / (held + IMAGINED), (held * share + IMAGINED) / (held + IMAGINED))
-    return Interval(min(found.low, low), max(found.high, high))
+    return Interval(min(interval.low, low), max(interval.high, high))
 
 
 def _as_pair(row: Row) -> Pair:
-    return Pair(row.scenario, row.example, row.span_label, row.trial, 0.0, float(passed(row)))
+    return Pair(row.scenario, row.example, row.span_label, row.trial, 0.0, float(reached_threshold(row)))
 
 
-def _effective(pairs: Sequence[Pair], level: float) -> float:
-    cells = list(members(pairs, unit_kind(pairs, level)).values())
+def _effective_size(pairs: Sequence[Pair], level: float) -> float:
+    cells = list(unit_members(pairs, unit_kind(pairs, level)).values())
     share = fsum(pair.after for pair in pairs) / len(pairs)
     if share in {0.0, 1.0}:
         return float(len(cells))
-    conversations = list(members(pairs, "conversation").values())
-    found = [_worth(clusters, share, level) for clusters in (cells, conversations) if len(clusters) > 1]
-    return min(found, default=1.0)
+    conversations = list(unit_members(pairs, "conversation").values())
+    values = [_independent_examples(clusters, share, level) for clusters in (cells, conversations) if len(clusters) > 1]
+    return min(values, default=1.0)
 
 
-def _worth(clusters: Sequence[Sequence[Pair]], share: float, level: float) -> float:
+def _independent_examples(clusters: Sequence[Sequence[Pair]], share: float, level: float) -> float:
     """Return how many independent examples would scatter as much as the clusters, two at least."""
     count, groups = sum(map(len, clusters)), len(clusters)
     if groups == count:

@@ -43,15 +43,15 @@ class Spread:
     """2.5 % of the draws lie above."""
 
 
-def grouped(parts: Iterable[Part], key: Callable[[Part], Key]) -> dict[Key, list[Part]]:
+def group_by(parts: Iterable[Part], key: Callable[[Part], Key]) -> dict[Key, list[Part]]:
     """Return the parts of each key; keys, and the parts of each, in the order in which they first come."""
-    found: dict[Key, list[Part]] = {}
+    result: dict[Key, list[Part]] = {}
     for part in parts:
-        found.setdefault(key(part), []).append(part)
-    return found
+        result.setdefault(key(part), []).append(part)
+    return result
 
 
-def mean(values: Sequence[float]) -> float | None:
+def mean_or_none(values: Sequence[float]) -> float | None:
     """Return sum / n, or None for no values: nothing is not zero."""
     return fsum(values) / len(values) if values else None
 
@@ -61,11 +61,11 @@ def scores_by_scenario(rows: Iterable[ScenarioResult]) -> dict[str, tuple[float,
 
     Names and scores are sorted, so that the order of the rows changes nothing.
     """
-    scores = grouped([(row.scenario, row.score) for row in rows if row.score is not None], itemgetter(0))
+    scores = group_by([(row.scenario, row.score) for row in rows if row.score is not None], itemgetter(0))
     return {name: tuple(sorted(score for _, score in scores[name])) for name in sorted(scores)}
 
 
-def total(scores: Mapping[str, Sequence[float]]) -> float:
+def total_score(scores: Mapping[str, Sequence[float]]) -> float:
     """Return the sum over scenarios of the mean over examples, out of the number of scenarios.
 
     The score of a run in the LTM Benchmark (Castillo-Bolado et al., 2024).
@@ -73,9 +73,9 @@ def total(scores: Mapping[str, Sequence[float]]) -> float:
     return fsum(fsum(values) / len(values) for values in scores.values())
 
 
-def accuracy(scores: Mapping[str, Sequence[float]]) -> float | None:
+def score_share(scores: Mapping[str, Sequence[float]]) -> float | None:
     """Return the total as a share of full marks: total / scenarios, 0 to 1; None without any score."""
-    return total(scores) / len(scores) if scores else None
+    return total_score(scores) / len(scores) if scores else None
 
 
 def pass_k(rows: Iterable[ScenarioResult], tries: int, *, every: bool) -> float | None:
@@ -84,9 +84,9 @@ def pass_k(rows: Iterable[ScenarioResult], tries: int, *, every: bool) -> float 
     None if no example has that many trials with a score.
     """
     of_one = pass_hat_k if every else pass_at_k
-    examples = grouped([row for row in rows if row.scored], lambda row: (row.scenario, row.example, row.span_label))
-    found = [of_one(len(of), sum(row.outcome == "passed" for row in of), tries) for of in examples.values()]
-    return mean([chance for chance in found if chance is not None])
+    examples = group_by([row for row in rows if row.scored], lambda row: (row.scenario, row.example, row.span_label))
+    ones = [of_one(len(of), sum(row.outcome == "passed" for row in of), tries) for of in examples.values()]
+    return mean_or_none([chance for chance in ones if chance is not None])
 
 
 def spread_by_draws(scores: Mapping[str, Sequence[float]], rng: random.Random, draws: int = DRAWS) -> Spread | None:
@@ -104,10 +104,10 @@ def spread_by_draws(scores: Mapping[str, Sequence[float]], rng: random.Random, d
     totals = sorted(fixed + fsum(values[int(rng.random() * len(values))] for values in repeated) for _ in range(draws))
     centre = fsum(totals) / draws
     sd = sqrt(fsum((each - centre) ** 2 for each in totals) / draws)
-    return Spread(sd=sd, low=percentile(totals, 0.025), high=percentile(totals, 0.975))
+    return Spread(sd=sd, low=percentile_of(totals, 0.025), high=percentile_of(totals, 0.975))
 
 
-def percentile(ordered: Sequence[float], share: float) -> float:
+def percentile_of(ordered: Sequence[float], share: float) -> float:
     """Return the value below which `share` (0 to 1) of the ordered values lie.
 
     Linear between the two nearest values (definition 7 of Hyndman and Fan, 1996).
@@ -146,21 +146,21 @@ def filler_share(filler_tokens: int, tokens: int) -> float | None:
 # --- How long an agent's calls took: all together, the middle one, and the slow ones.
 
 
-def paces(timed: Mapping[tuple[str, str], Iterable[Timing]]) -> tuple[Pace, ...]:
+def agent_paces(timed: Mapping[tuple[str, str], Iterable[Timing]]) -> tuple[Pace, ...]:
     """Return how long each agent took at each memory span, by its label and the span's, of what was timed there."""
-    found = []
+    result = []
     for (agent, span_label), of in timed.items():
         timings = list(of)
-        asking = _seconds([one.seconds for one in timings if isinstance(one, ReplyTime)])
-        storing = _seconds([one.seconds for one in timings if isinstance(one, TellTime)])
+        asking = _call_durations([one.seconds for one in timings if isinstance(one, ReplyTime)])
+        storing = _call_durations([one.seconds for one in timings if isinstance(one, TellTime)])
         if asking or storing:
-            found.append(Pace(agent=agent, span_label=span_label, asking=asking, storing=storing))
-    return tuple(found)
+            result.append(Pace(agent=agent, span_label=span_label, asking=asking, storing=storing))
+    return tuple(result)
 
 
-def _seconds(took: Sequence[float]) -> CallDurations | None:
+def _call_durations(took: Sequence[float]) -> CallDurations | None:
     if not took:
         return None
     # Rounded to microseconds: below that, clocks differ more than agents do.
     ordered = sorted(took)
-    return CallDurations(total=sum(took), median=round(median(ordered), 6), p95=round(percentile(ordered, 0.95), 6))
+    return CallDurations(total=sum(took), median=round(median(ordered), 6), p95=round(percentile_of(ordered, 0.95), 6))

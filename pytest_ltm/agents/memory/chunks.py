@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from pytest_ltm._model.tokens import encoding
+from pytest_ltm._model.tokens import load_encoding
 from pytest_ltm.agents.reader.memory import ENCODING
 
 if TYPE_CHECKING:
@@ -55,12 +55,12 @@ class Log:
 
     def parts(self, span: Span) -> tuple[Utterance, ...]:
         """Return what a span holds, a part for each saying."""
-        found = []
+        result = []
         for number in range(span.first, span.last + 1):
             start = span.start if number == span.first else 0
             end = span.end if number == span.last else self.tokens(number)
-            found.append(structs.replace(self.said[number], text=self.text(number, start, end).strip()))
-        return tuple(part for part in found if part.text)
+            result.append(structs.replace(self.said[number], text=self.text(number, start, end).strip()))
+        return tuple(part for part in result if part.text)
 
     def chunks(self, number: int, size: int, step: int) -> Iterator[Span]:
         """Yield a saying in chunks of `size` tokens, each `step` after the one before."""
@@ -81,9 +81,9 @@ class Log:
         if start >= least or not number:
             least = min(least, start)
             low = max(0, start - most)
-            found = self.text(number, low, start - least).rfind("\n")
-            if found >= 0:
-                return number, self._token_at(number, self._offsets(number)[low] + found + 1)
+            result = self.text(number, low, start - least).rfind("\n")
+            if result >= 0:
+                return number, self._token_at(number, self._offsets(number)[low] + result + 1)
             return number, low
         return self._back(number - 1, self.tokens(number - 1), least - start, most - start)
 
@@ -92,9 +92,9 @@ class Log:
         if left >= least or number == len(self.said) - 1:
             least = min(least, left)
             text = self.text(number, end + least, end + most)
-            found = text.find("\n")
-            if found >= 0:
-                return number, self._token_at(number, self._offsets(number)[end + least] + found)
+            reply = text.find("\n")
+            if reply >= 0:
+                return number, self._token_at(number, self._offsets(number)[end + least] + reply)
             return number, min(end + most, self.tokens(number))
         return self._on(number + 1, 0, least - left, most - left)
 
@@ -109,7 +109,7 @@ class Log:
 
 def _offsets_of(text: str) -> array[int]:
     """Return where each token of a text begins, in characters, and where the last ends."""
-    known = encoding(ENCODING)
+    known = load_encoding(ENCODING)
     offsets, at = array("I", [0]), 0
     for begin in range(0, len(text), _LONGEST):
         part = text[begin : begin + _LONGEST]

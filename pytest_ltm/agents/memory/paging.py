@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from msgspec import structs
 
 from pytest_ltm._storage.errors import did_you_mean
-from pytest_ltm._storage.schema import packaged
+from pytest_ltm._storage.schema import load_packaged_yaml
 from pytest_ltm.agents.memory.chunks import Span
 from pytest_ltm.agents.memory.memories import Memories, MemoryItem
-from pytest_ltm.agents.memory.pipeline import Thinks, moment, read_moment
-from pytest_ltm.agents.memory.reading import MemoryHit, Reading, Utterance, shortened
+from pytest_ltm.agents.memory.pipeline import Thinks, format_moment, read_moment
+from pytest_ltm.agents.memory.reading import MemoryHit, Reading, Utterance, shorten_to_tokens
 from pytest_ltm.agents.memory.roles import Summary, own_statements
-from pytest_ltm.agents.memory.thinker import PROMPTS, Replying, size
+from pytest_ltm.agents.memory.thinker import PROMPTS, Replying, prompt_tokens
 from pytest_ltm.agents.memory.time_ranges import Range
-from pytest_ltm.agents.reader.memory import count
+from pytest_ltm.agents.reader.memory import count_tokens
 from pytest_ltm.agents.reader.notes import BRIEF
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pytest_ltm.agents.memory.parameters import Pressure
 
 
-TOOLS: Sequence[Mapping[str, Any]] = packaged(__file__, "tools.yml")
+TOOLS: Sequence[Mapping[str, Any]] = load_packaged_yaml(__file__, "tools.yml")
 """What a model is told of the tools, as an endpoint takes it."""
 STEPS = 10
 """Steps that one message may take."""
@@ -43,7 +43,7 @@ STEPS = 10
 
 @cache
 def _tools_size() -> int:
-    return count(json.dumps(TOOLS))
+    return count_tokens(json.dumps(TOOLS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Step:
 
     def result(self, answer: ModelResponse) -> StepResult:
         """Return the calls as they are: one that cannot be read, or of no tool, fails when it is carried out."""
-        return StepResult(tuple(_call(one) for one in answer.calls), answer.text)
+        return StepResult(tuple(_parse_tool_call(one) for one in answer.calls), answer.text)
 
     def by_rules(self) -> StepResult:
         """Return what to write down and to search for; the reply where this is done, or there is nothing."""
@@ -139,7 +139,7 @@ class Step:
                 yield MemoryToolCall(tool, {"query": self.message, "request_heartbeat": True})
 
 
-def _call(one: ToolCall) -> MemoryToolCall:
+def _parse_tool_call(one: ToolCall) -> MemoryToolCall:
     try:
         arguments = json.loads(one.arguments or "{}")
     except (ValueError, RecursionError):
@@ -191,7 +191,7 @@ class Paging(Thinks):
             step = self._step(message, start, first=not number)
             start -= self._relieve(step, start)
             step = self._step(message, start, first=not number)
-            asked = size(step.prompt()) + _tools_size()
+            asked = prompt_tokens(step.prompt()) + _tools_size()
             if not self._carried_out(self._think(step)):
                 break
         self._in_context = (*step.core.values(), *(one["content"] for one in step.messages[:start]))
@@ -283,21 +283,25 @@ class Paging(Thinks):
     # --- The tools.
 
     def _send(self, given: Mapping[str, Any]) -> str:
-        self._said.append(_text(given, "message"))
+        self._said.append(_text_argument(given, "message"))
         return "Sent."
 
     def _append(self, given: Mapping[str, Any]) -> str:
-        block, content = self._block(given), _text(given, "content")
+        block, content = self._block(given), _text_argument(given, "content")
         return self._put(block, f"{self._core[block]}\n{content}".strip())
 
     def _replace(self, given: Mapping[str, Any]) -> str:
-        block, old, new = self._block(given), _text(given, "old_content"), _text(given, "new_content", empty=True)
+        block, old, new = (
+            self._block(given),
+            _text_argument(given, "old_content"),
+            _text_argument(given, "new_content", empty=True),
+        )
         if old not in self._core[block]:
             raise _Failed(f"block {block!r} does not hold {old!r}")
         return self._put(block, self._core[block].replace(old, new, 1))
 
     def _block(self, given: Mapping[str, Any]) -> str:
-        name = _text(given, "name")
+        name = _text_argument(given, "name")
         if name not in self._core:
             raise _Failed(f"there is no block {name!r}. There are {', '.join(self._core)}")
         return name
@@ -311,17 +315,17 @@ class Paging(Thinks):
         return "Done."
 
     def _search_messages(self, given: Mapping[str, Any]) -> str:
-        return self._searched(self._messages, _text(given, "query"), given)
+        return self._searched(self._messages, _text_argument(given, "query"), given)
 
     def _search_archive(self, given: Mapping[str, Any]) -> str:
-        return self._searched(self._archive, _text(given, "query"), given)
+        return self._searched(self._archive, _text_argument(given, "query"), given)
 
     def _searched(self, where: Memories, query: str, given: Mapping[str, Any]) -> str:
         ranked = where.search([query], before=len(where.log.said))
         return self._page(where, [number for number, _ in ranked], given)
 
     def _search_dates(self, given: Mapping[str, Any]) -> str:
-        start, end = _day(given, "start_date"), _day(given, "end_date")
+        start, end = _date_argument(given, "start_date"), _date_argument(given, "end_date")
         zone = None if self._now is None else self._now.tzinfo
         within = Range(datetime.combine(start, time(), zone), datetime.combine(end + timedelta(days=1), time(), zone))
         where = self._messages
@@ -336,7 +340,9 @@ class Paging(Thinks):
         shown = numbers[page * reading.k : (page + 1) * reading.k]
         notes = [note for _, note in where.notes(shown, len(where.log.said))]
         most = self._settings.window // (4 * reading.k)
-        notes = [structs.replace(note, said=tuple(_brief(one, most) for one in note.said)) for note in notes]
+        notes = [
+            structs.replace(note, said=tuple(_shorten_utterance(one, most) for one in note.said)) for note in notes
+        ]
         self._found += notes
         self._retrieved += [text for number in shown for text in where.sources(number)]
         if not notes:
@@ -344,14 +350,14 @@ class Paging(Thinks):
         return f"{len(numbers)} found; page {page}:\n{reading.shown(notes, self._now)}"
 
     def _insert(self, given: Mapping[str, Any]) -> str:
-        self._file(_text(given, "content"))
+        self._file(_text_argument(given, "content"))
         return "Done."
 
     def _file(self, content: str, at: datetime | None = None) -> None:
         number = self._archive.log.add(Utterance("", content, at or self._now))
         span = Span(number, 0, number, self._archive.log.tokens(number))
         self._archive.add(MemoryItem(span=span, session=0, keys={}))
-        self._lines.append(json.dumps({"archive": content, "at": moment(self._archive.log.said[number].at)}))
+        self._lines.append(json.dumps({"archive": content, "at": format_moment(self._archive.log.said[number].at)}))
 
     _TOOLS: ClassVar[Mapping[str, Callable[[Any, Mapping[str, Any]], str]]] = {
         "send_message": _send, "core_memory_append": _append, "core_memory_replace": _replace,
@@ -363,7 +369,7 @@ class Paging(Thinks):
 
     def _relieve(self, step: Step, start: int) -> int:
         """Warn, or make room, where the queue has grown; return how many messages before `start` are gone."""
-        used, window = size(step.prompt()) + _tools_size(), self._settings.window
+        used, window = prompt_tokens(step.prompt()) + _tools_size(), self._settings.window
         if used > window:
             gone = self._evict(start)
             self._shorten(start - gone)
@@ -376,21 +382,21 @@ class Paging(Thinks):
     def _evict(self, start: int) -> int:
         """Sum up the oldest of the messages before a place; return how many are gone."""
         keep = max(0, min(start, len(self._queue) - self._pressure.keep))
-        total, gone, freed = sum(map(_weight, self._queue)), 0, 0
+        total, gone, freed = sum(map(_message_tokens, self._queue)), 0, 0
         while gone < keep and freed < self._pressure.evict * total:
-            freed += _weight(self._queue[gone])
+            freed += _message_tokens(self._queue[gone])
             gone += 1
         while 0 < gone < start and self._queue[gone]["role"] != "user":  # a tool's answer stays with its call
             gone += 1
         if not gone:
             return 0
-        said = tuple(
+        utterances = tuple(
             Utterance("user" if one["role"] == "user" else "assistant", one["content"])
             for one in self._queue[:gone]
             if one["content"] and one["role"] in {"user", "assistant"}
         )
         most = self._settings.window // 16
-        self._summary = self._think(Summary(said=said, of="queue", earlier=self._summary, size=most))
+        self._summary = self._think(Summary(said=utterances, of="queue", earlier=self._summary, size=most))
         del self._queue[:gone]
         self._warned = False
         return gone
@@ -398,17 +404,17 @@ class Paging(Thinks):
     def _shorten(self, start: int) -> None:
         """Leave out what tools found in earlier steps of the message, if the window is still too small."""
         step = self._step("", start, first=False)
-        over = size(step.prompt()) + _tools_size() - self._settings.window
+        over = prompt_tokens(step.prompt()) + _tools_size() - self._settings.window
         for one in self._queue[start:]:
             if over > 0 and one["role"] == "tool":
-                over -= count(one["content"])
+                over -= count_tokens(one["content"])
                 one["content"] = "(no longer shown)"
 
     # --- State.
 
     def _keep(self, message: str, reply: str) -> None:
         number = self._messages.say(message, reply, self._now)
-        self._lines.append(json.dumps([message, reply, moment(self._now)]))
+        self._lines.append(json.dumps([message, reply, format_moment(self._now)]))
         self._index(number)
 
     def _index(self, number: int) -> None:
@@ -443,23 +449,23 @@ class Paging(Thinks):
 _SILENCE = "(nothing)"
 
 
-def _text(given: Mapping[str, Any], name: str, *, empty: bool = False) -> str:
+def _text_argument(given: Mapping[str, Any], name: str, *, empty: bool = False) -> str:
     value = given.get(name)
     if not isinstance(value, str) or not (value.strip() or empty):
         raise _Failed(f"{name} is a text that must be given")
     return value
 
 
-def _day(given: Mapping[str, Any], name: str) -> date:
+def _date_argument(given: Mapping[str, Any], name: str) -> date:
     try:
-        return date.fromisoformat(_text(given, name)[:10])
+        return date.fromisoformat(_text_argument(given, name)[:10])
     except ValueError:
         raise _Failed(f"{name} is a day, as in 2024-03-04") from None
 
 
-def _brief(saying: Utterance, tokens: int) -> Utterance:
-    return structs.replace(saying, text=shortened(saying.text, tokens))
+def _shorten_utterance(saying: Utterance, tokens: int) -> Utterance:
+    return structs.replace(saying, text=shorten_to_tokens(saying.text, tokens))
 
 
-def _weight(message: Message) -> int:
-    return size([message])
+def _message_tokens(message: Message) -> int:
+    return prompt_tokens([message])

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from msgspec import Struct, field, structs
 
+from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._storage.errors import AgentError, did_you_mean
-from pytest_ltm._storage.schema import Field, load, to_record
-from pytest_ltm._text.patterns import later
-from pytest_ltm.agents.memory.reading import Reading, reading
+from pytest_ltm._storage.schema import Field, load_yaml, to_record
+from pytest_ltm.agents.memory.reading import Reading, parse_reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -110,65 +110,67 @@ class MemorySettings(Struct, frozen=True, kw_only=True):
 
     def record(self) -> dict[str, Any]:
         """Return the settings as JSON values, as the fingerprint has them."""
-        found: dict[str, Any] = to_record(structs.replace(self, pause=timedelta(0)))
-        return found | {"pause": self.pause.total_seconds()}
+        fields: dict[str, Any] = to_record(structs.replace(self, pause=timedelta(0)))
+        return fields | {"pause": self.pause.total_seconds()}
 
 
 # --- From a file, a preset or a spec's query to settings.
 
 _KEYS = ("value", "facts", "keyphrases", "summary")
-_CHUNK = later(r"chunk:([1-9]\d{0,3})(?:/(0(?:\.\d+)?))?")
+_CHUNK = lazy_pattern(r"chunk:([1-9]\d{0,3})(?:/(0(?:\.\d+)?))?")
 _UNITS = ("turn", "round", "session", "fact", "observation", "summary")
-_COUNTED = later(r"generated:([1-9])")
-_SIZED = later(r"(json|text|portrait|core)(?::(\d{1,6}))?")
+_COUNTED = lazy_pattern(r"generated:([1-9])")
+_SIZED = lazy_pattern(r"(json|text|portrait|core)(?::(\d{1,6}))?")
 _SIZES = {"json": 1000, "text": 1000, "portrait": 1000, "core": 2000}
 _LEAST_WINDOW = 256
 
 
-def _value(given: Field) -> Value:
+def _parse_value_unit(given: Field) -> Value:
     text = given.value
     if text in _UNITS:
         return Value(text)
-    found = _CHUNK.fullmatch(text) if isinstance(text, str) else None
-    if found is None:
-        raise given.error(f"{', '.join(_UNITS)}, or chunk:TOKENS/OVERLAP such as 'chunk:32/0.5'", _hint(text, _UNITS))
-    return Value("chunk", int(found[1]), float(found[2] or 0))
+    match = _CHUNK.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        raise given.error(
+            f"{', '.join(_UNITS)}, or chunk:TOKENS/OVERLAP such as 'chunk:32/0.5'", _spelling_hint(text, _UNITS)
+        )
+    return Value("chunk", int(match[1]), float(match[2] or 0))
 
 
-def _key(given: Field) -> tuple[str, ...]:
+def _parse_key(given: Field) -> tuple[str, ...]:
     named = given.value.split() if isinstance(given.value, str) else [part.value for part in given.items("keys")]
     for one in named:
         if one not in _KEYS:
-            raise given.error(f"a list of {', '.join(_KEYS)}", _hint(one, _KEYS))
+            raise given.error(f"a list of {', '.join(_KEYS)}", _spelling_hint(one, _KEYS))
     if not named or len(set(named)) < len(named):
         raise given.error(f"a list of {', '.join(_KEYS)}, each once")
     return tuple(named)
 
 
-def _query(given: Field) -> QuerySettings:
+def _parse_query(given: Field) -> QuerySettings:
     text = given.value
     if text in {"plain", "time-aware", "tools"}:
         return QuerySettings(text)
-    found = _COUNTED.fullmatch(text) if isinstance(text, str) else None
-    if found is None:
+    match = _COUNTED.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
         raise given.error("plain, time-aware, tools, or generated:COUNT such as 'generated:2'")
-    return QuerySettings("generated", int(found[1]))
+    return QuerySettings("generated", int(match[1]))
 
 
-def _notebook(given: Field) -> NotebookSettings:
+def _parse_notebook(given: Field) -> NotebookSettings:
     if given.value == "none":
         return NotebookSettings()
-    found = _SIZED.fullmatch(given.value) if isinstance(given.value, str) else None
-    if found is None:
+    match = _SIZED.fullmatch(given.value) if isinstance(given.value, str) else None
+    if match is None:
         raise given.error("none, json, text, portrait or core, with a size such as 'json:500' if wanted")
-    kind: Any = found[1]
-    return NotebookSettings(kind, int(found[2]) if found[2] else _SIZES[kind])
+    kind: Any = match[1]
+    return NotebookSettings(kind, int(match[2]) if match[2] else _SIZES[kind])
 
 
 def _one_of(*names: str) -> Callable[[Field], Any]:
     def read(given: Field) -> Any:
         if given.value not in names:
-            raise given.error(" or ".join(map(repr, names)), _hint(given.value, names))
+            raise given.error(" or ".join(map(repr, names)), _spelling_hint(given.value, names))
         return given.value
 
     return read
@@ -180,92 +182,105 @@ def _off_or(*names: str) -> Callable[[Field], Any]:
     return lambda given: "off" if given.value is False else read(given)
 
 
-def _recent(given: Field) -> float | int:
+def _parse_recent(given: Field) -> float | int:
     whole = isinstance(given.value, int) and not isinstance(given.value, bool)
     return given.whole() if whole else given.number(0, 0.9, "a number of exchanges, or a share of the window")
 
 
-def _window(given: Field) -> int:
+def _parse_window(given: Field) -> int:
     tokens = given.tokens()
     if tokens < _LEAST_WINDOW:
         raise given.error(f"at least {_LEAST_WINDOW} tokens")
     return tokens
 
 
-def _share(given: Field) -> float:
+def _parse_share(given: Field) -> float:
     return given.number(0.05, 1, "a share")
 
 
-def _expand(given: Field) -> tuple[int, int] | None:
+def _parse_expand(given: Field) -> tuple[int, int] | None:
     if given.value in ("none", False):
         return None
-    least, most = (part.whole() for part in _pair(given))
+    least, most = (part.whole() for part in _parse_pair(given))
     if least > most:
         raise given.error("the least and the most tokens on each side")
     return least, most
 
 
-def _pair(given: Field) -> list[Field]:
+def _parse_pair(given: Field) -> list[Field]:
     parts = given.items("two numbers of tokens")
     if len(parts) != 2:
         raise given.error("a list of two numbers of tokens, such as [8, 128]")
     return parts
 
 
-def _pause(given: Field) -> timedelta:
+def _parse_pause(given: Field) -> timedelta:
     return given.duration()
 
 
 _PRESSURE: Mapping[str, Callable[[Field], Any]] = {
-    "window": _window, "warn": _share, "evict": _share, "keep": Field.whole, "at": Field.whole,
+    "window": _parse_window, "warn": _parse_share, "evict": _parse_share, "keep": Field.whole, "at": Field.whole,
 }  # fmt: skip
 _RETRIEVAL: Mapping[str, Callable[[Field], Any]] = {
-    "candidates": lambda given: given.whole(least=1), "query": Field.whole, "distinct": _share, "expand": _expand,
+    "candidates": lambda given: given.whole(least=1),
+    "query": Field.whole,
+    "distinct": _parse_share,
+    "expand": _parse_expand,
     "capacity": Field.whole,
-}  # fmt: skip
+}
 _READERS: Mapping[str, Callable[[Field], Any]] = {
-    "value": _value, "key": _key, "join": _one_of("merge", "replace", "ranks"),
+    "value": _parse_value_unit,
+    "key": _parse_key,
+    "join": _one_of("merge", "replace", "ranks"),
     "index": lambda given: given.text("bm25, minilm, openai:MODEL, or a dotted path such as mypkg.vectors:embed"),
-    "query": _query, "notebook": _notebook, "window": _window, "recent": _recent, "pause": _pause,
-    "forgetting": _off_or("paper", "code"), "filler": _one_of("stored", "skipped"),
-    "replied": _one_of("stored", "skipped"), "mode": _one_of("code", "paper"), "draw": Field.whole,
-}  # fmt: skip
+    "query": _parse_query,
+    "notebook": _parse_notebook,
+    "window": _parse_window,
+    "recent": _parse_recent,
+    "pause": _parse_pause,
+    "forgetting": _off_or("paper", "code"),
+    "filler": _one_of("stored", "skipped"),
+    "replied": _one_of("stored", "skipped"),
+    "mode": _one_of("code", "paper"),
+    "draw": Field.whole,
+}
 GROUPS = ("reading", "retrieval", "pressure")
 """Names whose members are said one by one, as in `reading.k=5`."""
 NAMES = ("preset", *MemorySettings.__struct_fields__)
 """What may be said of a memory system."""
 
 
-def settings(given: Mapping[str, Field]) -> MemorySettings:
+def memory_settings(given: Mapping[str, Field]) -> MemorySettings:
     """Return the settings that fields say; where they say nothing, those of their preset, or the defaults without one.
 
     Raises DefinitionError with the place for a wrong value, or settings that do not go together.
     """
     named = given.get("preset")
-    base = preset(named.value, named) if named else MemorySettings()
-    made = _over(base, {name: one for name, one in given.items() if name != "preset"})
-    _check(made, given)
+    base = preset_settings(named.value, named) if named else MemorySettings()
+    made = _override_settings(base, {name: one for name, one in given.items() if name != "preset"})
+    _check_settings(made, given)
     return made if made.pressure is None else structs.replace(made, window=made.pressure.window)
 
 
-def preset(name: str, place: Field | None = None) -> MemorySettings:
+def preset_settings(name: str, place: Field | None = None) -> MemorySettings:
     """Return the settings of a preset; AgentError (in a file, with the place) if there is none."""
     if name not in PRESETS:
-        message = f"there is no preset {name!r}.{_hint(name, PRESETS)} There are {', '.join(PRESETS)}."
+        message = f"there is no preset {name!r}.{_spelling_hint(name, PRESETS)} There are {', '.join(PRESETS)}."
         raise AgentError(message) if place is None else place.fault(message)
-    return _over(
-        MemorySettings(), load(_FOLDER / f"{name}.yml").mapping(known=["agent", "parameters"])["parameters"].mapping()
+    return _override_settings(
+        MemorySettings(),
+        load_yaml(_FOLDER / f"{name}.yml").mapping(known=["agent", "parameters"])["parameters"].mapping(),
     )
 
 
-def expanded(name: str) -> str:
+def preset_file_text(name: str) -> str:
     """Return the file of a preset, which can be copied and changed, or of the `prompts` that models are sent.
 
     AgentError if there is no preset of this name.
     """
     if name == _PROMPTS:
         return _FOLDER.with_name(f"{_PROMPTS}.yml").read_text(encoding="utf-8")
-    preset(name)
+    preset_settings(name)
     return (_FOLDER / f"{name}.yml").read_text(encoding="utf-8")
 
 
@@ -273,28 +288,30 @@ PRESETS = tuple(sorted(path.stem for path in _FOLDER.glob("*.yml")))
 """The names of all presets."""
 
 
-def _over(base: MemorySettings, given: Mapping[str, Field]) -> MemorySettings:
+def _override_settings(base: MemorySettings, given: Mapping[str, Field]) -> MemorySettings:
     changed: dict[str, Any] = {name: _READERS[name](one) for name, one in given.items() if name in _READERS}
     if "reading" in given:
-        changed["reading"] = reading(given["reading"].mapping(known=_names(Reading)), base.reading)
+        changed["reading"] = parse_reading(given["reading"].mapping(known=_field_names(Reading)), base.reading)
     if "retrieval" in given:
-        changed["retrieval"] = _group(base.retrieval, given["retrieval"], _RETRIEVAL)
+        changed["retrieval"] = _override_group(base.retrieval, given["retrieval"], _RETRIEVAL)
     if "pressure" in given:
         off = given["pressure"].value in ("off", False)
-        changed["pressure"] = None if off else _group(base.pressure or Pressure(), given["pressure"], _PRESSURE)
+        changed["pressure"] = (
+            None if off else _override_group(base.pressure or Pressure(), given["pressure"], _PRESSURE)
+        )
     return structs.replace(base, **changed)
 
 
-def _group(base: T, given: Field, readers: Mapping[str, Callable[[Field], Any]]) -> T:
-    said = {name: readers[name](one) for name, one in given.mapping(known=list(readers)).items()}
-    return structs.replace(base, **said)  # type: ignore[type-var]
+def _override_group(base: T, given: Field, readers: Mapping[str, Callable[[Field], Any]]) -> T:
+    entries = {name: readers[name](one) for name, one in given.mapping(known=list(readers)).items()}
+    return structs.replace(base, **entries)  # type: ignore[type-var]
 
 
-def _names(kind: type[Struct]) -> tuple[str, ...]:
+def _field_names(kind: type[Struct]) -> tuple[str, ...]:
     return kind.__struct_fields__
 
 
-def _check(made: MemorySettings, given: Mapping[str, Field]) -> None:
+def _check_settings(made: MemorySettings, given: Mapping[str, Field]) -> None:
     """Raise the error of settings that do not go together."""
     paged = {"notebook": made.notebook.kind == "core", "query": made.query.kind == "tools", "pressure": made.pressure}
     if any(paged.values()) and not all(paged.values()):
@@ -310,5 +327,5 @@ def _check(made: MemorySettings, given: Mapping[str, Field]) -> None:
         )
 
 
-def _hint(value: object, known: Iterable[str]) -> str:
+def _spelling_hint(value: object, known: Iterable[str]) -> str:
     return did_you_mean(value, known) if isinstance(value, str) else ""

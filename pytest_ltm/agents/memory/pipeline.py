@@ -21,10 +21,10 @@ from pytest_ltm.agents._chat_agent import FRAME
 from pytest_ltm.agents.memory import roles
 from pytest_ltm.agents.memory.chunks import Span
 from pytest_ltm.agents.memory.memories import Memories, MemoryItem
-from pytest_ltm.agents.memory.reading import Utterance, shortened
-from pytest_ltm.agents.memory.thinker import Replying, size
+from pytest_ltm.agents.memory.reading import Utterance, shorten_to_tokens
+from pytest_ltm.agents.memory.thinker import Replying, prompt_tokens
 from pytest_ltm.agents.memory.time_ranges import Range
-from pytest_ltm.agents.reader.memory import count
+from pytest_ltm.agents.reader.memory import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -154,7 +154,7 @@ class Thinks(TakesTurns):
 
     def _head(self) -> dict[str, Any]:
         return {
-            "version": VERSION, "settings": self._settings.record(), "now": moment(self._now),
+            "version": VERSION, "settings": self._settings.record(), "now": format_moment(self._now),
             "used": [getattr(self.usage(), name) for name in Usage.__struct_fields__],
             "calls": self._calls, "misread": self._misread,
         }  # fmt: skip
@@ -179,7 +179,7 @@ class Thinks(TakesTurns):
         self._calls, self._misread = Counter(head["calls"]), Counter(head["misread"])
 
 
-def moment(at: datetime | None) -> str | None:
+def format_moment(at: datetime | None) -> str | None:
     """Return a moment as it is saved."""
     return None if at is None else at.isoformat()
 
@@ -290,12 +290,12 @@ class Pipeline(Thinks):
         times = self._think(roles.EventDater(said=said, now=at)) if dated and at is not None else ()
         return MemoryItem(span=span, session=self._session, keys=keys, times=times)
 
-    def _key(self, kind: str, said: tuple[Utterance, ...]) -> str:
+    def _key(self, kind: str, utterances: tuple[Utterance, ...]) -> str:
         if kind == "facts":
-            return "\n".join(fact.text for fact in self._think(roles.Facts(said=said)))
+            return "\n".join(fact.text for fact in self._think(roles.Facts(said=utterances)))
         if kind == "keyphrases":
-            return "\n".join(self._think(roles.Keyphrases(said=said)))
-        return self._think(roles.Summary(said=said))
+            return "\n".join(self._think(roles.Keyphrases(said=utterances)))
+        return self._think(roles.Summary(said=utterances))
 
     def _end_day(self) -> None:
         """Write the day up, and forget."""
@@ -340,7 +340,7 @@ class Pipeline(Thinks):
             case "text":
                 return self._pad
             case "portrait":
-                return shortened("\n".join(filter(None, self._portrait.values())), limit)
+                return shorten_to_tokens("\n".join(filter(None, self._portrait.values())), limit)
         return ""
 
     def _shown(self, message: str) -> Replying:
@@ -348,7 +348,7 @@ class Pipeline(Thinks):
         reading, window = self._settings.reading, self._settings.window
         dated = self._settings.mode == "paper"
         bare = Replying(message=message, now=self._now, about=about, reading=reading, dated=dated)
-        used = size(bare.prompt()) + _HEADING
+        used = prompt_tokens(bare.prompt()) + _HEADING
         recent, first = self._recent(used)
         self._in_context = (about, *(one.text for one in recent))
         used += sum(self._cost(one) for one in recent)
@@ -378,7 +378,7 @@ class Pipeline(Thinks):
         return tuple(said[first:]), first
 
     def _cost(self, saying: Utterance) -> int:
-        return count(saying.text) + FRAME + _AGE
+        return count_tokens(saying.text) + FRAME + _AGE
 
     def _recall(self, message: str, queries: Sequence[str], first: int, budget: int) -> tuple[MemoryHit, ...]:
         """Return the notes that are shown of what was said before a saying; who is recalled gains strength."""
@@ -386,7 +386,7 @@ class Pipeline(Thinks):
         if budget <= 0 or not first:
             return ()
         limit = self._settings.retrieval.query
-        texts = [shortened(text, limit) if limit else text for text in (message, *queries)]
+        texts = [shorten_to_tokens(text, limit) if limit else text for text in (message, *queries)]
         within = None
         if self._settings.query.kind == "time-aware" and self._now is not None:
             within = self._think(roles.TimeRange(message=message, now=self._now))
@@ -418,12 +418,12 @@ class Pipeline(Thinks):
 
     def _keep(self, message: str, reply: str) -> None:
         number = self._memories.say(message, reply, self._now)
-        self._lines.append(json.dumps([message, reply, moment(self._now), self._session]))
+        self._lines.append(json.dumps([message, reply, format_moment(self._now), self._session]))
         for item in self._of_exchange(number):
             self._store(item)
-        said = len(self._memories.log.said)
+        count = len(self._memories.log.said)
         if self._settings.value.unit in _OF_SESSIONS:
-            fresh = sum(self._memories.log.tokens(one) for one in range(self._session_from, said))
+            fresh = sum(self._memories.log.tokens(one) for one in range(self._session_from, count))
             if fresh > self._settings.window // _SESSION:
                 self._end_session()
 
@@ -445,7 +445,7 @@ class Pipeline(Thinks):
     def _store(self, item: MemoryItem) -> None:
         self._memories.add(item)
         if not self._derived():
-            self._lines.append(json.dumps(_record(item)))
+            self._lines.append(json.dumps(_item_record(item)))
 
     def _derived(self) -> bool:
         """Return whether all memories follow from what was said, so that none is saved."""
@@ -492,7 +492,7 @@ class Pipeline(Thinks):
         """Return all state: a line of JSON, then one for each exchange and each memory that was written of it."""
         return self._state(
             user=self._user, pad=self._pad, portrait=self._portrait, checked=self._checked, found=self._found,
-            strength={str(number): held for number, held in self._strength.items()}, spoke=moment(self._spoke),
+            strength={str(number): held for number, held in self._strength.items()}, spoke=format_moment(self._spoke),
             session=[self._session, self._session_from, self._day_from], vectors=self._memories.save(),
             forgotten=[] if self._settings.forgetting == "off" else self._memories.forgotten(),
         )  # fmt: skip
@@ -514,7 +514,7 @@ class Pipeline(Thinks):
 
     def _restore(self, line: Any) -> None:
         if isinstance(line, dict):
-            self._memories.add(_item(line))
+            self._memories.add(_item_from_record(line))
             return
         message, reply, at, self._session = line
         number = self._memories.say(message, reply, read_moment(at))
@@ -527,15 +527,19 @@ _OF_SESSIONS = frozenset({"session", "observation", "summary"})
 _LEVELS, _GONE = 3, 30
 
 
-def _record(item: MemoryItem) -> dict[str, Any]:
+def _item_record(item: MemoryItem) -> dict[str, Any]:
     span = item.span
     return {
-        "span": [span.first, span.start, span.last, span.end], "session": item.session, "text": item.text,
-        "cites": item.cites, "keys": item.keys, "times": [[moment(one.start), moment(one.end)] for one in item.times],
-    }  # fmt: skip
+        "span": [span.first, span.start, span.last, span.end],
+        "session": item.session,
+        "text": item.text,
+        "cites": item.cites,
+        "keys": item.keys,
+        "times": [[format_moment(one.start), format_moment(one.end)] for one in item.times],
+    }
 
 
-def _item(held: Mapping[str, Any]) -> MemoryItem:
+def _item_from_record(held: Mapping[str, Any]) -> MemoryItem:
     times = tuple(Range(datetime.fromisoformat(start), datetime.fromisoformat(end)) for start, end in held["times"])
     return MemoryItem(
         span=Span(*held["span"]), session=held["session"], text=held["text"], cites=tuple(held["cites"]),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._storage.clock import describe
-from pytest_ltm.agents.reader.memory import count
+from pytest_ltm._storage.clock import describe_duration
+from pytest_ltm.agents.reader.memory import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -63,17 +63,17 @@ class Reading(Struct, frozen=True, kw_only=True):
     notes: Literal["none", "per-item"] = "none"
     """Whether each is first read by itself, and what it says to the question written down."""
 
-    def chosen(self, found: Iterable[MemoryHit], now: datetime | None) -> tuple[MemoryHit, ...]:
+    def chosen(self, memory_hits: Iterable[MemoryHit], now: datetime | None) -> tuple[MemoryHit, ...]:
         """Return what is shown of the notes found, best first, at a time: as many of the best as fit, in their order.
 
         One that does not fit is passed over. Those whose time is not known stand first in the order of time.
         """
         kept: list[MemoryHit] = []
-        left = self.budget - count(self.shown((), now))
-        for note in found:
+        left = self.budget - count_tokens(self.shown((), now))
+        for note in memory_hits:
             if len(kept) == self.k:
                 break
-            size = count(self._line(note, now)) + _BREAK
+            size = count_tokens(self._line(note, now)) + _BREAK
             if size <= left:
                 kept.append(note)
                 left -= size
@@ -93,7 +93,7 @@ class Reading(Struct, frozen=True, kw_only=True):
         return "\n".join("".join(_TOLD[field].format(one[field]) for field in _TOLD if field in one) for one in told)
 
     def _told(self, saying: Utterance, now: datetime | None) -> dict[str, str]:
-        when = age(saying, now) if self.age else ""
+        when = time_since(saying, now) if self.age else ""
         return {
             **({"when": when} if when else {}),
             **({"who": saying.role} if saying.role else {}),
@@ -106,16 +106,16 @@ _BREAK = 2
 """Tokens between one note and the next, at most."""
 
 
-def age(saying: Utterance, now: datetime | None) -> str:
+def time_since(saying: Utterance, now: datetime | None) -> str:
     """Return how long ago something was said, its day and time where the present is not known; "" if neither is."""
     if saying.at is None:
         return ""
-    return saying.at.isoformat(" ", "minutes") if now is None else f"{describe(now - saying.at)} ago"
+    return saying.at.isoformat(" ", "minutes") if now is None else f"{describe_duration(now - saying.at)} ago"
 
 
-def shortened(text: str, tokens: int) -> str:
+def shorten_to_tokens(text: str, tokens: int) -> str:
     """Return the beginning of a text, of at most that many tokens."""
-    while (size := count(text)) > tokens:
+    while (size := count_tokens(text)) > tokens:
         text = text[: len(text) * tokens // size]
     return text
 
@@ -127,16 +127,16 @@ PARAMETERS = ("format", "k", "budget", "order", "age", "notes")
 """What may be said of how notes are read."""
 
 
-def reading(fields: Mapping[str, Field], default: Reading | None = None) -> Reading:
+def parse_reading(fields: Mapping[str, Field], default: Reading | None = None) -> Reading:
     """Return how notes are read as fields say, as `default` where they do not; DefinitionError for a wrong value."""
     base = default or Reading()
     given: dict[str, Any] = {name: getattr(base, name) for name in PARAMETERS}
     for name in fields.keys() & given.keys():
-        given[name] = _read(name, fields[name])
+        given[name] = _read_reading_field(name, fields[name])
     return Reading(**given)
 
 
-def _read(name: str, field: Field) -> Any:
+def _read_reading_field(name: str, field: Field) -> Any:
     if name == "k":
         return field.whole(least=1)
     if name == "budget":

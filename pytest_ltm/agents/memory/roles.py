@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._text.json import NoJSON, fenced_blocks, values
-from pytest_ltm._text.patterns import later
-from pytest_ltm.agents.memory.reading import shortened
+from pytest_ltm._language.json import NoJSON, fenced_blocks, json_values
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm.agents.memory.reading import shorten_to_tokens
 from pytest_ltm.agents.memory.thinker import PROMPTS
 from pytest_ltm.agents.memory.time_ranges import Range, spoken_of
-from pytest_ltm.agents.reader.memory import count
+from pytest_ltm.agents.reader.memory import count_tokens
 from pytest_ltm.agents.reader.notes import BRIEF, COMMON
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_ltm.agents.memory.reading import MemoryHit, Utterance
 
 
-def _asks(role: str, **parts: object) -> list[Message]:
+def _role_prompt(role: str, **parts: object) -> list[Message]:
     words = PROMPTS[role]
     return [
         {"role": "system", "content": words["system"]},
@@ -36,44 +36,44 @@ def _asks(role: str, **parts: object) -> list[Message]:
     ]
 
 
-def _lines(said: Sequence[Utterance]) -> str:
-    return "\n".join(f"{number}. {one.role or 'note'}: {one.text}" for number, one in enumerate(said, start=1))
+def _numbered_lines(utterances: Sequence[Utterance]) -> str:
+    return "\n".join(f"{number}. {one.role or 'note'}: {one.text}" for number, one in enumerate(utterances, start=1))
 
 
-def _json(text: str, kind: type) -> Any:
+def _first_json_value(text: str, kind: type) -> Any:
     """Return the first JSON value of a kind in a text; NoJSON if there is none."""
-    for value in values(text):
+    for value in json_values(text):
         if isinstance(value, kind):
             return value
     raise NoJSON(f"no {kind.__name__} in the text")
 
 
-def _texts(text: str) -> tuple[str, ...]:
-    found = tuple(one.strip() for one in _json(text, list) if isinstance(one, str) and one.strip())
-    if not found and "[]" not in text:
+def _text_list(text: str) -> tuple[str, ...]:
+    texts = tuple(one.strip() for one in _first_json_value(text, list) if isinstance(one, str) and one.strip())
+    if not texts and "[]" not in text:
         raise NoJSON("no text in the list")
-    return found
+    return texts
 
 
 # --- What can be copied out by rules: sentences in which somebody speaks of themselves, and words that say much.
 
-_SENTENCE = later(r"(?<=[.!?])\s+|\n+")
-_OWN = later(r"\b(?:I|I'm|I've|I'll|my|me|mine|we|our|us)\b", re.IGNORECASE)
-_IS = later(r"\b[Mm]y ([\w' -]{2,40}?) (?:is|are|was|has become) (?:now )?\S")
-_NAMED = later(r"(?<=[a-z,;] )[A-Z][\w'-]+|\b\d+\b")
-_CAPITAL = later(r"\b[A-Z][\w'-]+(?: [A-Z][\w'-]+)*")
-_WORD = later(r"[^\W\d_]{6,}")
+_SENTENCE = lazy_pattern(r"(?<=[.!?])\s+|\n+")
+_OWN = lazy_pattern(r"\b(?:I|I'm|I've|I'll|my|me|mine|we|our|us)\b", re.IGNORECASE)
+_IS = lazy_pattern(r"\b[Mm]y ([\w' -]{2,40}?) (?:is|are|was|has become) (?:now )?\S")
+_NAMED = lazy_pattern(r"(?<=[a-z,;] )[A-Z][\w'-]+|\b\d+\b")
+_CAPITAL = lazy_pattern(r"\b[A-Z][\w'-]+(?: [A-Z][\w'-]+)*")
+_WORD = lazy_pattern(r"[^\W\d_]{6,}")
 _MOST, _PHRASES = 8, 8
 
 
-def sentences(text: str) -> list[str]:
+def split_into_sentences(text: str) -> list[str]:
     """Return the sentences of a text, a line for itself being one."""
     return [one.strip() for one in _SENTENCE.split(text) if one.strip()]
 
 
 def own_statements(text: str) -> Iterator[str]:
     """Yield the statements of a brief text in which somebody speaks of themselves."""
-    for one in sentences(text) if len(text) <= BRIEF else ():
+    for one in split_into_sentences(text) if len(text) <= BRIEF else ():
         if _OWN.search(one) and not one.endswith("?"):
             yield one
 
@@ -93,11 +93,11 @@ class Queries:
 
     def prompt(self) -> list[Message]:
         """Return the messages."""
-        return _asks(self.role, last=self.last, message=self.message, count=self.count)
+        return _role_prompt(self.role, last=self.last, message=self.message, count=self.count)
 
     def result(self, answer: ModelResponse) -> tuple[str, ...]:
         """Return the queries."""
-        return _texts(answer.text)[: self.count]
+        return _text_list(answer.text)[: self.count]
 
     def by_rules(self) -> tuple[str, ...]:
         """Return none."""
@@ -130,16 +130,18 @@ class Describe:
     def prompt(self) -> list[Message]:
         """Return the messages."""
         user = json.dumps(self.user, ensure_ascii=False, indent=1)
-        return _asks(self.role, user=user, last=self.last, message=self.message, count=self.count, size=self.size)
+        return _role_prompt(
+            self.role, user=user, last=self.last, message=self.message, count=self.count, size=self.size
+        )
 
     def result(self, answer: ModelResponse) -> Described:
         """Return the object, cut to its size, and the queries."""
-        found = _json(answer.text, dict)
-        user, queries = found.get("user"), found.get("queries", [])
+        matching = _first_json_value(answer.text, dict)
+        user, queries = matching.get("user"), matching.get("queries", [])
         if not isinstance(user, dict) or not isinstance(queries, list):
             raise NoJSON("user is not an object, or queries is not a list")
         texts = [one.strip() for one in queries if isinstance(one, str) and one.strip()]
-        return Described(_cut(user, self.size), tuple(texts[: self.count]))
+        return Described(_drop_oldest_fields(user, self.size), tuple(texts[: self.count]))
 
     def by_rules(self) -> Described:
         """Return the object with what the message says, newest last."""
@@ -148,13 +150,13 @@ class Describe:
             for thing in _IS.findall(one):
                 user.pop(thing.lower(), None)
                 user[thing.lower()] = one
-        return Described(_cut(user, self.size))
+        return Described(_drop_oldest_fields(user, self.size))
 
 
-def _cut(user: Mapping[str, Any], size: int) -> Mapping[str, Any]:
+def _drop_oldest_fields(user: Mapping[str, Any], size: int) -> Mapping[str, Any]:
     """Return an object without its oldest fields, as far as it takes more tokens than it may."""
     kept = dict(user)
-    while kept and count(shown_user(kept)) > size:
+    while kept and count_tokens(shown_user(kept)) > size:
         kept.pop(next(iter(kept)))
     return kept
 
@@ -176,26 +178,26 @@ class Jot:
 
     def prompt(self) -> list[Message]:
         """Return the messages."""
-        return _asks(self.role, pad=self.pad, last=self.last, message=self.message, size=self.size)
+        return _role_prompt(self.role, pad=self.pad, last=self.last, message=self.message, size=self.size)
 
     def result(self, answer: ModelResponse) -> str:
         """Return the text between the backticks, the newest lines that fit."""
         blocks = fenced_blocks(answer.text)
         if not blocks:
             raise NoJSON("no text between backticks")
-        return _newest(blocks[-1].strip().split("\n"), self.size)
+        return _newest_lines(blocks[-1].strip().split("\n"), self.size)
 
     def by_rules(self) -> str:
         """Return the pad with what the message says."""
         old = self.pad.split("\n") if self.pad else []
-        return _newest(list(dict.fromkeys([*old, *own_statements(self.message)])), self.size)
+        return _newest_lines(list(dict.fromkeys([*old, *own_statements(self.message)])), self.size)
 
 
-def _newest(lines: Sequence[str], size: int) -> str:
+def _newest_lines(lines: Sequence[str], size: int) -> str:
     """Return the last lines that have at most this many tokens."""
     kept: list[str] = []
     for line in reversed(lines):
-        size -= count(line) + 1
+        size -= count_tokens(line) + 1
         if size < 0:
             break
         kept.append(line)
@@ -222,12 +224,12 @@ class Facts:
 
     def prompt(self) -> list[Message]:
         """Return the messages."""
-        return _asks(self.role, said=_lines(self.said))
+        return _role_prompt(self.role, said=_numbered_lines(self.said))
 
     def result(self, answer: ModelResponse) -> tuple[ExtractedFact, ...]:
         """Return the facts; one that cites nothing cites everything."""
-        found = []
-        for one in _json(answer.text, list):
+        matching = []
+        for one in _first_json_value(answer.text, list):
             text = one.get("fact") if isinstance(one, dict) else one
             if not isinstance(text, str):
                 raise NoJSON("a fact is not a text")
@@ -235,19 +237,19 @@ class Facts:
             numbers = named if isinstance(named, list) else []
             cites = [n - 1 for n in numbers if isinstance(n, int) and 0 < n <= len(self.said)]
             if text.strip():
-                found.append(ExtractedFact(text.strip(), tuple(cites) or tuple(range(len(self.said)))))
-        return tuple(found)
+                matching.append(ExtractedFact(text.strip(), tuple(cites) or tuple(range(len(self.said)))))
+        return tuple(matching)
 
     def by_rules(self) -> tuple[ExtractedFact, ...]:
         """Return up to eight statements of each saying."""
-        found = []
+        result = []
         for place, saying in enumerate(self.said):
-            told = [one for one in sentences(saying.text[:BRIEF]) if _tells(one)]
-            found += [ExtractedFact(one, (place,)) for one in told[:_MOST]]
-        return tuple(found)
+            told = [one for one in split_into_sentences(saying.text[:BRIEF]) if _states_a_fact(one)]
+            result += [ExtractedFact(one, (place,)) for one in told[:_MOST]]
+        return tuple(result)
 
 
-def _tells(sentence: str) -> bool:
+def _states_a_fact(sentence: str) -> bool:
     return not sentence.endswith("?") and bool(_OWN.search(sentence) or _NAMED.search(sentence))
 
 
@@ -260,11 +262,11 @@ class Keyphrases:
 
     def prompt(self) -> list[Message]:
         """Return the messages."""
-        return _asks(self.role, said=_lines(self.said))
+        return _role_prompt(self.role, said=_numbered_lines(self.said))
 
     def result(self, answer: ModelResponse) -> tuple[str, ...]:
         """Return the phrases."""
-        return _texts(answer.text)[:_PHRASES]
+        return _text_list(answer.text)[:_PHRASES]
 
     def by_rules(self) -> tuple[str, ...]:
         """Return up to eight of them, in the order in which they are said."""
@@ -290,19 +292,19 @@ class Summary:
         words = PROMPTS[self.role]
         before = words["before"].format(earlier=self.earlier) if self.earlier else ""
         wanted = words["wanted"][self.of]
-        return _asks(self.role, before=before, said=_lines(self.said), wanted=wanted, size=self.size)
+        return _role_prompt(self.role, before=before, said=_numbered_lines(self.said), wanted=wanted, size=self.size)
 
     def result(self, answer: ModelResponse) -> str:
         """Return the text, cut to its size."""
         if not answer.text.strip():
             raise NoJSON("no text")
-        return shortened(answer.text.strip(), self.size)
+        return shorten_to_tokens(answer.text.strip(), self.size)
 
     def by_rules(self) -> str:
         """Return the newest of these lines that fit."""
-        first = [next(iter(sentences(one.text[:BRIEF])), "") for one in self.said if one.role != "assistant"]
+        first = [next(iter(split_into_sentences(one.text[:BRIEF])), "") for one in self.said if one.role != "assistant"]
         lines = [*self.earlier.split("\n"), *first]
-        return _newest(list(dict.fromkeys(line for line in lines if line)), self.size)
+        return _newest_lines(list(dict.fromkeys(line for line in lines if line)), self.size)
 
 
 # --- Times: of the events that are told of, and of what a question is about.
@@ -318,16 +320,16 @@ class EventDater:
 
     def prompt(self) -> list[Message]:
         """Return the messages."""
-        return _asks(self.role, said=_lines(self.said), day=self.now.date().isoformat())
+        return _role_prompt(self.role, said=_numbered_lines(self.said), day=self.now.date().isoformat())
 
     def result(self, answer: ModelResponse) -> tuple[Range, ...]:
         """Return their times."""
-        return tuple(_range(one, self.now) for one in _json(answer.text, list))
+        return tuple(_parse_range(one, self.now) for one in _first_json_value(answer.text, list))
 
     def by_rules(self) -> tuple[Range, ...]:
         """Return up to eight times."""
-        told = (spoken_of(one, self.now) for saying in self.said for one in sentences(saying.text[:BRIEF]))
-        return tuple(dict.fromkeys(one for one in told if one))[:_MOST]
+        ranges = (spoken_of(one, self.now) for saying in self.said for one in split_into_sentences(saying.text[:BRIEF]))
+        return tuple(dict.fromkeys(one for one in ranges if one))[:_MOST]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,19 +342,19 @@ class TimeRange:
 
     def prompt(self) -> list[Message]:
         """Return the messages."""
-        return _asks(self.role, message=self.message, day=self.now.date().isoformat())
+        return _role_prompt(self.role, message=self.message, day=self.now.date().isoformat())
 
     def result(self, answer: ModelResponse) -> Range | None:
         """Return the time."""
-        found = _json(answer.text, dict)
-        return _range(found, self.now) if found else None
+        matching = _first_json_value(answer.text, dict)
+        return _parse_range(matching, self.now) if matching else None
 
     def by_rules(self) -> Range | None:
         """Return the time that the question names."""
         return spoken_of(self.message[:BRIEF], self.now)
 
 
-def _range(said: object, now: datetime) -> Range:
+def _parse_range(said: object, now: datetime) -> Range:
     """Return the days that an object says; ValueError where it does not."""
     if not isinstance(said, dict):
         raise NoJSON("a time is not an object")
@@ -373,7 +375,7 @@ class Reread:
 
     def prompt(self) -> list[Message]:
         """Return the messages."""
-        return _asks(self.role, message=self.message, note=_lines(self.note.said))
+        return _role_prompt(self.role, message=self.message, note=_numbered_lines(self.note.said))
 
     def result(self, answer: ModelResponse) -> str:
         """Return the text."""

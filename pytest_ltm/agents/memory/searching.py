@@ -8,8 +8,8 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from pytest_ltm._storage.errors import AgentFault, told
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._storage.errors import AgentFault, describe_error
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +19,7 @@ Embeds: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
 """Returns a vector for each text, all of one length."""
 Ranked: TypeAlias = "list[tuple[int, float]]"
 """Numbers of keys with what they are worth, best first; of equals the older."""
-_WORD = later(r"\w+")
+_WORD = lazy_pattern(r"\w+")
 _SAVED = 8 << 20
 """Bytes of vectors that are saved with each state, at most: those of 5,400 memories by MiniLM."""
 _SATURATION, _LENGTH = 1.5, 0.75
@@ -58,7 +58,7 @@ class Words:
         """Take in keys."""
         for key in keys:
             number, counts = len(self._sizes), dict[str, int]()
-            for word in _words(key):
+            for word in _search_words(key):
                 counts[word] = counts.get(word, 0) + 1
             for word, times in counts.items():
                 self._places.setdefault(word, array("I")).extend((number, times))
@@ -69,7 +69,7 @@ class Words:
         import numpy as np
 
         total = len(self._sizes)
-        places = [self._places[word] for word in dict.fromkeys(_words(query)) if word in self._places]
+        places = [self._places[word] for word in dict.fromkeys(_search_words(query)) if word in self._places]
         if not places:
             return []
         sizes = np.frombuffer(self._sizes)
@@ -80,7 +80,7 @@ class Words:
             numbers, times = pairs[:, 0], pairs[:, 1]
             rarity = math.log(1 + (total - len(numbers) + 0.5) / (len(numbers) + 0.5))
             worth[numbers] += rarity * times / (times + norms[numbers])
-        return _top(worth * np.asarray(alive), k, above=0.0)
+        return _top_ranked(worth * np.asarray(alive), k, above=0.0)
 
     def save(self) -> None:
         """Return None: words are counted in no time."""
@@ -89,7 +89,7 @@ class Words:
         """Take nothing over."""
 
 
-def _words(text: str) -> list[str]:
+def _search_words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
@@ -147,33 +147,33 @@ class Vectors:
         if self._rows is None:
             return []
         likeness = self._rows[: self._size] @ self.vectors([query])[0]
-        return _top(np.where(np.asarray(alive) > 0, likeness, -np.inf), k, above=-math.inf)
+        return _top_ranked(np.where(np.asarray(alive) > 0, likeness, -np.inf), k, above=-math.inf)
 
     def vectors(self, texts: list[str]) -> NDArray[Any]:
         """Return the vectors of texts, each of length 1; AgentFault for what cannot be vectors of these texts."""
         import numpy as np
 
         try:
-            found = np.asarray([list(one) for one in self._embeds(texts)], dtype=np.float32)
+            result = np.asarray([list(one) for one in self._embeds(texts)], dtype=np.float32)
         except AgentFault:
             raise
         except Exception as error:
-            raise AgentFault(f"the embeddings failed: {told(error)}") from error
-        if found.ndim != 2 or len(found) != len(texts):
-            count = len(found)
+            raise AgentFault(f"the embeddings failed: {describe_error(error)}") from error
+        if result.ndim != 2 or len(result) != len(texts):
+            count = len(result)
             raise AgentFault(f"the embeddings gave {count} vectors for {len(texts)} texts, or some without numbers")
-        if self._rows is not None and found.shape[1] != self._rows.shape[1]:
+        if self._rows is not None and result.shape[1] != self._rows.shape[1]:
             raise AgentFault(
-                f"the embeddings gave vectors of {found.shape[1]} numbers, and of {self._rows.shape[1]} before"
+                f"the embeddings gave vectors of {result.shape[1]} numbers, and of {self._rows.shape[1]} before"
             )
-        if not np.isfinite(found).all():
+        if not np.isfinite(result).all():
             raise AgentFault("the embeddings gave a vector with NaN or an infinite number")
-        lengths = np.linalg.norm(found, axis=1, keepdims=True)
-        shares: NDArray[Any] = found / np.where(lengths > 0, lengths, 1)
+        lengths = np.linalg.norm(result, axis=1, keepdims=True)
+        shares: NDArray[Any] = result / np.where(lengths > 0, lengths, 1)
         return shares
 
 
-def _top(worth: Any, k: int, *, above: float) -> Ranked:
+def _top_ranked(worth: Any, k: int, *, above: float) -> Ranked:
     import numpy as np
 
     numbers = np.flatnonzero(worth > above)
@@ -184,7 +184,7 @@ def _top(worth: Any, k: int, *, above: float) -> Ranked:
     return [(int(number), float(worth[number])) for number in ranked]
 
 
-def joined(rankings: Sequence[Ranked], k: int) -> Ranked:
+def fuse_rankings(rankings: Sequence[Ranked], k: int) -> Ranked:
     """Return the k best of several rankings by the sum of their reciprocal ranks (with 60 added, as is usual)."""
     if len(rankings) == 1:
         return rankings[0][:k]

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from pytest_ltm._model.agent import Reply, TakesTurns, Usage
-from pytest_ltm._storage.errors import AgentError, AgentFault, told
+from pytest_ltm._storage.errors import AgentError, AgentFault, describe_error
 from pytest_ltm.agents._capabilities import takes_user
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance
 from pytest_ltm.agents.memory.thinker import Replying
@@ -104,11 +104,11 @@ class Stored(TakesTurns):
 
     def reply(self, message: str) -> Any:
         """Return what is read from what the store finds for the message; both are then added."""
-        return driven(self._replying(message))
+        return run_steps(self._replying(message))
 
     def accept(self, message: str, reply: str) -> Any:
         """Add an exchange."""
-        return driven(self._adding(message, reply))
+        return run_steps(self._adding(message, reply))
 
     def retrieved(self) -> list[str]:
         """Return the texts that the store found for the last message, best first."""
@@ -129,20 +129,20 @@ class Stored(TakesTurns):
 
     def close(self) -> Any:
         """Close the reader, and the store if it can be closed; AgentFault says what is odd about the store."""
-        return driven(self._closing())
+        return run_steps(self._closing())
 
     def _reset(self) -> Any:
         self._begin()
         return self._called("reset")
 
     def _save(self) -> Any:
-        return driven(self._saving())
+        return run_steps(self._saving())
 
     def _load(self, state: bytes) -> Any:
         kept = json.loads(state)
-        self._user, self._now = kept["user"], _moment(kept["now"])
+        self._user, self._now = kept["user"], _parse_moment(kept["now"])
         self._used = Usage(**kept["used"])
-        self._said = {text: Utterance(role, text, _moment(at)) for text, role, at in kept["said"]}
+        self._said = {text: Utterance(role, text, _parse_moment(at)) for text, role, at in kept["said"]}
         self._by_id = {key: self._said[text] for key, text in kept["ids"]}
         for text in self._said:
             self._heard.add(text, self._user)
@@ -165,9 +165,9 @@ class Stored(TakesTurns):
 
     def _replying(self, message: str) -> Steps:
         asks = takes_user(getattr(self._store, "search", None))
-        found = yield self._called("search", message, k=self._reading.k, **({"user": self._user} if asks else {}))
+        result = yield self._called("search", message, k=self._reading.k, **({"user": self._user} if asks else {}))
         self._searches += bool(self._said)
-        notes = [self._note(one, number) for number, one in enumerate(self._listed(found))]
+        notes = [self._note(one, number) for number, one in enumerate(self._listed(result))]
         self._empty += bool(self._said) and not notes
         self._found = [note.text for note in notes]
         shown = self._reading.chosen(notes, self._now)
@@ -225,15 +225,16 @@ class Stored(TakesTurns):
     def _raised(self, method: str, error: Exception) -> AgentFault:
         if isinstance(error, AgentFault):
             return error
-        return AgentFault(f"store {self._name!r} raised in {method}(): {told(error)}")
+        return AgentFault(f"store {self._name!r} raised in {method}(): {describe_error(error)}")
 
-    def _listed(self, found: Any) -> list[Any]:
-        if found is None or isinstance(found, (str, bytes, Mapping)) or not isinstance(found, Iterable):
+    def _listed(self, result: Any) -> list[Any]:
+        if result is None or isinstance(result, (str, bytes, Mapping)) or not isinstance(result, Iterable):
             raise AgentFault(
-                f"store {self._name!r}: search() returned {'None' if found is None else f'a {type(found).__name__}'}; "
+                f"store {self._name!r}: search() returned "
+                f"{'None' if result is None else f'a {type(result).__name__}'}; "
                 "it returns a list of texts, or of (id, text, score, at), and an empty list if it finds nothing"
             )
-        listed = list(found)
+        listed = list(result)
         if len(listed) > self._reading.k:
             raise AgentFault(
                 f"store {self._name!r}: search(k={self._reading.k}) returned {len(listed)} memories, more than k"
@@ -266,7 +267,7 @@ class Stored(TakesTurns):
             )
 
 
-def driven(steps: Steps) -> Any:
+def run_steps(steps: Steps) -> Any:
     """Return what the steps come to; an awaitable from the first one on that has to be awaited."""
     try:
         value = next(steps)
@@ -274,10 +275,10 @@ def driven(steps: Steps) -> Any:
             value = steps.send(value)
     except StopIteration as end:
         return end.value
-    return _awaiting(steps, value)
+    return _run_steps_async(steps, value)
 
 
-async def _awaiting(steps: Steps, value: Any) -> Any:
+async def _run_steps_async(steps: Steps, value: Any) -> Any:
     while True:
         sent = await value if inspect.isawaitable(value) else value
         try:
@@ -286,5 +287,5 @@ async def _awaiting(steps: Steps, value: Any) -> Any:
             return end.value
 
 
-def _moment(text: str | None) -> datetime | None:
+def _parse_moment(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)

@@ -13,12 +13,12 @@ from pytest_ltm._calls import FORMS, PARAMETERS, Completions, names_model, open_
 from pytest_ltm._model.agent import Usage, usage_of
 from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.errors import AgentError, AgentFault, did_you_mean
-from pytest_ltm._storage.schema import packaged
+from pytest_ltm._storage.schema import load_packaged_yaml
 from pytest_ltm.agents._adapt import current_reading
 from pytest_ltm.agents._chat_agent import FRAME, SILENCE
 from pytest_ltm.agents.memory.reading import Reading as NoteReading
-from pytest_ltm.agents.memory.reading import Utterance, age
-from pytest_ltm.agents.reader.memory import count
+from pytest_ltm.agents.memory.reading import Utterance, time_since
+from pytest_ltm.agents.reader.memory import count_tokens
 from pytest_ltm.agents.reader.reader import VERSION, make_reader
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
-PROMPTS: Mapping[str, Any] = packaged(__file__, "prompts.yml")
+PROMPTS: Mapping[str, Any] = load_packaged_yaml(__file__, "prompts.yml")
 """What models are told, by role, and the version of these words."""
 
 
@@ -103,7 +103,7 @@ class Replying(Struct, frozen=True, kw_only=True):
     def _aged(self, one: Utterance) -> str:
         if not (self.reading.age and one.role == "user" and one.at is not None):
             return one.text or SILENCE
-        when = one.at.isoformat(" ", "minutes") if one.at == self.now else age(one, self.now)
+        when = one.at.isoformat(" ", "minutes") if one.at == self.now else time_since(one, self.now)
         return f"[{when}] {one.text}"
 
     def result(self, answer: ModelResponse) -> str:
@@ -113,9 +113,9 @@ class Replying(Struct, frozen=True, kw_only=True):
     def by_rules(self) -> str:
         """Return what the embedded reader replies that has heard what is known, the notes, then the recent messages."""
         reader = make_reader("full")()
-        known = (Utterance("user", line) for line in _known(self.about))
+        known = (Utterance("user", line) for line in _known_statements(self.about))
         heard = [*known, *(saying for note in self.notes for saying in note.said), *self.recent]
-        for message, reply in _exchanges(heard):
+        for message, reply in _pair_exchanges(heard):
             if self.reading.age and message.at is not None:
                 reader.tell_time(message.at)
             reader.accept(message.text, reply)
@@ -124,29 +124,29 @@ class Replying(Struct, frozen=True, kw_only=True):
         return reader.reply(self.message)
 
 
-def _known(about: str) -> list[str]:
+def _known_statements(about: str) -> list[str]:
     """Return the statements in what is known: a line each, or the texts of an object in JSON."""
     try:
-        found = json.loads(about)
+        data = json.loads(about)
     except ValueError:
         return [line for line in about.split("\n") if line.strip()]
-    return [value for value in found.values() if isinstance(value, str)] if isinstance(found, dict) else []
+    return [value for value in data.values() if isinstance(value, str)] if isinstance(data, dict) else []
 
 
-def _exchanges(heard: Sequence[Utterance]) -> list[tuple[Utterance, str]]:
+def _pair_exchanges(heard: Sequence[Utterance]) -> list[tuple[Utterance, str]]:
     """Return each message with the reply that follows it; a reply without its message follows an empty one."""
-    found: list[tuple[Utterance, str]] = []
+    result: list[tuple[Utterance, str]] = []
     answered = True
     for saying in heard:
         if saying.role != "assistant":
-            found.append((saying, ""))
+            result.append((saying, ""))
             answered = saying.role != "user"
         elif answered:
-            found.append((Utterance("", "", saying.at), saying.text))
+            result.append((Utterance("", "", saying.at), saying.text))
         else:
-            found[-1] = (found[-1][0], saying.text)
+            result[-1] = (result[-1][0], saying.text)
             answered = True
-    return found
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +195,8 @@ class Rules:
     def think(self, task: Task[R]) -> TaskResult[R]:
         """Return what follows by rules."""
         result = task.by_rules()
-        said = count(result) if isinstance(result, str) else 0
-        return TaskResult(result, Usage(input_tokens=size(task.prompt()), output_tokens=said))
+        tokens = count_tokens(result) if isinstance(result, str) else 0
+        return TaskResult(result, Usage(input_tokens=prompt_tokens(task.prompt()), output_tokens=tokens))
 
     def turn(self) -> AbstractContextManager[object]:
         """Wait for nobody."""
@@ -228,9 +228,9 @@ class Chats:
             answer = asks.complete(messages, **({"tools": list(task.tools)} if isinstance(task, OffersTools) else {}))
         except AgentFault as fault:
             if asks.lost is not None:
-                fault.usage = usage_of(asks.lost, prompt=size(messages), reply=0)
+                fault.usage = usage_of(asks.lost, prompt=prompt_tokens(messages), reply=0)
             raise
-        used = usage_of(answer.used, prompt=size(messages), reply=count(answer.text))
+        used = usage_of(answer.used, prompt=prompt_tokens(messages), reply=count_tokens(answer.text))
         speech = self._reading(answer.text)
         if speech != answer.text:
             answer = structs.replace(answer, text=speech, thoughts=answer.thoughts or answer.text)
@@ -260,13 +260,13 @@ class Chats:
         return self._completions
 
 
-def size(messages: Sequence[Message]) -> int:
+def prompt_tokens(messages: Sequence[Message]) -> int:
     """Return the tokens of a prompt, what stands around each message included."""
-    return sum(count(message["content"]) + FRAME + _size_of_calls(message) for message in messages)
+    return sum(count_tokens(message["content"]) + FRAME + _size_of_calls(message) for message in messages)
 
 
 def _size_of_calls(message: Message) -> int:
-    return count(json.dumps(message["tool_calls"])) if "tool_calls" in message else 0
+    return count_tokens(json.dumps(message["tool_calls"])) if "tool_calls" in message else 0
 
 
 def make_thinker(

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.dates import DAYS, stretches, yearless
-from pytest_ltm._text.patterns import later
-from pytest_ltm.agents.reader.history_qa import dated
+from pytest_ltm._language.dates import DAYS, dated_stretches, yearless_dates
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm.agents.reader.history_qa import split_date
 from pytest_ltm.agents.reader.notes import SMALL_NUMBERS
 
 if TYPE_CHECKING:
-    from pytest_ltm._text.dates import DateRange
+    from pytest_ltm._language.dates import DateRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,10 @@ _UNITS = {
     "day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30.4), "year": timedelta(days=365),
 }  # fmt: skip
 _COUNT = rf"(\d+|{'|'.join(SMALL_NUMBERS)})"
-_LENGTH = later(rf"\b{_COUNT} ({'|'.join(_UNITS)})s?\b", re.IGNORECASE)
-_AGO = later(rf"((?:\b{_COUNT} (?:{'|'.join(_UNITS)})s?(?:,| and|, and)? ?)+)(?:ago|earlier)\b", re.IGNORECASE)
-_LAST = later(rf"\b(last|this|past) (week|weekend|month|year|{'|'.join(DAYS)})\b", re.IGNORECASE)
-_DAY = later(r"\b(the day before yesterday|yesterday|last night)\b", re.IGNORECASE)
+_LENGTH = lazy_pattern(rf"\b{_COUNT} ({'|'.join(_UNITS)})s?\b", re.IGNORECASE)
+_AGO = lazy_pattern(rf"((?:\b{_COUNT} (?:{'|'.join(_UNITS)})s?(?:,| and|, and)? ?)+)(?:ago|earlier)\b", re.IGNORECASE)
+_LAST = lazy_pattern(rf"\b(last|this|past) (week|weekend|month|year|{'|'.join(DAYS)})\b", re.IGNORECASE)
+_DAY = lazy_pattern(r"\b(the day before yesterday|yesterday|last night)\b", re.IGNORECASE)
 _BACK = {"the day before yesterday": 2, "yesterday": 1, "last night": 1}
 _SLACK = 0.1
 """The share of a length by which people are off, at least."""
@@ -47,15 +47,18 @@ def spoken_of(text: str, now: datetime) -> Range | None:
 
     The date of a message, in brackets before it, is not among what it speaks of.
     """
-    _, rest = dated(text)
-    return next((found for read in (_ago, _day, _last, _named) if (found := read(rest, now))), None)
+    _, rest = split_date(text)
+    return next(
+        (result for read in (_range_ago, _range_of_day, _range_of_last, _named_range) if (result := read(rest, now))),
+        None,
+    )
 
 
-def _ago(text: str, now: datetime) -> Range | None:
-    found = _AGO.search(text)
-    if found is None:
+def _range_ago(text: str, now: datetime) -> Range | None:
+    match = _AGO.search(text)
+    if match is None:
         return None
-    parts = [(_number(count), _UNITS[unit.lower()]) for count, unit in _LENGTH.findall(found[1])]
+    parts = [(_small_number(count), _UNITS[unit.lower()]) for count, unit in _LENGTH.findall(match[1])]
     if not parts:
         return None
     length = sum((count * unit for count, unit in parts), timedelta(0))
@@ -63,46 +66,46 @@ def _ago(text: str, now: datetime) -> Range | None:
     return Range(now - length - slack, now - length + slack)
 
 
-def _number(text: str) -> int:
+def _small_number(text: str) -> int:
     return int(text) if text.isdecimal() else SMALL_NUMBERS[text.lower()]
 
 
-def _day(text: str, now: datetime) -> Range | None:
-    found = _DAY.search(text)
-    return None if found is None else _days(now, _BACK[found[1].lower()], 1)
+def _range_of_day(text: str, now: datetime) -> Range | None:
+    match = _DAY.search(text)
+    return None if match is None else _day_range(now, _BACK[match[1].lower()], 1)
 
 
-def _last(text: str, now: datetime) -> Range | None:
-    found = _LAST.search(text)
-    if found is None:
+def _range_of_last(text: str, now: datetime) -> Range | None:
+    match = _LAST.search(text)
+    if match is None:
         return None
-    which, unit = found[1].lower(), found[2].lower()
+    which, unit = match[1].lower(), match[2].lower()
     back = 0 if which == "this" else 1
     if unit in {"week", "weekend"}:
         monday = now.weekday() + 7 * back
-        return _days(now, monday, 7) if unit == "week" else _days(now, monday - 5, 2)
+        return _day_range(now, monday, 7) if unit == "week" else _day_range(now, monday - 5, 2)
     if unit in {"month", "year"}:
         days = 31 if unit == "month" else 366
         return Range(now - days * (1 + back) * _UNITS["day"], now - days * back * _UNITS["day"])
     ago = (now.weekday() - [day.lower() for day in DAYS].index(unit)) % 7 or 7
-    return _days(now, ago, 1)
+    return _day_range(now, ago, 1)
 
 
-def _days(now: datetime, ago: int, length: int) -> Range:
+def _day_range(now: datetime, ago: int, length: int) -> Range:
     """Return whole days, the first of which was so many days ago."""
     start = datetime.combine(now.date() - timedelta(days=ago), time(), now.tzinfo)
     return Range(start, start + timedelta(days=length))
 
 
-def _named(text: str, now: datetime) -> Range | None:
-    found = stretches(text) or [_passed(one, now.date()) for one in yearless(text, now.year)]
-    if not found:
+def _named_range(text: str, now: datetime) -> Range | None:
+    date_ranges = dated_stretches(text) or [_last_passed(one, now.date()) for one in yearless_dates(text, now.year)]
+    if not date_ranges:
         return None
-    start = datetime.combine(found[0].first, time(), now.tzinfo)
-    return Range(start, datetime.combine(found[-1].last, time(), now.tzinfo) + timedelta(days=1))
+    start = datetime.combine(date_ranges[0].first, time(), now.tzinfo)
+    return Range(start, datetime.combine(date_ranges[-1].last, time(), now.tzinfo) + timedelta(days=1))
 
 
-def _passed(stretch: DateRange, today: date) -> DateRange:
+def _last_passed(stretch: DateRange, today: date) -> DateRange:
     """Return a stretch without a year as the last one that has begun."""
     if stretch.first <= today:
         return stretch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ltm._storage.dotted import lazy
+from pytest_ltm._storage.dotted import lazy_exports
 
 if TYPE_CHECKING:
     from pytest_ltm.agents.reader.abilities import ABILITIES
@@ -12,6 +12,6 @@ if TYPE_CHECKING:
 
 __all__ = ("ABILITIES", "Ability", "Appends", "IncomingTurn", "ReaderNote", "ReaderNotebook")
 
-__getattr__, __dir__ = lazy(
+__getattr__, __dir__ = lazy_exports(
     __name__, {"abilities": "ABILITIES", "notes": "Ability Appends ReaderNote ReaderNotebook IncomingTurn"}
 )

@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._text.patterns import later
-from pytest_ltm.agents.reader.notes import WORDS, first_match, wording
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm.agents.reader.notes import WORDS, first_match, word_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -18,71 +18,75 @@ if TYPE_CHECKING:
 Statement = tuple[str, str, str]
 """What it is about (`home`, `work`, `owner`, `whole`), of whom or of what, and what is so."""
 
-_SENTENCE = later(r"[^.!?\n]+[.!?,]*")
+_SENTENCE = lazy_pattern(r"[^.!?\n]+[.!?,]*")
 _NOUN = r"(?P<noun>[Tt]he [a-z][a-z' -]{1,40}?)"
-_NAME = later(r"\b[A-Z][a-z]{2,}\b")
+_NAME = lazy_pattern(r"\b[A-Z][a-z]{2,}\b")
 _NO_NAMES = frozenset(WORDS["no_names"].split())
-_HOME = later(
+_HOME = lazy_pattern(
     r"\b(?:lived|mov(?:e|ed|ing)|settled|curtains|knocked|rent|my bed|bell|slept|had taken|"
     r"write to me|slippers|midnight)\b"
 )
-_WORK = later(
+_WORK = lazy_pattern(
     r"\b(?:worked|work at|taken on|notice|hired|job|bread|wages|shift|quicker|apron|glad to have|"
     r"last week|foreman|pay day)\b"
 )
-_OWNER = later(
+_OWNER = lazy_pattern(
     r"\b(?:belonged|owned|sold|gave|lost|traded|present of|passed|pride|borrow|bought|carved|let|needed money|"
     r"asking|is mine|crowns)\b"
 )
-_WHOLE = later(
+_WHOLE = lazy_pattern(
     r"\b(?:broken?|mended|in good order|the end of it|went to pieces|from end to end|past all use|left of|"
     r"together again|itself again|never served|a scratch)\b"
 )
 
 
-_BOOK = {kind: [wording(one, NOUN=_NOUN) for one in wordings] for kind, wordings in WORDS["book"].items()}
+_BOOK = {kind: [word_pattern(one, NOUN=_NOUN) for one in wordings] for kind, wordings in WORDS["book"].items()}
 
 
-def statements(text: str) -> list[Statement]:
+def town_statements(text: str) -> list[Statement]:
     """Return what a text says of its town, in order; one statement a sentence."""
-    found = (statement(sentence) for sentence in _SENTENCE.findall(text))
-    return [one for one in found if one is not None]
+    statements = (town_statement(sentence) for sentence in _SENTENCE.findall(text))
+    return [one for one in statements if one is not None]
 
 
-def statement(sentence: str) -> Statement | None:
+def town_statement(sentence: str) -> Statement | None:
     """Return what one sentence says; None if it says nothing of that kind."""
     if _WHOLE.search(sentence):
         return _about_thing("broken", sentence, "no") or _about_thing("sound", sentence, "yes")
     names = [name for name in _NAME.findall(sentence) if name not in _NO_NAMES]
     if not names:
         return None
-    if _OWNER.search(sentence) and (found := _about_thing("owner", sentence, names[-1], kind="owner")):
-        return found
+    if _OWNER.search(sentence) and (statement := _about_thing("owner", sentence, names[-1], kind="owner")):
+        return statement
     for kind, keywords in (("home", _HOME), ("work", _WORK)):
-        place = _noun(kind, sentence) if keywords.search(sentence) else None
+        place = _first_noun(kind, sentence) if keywords.search(sentence) else None
         if place:
             return (kind, names[0], place)
     return None
 
 
 def _about_thing(wordings: str, sentence: str, value: str, kind: str = "whole") -> Statement | None:
-    thing = _noun(wordings, sentence)
+    thing = _first_noun(wordings, sentence)
     return (kind, thing, value) if thing else None
 
 
-def _noun(wordings: str, sentence: str) -> str | None:
+def _first_noun(wordings: str, sentence: str) -> str | None:
     """Return the noun that the first fitting wording finds."""
     match = first_match(_BOOK[wordings], sentence)
     return match["noun"][0].lower() + match["noun"][1:] if match else None
 
 
-_OPENING = later(r"I am going to read (?:to )?you .{0,60}\b(?:book|chapters?)\b|I am going to read to you from a book")
-_PAGE = later(r"(?:Page \d{1,6} of \d{1,6}|\d{1,6}(?:st|nd|rd|th)(?: and last)?(?: \w{1,12})? page):\s")
-_INTERLUDE = later(r"\b(?:options for the beginning of the next chapter|beginnings that the next chapter might have)\b")
-_OPTION = later(r"Option (\d{1,4}):\s")
-_QUESTION = later(r"Which (?:option|of these (?:beginnings|options))\b.{0,80}\bnext[- ]chapter\b")
-_FORGET = later(r"\bforget the (?:book|(?:current )?chapters?)\b", re.IGNORECASE)
-_WORD = later(r"[^\W\d_]{3,}")
+_OPENING = lazy_pattern(
+    r"I am going to read (?:to )?you .{0,60}\b(?:book|chapters?)\b|I am going to read to you from a book"
+)
+_PAGE = lazy_pattern(r"(?:Page \d{1,6} of \d{1,6}|\d{1,6}(?:st|nd|rd|th)(?: and last)?(?: \w{1,12})? page):\s")
+_INTERLUDE = lazy_pattern(
+    r"\b(?:options for the beginning of the next chapter|beginnings that the next chapter might have)\b"
+)
+_OPTION = lazy_pattern(r"Option (\d{1,4}):\s")
+_QUESTION = lazy_pattern(r"Which (?:option|of these (?:beginnings|options))\b.{0,80}\bnext[- ]chapter\b")
+_FORGET = lazy_pattern(r"\bforget the (?:book|(?:current )?chapters?)\b", re.IGNORECASE)
+_WORD = lazy_pattern(r"[^\W\d_]{3,}")
 _KINDS = ("book page", "book option")
 _SHORT = 300
 
@@ -97,10 +101,10 @@ class ChapterBreak:
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a page or an option, answer the question, forget on request."""
         if page := _PAGE.match(turn.text):
-            notes.add(turn, "book page", _read(turn.text[page.end() :]))
+            notes.add(turn, "book page", _read_town(turn.text[page.end() :]))
             return "I am listening."
         if option := _OPTION.match(turn.text):
-            notes.add(turn, "book option", {"number": int(option[1]), **_read(turn.text[option.end() :])})
+            notes.add(turn, "book option", {"number": int(option[1]), **_read_town(turn.text[option.end() :])})
             return "I am listening."
         if len(turn.text) > 2 * _SHORT:
             return None
@@ -110,26 +114,26 @@ class ChapterBreak:
         if _INTERLUDE.search(turn.text):
             notes.drop("book option")
             return "Ready."
-        return _choice(notes) if _QUESTION.search(turn.text) else None
+        return _choose_ending(notes) if _QUESTION.search(turn.text) else None
 
 
-def _read(text: str) -> dict[str, Any]:
+def _read_town(text: str) -> dict[str, Any]:
     """Return what a text says of its town; the words of one that says nothing."""
-    facts = statements(text)
-    return {"facts": facts} if facts else {"words": sorted(_words(text))}
+    facts = town_statements(text)
+    return {"facts": facts} if facts else {"words": sorted(_lower_words(text))}
 
 
-def _choice(notes: ReaderNotebook) -> str:
+def _choose_ending(notes: ReaderNotebook) -> str:
     pages = [note.content for note in notes.visible("book page")]
     options = {note.content["number"]: note.content for note in notes.visible("book option")}
     if not options:
         return "You have not given me any options."
     if all("facts" in option for option in options.values()):
-        return _consistent(pages, options)
-    return _likeliest(pages, options)
+        return _only_consistent(pages, options)
+    return _likeliest_ending(pages, options)
 
 
-def _consistent(pages: Iterable[Mapping[str, Any]], options: Mapping[int, Mapping[str, Any]]) -> str:
+def _only_consistent(pages: Iterable[Mapping[str, Any]], options: Mapping[int, Mapping[str, Any]]) -> str:
     """Return the number of the only option that contradicts nothing; pages come the newest first."""
     state: dict[tuple[str, str], str] = {}
     for page in pages:
@@ -143,7 +147,7 @@ def _consistent(pages: Iterable[Mapping[str, Any]], options: Mapping[int, Mappin
     return str(fitting[0]) if len(fitting) == 1 else "I cannot tell."
 
 
-def _likeliest(pages: Iterable[Mapping[str, Any]], options: Mapping[int, Mapping[str, Any]]) -> str:
+def _likeliest_ending(pages: Iterable[Mapping[str, Any]], options: Mapping[int, Mapping[str, Any]]) -> str:
     """Guess: a word counts the more, the fewer options have it; the last page counts as much as all the others."""
     known = [frozenset(page.get("words", ())) for page in pages]
     everywhere = frozenset[str]().union(*known)
@@ -157,5 +161,5 @@ def _likeliest(pages: Iterable[Mapping[str, Any]], options: Mapping[int, Mapping
     return str(max(words, key=likeness)) if known else "I cannot tell."
 
 
-def _words(text: str) -> frozenset[str]:
+def _lower_words(text: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _WORD.findall(text))

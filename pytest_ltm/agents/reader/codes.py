@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm.agents.reader.notes import Topic
 
 if TYPE_CHECKING:
@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
 
 
-_CODE = later(r"\b[a-z]{2,8}\d{2,4}\b")
-_THING = later(
+_CODE = lazy_pattern(r"\b[a-z]{2,8}\d{2,4}\b")
+_THING = lazy_pattern(
     r"\b(?!(?:It|That|What|Here|There|Let|He|She)'s)(?P<owner>(?:[A-Z]\w+ )?[A-Z]\w+)'s (?P<thing>[a-z]+(?: [a-z]+)?)"
 )
-_OVER = later(r"\b(?:no longer|any more|anymore|used to|was once|is over|has been changed|was changed|don't use)\b")
-_SAME = later(r"\b(?:code|opens?|type|works)\b")
+_OVER = lazy_pattern(
+    r"\b(?:no longer|any more|anymore|used to|was once|is over|has been changed|was changed|don't use)\b"
+)
+_SAME = lazy_pattern(r"\b(?:code|opens?|type|works)\b")
 _BOTH = 2
 
 
@@ -27,12 +29,12 @@ class Codes(Topic):
     """Keeps what is said of codes, and looks up that of a thing, also by things that have the same one."""
 
     kinds = ("code",)
-    about = later(r"'s [a-z]")
-    forgets = later(r"\bforget all the codes\b", re.IGNORECASE)
+    about = lazy_pattern(r"'s [a-z]")
+    forgets = lazy_pattern(r"\bforget all the codes\b", re.IGNORECASE)
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a code or that two are the same, or answer a question once anything of the kind was told."""
-        things = [(found["owner"], found["thing"]) for found in _THING.finditer(turn.text)]
+        things = [(match["owner"], match["thing"]) for match in _THING.finditer(turn.text)]
         codes = _CODE.findall(turn.text)
         linked = not codes and len(things) == _BOTH and _SAME.search(turn.text) is not None
         if things and (len(codes) == 1 or linked):
@@ -51,22 +53,28 @@ def _code_of(owner: str, thing: str, known: Sequence[Sequence[Sequence[Sequence[
         place = near.pop(0)
         seen.add(place)
         for things, codes in known:
-            if any(_same(place, other) for other in things):
+            if any(_is_same_thing(place, other) for other in things):
                 if codes:
                     return str(codes[0])
-                near += [other for other in _pairs(things) if not any(_same(other, one) for one in (*seen, *near))]
+                near += [
+                    other
+                    for other in _owned_things(things)
+                    if not any(_is_same_thing(other, one) for one in (*seen, *near))
+                ]
     return "I don't know."
 
 
-def _pairs(things: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
+def _owned_things(things: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
     return ((owner, thing) for owner, thing in things)
 
 
-def _same(one: Sequence[str], other: Sequence[str]) -> bool:
+def _is_same_thing(one: Sequence[str], other: Sequence[str]) -> bool:
     """Return whether two are the same thing: what follows its name may be taken for a part of it."""
     (owner, thing), (whose, what) = one, other
     first, second = thing.split(), what.split()
-    return _named_alike(owner, whose) and (first == second or _short(first, second) or _short(second, first))
+    return _named_alike(owner, whose) and (
+        first == second or _is_short_form(first, second) or _is_short_form(second, first)
+    )
 
 
 def _named_alike(one: str, other: str) -> bool:
@@ -75,7 +83,7 @@ def _named_alike(one: str, other: str) -> bool:
     return first[-1] == second[-1] and (first == second or len(first) != len(second))
 
 
-def _short(name: Sequence[str], longer: Sequence[str]) -> bool:
+def _is_short_form(name: Sequence[str], longer: Sequence[str]) -> bool:
     """Return whether both begin alike, and a second word belongs to the sentence rather than to the name."""
     return name[0] == longer[0] and (len(name) == 1 or len(longer) == 1 or bool({name[1], longer[1]} & _VERBS))
 

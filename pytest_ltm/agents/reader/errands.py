@@ -6,7 +6,7 @@ import html
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm.agents.reader.notes import COMMON, WORDS, Topic, first_match
 
 if TYPE_CHECKING:
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
 
 
 _QUOTED = (
-    later(r"\"(.{8,600})\"", re.DOTALL),
-    later(r"[“„](.{8,600})[”“]", re.DOTALL),
-    later(r"(?<!\w)['‘](.{8,600})['’](?!\w)", re.DOTALL),
+    lazy_pattern(r"\"(.{8,600})\"", re.DOTALL),
+    lazy_pattern(r"[“„](.{8,600})[”“]", re.DOTALL),
+    lazy_pattern(r"(?<!\w)['‘](.{8,600})['’](?!\w)", re.DOTALL),
 )
-_SIGNED = later(r"\s*[-–—]\s*\S")
-_A_QUOTE = later(
+_SIGNED = lazy_pattern(r"\s*[-–—]\s*\S")
+_A_QUOTE = lazy_pattern(
     r"\b(?:quote|quotation|line|words|saying|sentence|what I made|my (?:play|novel|sketch|second act)|I am writing)\b",
     re.IGNORECASE,
 )
-_NAME = later(r"(?<=[^.!?:]\s)[A-Z][\w.’-]+(?:\s+(?:[a-z]{2,3}\s+)?[A-Z][\w.’-]*)*")
-_ADD = later(r"\b(?:append|add|attach|recite|put|include|write)\b", re.IGNORECASE)
-_REPLY = later(r"\b(?:repl(?:y|ies)|responses?|messages?|statements?|answers?)\b", re.IGNORECASE)
-_FORGET = later(r"^[^\"'“]{0,60}\b(?:forget|disregard|cancel)\b", re.IGNORECASE)
+_NAME = lazy_pattern(r"(?<=[^.!?:]\s)[A-Z][\w.’-]+(?:\s+(?:[a-z]{2,3}\s+)?[A-Z][\w.’-]*)*")
+_ADD = lazy_pattern(r"\b(?:append|add|attach|recite|put|include|write)\b", re.IGNORECASE)
+_REPLY = lazy_pattern(r"\b(?:repl(?:y|ies)|responses?|messages?|statements?|answers?)\b", re.IGNORECASE)
+_FORGET = lazy_pattern(r"^[^\"'“]{0,60}\b(?:forget|disregard|cancel)\b", re.IGNORECASE)
 _IN_WORDS = "second third fourth fifth sixth seventh eighth ninth tenth".split()  # noqa: SIM905
-_ORDINAL = later(
+_ORDINAL = lazy_pattern(
     rf"\b(\d{{1,4}})(?:st|nd|rd|th)\b|\breply number (\d{{1,4}})\b|\bnext (\d{{1,4}})\b|\b({'|'.join(_IN_WORDS)})\b",
     re.IGNORECASE,
 )
-_LATER = later(r"\bnew message\b|\bafter the next\b", re.IGNORECASE)
+_LATER = lazy_pattern(r"\bnew message\b|\bafter the next\b", re.IGNORECASE)
 
 
 class Instructions:
@@ -42,7 +42,7 @@ class Instructions:
         """Note a quote or an instruction, drop instructions on request."""
         if not turn.brief:
             return None
-        return _quoted(turn, notes) or _forgotten(turn, notes) or _instructed(turn, notes)
+        return _note_quote(turn, notes) or _forget_errand(turn, notes) or _note_instruction(turn, notes)
 
     def appendix(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Return the quote that is due now, if instruction and quote can both still be seen."""
@@ -52,14 +52,14 @@ class Instructions:
         return None
 
 
-def _forgotten(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+def _forget_errand(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     if not (_FORGET.search(turn.text) and _ADD.search(turn.text) and _REPLY.search(turn.text)):
         return None
     notes.drop("instruction")
     return "Forgotten."
 
 
-def _instructed(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+def _note_instruction(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     """Note which reply the quote belongs to; the reply to the instruction counts unless it says otherwise."""
     words = turn.text
     number = _ORDINAL.search(words)
@@ -72,41 +72,41 @@ def _instructed(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     return "I will."
 
 
-def _quoted(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-    found = first_match(_QUOTED, turn.text)
-    if found is None:
+def _note_quote(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+    match = first_match(_QUOTED, turn.text)
+    if match is None:
         return None
-    rest = f"{turn.text[: found.start()]}{turn.text[found.end() :]}"
-    signed = found.start() == 0 and _SIGNED.match(turn.text, found.end())
+    rest = f"{turn.text[: match.start()]}{turn.text[match.end() :]}"
+    signed = match.start() == 0 and _SIGNED.match(turn.text, match.end())
     author = max(_NAME.findall(rest), key=len, default="")
     if not author or not (signed or _A_QUOTE.search(rest)):
         return None
-    notes.add(turn, "quote", {"author": author, "quote": found.group(1)})
+    notes.add(turn, "quote", {"author": author, "quote": match.group(1)})
     return "Noted."
 
 
 def _quote_by(order: str, notes: ReaderNotebook) -> str | None:
     """Return the newest quote whose author the instruction names; the newest of all if it names none of them."""
     quotes = [note.content for note in notes.visible("quote")]
-    named = [said for said in quotes if said["author"] in order]
-    return next((str(said["quote"]) for said in named or ([] if _NAME.search(order) else quotes)), None)
+    named = [quote for quote in quotes if quote["author"] in order]
+    return next((str(quote["quote"]) for quote in named or ([] if _NAME.search(order) else quotes)), None)
 
 
 # --- Rules such as "whenever I mention X, say Y": kept, and followed when a message is about X.
 
-_RULE = later(
+_RULE = lazy_pattern(
     r"\b(?:whenever|each time(?: that)?|every time(?: that)?|as soon as)\s+(?P<when>I\b.{2,200}?),?\s+"
     r"(?:then |please |you |just |are to |I want you to )*"
     r"(?:say|reply with|answer with)\b[^\"':]{0,30}:\s*(?P<quote>[\"'])(?P<say>.{3,400})(?P=quote)\s*$",
     re.IGNORECASE | re.DOTALL,
 )
-_ELSE = later(r"[A-Z][a-z]+: ")
+_ELSE = lazy_pattern(r"[A-Z][a-z]+: ")
 """Begins what somebody else says in a play of roles: rules are for what the user says."""
-_MENTION = later(r"\bmention (?:the |my )?(.+)", re.IGNORECASE | re.DOTALL)
-_MEANT = [(later(waits), later(means)) for waits, means in WORDS["rules"].items()]
-_WORD_QUOTED = later(r"'([^']+)'")
-_WORD = later(r"[^\W\d_]+")
-_RUNS = later(r"(.)\1+")
+_MENTION = lazy_pattern(r"\bmention (?:the |my )?(.+)", re.IGNORECASE | re.DOTALL)
+_MEANT = [(lazy_pattern(waits), lazy_pattern(means)) for waits, means in WORDS["rules"].items()]
+_WORD_QUOTED = lazy_pattern(r"'([^']+)'")
+_WORD = lazy_pattern(r"[^\W\d_]+")
+_RUNS = lazy_pattern(r"(.)\1+")
 _ABOUT_IT = 0.25
 """The least share of a message's telling words that the rule names too, where it does not say "mention"."""
 _SHORT = 120
@@ -117,21 +117,23 @@ class TriggerResponse(Topic):
     """Keeps rules and says the sentence of the newest one that a message is about."""
 
     kinds = ("rule",)
-    forgets = later(r"^\W*(?:\w+ ){0,3}?(?:cancel|forget|drop|disregard)\b.*\bsay\b.*\bwhenever\b", re.IGNORECASE)
+    forgets = lazy_pattern(
+        r"^\W*(?:\w+ ){0,3}?(?:cancel|forget|drop|disregard)\b.*\bsay\b.*\bwhenever\b", re.IGNORECASE
+    )
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a rule, or follow one."""
-        told = _RULE.search(html.unescape(turn.text))
-        if told is not None:
-            notes.add(turn, "rule", {"when": told["when"], "say": told["say"]})
+        match = _RULE.search(html.unescape(turn.text))
+        if match is not None:
+            notes.add(turn, "rule", {"when": match["when"], "say": match["say"]})
             return "I will."
         if _ELSE.match(turn.text):
             return None
         rules = (note.content for note in notes.visible("rule"))
-        return next((rule["say"] for rule in rules if _about(rule["when"], turn.text)), None)
+        return next((rule["say"] for rule in rules if _matches_rule(rule["when"], turn.text)), None)
 
 
-def _about(when: str, text: str) -> bool:
+def _matches_rule(when: str, text: str) -> bool:
     """Tell whether a message is what a rule waits for."""
     mention = _MENTION.search(when)
     if mention is not None:
@@ -143,17 +145,17 @@ def _about(when: str, text: str) -> bool:
             return means.search(text) is not None
     quoted = _WORD_QUOTED.findall(when)
     if quoted:
-        return _squeezed(quoted[0]) in {_squeezed(word) for word in _WORD.findall(text)}
-    said, wanted = _telling(text), _telling(when)
+        return _squeeze_letters(quoted[0]) in {_squeeze_letters(word) for word in _WORD.findall(text)}
+    said, wanted = _telling_words(text), _telling_words(when)
     return bool(said) and len(said & wanted) >= _ABOUT_IT * len(said)
 
 
-def _squeezed(word: str) -> str:
+def _squeeze_letters(word: str) -> str:
     """Return the letters of a word, those in a row once: `Achooo!` and `achoo` are the same."""
     return _RUNS.sub(r"\1", "".join(_WORD.findall(word)).lower())
 
 
-def _telling(text: str) -> frozenset[str]:
+def _telling_words(text: str) -> frozenset[str]:
     return frozenset(
         re.sub(r"(?:ing|s)$", "", word) for word in _WORD.findall(text.lower()) if word not in COMMON["rule"]
     )

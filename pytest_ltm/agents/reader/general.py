@@ -8,22 +8,22 @@ from heapq import merge
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.small_talk import is_small_talk
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.small_talk import is_small_talk
 from pytest_ltm.agents.reader.notes import COMMON
 
 if TYPE_CHECKING:
     from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
 
 
-_REQUEST = later(r"\s*(?:please\s+)?(?:tell|name|list|say|give|repeat|remind|answer)\b", re.IGNORECASE)
-_IN_A_WORD = later(
+_REQUEST = lazy_pattern(r"\s*(?:please\s+)?(?:tell|name|list|say|give|repeat|remind|answer)\b", re.IGNORECASE)
+_IN_A_WORD = lazy_pattern(
     r"\?\s+(?:one|just|only|no|a)\b[^.?!]*\b(?:word|two|which|reasons|please)\b[^.?!]*\.$", re.IGNORECASE
 )
 """A question that ends in how to answer it."""
-_READY = later(r"\b(?:understood|ready|clear|okay|ok|all right|agreed)\s*\?\s*$", re.IGNORECASE)
-_FORGET = later(r"\b(?:forget|disregard)\b", re.IGNORECASE)
-_WORD = later(r"[^\W_]{3,}")
+_READY = lazy_pattern(r"\b(?:understood|ready|clear|okay|ok|all right|agreed)\s*\?\s*$", re.IGNORECASE)
+_FORGET = lazy_pattern(r"\b(?:forget|disregard)\b", re.IGNORECASE)
+_WORD = lazy_pattern(r"[^\W_]{3,}")
 
 
 class General:
@@ -51,10 +51,10 @@ class _Statements:
         """Return the visible statement with most words of the question, the newest of equals."""
         statements = notes.every("statement")
         for number in range(self._known, len(statements)):
-            for word in _words(statements[number].content):
+            for word in _significant_words(statements[number].content):
                 self._numbers.setdefault(word, []).append(number)
         self._known = len(statements)
-        having = [self._numbers[word] for word in _words(question) if word in self._numbers]
+        having = [self._numbers[word] for word in _significant_words(question) if word in self._numbers]
         best, most = "I do not know.", 0
         for number, words in groupby(merge(*map(reversed, having), reverse=True)):
             shared = sum(1 for _ in words)
@@ -65,13 +65,13 @@ class _Statements:
         return best
 
 
-def _words(text: str) -> frozenset[str]:
+def _significant_words(text: str) -> frozenset[str]:
     return frozenset(word.lower()[:6] for word in _WORD.findall(text)) - COMMON["statement"]
 
 
 # --- The message that begins a conversation and only says what it is going to be like.
 
-_COMING = later(r"\bgoing to\b.*\b(?:later|afterwards)\b[^.!?]*\bask\b", re.IGNORECASE | re.DOTALL)
+_COMING = lazy_pattern(r"\bgoing to\b.*\b(?:later|afterwards)\b[^.!?]*\bask\b", re.IGNORECASE | re.DOTALL)
 
 
 class Announcement:
@@ -79,13 +79,13 @@ class Announcement:
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Keep nothing of it."""
-        if turn.position or not announces(turn.text):
+        if turn.position or not announces_questions(turn.text):
             return None
         notes.overlook()
         return "Noted."
 
 
-def announces(message: str) -> bool:
+def announces_questions(message: str) -> bool:
     """Return whether a first message says what is going to come, and that there will be questions."""
     return _COMING.search(message) is not None
 
@@ -94,10 +94,10 @@ def announces(message: str) -> bool:
 
 _HEAD = 400
 """Characters within which such a message says what it wants and begins with its first pair."""
-_WANTED = later(r"\b(?:trivia|answers?)\b.*\bjson\b", re.IGNORECASE | re.DOTALL)
-_FIRST = later(r"^Q: ", re.MULTILINE)
+_WANTED = lazy_pattern(r"\b(?:trivia|answers?)\b.*\bjson\b", re.IGNORECASE | re.DOTALL)
+_FIRST = lazy_pattern(r"^Q: ", re.MULTILINE)
 _MARK = " A: "
-_REMARK = later(r"[^\n?:]*\bquiz\b[^\n?:]*:[ \n][^\n?]+\? [^\n?]{1,80}\.(?:\n|$)", re.IGNORECASE)
+_REMARK = lazy_pattern(r"[^\n?:]*\bquiz\b[^\n?:]*:[ \n][^\n?]+\? [^\n?]{1,80}\.(?:\n|$)", re.IGNORECASE)
 """What was asked in a quiz, and the answer."""
 
 
@@ -114,10 +114,10 @@ class Trivia:
             return "Noted."
         if not (_FIRST.search(head) and _WANTED.search(head)):
             return None
-        return "[]" if turn.told else json.dumps(answers(turn.text), ensure_ascii=False)
+        return "[]" if turn.told else json.dumps(example_answers(turn.text), ensure_ascii=False)
 
 
-def answers(message: str) -> list[str]:
+def example_answers(message: str) -> list[str]:
     """Return what stands after the last `A: ` of each `Q:` line, in order."""
     lines = (line for line in message.split("\n") if line.startswith("Q: "))
     return [line.rpartition(_MARK)[2].strip() for line in lines]

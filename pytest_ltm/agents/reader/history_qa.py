@@ -15,8 +15,8 @@ from datetime import date, datetime, timedelta, timezone
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.dates import DAYS, MONTHS
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.dates import DAYS, MONTHS
+from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm.agents.reader.notes import COMMON, SMALL_NUMBERS, WORDS
 
 if TYPE_CHECKING:
@@ -29,22 +29,22 @@ if TYPE_CHECKING:
 USER, ASSISTANT = "I", "you"
 """The speakers of a chat, as the user names them."""
 _MONTH = {name[:3].lower(): number for number, name in enumerate(MONTHS, start=1)}
-_BRACKET = later(r"\s*\[([^\[\]\n]{6,40})\]\s*")
-_YEAR_FIRST = later(r"(\d{4})[/-](\d{1,2})[/-](\d{1,2})(?!\d)")
-_DAY_FIRST = later(r"(\d{1,2})\s+([A-Za-z]{3,9}),?\s+(\d{4})\b")
-_MONTH_FIRST = later(r"([A-Za-z]{3,9})\s+(\d{1,2}),?\s+(\d{4})\b")
-_SPEAKER = later(r"([A-Z][\w.’'-]*(?: [A-Z][\w.’'-]*){0,3}): ")
-_SIDES = later(r"I said: (?P<user>.*?)(?:\nYou said: (?P<assistant>.*))?\Z", re.DOTALL)
+_BRACKET = lazy_pattern(r"\s*\[([^\[\]\n]{6,40})\]\s*")
+_YEAR_FIRST = lazy_pattern(r"(\d{4})[/-](\d{1,2})[/-](\d{1,2})(?!\d)")
+_DAY_FIRST = lazy_pattern(r"(\d{1,2})\s+([A-Za-z]{3,9}),?\s+(\d{4})\b")
+_MONTH_FIRST = lazy_pattern(r"([A-Za-z]{3,9})\s+(\d{1,2}),?\s+(\d{4})\b")
+_SPEAKER = lazy_pattern(r"([A-Z][\w.’'-]*(?: [A-Z][\w.’'-]*){0,3}): ")
+_SIDES = lazy_pattern(r"I said: (?P<user>.*?)(?:\nYou said: (?P<assistant>.*))?\Z", re.DOTALL)
 
 
 def read_date(text: str) -> date | None:
     """Return the day that a text names, None if it names none; the month in letters or the year first."""
-    if found := _YEAR_FIRST.search(text):
-        year, month, day = (int(part) for part in found.groups())
-    elif found := _DAY_FIRST.search(text):
-        day, month, year = int(found[1]), _MONTH.get(found[2][:3].lower(), 0), int(found[3])
-    elif found := _MONTH_FIRST.search(text):
-        day, month, year = int(found[2]), _MONTH.get(found[1][:3].lower(), 0), int(found[3])
+    if match := _YEAR_FIRST.search(text):
+        year, month, day = (int(part) for part in match.groups())
+    elif match := _DAY_FIRST.search(text):
+        day, month, year = int(match[1]), _MONTH.get(match[2][:3].lower(), 0), int(match[3])
+    elif match := _MONTH_FIRST.search(text):
+        day, month, year = int(match[2]), _MONTH.get(match[1][:3].lower(), 0), int(match[3])
     else:
         return None
     try:
@@ -53,11 +53,11 @@ def read_date(text: str) -> date | None:
         return None
 
 
-def dated(text: str) -> tuple[date | None, str]:
+def split_date(text: str) -> tuple[date | None, str]:
     """Return the date in brackets at the beginning of a message, None if there is none, and the rest."""
-    found = _BRACKET.match(text)
-    when = read_date(found[1]) if found else None
-    return (None, text) if found is None or when is None else (when, text[found.end() :])
+    match = _BRACKET.match(text)
+    when = read_date(match[1]) if match else None
+    return (None, text) if match is None or when is None else (when, text[match.end() :])
 
 
 def is_told(rest: str) -> bool:
@@ -65,7 +65,7 @@ def is_told(rest: str) -> bool:
     return _SPEAKER.match(rest) is not None or _SIDES.match(rest) is not None
 
 
-def sayings(rest: str, reply: str) -> Iterator[tuple[str, str]]:
+def iter_sayings(rest: str, reply: str) -> Iterator[tuple[str, str]]:
     """Yield who said what; a told message without speakers is the user's, and its reply the assistant's."""
     if sides := _SIDES.match(rest):
         yield USER, sides["user"]
@@ -73,13 +73,13 @@ def sayings(rest: str, reply: str) -> Iterator[tuple[str, str]]:
     elif _SPEAKER.match(rest):
         speaker, said = "", ""
         for line in rest.split("\n"):
-            found = _SPEAKER.match(line)
-            if found is None:
+            match = _SPEAKER.match(line)
+            if match is None:
                 said += f"\n{line}"
                 continue
             if speaker:
                 yield speaker, said
-            speaker, said = found[1], line[found.end() :]
+            speaker, said = match[1], line[match.end() :]
         yield speaker, said
     else:
         yield USER, rest
@@ -88,13 +88,13 @@ def sayings(rest: str, reply: str) -> Iterator[tuple[str, str]]:
 
 # --- Words of a told history: stems that forgive endings, and which words carry no meaning.
 
-WORD = later(r"[^\W_]+(?:['’][^\W_]+)*")
+WORD = lazy_pattern(r"[^\W_]+(?:['’][^\W_]+)*")
 _IRREGULAR = {form: word for word, forms in WORDS["irregular"].items() for form in forms.split()}
 _COMMON = COMMON["history"]
 
 
 @lru_cache(maxsize=100_000)
-def stem(word: str) -> str:
+def rough_stem(word: str) -> str:
     """Return a rough key of a lower-case word, the same for most of its forms."""
     word = word.replace("’", "'").removesuffix("'s").replace("'", "")
     word = _IRREGULAR.get(word, word)
@@ -105,14 +105,14 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word[-1] == word[-2] else word
 
 
-def stems(text: str) -> list[str]:
+def content_stem_list(text: str) -> list[str]:
     """Return the stems of the words that carry meaning, in order."""
-    return [stem(word) for word in WORD.findall(text.lower()) if word not in _COMMON]
+    return [rough_stem(word) for word in WORD.findall(text.lower()) if word not in _COMMON]
 
 
 PASSAGE = 320
 """Characters up to which sentences that follow one another are one passage."""
-_SENTENCE = later(r"(?<=[.!?])\s+|\n+")
+_SENTENCE = lazy_pattern(r"(?<=[.!?])\s+|\n+")
 _SATURATION, _LENGTH = 1.2, 0.6
 """BM25's k1 and b; a word counts once in a passage."""
 _NEIGHBOUR = 0.3
@@ -158,10 +158,10 @@ class PassageIndex:
         """Take in the notes that it does not hold yet."""
         for note in notes[len(self._notes) :]:
             message, reply, day = note.content
-            when, rest = dated(message)
+            when, rest = split_date(message)
             self._at = when or (None if day is None else date.fromisoformat(day)) or self._at
-            for speaker, said in sayings(rest, reply):
-                for text in passages(said):
+            for speaker, said in iter_sayings(rest, reply):
+                for text in iter_passages(said):
                     self._add(speaker, text)
             self._notes.append(note.position)
 
@@ -169,7 +169,7 @@ class PassageIndex:
         number = len(self._passages)
         self._passages.append(Passage(number, len(self._notes), speaker, text, self._at))
         self.speakers[speaker] += 1
-        known = set(stems(text))
+        known = set(content_stem_list(text))
         self._sizes.append(len(known))
         for one in known:
             self._places.setdefault(one, array("I")).append(number)
@@ -186,9 +186,9 @@ class PassageIndex:
         weight, mean = sum(rarity.values()) or 1.0, sum(self._sizes) / len(self._sizes)
         own: dict[int, float] = defaultdict(float)
         shares: dict[int, float] = defaultdict(float)
-        for word, found in places.items():
+        for word, result in places.items():
             gain = rarity[word] * (1 + _SATURATION)
-            for n in found:
+            for n in result:
                 norm = 1 - _LENGTH + _LENGTH * self._sizes[n] / mean
                 own[n] += gain / (1 + _SATURATION * norm)
                 shares[n] += rarity[word] / weight
@@ -201,15 +201,15 @@ class PassageIndex:
         return own.get(n - 1, 0.0) if same else 0.0
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """Return the sentences and lines of a text."""
     return [part.strip() for part in _SENTENCE.split(text) if part.strip()]
 
 
-def passages(text: str) -> Iterator[str]:
+def iter_passages(text: str) -> Iterator[str]:
     """Yield a text in passages of whole sentences."""
     held = ""
-    for part in sentences(text):
+    for part in split_sentences(text):
         if held and len(held) + len(part) > PASSAGE:
             yield held
             held = ""
@@ -224,109 +224,113 @@ NUMBERS = SMALL_NUMBERS | {"couple of": 2, "a couple of": 2, "few": 3, "a few": 
 UNITS = {"day": 1, "week": 7, "month": 30.44, "year": 365.25}
 """Days of each."""
 _COUNT = r"\d{1,3}|a couple of|a few|couple of|few|" + "|".join(NUMBERS)
-_AGO = later(rf"\b({_COUNT})\s+(day|week|month|year)s?\s+(?:ago|back|before)\b", re.IGNORECASE)
-_WEEKDAY = later(rf"\b(last|this past|past|on|this|next)\s+({'|'.join(DAYS)})\b", re.IGNORECASE)
-_STEP = later(
+_AGO = lazy_pattern(rf"\b({_COUNT})\s+(day|week|month|year)s?\s+(?:ago|back|before)\b", re.IGNORECASE)
+_WEEKDAY = lazy_pattern(rf"\b(last|this past|past|on|this|next)\s+({'|'.join(DAYS)})\b", re.IGNORECASE)
+_STEP = lazy_pattern(
     r"\b(last|past|this|next|this past|coming)\s+(week|weekend|month|year|summer|winter|fall|spring)\b", re.IGNORECASE
 )
-_NAMED = later(rf"\b(?:in|on|since|until|of)\s+((?:{'|'.join(MONTHS)})(?:\s+\d{{1,2}}(?:st|nd|rd|th)?)?)\b")
-_YEAR = later(r"\b(?:in|since|back in|of)\s+((?:19|20)\d\d)\b")
+_NAMED = lazy_pattern(rf"\b(?:in|on|since|until|of)\s+((?:{'|'.join(MONTHS)})(?:\s+\d{{1,2}}(?:st|nd|rd|th)?)?)\b")
+_YEAR = lazy_pattern(r"\b(?:in|since|back in|of)\s+((?:19|20)\d\d)\b")
 _NEAR = {"yesterday": -1, "last night": -1, "today": 0, "tonight": 0, "this morning": 0, "tomorrow": 1}
-_NEARBY = later(rf"\b({'|'.join(_NEAR)})\b", re.IGNORECASE)
+_NEARBY = lazy_pattern(rf"\b({'|'.join(_NEAR)})\b", re.IGNORECASE)
 
 
-def written(day: date) -> str:
+def format_day(day: date) -> str:
     """Return a day as people write it."""
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
-def when(text: str, told: date) -> str | None:
+def date_of_event(text: str, told: date) -> str | None:
     """Return when that was which a text told on a day tells of; None if the text does not say."""
-    said = (resolve(text, told) for resolve in (_ago, _nearby, _on_weekday, _by_step, _named))
-    return next((found for found in said if found), None)
+    said = (resolve(text, told) for resolve in (_date_ago, _date_nearby, _on_weekday, _by_step, _named_month))
+    return next((result for result in said if result), None)
 
 
-def _ago(text: str, told: date) -> str | None:
-    found = _AGO.search(text)
-    if found is None:
+def _date_ago(text: str, told: date) -> str | None:
+    match = _AGO.search(text)
+    if match is None:
         return None
-    count = int(found[1]) if found[1].isdecimal() else NUMBERS[found[1].lower()]
-    unit = found[2].lower()
+    count = int(match[1]) if match[1].isdecimal() else NUMBERS[match[1].lower()]
+    unit = match[2].lower()
     match unit:
         case "day":
-            return written(told - timedelta(days=count))
+            return format_day(told - timedelta(days=count))
         case "week":
-            return f"{found[1]} week{'s' * (count > 1)} before {written(told)}"
+            return f"{match[1]} week{'s' * (count > 1)} before {format_day(told)}"
         case "month":
-            return _month(told, -count)
+            return _shift_month(told, -count)
         case _:
             return str(told.year - count)
 
 
-def _nearby(text: str, told: date) -> str | None:
-    found = _NEARBY.search(text)
-    return written(told + timedelta(days=_NEAR[found[1].lower()])) if found else None
+def _date_nearby(text: str, told: date) -> str | None:
+    match = _NEARBY.search(text)
+    return format_day(told + timedelta(days=_NEAR[match[1].lower()])) if match else None
 
 
 def _on_weekday(text: str, told: date) -> str | None:
-    found = _WEEKDAY.search(text)
-    if found is None:
+    match = _WEEKDAY.search(text)
+    if match is None:
         return None
-    side = "after" if found[1].lower() in {"this", "next"} else "before"
-    return f"the {found[2].capitalize()} {side} {written(told)}"
+    side = "after" if match[1].lower() in {"this", "next"} else "before"
+    return f"the {match[2].capitalize()} {side} {format_day(told)}"
 
 
 def _by_step(text: str, told: date) -> str | None:
-    found = _STEP.search(text)
-    if found is None:
+    match = _STEP.search(text)
+    if match is None:
         return None
-    way, unit = found[1].lower(), found[2].lower()
+    way, unit = match[1].lower(), match[2].lower()
     step = {"last": -1, "past": -1, "this past": -1, "this": 0, "next": 1, "coming": 1}[way]
     if unit in {"week", "weekend"}:
-        return f"the {unit} {('of', 'after', 'before')[step]} {written(told)}"
+        return f"the {unit} {('of', 'after', 'before')[step]} {format_day(told)}"
     if unit == "month":
-        return _month(told, step)
+        return _shift_month(told, step)
     return str(told.year + step) if unit == "year" else f"{unit} {told.year + min(step, 0)}"
 
 
-def _named(text: str, told: date) -> str | None:
-    if found := _YEAR.search(text):
-        return found[1]
-    found = _NAMED.search(text)
-    if found is None or found[1] == "May":
+def _named_month(text: str, told: date) -> str | None:
+    if match := _YEAR.search(text):
+        return match[1]
+    match = _NAMED.search(text)
+    if match is None or match[1] == "May":
         return None
-    month = MONTHS.index(found[1].split()[0]) + 1
-    return f"{found[1]} {told.year - (month > told.month)}"
+    month = MONTHS.index(match[1].split()[0]) + 1
+    return f"{match[1]} {told.year - (month > told.month)}"
 
 
-def _month(day: date, step: int) -> str:
+def _shift_month(day: date, step: int) -> str:
     years, month = divmod(day.month - 1 + step, 12)
     return f"{MONTHS[month]} {day.year + years}"
 
 
-def apart(earlier: date, later: date, unit: str) -> str:
+def days_apart(earlier: date, later: date, unit: str) -> str:
     """Return how far two days lie apart in days, weeks, months or years, rounded."""
     count = round(abs((later - earlier).days) / UNITS[unit])
     return f"{count} {unit}{'s' * (count != 1)}"
 
 
-_ABOUT = later(r"[^:?]{0,60}\bconversations?\b[^:?]{0,40}:\s")
-_CHOICE = later(r"\(([a-h])\)\s+(.+?)(?=\s*\([a-h]\)\s|\s*\Z)", re.DOTALL)
-_SHORT = later(r"\bshort (?:phrase|answer)\b|\bfew words\b|\bone word\b|\bbriefly\b", re.IGNORECASE)
-_ELAPSED = later(
+_ABOUT = lazy_pattern(r"[^:?]{0,60}\bconversations?\b[^:?]{0,40}:\s")
+_CHOICE = lazy_pattern(r"\(([a-h])\)\s+(.+?)(?=\s*\([a-h]\)\s|\s*\Z)", re.DOTALL)
+_SHORT = lazy_pattern(r"\bshort (?:phrase|answer)\b|\bfew words\b|\bone word\b|\bbriefly\b", re.IGNORECASE)
+_ELAPSED = lazy_pattern(
     r"\bhow (?:many|much) (?P<unit>day|week|month|year)s?\b.*\b(?:ago|since|pass(?:ed)?|between|before|after|from|"
     r"elapsed|when)\b|\bhow long (?:ago|has it been|had it been)\b",
     re.IGNORECASE,
 )
-_ORDER = later(r"\b(?:first|earlier|earliest|last|later|latest|most recently)\b.*\bor\b", re.IGNORECASE)
-_WHEN = later(r"\W*(?:\w+\W+){0,2}?(?:when|(?:what|which) (?:date|day|month|year))\b", re.IGNORECASE)
-_AMOUNT = later(r"\bhow (?:long|old|much|often|many|far|tall|big)\b|\bwhat (?:time|percentage|age)\b", re.IGNORECASE)
-_YES_NO = later(
+_ORDER = lazy_pattern(r"\b(?:first|earlier|earliest|last|later|latest|most recently)\b.*\bor\b", re.IGNORECASE)
+_WHEN = lazy_pattern(r"\W*(?:\w+\W+){0,2}?(?:when|(?:what|which) (?:date|day|month|year))\b", re.IGNORECASE)
+_AMOUNT = lazy_pattern(
+    r"\bhow (?:long|old|much|often|many|far|tall|big)\b|\bwhat (?:time|percentage|age)\b", re.IGNORECASE
+)
+_YES_NO = lazy_pattern(
     r"\W*(?:[A-Z]\w+, )?(?:is|are|was|were|do|does|did|has|have|had|can|could|would|will|should)\b", re.IGNORECASE
 )
-_WHO = later(r"\b(?:who|whom|whose)\b", re.IGNORECASE)
-_WHERE = later(r"\bwhere\b|\b(?:what|which) (?:\w+ )?(?:city|country|place|state|town|store|shop)\b", re.IGNORECASE)
-_SEVERAL = later(
+_WHO = lazy_pattern(r"\b(?:who|whom|whose)\b", re.IGNORECASE)
+_WHERE = lazy_pattern(
+    r"\bwhere\b|\b(?:what|which) (?:\w+ )?(?:city|country|place|state|town|store|shop)\b", re.IGNORECASE
+)
+_SEVERAL = lazy_pattern(
     r"\b(?:what|which)\s+(?:(?:are|were|kinds? of|types? of|other|different|\w+)\s+)?\w{3,}s\b", re.IGNORECASE
 )
 
@@ -351,8 +355,8 @@ class ParsedQuestion:
     @property
     def unit(self) -> str:
         """The unit that elapsed time is wanted in, `day` where it does not say."""
-        found = _ELAPSED.search(self.text)
-        return (found["unit"] or "day").lower() if found else "day"
+        match = _ELAPSED.search(self.text)
+        return (match["unit"] or "day").lower() if match else "day"
 
 
 def is_about_a_conversation(text: str) -> bool:
@@ -360,21 +364,21 @@ def is_about_a_conversation(text: str) -> bool:
     return _ABOUT.match(text) is not None
 
 
-def read(message: str) -> ParsedQuestion:
+def parse_question(message: str) -> ParsedQuestion:
     """Return what a message asks."""
-    at, rest = dated(message)
+    at, rest = split_date(message)
     about = _ABOUT.match(rest)
     rest = rest[about.end() :] if about else rest
-    choices = tuple((found[1], found[2].strip()) for found in _CHOICE.finditer(rest))
+    choices = tuple((match[1], match[2].strip()) for match in _CHOICE.finditer(rest))
     end = rest.rfind("?", 0, rest.find("(a)") if choices else len(rest))
     text = rest[: end + 1] if end >= 0 else rest
-    kind = "choice" if len(choices) > 1 else _kind(text)
+    kind = "choice" if len(choices) > 1 else _question_kind(text)
     return ParsedQuestion(
         text, kind, bool(_SHORT.search(rest)), kind == "what" and bool(_SEVERAL.match(text)), at, choices
     )
 
 
-def _kind(text: str) -> str:
+def _question_kind(text: str) -> str:
     if _ELAPSED.search(text):
         return "elapsed"
     if _ORDER.search(text) and re.match(r"\W*(?:which|who|what|did)", text, re.IGNORECASE):
@@ -386,66 +390,68 @@ def _kind(text: str) -> str:
     return next((kind for kind, asks in tried.items() if asks(text)), "what")
 
 
-def named(text: str, speakers: Iterable[str]) -> list[str]:
+def named_speakers(text: str, speakers: Iterable[str]) -> list[str]:
     """Return the speakers whose first names a text has as words."""
     words = {word.removesuffix("'s").removesuffix("’s") for word in WORD.findall(text)}
     return [one for one in speakers if one.split()[0] in words]
 
 
-def wanted(text: str, speakers: Iterable[str]) -> frozenset[str]:
+def wanted_stems(text: str, speakers: Iterable[str]) -> frozenset[str]:
     """Return the stems that a passage should have: those of the text, without the names of the speakers."""
-    names = {stem(part.lower()) for one in speakers for part in one.split()}
-    return frozenset(stems(text)) - names
+    names = {rough_stem(part.lower()) for one in speakers for part in one.split()}
+    return frozenset(content_stem_list(text)) - names
 
 
 # --- The phrase of a sentence that answers a question of a kind: an amount, a name, a place, what is new in it.
 
 _NUMBER = r"\$?\d[\d,.]*%?|" + "|".join(sorted((n for n in NUMBERS if n not in {"a", "an"}), key=len, reverse=True))
-_QUANTITY = later(rf"(?<!\w)(?:{_NUMBER}|a|an)(?:[- ]+[a-z]+){{0,2}}", re.IGNORECASE)
-_COUNTED = later(rf"(?<!\w)(?:{_NUMBER})(?!\w)(?:[- ][a-z]+)?", re.IGNORECASE)
-_PERIOD = later(
+_QUANTITY = lazy_pattern(rf"(?<!\w)(?:{_NUMBER}|a|an)(?:[- ]+[a-z]+){{0,2}}", re.IGNORECASE)
+_COUNTED = lazy_pattern(rf"(?<!\w)(?:{_NUMBER})(?!\w)(?:[- ][a-z]+)?", re.IGNORECASE)
+_PERIOD = lazy_pattern(
     rf"(?<!\w)(?:{_NUMBER}|a|an)[- ](?:and a half )?(?:second|minute|hour|day|week|month|year)s?\b", re.IGNORECASE
 )
-_CAPITALISED = later(r"(?<![.!?] )(?<!^)\b[A-Z][\w’'-]+(?: (?:of |the )?[A-Z][\w’'-]+)*")
-_RELATED = later(
+_CAPITALISED = lazy_pattern(r"(?<![.!?] )(?<!^)\b[A-Z][\w’'-]+(?: (?:of |the )?[A-Z][\w’'-]+)*")
+_RELATED = lazy_pattern(
     r"\b(?:my|his|her|our|their)\s+(?:\w+\s+)?(?:mom|mother|dad|father|parents|sister|brother|wife|husband|partner|son|"
     r"daughter|kids|children|family|friends?|grandma|grandmother|grandpa|grandfather|aunt|uncle|cousin|boss|teacher|"
     r"colleagues?|neighbou?rs?|team|coach|girlfriend|boyfriend|dog|cat)\b",
     re.IGNORECASE,
 )
 _NAME = r"[\w’'-]+"
-_PLACE = later(rf"\b(?:in|at|to|from|near|into|around|visited)\s+((?:the |a |an |my |our )?{_NAME}(?: {_NAME}){{0,3}})")
-_TOKEN = later(r"[^\W_]+(?:['’-][^\W_]+)*|[^\s\w]")
+_PLACE = lazy_pattern(
+    rf"\b(?:in|at|to|from|near|into|around|visited)\s+((?:the |a |an |my |our )?{_NAME}(?: {_NAME}){{0,3}})"
+)
+_TOKEN = lazy_pattern(r"[^\W_]+(?:['’-][^\W_]+)*|[^\s\w]")
 _LONGEST = 5
 _IDLE = _COMMON | COMMON["answer"]
 
 
-def amount(sentence: str, question: str) -> str | None:
+def amount_in(sentence: str, question: str) -> str | None:
     """Return the number with its unit that a sentence tells, a period where the question asks how long."""
     asked = question.lower()
     if "how long" in asked or "how old" in asked:
-        found = _PERIOD.search(sentence)
-        return found[0] if found else None
+        match = _PERIOD.search(sentence)
+        return match[0] if match else None
     pattern = _COUNTED if "how m" in asked or "time" in asked else _QUANTITY
-    found = pattern.search(sentence)
-    return found[0].strip() if found else None
+    match = pattern.search(sentence)
+    return match[0].strip() if match else None
 
 
-def person(sentence: str, known: AbstractSet[str]) -> str | None:
+def person_in(sentence: str, known: AbstractSet[str]) -> str | None:
     """Return a name, or a relation such as `my sister`, that the question does not know."""
-    names = [name for name in _CAPITALISED.findall(sentence) if not set(map(stem, name.lower().split())) & known]
-    found = _RELATED.search(sentence)
-    return names[0] if names else (found[0] if found else None)
+    names = [name for name in _CAPITALISED.findall(sentence) if not set(map(rough_stem, name.lower().split())) & known]
+    match = _RELATED.search(sentence)
+    return names[0] if names else (match[0] if match else None)
 
 
-def place(sentence: str, known: AbstractSet[str]) -> str | None:
+def place_in(sentence: str, known: AbstractSet[str]) -> str | None:
     """Return what stands after a preposition of place and is new; a name first."""
-    found = [match for match in _PLACE.findall(sentence) if not set(map(stem, match.lower().split())) & known]
-    found = [match for match in map(_trimmed, found) if match]
-    return next((one for one in found if any(c.isupper() for c in one)), found[0] if found else None)
+    matches = [match for match in _PLACE.findall(sentence) if not set(map(rough_stem, match.lower().split())) & known]
+    matches = [match for match in map(_trim_place, matches) if match]
+    return next((one for one in matches if any(c.isupper() for c in one)), matches[0] if matches else None)
 
 
-def _trimmed(text: str) -> str:
+def _trim_place(text: str) -> str:
     """Return the words up to the first that cannot be part of a place."""
     kept: list[str] = []
     for word in text.split():
@@ -456,13 +462,13 @@ def _trimmed(text: str) -> str:
     return " ".join(kept) if any(word.lower() not in _COMMON for word in kept) else ""
 
 
-def fresh(sentence: str, known: AbstractSet[str]) -> str | None:
+def newest_chunk(sentence: str, known: AbstractSet[str]) -> str | None:
     """Return the chunk of the sentence that says most that the question does not know; nearest to what it does."""
     parts = _TOKEN.findall(sentence)
-    marks = [i for i, part in enumerate(parts) if stem(part.lower()) in known]
+    marks = [i for i, part in enumerate(parts) if rough_stem(part.lower()) in known]
     best, most = None, 0.0
-    for start, words in _chunks(parts):
-        new = [word for word in words if stem(word.lower()) not in known]
+    for start, words in _split_chunks(parts):
+        new = [word for word in words if rough_stem(word.lower()) not in known]
         if not new:
             continue
         near = min((abs(start - mark) + 4 * (mark > start) for mark in marks), default=6)
@@ -472,8 +478,8 @@ def fresh(sentence: str, known: AbstractSet[str]) -> str | None:
     return best
 
 
-def _chunks(parts: list[str]) -> list[tuple[int, list[str]]]:
-    found: list[tuple[int, list[str]]] = []
+def _split_chunks(parts: list[str]) -> list[tuple[int, list[str]]]:
+    result: list[tuple[int, list[str]]] = []
     held: list[str] = []
     for i, part in enumerate([*parts, "."]):
         bare = part.lower()
@@ -483,9 +489,9 @@ def _chunks(parts: list[str]) -> list[tuple[int, list[str]]]:
         elif held:
             while held and held[-1].lower() == "of":
                 held.pop()
-            found.append((i - len(held), held))
+            result.append((i - len(held), held))
             held = []
-    return found
+    return result
 
 
 # --- The answer to a question about a told history, from the passages that share words with it.
@@ -499,122 +505,132 @@ _AS_GOOD = 0.9
 """Of passages nearly as good as the best, the newest counts: what was said last is so."""
 _OWN, _OTHERS = 1.4, 0.7
 """What a passage is worth more if who is asked about says it, and less if somebody else does."""
-_PARTS = later(r"\s+(?:or|and)\s+(?:the |my |when )?|,\s*", re.IGNORECASE)
-_NO = later(r"\b(?:not|never|no|n't|nobody|nothing|haven't|didn't|don't|wasn't|isn't)\b", re.IGNORECASE)
-_SURELY = later(r"not (?:mentioned|said|known)|no information|cannot be (?:known|answered)", re.IGNORECASE)
+_PARTS = lazy_pattern(r"\s+(?:or|and)\s+(?:the |my |when )?|,\s*", re.IGNORECASE)
+_NO = lazy_pattern(r"\b(?:not|never|no|n't|nobody|nothing|haven't|didn't|don't|wasn't|isn't)\b", re.IGNORECASE)
+_SURELY = lazy_pattern(r"not (?:mentioned|said|known)|no information|cannot be (?:known|answered)", re.IGNORECASE)
 
 
-def answer(question: ParsedQuestion, index: PassageIndex, sees: Callable[[int], bool], today: date | None) -> str:
+def answer_from_history(
+    question: ParsedQuestion, index: PassageIndex, sees: Callable[[int], bool], today: date | None
+) -> str:
     """Return the answer; NOT_MENTIONED where nothing that can be seen matches."""
-    words = wanted(question.text, index.speakers)
-    found = _ranked(question, index, words, sees)
+    words = wanted_stems(question.text, index.speakers)
+    scored_passages = _rank_passages(question, index, words, sees)
     if question.kind == "choice":
-        return _chosen(question, index, sees)
+        return _choose_option(question, index, sees)
     if question.kind == "elapsed":
-        return _elapsed(question, index, sees, question.at or today) or NOT_MENTIONED
-    if question.kind == "order" and (first := _ordered(question, index, sees)):
+        return _elapsed_time(question, index, sees, question.at or today) or NOT_MENTIONED
+    if question.kind == "order" and (first := _which_came_first(question, index, sees)):
         return first
-    if not found or found[0].share < _LEAST:
+    if not scored_passages or scored_passages[0].share < _LEAST:
         return NOT_MENTIONED
     if not question.short:
-        return _sentence(question, _newest(found), words)
-    return _phrase(question, found, words)
+        return _full_sentence(question, _newest_passage(scored_passages), words)
+    return _shortest_phrase(question, scored_passages, words)
 
 
-def _ranked(
+def _rank_passages(
     question: ParsedQuestion, index: PassageIndex, words: AbstractSet[str], sees: Callable[[int], bool]
 ) -> list[ScoredPassage]:
     """Return what shares words with the question, best first: who is asked about is the best witness."""
-    found = index.search(words, sees)
-    asked = named(question.text, index.speakers)
+    match = index.search(words, sees)
+    asked = named_speakers(question.text, index.speakers)
     if not asked or len(asked) == len(index.speakers):
-        return found
-    weighed = [(one.worth * (_OWN if one.passage.speaker in asked else _OTHERS), one) for one in found[:50]]
+        return match
+    weighed = [(one.worth * (_OWN if one.passage.speaker in asked else _OTHERS), one) for one in match[:50]]
     return [one for _, one in sorted(weighed, key=lambda pair: -pair[0])]
 
 
-def _newest(found: Sequence[ScoredPassage]) -> Passage:
-    good = [one.passage for one in found if one.worth >= _AS_GOOD * found[0].worth and one.passage.speaker != ASSISTANT]
-    return max(good, key=lambda passage: passage.number, default=found[0].passage)
+def _newest_passage(scored_passages: Sequence[ScoredPassage]) -> Passage:
+    good = [
+        one.passage
+        for one in scored_passages
+        if one.worth >= _AS_GOOD * scored_passages[0].worth and one.passage.speaker != ASSISTANT
+    ]
+    return max(good, key=lambda passage: passage.number, default=scored_passages[0].passage)
 
 
 def _closest_first(text: str, words: AbstractSet[str]) -> list[str]:
     """Return the sentences of a text, those with most of the words first."""
-    return sorted(sentences(text), key=lambda said: -len(words & set(stems(said))))
+    return sorted(split_sentences(text), key=lambda said: -len(words & set(content_stem_list(said))))
 
 
-def _closest(text: str, words: AbstractSet[str]) -> str:
+def _closest_sentence(text: str, words: AbstractSet[str]) -> str:
     return _closest_first(text, words)[0]
 
 
-def _sentence(question: ParsedQuestion, passage: Passage, words: AbstractSet[str]) -> str:
+def _full_sentence(question: ParsedQuestion, passage: Passage, words: AbstractSet[str]) -> str:
     """Return what the best passage says in full; a date in front where it is asked for."""
     if question.kind == "when" and passage.at is not None:
-        said = _closest(passage.text, words)
-        return f"{when(said, passage.at) or when(passage.text, passage.at) or written(passage.at)}."
+        said = _closest_sentence(passage.text, words)
+        return (
+            f"{date_of_event(said, passage.at) or date_of_event(passage.text, passage.at) or format_day(passage.at)}."
+        )
     if question.kind == "yes or no":
         return f"{_yes_or_no(passage, words)}. {passage.text}"
     if question.kind == "amount":
-        tried = (one for one in _closest_first(passage.text, words) if amount(one, question.text))
+        tried = (one for one in _closest_first(passage.text, words) if amount_in(one, question.text))
         return next(tried, passage.text)
     return passage.text
 
 
 def _yes_or_no(passage: Passage, words: AbstractSet[str]) -> str:
-    return "No" if _NO.search(_closest(passage.text, words)) else "Yes"
+    return "No" if _NO.search(_closest_sentence(passage.text, words)) else "Yes"
 
 
-def _phrase(question: ParsedQuestion, found: Sequence[ScoredPassage], words: AbstractSet[str]) -> str:
-    best = found[0].passage
-    said = _closest(best.text, words)
+def _shortest_phrase(
+    question: ParsedQuestion, scored_passages: Sequence[ScoredPassage], words: AbstractSet[str]
+) -> str:
+    best = scored_passages[0].passage
+    said = _closest_sentence(best.text, words)
     if question.kind == "when" and best.at is not None:
-        return when(said, best.at) or when(best.text, best.at) or written(best.at)
+        return date_of_event(said, best.at) or date_of_event(best.text, best.at) or format_day(best.at)
     if question.kind == "yes or no":
         return _yes_or_no(best, words)
     find = {
-        "amount": lambda line: amount(line, question.text),
-        "who": lambda line: person(line, words),
-        "where": lambda line: place(line, words),
+        "amount": lambda line: amount_in(line, question.text),
+        "who": lambda line: person_in(line, words),
+        "where": lambda line: place_in(line, words),
     }.get(question.kind)
-    tried = (phrase for line in _lines(found, words) if find and (phrase := find(line)))
-    return next(tried, None) or _what(question, found, words)
+    tried = (phrase for line in _best_sentences(scored_passages, words) if find and (phrase := find(line)))
+    return next(tried, None) or _answer_what(question, scored_passages, words)
 
 
-def _lines(found: Sequence[ScoredPassage], words: AbstractSet[str]) -> list[str]:
+def _best_sentences(scored_passages: Sequence[ScoredPassage], words: AbstractSet[str]) -> list[str]:
     """Return the sentences of the best passages, each passage's closest first."""
-    return [said for one in found[:_LOOKED_AT] for said in _closest_first(one.passage.text, words)]
+    return [said for one in scored_passages[:_LOOKED_AT] for said in _closest_first(one.passage.text, words)]
 
 
-def _what(question: ParsedQuestion, found: Sequence[ScoredPassage], words: AbstractSet[str]) -> str:
-    closest = [_closest(one.passage.text, words) for one in found[: 4 if question.several else 1]]
-    phrases = [phrase for line in closest if (phrase := fresh(line, words))]
+def _answer_what(question: ParsedQuestion, scored_passages: Sequence[ScoredPassage], words: AbstractSet[str]) -> str:
+    closest = [_closest_sentence(one.passage.text, words) for one in scored_passages[: 4 if question.several else 1]]
+    phrases = [phrase for line in closest if (phrase := newest_chunk(line, words))]
     return ", ".join(dict.fromkeys(phrases)) or closest[0]
 
 
-def _chosen(question: ParsedQuestion, index: PassageIndex, sees: Callable[[int], bool]) -> str:
+def _choose_option(question: ParsedQuestion, index: PassageIndex, sees: Callable[[int], bool]) -> str:
     """Return the choice that has most evidence in what was said by who is asked about; letter and text."""
-    asked = named(question.text, index.speakers)
-    words = wanted(question.text, index.speakers)
+    asked = named_speakers(question.text, index.speakers)
+    words = wanted_stems(question.text, index.speakers)
 
     def worth(choice: tuple[str, str]) -> float:
-        return _LEAST * 1.5 if _SURELY.search(choice[1]) else _evidence(choice[1], words, asked, index, sees)
+        return _LEAST * 1.5 if _SURELY.search(choice[1]) else _option_evidence(choice[1], words, asked, index, sees)
 
     letter, text = max(question.choices, key=worth)
     return f"({letter}) {text}"
 
 
-def _evidence(
+def _option_evidence(
     text: str, words: AbstractSet[str], asked: Sequence[str], index: PassageIndex, sees: Callable[[int], bool]
 ) -> float:
-    own = wanted(text, index.speakers)
-    found = index.search(words | own, sees)[:3]
-    if not found:
+    own = wanted_stems(text, index.speakers)
+    result = index.search(words | own, sees)[:3]
+    if not result:
         return 0.0
-    best = found[0]
+    best = result[0]
     return 0.0 if asked and best.passage.speaker not in asked else best.share
 
 
-def _elapsed(
+def _elapsed_time(
     question: ParsedQuestion, index: PassageIndex, sees: Callable[[int], bool], today: date | None
 ) -> str | None:
     """Return how far two days lie apart: those of two things, or of one and of the question."""
@@ -625,15 +641,15 @@ def _elapsed(
         days = [whole, today] if whole is not None and today is not None else []
     if len(days) < 2 or days[0] == days[1]:
         return None
-    return f"{apart(days[0], days[1], question.unit)}."
+    return f"{days_apart(days[0], days[1], question.unit)}."
 
 
 def _day_of(text: str, index: PassageIndex, sees: Callable[[int], bool]) -> date | None:
-    found = [one for one in index.search(wanted(text, index.speakers), sees) if one.passage.speaker != ASSISTANT]
-    return found[0].passage.at if found else None
+    result = [one for one in index.search(wanted_stems(text, index.speakers), sees) if one.passage.speaker != ASSISTANT]
+    return result[0].passage.at if result else None
 
 
-def _ordered(question: ParsedQuestion, index: PassageIndex, sees: Callable[[int], bool]) -> str | None:
+def _which_came_first(question: ParsedQuestion, index: PassageIndex, sees: Callable[[int], bool]) -> str | None:
     """Return which of the things that a question names was first, or last, by the days on which they were told."""
     head, _, listed = question.text.rpartition("first")
     backwards = not head
@@ -655,13 +671,13 @@ class ToldHistory:
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note what was told; answer a question that has a date in front, or says that it is about a conversation."""
-        when, rest = dated(turn.text)
+        when, rest = split_date(turn.text)
         begun = bool(notes.every(KIND))
         if (turn.told and (begun or when is not None)) or (when is not None and is_told(rest)):
-            notes.add(turn, KIND, [turn.text, turn.reply, None if turn.now is None else str(_day(turn.now))])
+            notes.add(turn, KIND, [turn.text, turn.reply, None if turn.now is None else str(_utc_day(turn.now))])
             return "I have read it."
         if begun and (when is not None or is_about_a_conversation(rest)):
-            return answered(turn, notes)
+            return answer_turn(turn, notes)
         return None
 
 
@@ -671,16 +687,18 @@ class OpenQuestions:
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Answer a question."""
         asks = notes.every(KIND) and "?" in turn.text
-        return answered(turn, notes) if asks else None
+        return answer_turn(turn, notes) if asks else None
 
 
-def answered(turn: IncomingTurn, notes: ReaderNotebook) -> str:
+def answer_turn(turn: IncomingTurn, notes: ReaderNotebook) -> str:
     """Return the answer to a question from the history that can be seen."""
     notes.overlook()
     index = notes.derived(KIND, PassageIndex)
     index.grow(notes.every(KIND))
-    return answer(read(turn.text), index, notes.sees, None if turn.now is None else _day(turn.now))
+    return answer_from_history(
+        parse_question(turn.text), index, notes.sees, None if turn.now is None else _utc_day(turn.now)
+    )
 
 
-def _day(now: float) -> date:
+def _utc_day(now: float) -> date:
     return datetime.fromtimestamp(now, tz=timezone.utc).date()

@@ -7,9 +7,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._text.dates import MONTH_PATTERN, month_number
-from pytest_ltm._text.numbers import NUMBERS
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.dates import MONTH_PATTERN, month_number
+from pytest_ltm._language.numbers import NUMBERS
+from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm.agents.reader.notes import Topic
 
 if TYPE_CHECKING:
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 _NAME = r"(?P<name>[A-Z]\w+)"
 _SUM = r"(?P<sum>£\d+|(?i:\w+) pounds)"
 _GIFT = (
-    later(rf"\b{_NAME} (?:gave|paid|put in) {_SUM} for the (?P<what>[a-z]+)"),
-    later(rf"{_SUM} (?:came|arrived) from {_NAME} for the (?P<what>[a-z]+)"),
+    lazy_pattern(rf"\b{_NAME} (?:gave|paid|put in) {_SUM} for the (?P<what>[a-z]+)"),
+    lazy_pattern(rf"{_SUM} (?:came|arrived) from {_NAME} for the (?P<what>[a-z]+)"),
 )
-_HOME = later(
+_HOME = lazy_pattern(
     rf"\b{_NAME}(?:, one of the members,| of the club)? (?:lives in|comes from|is from|is at home in|has a house in|"
     r"has always lived in) (?P<town>[A-Z]\w+)"
 )
-_DAY = later(
+_DAY = lazy_pattern(
     rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>(?:{MONTH_PATTERN})[a-z]*)\b"
     rf"|\b(?P<month1>(?:{MONTH_PATTERN})[a-z]*) (?P<day1>\d{{1,2}})\b",
     re.IGNORECASE,
 )
-_ABOVE = later(r"\bmore than (\d+) pounds each\b")
-_FOR = later(r"\bfor the (?P<what>[a-z]+)(?: than for the (?P<less>[a-z]+))?")
-_FROM = later(r"\b(?P<not>not )?from (?P<town>[A-Z]\w+)")
-_FIRST_GIFTS = later(r"\bfirst gift\b")
-_ORDER = later(r"\border\b|\brank\b")
-_MANY = later(r"\bhow many (?:of the )?gifts\b", re.IGNORECASE)
+_ABOVE = lazy_pattern(r"\bmore than (\d+) pounds each\b")
+_FOR = lazy_pattern(r"\bfor the (?P<what>[a-z]+)(?: than for the (?P<less>[a-z]+))?")
+_FROM = lazy_pattern(r"\b(?P<not>not )?from (?P<town>[A-Z]\w+)")
+_FIRST_GIFTS = lazy_pattern(r"\bfirst gift\b")
+_ORDER = lazy_pattern(r"\border\b|\brank\b")
+_MANY = lazy_pattern(r"\bhow many (?:of the )?gifts\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +60,23 @@ class GiftLedger(Topic):
     """Keeps gifts and where members live, and works out what it is asked of all of them."""
 
     kinds = ("gift", "home")
-    about = later(
+    about = lazy_pattern(
         r"\bthe club's book\b|\bfor the [a-z]+\b|\bforget all gifts\b"
         r"|\b(?:lives in|lived in|comes from|is from|at home in|a house in) [A-Z]"
     )
-    forgets = later(r"\bforget all gifts\b", re.IGNORECASE)
+    forgets = lazy_pattern(r"\bforget all gifts\b", re.IGNORECASE)
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a gift or a home, or answer a question about the book."""
         text = turn.text
         if text.rstrip().endswith("?"):
-            return _answer(text, notes) if "the club's book" in text.lower() else None
-        gift = next((found for one in _GIFT if (found := one.search(text))), None)
-        if gift and (day := _day(text)):
+            return _answer_ledger(text, notes) if "the club's book" in text.lower() else None
+        gift = next((match for one in _GIFT if (match := one.search(text))), None)
+        if gift and (day := _day_number(text)):
             notes.add(
-                turn, "gift", {"name": gift["name"], "sum": _pounds(gift["sum"]), "what": gift["what"], "day": day}
+                turn,
+                "gift",
+                {"name": gift["name"], "sum": _amount_in_pounds(gift["sum"]), "what": gift["what"], "day": day},
             )
             return "Noted."
         if home := _HOME.search(text):
@@ -82,54 +84,54 @@ class GiftLedger(Topic):
         return None  # who lives where may matter to others, too
 
 
-def _pounds(said: str) -> int:
-    word = said.lower().removeprefix("£").removesuffix(" pounds")
+def _amount_in_pounds(text: str) -> int:
+    word = text.lower().removeprefix("£").removesuffix(" pounds")
     return int(word) if word.isdecimal() else NUMBERS.get(word, 0)
 
 
-def _day(text: str) -> int:
+def _day_number(text: str) -> int:
     """Return the month and day that a text names, as one number; 0 if it names none."""
-    found = _DAY.search(text)
-    if not found:
+    match = _DAY.search(text)
+    if not match:
         return 0
-    return (month_number(found["month"] or found["month1"]) or 0) * 100 + int(found["day"] or found["day1"])
+    return (month_number(match["month"] or match["month1"]) or 0) * 100 + int(match["day"] or match["day1"])
 
 
-def _answer(text: str, notes: ReaderNotebook) -> str:
+def _answer_ledger(text: str, notes: ReaderNotebook) -> str:
     """Return what a question about the book comes to."""
     book = _Book([note.content for note in notes.visible("gift")], dict(note.content for note in notes.visible("home")))
     if not book.gifts:
         return "I don't know of any gifts."
     if _MANY.search(text):
-        return f"{_count(text, book)} gifts."
+        return f"{_count_gifts(text, book)} gifts."
     if _ORDER.search(text):
-        return f"{', '.join(_order(text, book))}."
+        return f"{', '.join(_order_givers(text, book))}."
     what, town = _FOR.search(text), _FROM.search(text)
     if town:
-        return _people(town, what["what"] if what else "", book)
+        return _find_givers(town, what["what"] if what else "", book)
     if not what:
         return "I don't know."
     less = book.total(what=what["less"]) if what["less"] else 0
     return f"That comes to {book.total(what=what['what']) - less} pounds."
 
 
-def _count(text: str, book: _Book) -> int:
+def _count_gifts(text: str, book: _Book) -> int:
     if above := _ABOVE.search(text):
         return sum(gift["sum"] > int(above[1]) for gift in book.gifts)
-    return sum(gift["day"] > _day(text) for gift in book.gifts)
+    return sum(gift["day"] > _day_number(text) for gift in book.gifts)
 
 
-def _order(text: str, book: _Book) -> list[str]:
+def _order_givers(text: str, book: _Book) -> list[str]:
     names = dict.fromkeys(gift["name"] for gift in book.gifts)
     if _FIRST_GIFTS.search(text):
         return list(dict.fromkeys(gift["name"] for gift in sorted(book.gifts, key=lambda gift: int(gift["day"]))))
     return sorted(names, key=lambda name: -book.total(name=name))
 
 
-def _people(town: re.Match[str], what: str, book: _Book) -> str:
+def _find_givers(town: re.Match[str], what: str, book: _Book) -> str:
     """Return who from a town, or not from it, gave for something; or who of it gave the most, where that is asked."""
     if not what:
         members = [name for name, home in book.homes.items() if home == town["town"]]
         return f"{max(members, key=lambda name: book.total(name=name))}." if members else "I don't know."
-    found = [name for name in book.givers(what) if (book.homes.get(name) == town["town"]) is not bool(town["not"])]
-    return f"{', '.join(found)}." if found else "Nobody that I know of."
+    result = [name for name in book.givers(what) if (book.homes.get(name) == town["town"]) is not bool(town["not"])]
+    return f"{', '.join(result)}." if result else "Nobody that I know of."

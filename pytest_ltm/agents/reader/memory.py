@@ -8,14 +8,14 @@ import random
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm._text.patterns import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 
-_WORD = later(r"\w+")
+_WORD = lazy_pattern(r"\w+")
 _GROWTH = 0.05
 """The index is built anew when it lacks this share of the exchanges, so that building costs linear time in all."""
 _RECENT = 0.25
@@ -148,7 +148,7 @@ class Retrieving(Memory):
         earlier = len(self._texts) - 1
         if earlier and (self._index is None or self._lacks(earlier)):
             self._build(earlier)
-        words = [word for word in _words(message) if self._index and word in self._index.vocab_dict]
+        words = [word for word in _folded_words(message) if self._index and word in self._index.vocab_dict]
         if not words:
             return []
         scores = self._index.get_scores(words)
@@ -167,19 +167,19 @@ class Retrieving(Memory):
         logging.getLogger("bm25s").setLevel(logging.WARNING)  # every failure's report would have a line for each index
         self._index = bm25s.BM25()
         texts = ("" if n in self._overlooked else text for n, text in enumerate(self._texts[:size]))
-        self._index.index([_words(text) or [""] for text in texts], show_progress=False)
+        self._index.index([_folded_words(text) or [""] for text in texts], show_progress=False)
         self._indexed = size
 
 
-def _words(text: str) -> list[str]:
+def _folded_words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
 ENCODING = "cl100k_base"
 """Memory is measured in tokens of this encoding, whatever measures the conversation."""
 
-_TOKENS = later(r"(\d+(?:\.\d+)?)(k?)")
-_TOP = later(r"top([1-9]\d{0,5})")
+_TOKENS = lazy_pattern(r"(\d+(?:\.\d+)?)(k?)")
+_TOP = lazy_pattern(r"top([1-9]\d{0,5})")
 
 
 class Full(Memory):
@@ -201,7 +201,7 @@ class Window(Memory):
 
     def arrive(self, message: str) -> None:
         """Add the message; the oldest exchanges make room for it."""
-        self._sizes.append(count(message))
+        self._sizes.append(count_tokens(message))
         self._used += self._sizes[-1]
         while self._used > self._tokens and len(self._sizes) > 1:
             self._used -= self._sizes.popleft()
@@ -209,7 +209,7 @@ class Window(Memory):
 
     def leave(self, reply: str) -> None:
         """Add the reply to the newest exchange."""
-        size = count(reply)
+        size = count_tokens(reply)
         self._sizes[-1] += size
         self._used += size
 
@@ -267,26 +267,26 @@ def make_memory(policy: str, argument: str) -> Callable[[], Memory]:
     return _POLICIES[policy](argument)
 
 
-def _full(argument: str) -> Callable[[], Memory]:
+def _make_full(argument: str) -> Callable[[], Memory]:
     if argument:
         raise ConfigurationError(f"'full:{argument}': the policy 'full' takes no argument. Write 'full'")
     return Full
 
 
-def _window(argument: str) -> Callable[[], Memory]:
+def _make_window(argument: str) -> Callable[[], Memory]:
     tokens = tokens_of("window", argument)
     return lambda: Window(tokens)
 
 
-def _bm25(argument: str) -> Callable[[], Memory]:
+def _make_bm25(argument: str) -> Callable[[], Memory]:
     best = _TOP.fullmatch(argument.strip().lower())
     if best:
         return lambda: Retrieving(0, lambda _: 0, top=int(best[1]))
     tokens = tokens_of("bm25", argument)
-    return lambda: Retrieving(tokens, count)
+    return lambda: Retrieving(tokens, count_tokens)
 
 
-def _forgetful(argument: str) -> Callable[[], Memory]:
+def _make_forgetful(argument: str) -> Callable[[], Memory]:
     try:
         share = float(argument)
     except ValueError:
@@ -299,10 +299,10 @@ def _forgetful(argument: str) -> Callable[[], Memory]:
 
 
 _POLICIES: Mapping[str, Callable[[str], Callable[[], Memory]]] = {
-    "full": _full,
-    "window": _window,
-    "bm25": _bm25,
-    "forgetful": _forgetful,
+    "full": _make_full,
+    "window": _make_window,
+    "bm25": _make_bm25,
+    "forgetful": _make_forgetful,
 }
 
 
@@ -317,8 +317,8 @@ def tokens_of(policy: str, argument: str) -> int:
     return tokens
 
 
-def count(text: str) -> int:
+def count_tokens(text: str) -> int:
     """Return the text's tokens in `ENCODING`."""
-    from pytest_ltm._model.tokens import counter
+    from pytest_ltm._model.tokens import token_counter
 
-    return counter(ENCODING).count(text)
+    return token_counter(ENCODING).count(text)

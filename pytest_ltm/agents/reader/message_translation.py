@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ltm.locales import ENGLISH, heard, language
+from pytest_ltm.locales import ENGLISH, detect_language, load_language
 
 if TYPE_CHECKING:
     from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
@@ -31,7 +31,7 @@ class ReadMessage(NamedTuple):
         if not said and self.language is ENGLISH:
             return reply
         whole = said.get(reply) or self.language.reply(reply)
-        return whole if whole != reply else "".join(_again(part, said) for part in _SENTENCE.findall(reply))
+        return whole if whole != reply else "".join(_repeat_sentence(part, said) for part in _SENTENCE.findall(reply))
 
 
 class _WordMeanings:
@@ -48,20 +48,20 @@ class _WordMeanings:
         return self._words
 
 
-def _again(part: str, said: dict[str, str]) -> str:
+def _repeat_sentence(part: str, texts: dict[str, str]) -> str:
     """Return a sentence of a reply as it was said, or what it says after a colon."""
     text = part.strip()
-    if text in said:
-        return part.replace(text, said[text])
+    if text in texts:
+        return part.replace(text, texts[text])
     head, colon, rest = text.partition(": ")
-    return part.replace(text, f"{head}{colon}{said[rest]}") if rest in said else part
+    return part.replace(text, f"{head}{colon}{texts[rest]}") if rest in texts else part
 
 
-def hear(turn: IncomingTurn, notes: ReaderNotebook) -> ReadMessage:
+def translate_turn(turn: IncomingTurn, notes: ReaderNotebook) -> ReadMessage:
     """Return a turn in English words; its sentences are noted, so that a reply can repeat them as they were said."""
     last = notes.every(_LANGUAGE)
-    before = language(last[-1].content) if last else ENGLISH
-    now = heard(turn.text, before)
+    before = load_language(last[-1].content) if last else ENGLISH
+    now = detect_language(turn.text, before)
     if now is not before:
         notes.add(turn, _LANGUAGE, now.code)
     head, quiz, rest = turn.text.partition(_QUIZ)

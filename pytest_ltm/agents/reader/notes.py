@@ -8,9 +8,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
-from pytest_ltm._storage.schema import packaged
-from pytest_ltm._text.numbers import NUMBERS, ONES
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.numbers import NUMBERS, ONES
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._storage.schema import load_packaged_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 UNDERSTOOD = "understood"
 """Notes of messages that are kept as statements, although a topic knows what they are; none is ever forgotten."""
-WORDS: Mapping[str, Any] = packaged(__file__, "words.yml")
+WORDS: Mapping[str, Any] = load_packaged_yaml(__file__, "words.yml")
 """Words and wordings, by what they are for."""
 COMMON = {who: frozenset(words.split()) for who, words in WORDS["common"].items()}
 """Words that carry no meaning, by who passes over them."""
@@ -101,8 +101,8 @@ class ReaderNotebook:
         """Return what was made of the notes of one kind; made anew after they were dropped or restored."""
         if kind not in self._derived:
             self._derived[kind] = make()
-        found: T = self._derived[kind]
-        return found
+        result: T = self._derived[kind]
+        return result
 
     def drop(self, *kinds: str) -> None:
         """Forget all notes of these kinds, because a message asked for it."""
@@ -144,7 +144,7 @@ class Topic:
     """Of its notes."""
     forgets: ClassVar[re.Pattern[str]]
     """What a message has that ends the topic, or begins it anew."""
-    about: ClassVar[re.Pattern[str]] = later("")
+    about: ClassVar[re.Pattern[str]] = lazy_pattern("")
     """What a message has that may be about this at all; most decide by what they read."""
     forgotten: ClassVar[str] = "Forgotten."
     """The reply to it."""
@@ -167,14 +167,14 @@ class Topic:
         raise NotImplementedError
 
 
-def wording(text: str, flags: int = 0, **parts: str) -> re.Pattern[str]:
+def word_pattern(text: str, flags: int = 0, **parts: str) -> re.Pattern[str]:
     """Return one of WORDS as a pattern: `parts` stand where it has their names."""
-    return re.compile(re.sub("|".join(parts), lambda found: parts[found[0]], text), flags)
+    return re.compile(re.sub("|".join(parts), lambda result: parts[result[0]], text), flags)
 
 
 def first_match(patterns: Iterable[re.Pattern[str]], text: str) -> re.Match[str] | None:
     """Return what the first of the patterns that a text has finds there."""
-    return next((found for pattern in patterns if (found := pattern.search(text))), None)
+    return next((match for pattern in patterns if (match := pattern.search(text))), None)
 
 
 @runtime_checkable
@@ -188,23 +188,23 @@ class Appends(Protocol):
 
 # --- The line of a text that a question is about: it shares the rarest words with the question.
 
-_WORD = later(r"[^\W_]+")
+_WORD = lazy_pattern(r"[^\W_]+")
 _STEM = 6
 
 
-def nearest(question: str, lines: Sequence[str]) -> str:
+def nearest_line(question: str, lines: Sequence[str]) -> str:
     """Return the line with the most in common; a shared word counts the more, the fewer lines have it.
 
     Of equals the first; "" if there are no lines.
     """
-    known = [stems(line) for line in lines]
+    known = [note_stems(line) for line in lines]
     spread = Counter(stem for line in known for stem in line)
-    wanted = stems(question)
+    wanted = note_stems(question)
     likeness = [sum(1 / spread[stem] for stem in line & wanted) for line in known]
     return lines[likeness.index(max(likeness))] if lines else ""
 
 
-def stems(text: str) -> frozenset[str]:
+def note_stems(text: str) -> frozenset[str]:
     """Return the beginnings of a text's words that carry meaning, in lower case: a rough key that forgives endings."""
     return frozenset(
         word.lower()[:_STEM].removesuffix("s") for word in _WORD.findall(text) if word.lower() not in COMMON["line"]

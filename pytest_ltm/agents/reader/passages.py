@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm.agents.reader.notes import Topic, first_match
 
 if TYPE_CHECKING:
@@ -17,17 +17,19 @@ _SOURCE = (
     r"(?:Report of the [A-Z]\w+ [A-Z]\w+|Letter from [A-Z]\w+ [A-Z]\w+|"
     r"[A-Z]\w+ (?:Almanac|Gazetteer|Handbook|Register|Companion|Chronicle))"
 )
-_TITLE = later(rf"\b[Tt]he ({_SOURCE})")
+_TITLE = lazy_pattern(rf"\b[Tt]he ({_SOURCE})")
 _CORRECTS = (
-    later(rf"\b[Tt]he (?P<title>{_SOURCE}) (?:corrects|puts right|contradicts, rightly,) the (?P<old>{_SOURCE}):"),
-    later(
+    lazy_pattern(
+        rf"\b[Tt]he (?P<title>{_SOURCE}) (?:corrects|puts right|contradicts, rightly,) the (?P<old>{_SOURCE}):"
+    ),
+    lazy_pattern(
         rf"(?:mistake in the (?P<in>{_SOURCE})|\b[Tt]he (?P<old>{_SOURCE}) is wrong)[^,]*, "
         rf"(?:says|according to) the (?P<title>{_SOURCE}):"
     ),
 )
 _WORK, _PERSON, _TOWN = r"(?:[Tt]he )?(?P<{}>[A-Z]\w+ [A-Z]\w+)", r"(?P<{}>[A-Z]\w+ [A-Z]\w+)", r"(?P<{}>[A-Z]\w+)"
 _FACTS = tuple(
-    (relation, later(pattern.format(work=_WORK.format("subject"), person=_PERSON.format("subject"),
+    (relation, lazy_pattern(pattern.format(work=_WORK.format("subject"), person=_PERSON.format("subject"),
                                     founder=_PERSON.format("value"), number=r"(?P<value>\d+)",
                                     town=_TOWN.format("subject"), name=_TOWN.format("value"))))
     for relation, pattern in (
@@ -45,20 +47,20 @@ _FACTS = tuple(
         ("river", "[Tt]he {name} (?:flows|runs) through {town}"),
     )
 )  # fmt: skip
-_NAMED = later(r"\bthe ([A-Z]\w+ [A-Z]\w+)")
+_NAMED = lazy_pattern(r"\bthe ([A-Z]\w+ [A-Z]\w+)")
 
 
 class Passages(Topic):
     """Keeps what passages say and which titles they have, and answers from several of them with their titles."""
 
     kinds = ("passage",)
-    about = later(rf"\b[Tt]he {_SOURCE}|\bpassages\b")
-    forgets = later(r"\bforget all the passages\b", re.IGNORECASE)
+    about = lazy_pattern(rf"\b[Tt]he {_SOURCE}|\bpassages\b")
+    forgets = lazy_pattern(r"\bforget all the passages\b", re.IGNORECASE)
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note what a passage says, or answer a question."""
         if "passages" in turn.text:
-            return _answer(turn.text, notes)
+            return _answer_about_works(turn.text, notes)
         corrects = first_match(_CORRECTS, turn.text)
         title = corrects["title"] if corrects else next(iter(_TITLE.findall(turn.text)), "")
         rest = _TITLE.sub(" ", turn.text)
@@ -69,7 +71,7 @@ class Passages(Topic):
         return None
 
 
-def _answer(question: str, notes: ReaderNotebook) -> str | None:
+def _answer_about_works(question: str, notes: ReaderNotebook) -> str | None:
     """Return the answer to a question about works, and the titles of the passages that it was worked out from."""
     known: dict[tuple[str, str], tuple[str, str]] = {}
     for note in notes.visible("passage"):  # the newest first: what puts another right is newer
@@ -93,13 +95,13 @@ def _answer(question: str, notes: ReaderNotebook) -> str | None:
     return f"{answer}. Sources: {', '.join(titles)}."
 
 
-def _town(look: Callable[[str, str], str], works: list[str]) -> str:
+def _founder_birthplace(look: Callable[[str, str], str], works: list[str]) -> str:
     return look("birthplace", look("founder", works[0]))
 
 
 _ANSWERS: Mapping[str, Callable[[Callable[[str, str], str], list[str]], str]] = {
-    r"\b[Ww]hich river\b": lambda look, works: look("river", _town(look, works)),
-    r"\b[Ii]n which town\b": _town,
+    r"\b[Ww]hich river\b": lambda look, works: look("river", _founder_birthplace(look, works)),
+    r"\b[Ii]n which town\b": _founder_birthplace,
     r"\b[Hh]ow many people\b": lambda look, works: str(sum(int(look("staff", work)) for work in works)),
     r"\b[Ww]ho was born\b": lambda look, works: min(
         [look("founder", work) for work in works], key=lambda person: int(look("birth", person))

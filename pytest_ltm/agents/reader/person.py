@@ -6,31 +6,31 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.patterns import later
-from pytest_ltm.agents.reader.notes import WORDS, Topic, first_match, wording
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm.agents.reader.notes import WORDS, Topic, first_match, word_pattern
 
 if TYPE_CHECKING:
     from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
 
 
-_LIKING = later(r"\b(?:favou?rite|prefer|like|love|please[sd]?)\b", re.IGNORECASE)
-_COLOUR = later(r"\bcolou?rs?\b", re.IGNORECASE)
-_MINE = later(r"\b(?:my|I|me)\b", re.IGNORECASE)
-_WISH = later(r"\s*(?:please|tell|name|say|remind|recall|what|which|can|could|do|would)\b", re.IGNORECASE)
-_FORGET = later(r"\b(?:forget|disregard)\b", re.IGNORECASE)
-_NAMES = later(rf"\b({'|'.join(WORDS['colours'].split())})\b", re.IGNORECASE)
+_LIKING = lazy_pattern(r"\b(?:favou?rite|prefer|like|love|please[sd]?)\b", re.IGNORECASE)
+_COLOUR = lazy_pattern(r"\bcolou?rs?\b", re.IGNORECASE)
+_MINE = lazy_pattern(r"\b(?:my|I|me)\b", re.IGNORECASE)
+_WISH = lazy_pattern(r"\s*(?:please|tell|name|say|remind|recall|what|which|can|could|do|would)\b", re.IGNORECASE)
+_FORGET = lazy_pattern(r"\b(?:forget|disregard)\b", re.IGNORECASE)
+_NAMES = lazy_pattern(rf"\b({'|'.join(WORDS['colours'].split())})\b", re.IGNORECASE)
 _UNLISTED = (
-    later(r"favou?rite colou?r (?:is|was|has become|could be described as) ([\w -]{2,30})", re.IGNORECASE),
-    later(r"^([\w -]{2,30}) (?:is|has become) my (?:new )?favou?rite colou?r", re.IGNORECASE),
+    lazy_pattern(r"favou?rite colou?r (?:is|was|has become|could be described as) ([\w -]{2,30})", re.IGNORECASE),
+    lazy_pattern(r"^([\w -]{2,30}) (?:is|has become) my (?:new )?favou?rite colou?r", re.IGNORECASE),
 )
-_BARE = later(r"\b(?:prefer\s+(\w+)|(?:like|love)\s+(\w+)\s+(?:best|most))(?:\s+now)?[.!]?$", re.IGNORECASE)
-_UNNAMED = later(
+_BARE = lazy_pattern(r"\b(?:prefer\s+(\w+)|(?:like|love)\s+(\w+)\s+(?:best|most))(?:\s+now)?[.!]?$", re.IGNORECASE)
+_UNNAMED = lazy_pattern(
     rf"(?<!\ba )(?<!\ban )(?<!\bthe )\b({'|'.join(WORDS['colours'].split())})"
     r"(?=[.,;!]|$| (?:now|these days|at|from|for|is|it|has|does|any|first|phase)\b)",
     re.IGNORECASE,
 )
 """A colour spoken of as such, which no thing has."""
-_MOVED_ON = later(
+_MOVED_ON = lazy_pattern(
     r"\bmoved (?:on|into)\b|\bmore into\b|\bfor me\b|\bit(?: has to be| is now|'s)\b|\bwon me over\b|\bdoes it for me\b"
     r"|\b(?:like best|prefer|love most)\b|\bconverted me\b|\bnothing \w+|\benough of\b|\bmake (?:that|it)\b|\bphase\b"
     r"|\bmy favou?rite\b|\bovertaken\b|\btop spot\b|\b(?:suit|cheer)s me\b|\bput \w+ first\b",
@@ -49,7 +49,7 @@ class Colours:
         if not turn.brief:
             return None
         about = _LIKING.search(turn.text) and _MINE.search(turn.text)
-        colour = (_told(turn.text) if about else None) or _moved_on(turn.text)
+        colour = (_told_colour(turn.text) if about else None) or _moved_on(turn.text)
         if colour is not None:
             notes.add(turn, "colour", colour)
             return "Noted."
@@ -64,7 +64,7 @@ class Colours:
         return f"Your favourite colour is {newest.content}." if newest else "You have not told me."
 
 
-def _told(text: str) -> str | None:
+def _told_colour(text: str) -> str | None:
     """Return the colour that a statement names as the favourite, else None."""
     if "?" in text or _FORGET.search(text):
         return None
@@ -81,31 +81,31 @@ def _moved_on(text: str) -> str | None:
     """Return the colour that a short statement speaks of, as people do once a favourite colour is known; else None."""
     if len(text) > _SHORT or "?" in text or _FORGET.search(text) or not _MOVED_ON.search(text):
         return None
-    found = _UNNAMED.search(text)
-    return found[1] if found else None
+    match = _UNNAMED.search(text)
+    return match[1] if match else None
 
 
 # --- The names that the user goes by: the one told last, and the list of all of them.
 
-_ABOUT = later(
+_ABOUT = lazy_pattern(
     r"\bmy name\b|\bmy new name\b|\bnames?\b.*\b(?:I|me|my)\b|\b(?:I|me)\b.*\bnames?\b|\bcall(?:s|ing|ed)?\b"
     r"|\brefer to me\b|\bknown me\b",
     re.IGNORECASE | re.DOTALL,
 )
 _NAME = r"((?-i:[A-ZÀ-ÖØ-ÞĀĆČĎĘĚŁŃŇŘŚŞŠŤŹŻŽ\u4e00-\u9fff])[\w’'-]*)"
-_TOLD = [wording(one, re.IGNORECASE, NAME=_NAME) for one in WORDS["names"]]
+_TOLD = [word_pattern(one, re.IGNORECASE, NAME=_NAME) for one in WORDS["names"]]
 _UNTOLD = [
-    wording(one, re.IGNORECASE, NAME=_NAME, NOW=r"(?:now|these days|from (?:now|here|today)(?: on)?)")
+    word_pattern(one, re.IGNORECASE, NAME=_NAME, NOW=r"(?:now|these days|from (?:now|here|today)(?: on)?)")
     for one in WORDS["names without the word"]
 ]
-_ASKED = later(r"\?|^\s*(?:please )?(?:list|tell|give|name)\b", re.IGNORECASE)
-_MINE_NAMES = later(r"\b(?:I|me|my|myself)\b", re.IGNORECASE)
-_ALL = later(
+_ASKED = lazy_pattern(r"\?|^\s*(?:please )?(?:list|tell|give|name)\b", re.IGNORECASE)
+_MINE_NAMES = lazy_pattern(r"\b(?:I|me|my|myself)\b", re.IGNORECASE)
+_ALL = lazy_pattern(
     r"\b(?:names|every name|each name)\b.{0,60}\b(?:gone by|known me by|given (?:you|myself)|told you|used|had)\b",
     re.IGNORECASE | re.DOTALL,
 )
-_ONE = later(r"\bname\b|\bcalled\b|\bcall me\b", re.IGNORECASE)
-_OF_ANOTHER = later(
+_ONE = lazy_pattern(r"\bname\b|\bcalled\b|\bcall me\b", re.IGNORECASE)
+_OF_ANOTHER = lazy_pattern(
     r"\b(?:my|our) (?!names?\b)[\w' -]{1,40}? (?:called|named)\b(?! me\b)|\bnames? of (?:my|our|the)\b"
     r"|\b(?:my|our) [\w-]{1,30}(?:'s|s') names?\b",
     re.IGNORECASE,
@@ -117,7 +117,7 @@ class Names(Topic):
     """Keeps every name that the user tells as the own one."""
 
     kinds = ("name",)
-    forgets = later(r"\b(?:forget|disregard)\b.*\bnames?\b", re.IGNORECASE | re.DOTALL)
+    forgets = lazy_pattern(r"\b(?:forget|disregard)\b.*\bnames?\b", re.IGNORECASE | re.DOTALL)
 
     def claims(self, text: str) -> bool:
         """Return whether a message is about a name of the user's."""
@@ -127,15 +127,15 @@ class Names(Topic):
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a name, list all or tell the newest."""
         if _ASKED.search(turn.text) and not first_match(_UNTOLD, turn.text):
-            return None if _OF_ANOTHER.search(turn.text) else _answer(turn.text, notes)
-        told = first_match([*_TOLD, *_UNTOLD], turn.text)
-        if told is None:
+            return None if _OF_ANOTHER.search(turn.text) else _answer_person(turn.text, notes)
+        match = first_match([*_TOLD, *_UNTOLD], turn.text)
+        if match is None:
             return None
-        notes.add(turn, "name", told.group(1))
+        notes.add(turn, "name", match.group(1))
         return "Noted."
 
 
-def _answer(question: str, notes: ReaderNotebook) -> str | None:
+def _answer_person(question: str, notes: ReaderNotebook) -> str | None:
     names = [note.content for note in notes.visible("name")]
     if _ALL.search(question):
         return json.dumps(names[::-1], ensure_ascii=False)
@@ -147,22 +147,24 @@ def _answer(question: str, notes: ReaderNotebook) -> str | None:
 # --- What the user says of their own life: what is so now, after changes, corrections, withdrawals and rumours.
 
 _LIFE = {
-    label: [later(one, re.IGNORECASE) for one in said_and_asked] for label, said_and_asked in WORDS["life"].items()
+    label: [lazy_pattern(one, re.IGNORECASE) for one in said_and_asked]
+    for label, said_and_asked in WORDS["life"].items()
 }
 """By what it is about: how it is said, and how it is asked for."""
-_RUMOUR = later(
+_RUMOUR = lazy_pattern(
     r"\b(?:that's not true|don't believe it|it's wrong|nonsense|ignore it|it was never so|not a word of truth)\b",
     re.IGNORECASE,
 )
-_WITHDRAWN = later(
+_WITHDRAWN = lazy_pattern(
     r"\b(?:I take back|forget|ignore|never mind) what I (?:\w+ ){1,3}about ([\w' -]+)[.:,]", re.IGNORECASE
 )
 _KIND, _HABIT = "personal", "habit"
 _HABITS = [
-    (later(rf"\bI (?:always )?(?:{did})", re.IGNORECASE), later(asked, re.IGNORECASE)) for did, asked in WORDS["habits"]
+    (lazy_pattern(rf"\bI (?:always )?(?:{did})", re.IGNORECASE), lazy_pattern(asked, re.IGNORECASE))
+    for did, asked in WORDS["habits"]
 ]
 """How a habit is told, and how it is asked for."""
-_OCCASION = later(
+_OCCASION = lazy_pattern(
     r"\bon (?:sundays|my birthday|the day|nights)\b|\bat my mother|\bwhen (?:it|my|I|I'm|there's|everything|family)\b"
     r"|\bin (?:the holidays|august|the weeks|the month)\b|\bduring\b",
     re.IGNORECASE,
@@ -174,24 +176,24 @@ class ConflictingPersonalInformation(Topic):
     """Keeps what the user says to be so, and answers with the last that has not been withdrawn."""
 
     kinds = (_KIND, _HABIT)
-    forgets = later(r"\bforget all personal details\b", re.IGNORECASE)
+    forgets = lazy_pattern(r"\bforget all personal details\b", re.IGNORECASE)
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a statement, or answer a question."""
         asks = turn.text.rstrip().endswith("?")
         for number, forms in enumerate(_HABITS):
-            if found := forms[asks].search(turn.text):
-                return _habit(number, found, turn, notes)
+            if match := forms[asks].search(turn.text):
+                return _answer_habit(number, match, turn, notes)
         if not asks:
-            return _noted(turn, notes)
+            return _note_person(turn, notes)
         label = next((label for label, (_, asked) in _LIFE.items() if asked.search(turn.text)), None)
         return _so_now(label, notes) if label else None
 
 
-def _habit(number: int, found: re.Match[str], turn: IncomingTurn, notes: ReaderNotebook) -> str:
+def _answer_habit(number: int, match: re.Match[str], turn: IncomingTurn, notes: ReaderNotebook) -> str:
     """Note a habit, or its exception, or say which of the two holds."""
     exception = _OCCASION.search(turn.text) is not None
-    if value := found[found.lastindex or 0] if found.re.groups else None:
+    if value := match[match.lastindex or 0] if match.re.groups else None:
         notes.add(turn, _HABIT, [number, exception, value])
         return "Good to know."
     known = (note.content for note in notes.visible(_HABIT))
@@ -200,25 +202,25 @@ def _habit(number: int, found: re.Match[str], turn: IncomingTurn, notes: ReaderN
     )
 
 
-def _noted(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+def _note_person(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     if withdrawn := _WITHDRAWN.search(turn.text):
-        label = _withdrawn(withdrawn[1], notes)
+        label = _withdrawn_note(withdrawn[1], notes)
         if label is not None:
             notes.add(turn, _KIND, [label, None])
         return "I will forget that, then." if label else None
-    found = ((label, words.search(turn.text)) for label, (words, _) in _LIFE.items())
-    said = next(((label, one[one.lastindex or 0]) for label, one in found if one), None)
-    if said is not None and not _RUMOUR.search(turn.text):
-        notes.add(turn, _KIND, list(said))
+    pairs = ((label, words.search(turn.text)) for label, (words, _) in _LIFE.items())
+    pair = next(((label, one[one.lastindex or 0]) for label, one in pairs if one), None)
+    if pair is not None and not _RUMOUR.search(turn.text):
+        notes.add(turn, _KIND, list(pair))
     return None  # it may be about anything else as well: others note it, too
 
 
-def _withdrawn(what: str, notes: ReaderNotebook) -> str | None:
+def _withdrawn_note(what: str, notes: ReaderNotebook) -> str | None:
     """Return what somebody takes something back about who says that, or only the value."""
     if what in _LIFE:
         return what
-    told = (note.content for note in notes.visible(_KIND))
-    return next((label for label, value in told if value == what.rsplit(maxsplit=1)[-1]), None)
+    contents = (note.content for note in notes.visible(_KIND))
+    return next((label for label, value in contents if value == what.rsplit(maxsplit=1)[-1]), None)
 
 
 def _so_now(label: str, notes: ReaderNotebook) -> str | None:

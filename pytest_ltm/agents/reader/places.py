@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
-from pytest_ltm._text.patterns import later
-from pytest_ltm.agents.reader.notes import WORDS, Topic, first_match, wording
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm.agents.reader.notes import WORDS, Topic, first_match, word_pattern
 
 if TYPE_CHECKING:
     from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
@@ -19,8 +19,10 @@ _WAY = r"(?P<way>north|south|east|west)"
 _KM = r"(?P<km>\d{1,4}) km"
 _PLACE = r"(?P<place>\w[\w' ]*?)"
 _BEFORE = r"(?P<before>\w[\w' ]*?)"
-_RELATIVE = [wording(one, re.IGNORECASE, PLACE=_PLACE, KM=_KM, WAY=_WAY, BEFORE=_BEFORE) for one in WORDS["places"]]
-_FIRST = later(
+_RELATIVE = [
+    word_pattern(one, re.IGNORECASE, PLACE=_PLACE, KM=_KM, WAY=_WAY, BEFORE=_BEFORE) for one in WORDS["places"]
+]
+_FIRST = lazy_pattern(
     r"^There is an? \w[\w' ]* in the cent(?:er|re) of my home ?town"
     r"|\btown\b.*\b(?:middle|centre|heart|begins|starts)\b|\b(?:middle|centre|heart)\b.*\btown\b"
     r"|\b(?:about|describe|moved to|grew up in|lives in|everything in) (?-i:[A-Z])\w+\b.*"
@@ -29,22 +31,22 @@ _FIRST = later(
     re.IGNORECASE | re.DOTALL,
 )
 _END = r"(?=\s*(?:[.,:;]|$|\b(?:of|in|is|lies|stands|it(?:'s| is)|you|and|there|which|I|we|today|yesterday)\b))"
-_FROM = later(rf"\b(?:of|from|leave) the (?P<before>[a-z][a-z ]*?){_END}", re.IGNORECASE)
-_THERE = later(r"\bfrom there\b", re.IGNORECASE)
-_TO = later(rf"(?<!of )(?<!from )(?<!leave )\bthe (?P<place>[a-z][a-z ]*?){_END}", re.IGNORECASE)
-_LEG = later(rf"\b{_KM} {_WAY}\b", re.IGNORECASE)
+_FROM = lazy_pattern(rf"\b(?:of|from|leave) the (?P<before>[a-z][a-z ]*?){_END}", re.IGNORECASE)
+_THERE = lazy_pattern(r"\bfrom there\b", re.IGNORECASE)
+_TO = lazy_pattern(rf"(?<!of )(?<!from )(?<!leave )\bthe (?P<place>[a-z][a-z ]*?){_END}", re.IGNORECASE)
+_LEG = lazy_pattern(rf"\b{_KM} {_WAY}\b", re.IGNORECASE)
 _TOWN = r"(?: in (?-i:[A-Z])\w+)?"
-_ROUTE = later(
+_ROUTE = lazy_pattern(
     rf"\b(?:from|at) (?:the )?(?P<start>\w[\w' ]*?){_TOWN}(?: and want to \w+)? to (?:the )?(?P<goal>\w[\w' ]*?)"
     rf"(?={_TOWN}(?:,| by way\b| passing\b| following\b))",
     re.IGNORECASE,
 )
-_DIRECT = later(
+_DIRECT = lazy_pattern(
     r"\b(?:from|starting from) (?:the )?(?P<start>\w[\w' ]*?)(?: in \w+)?(?: going directly)? to (?:the )?"
     r"(?P<goal>\w[\w' ]*?)(?=(?: (?:in|of) \w+)?(?:[,.:?]| as the crow flies| in a straight line))",
     re.IGNORECASE,
 )
-_STRAIGHT = later(r"\b(?:as the crow flies|in a straight line|going directly|direct way)\b", re.IGNORECASE)
+_STRAIGHT = lazy_pattern(r"\b(?:as the crow flies|in a straight line|going directly|direct way)\b", re.IGNORECASE)
 _STEPS = {"north": (0, 1), "south": (0, -1), "east": (1, 0), "west": (-1, 0)}
 
 
@@ -52,27 +54,31 @@ class Locations(Topic):
     """Keeps where each place lies, and goes back from the goal to the start."""
 
     kinds = ("place",)
-    forgets = later(r"\bforget\b.*\b(?:places|locations)\b", re.IGNORECASE)
+    forgets = lazy_pattern(r"\bforget\b.*\b(?:places|locations)\b", re.IGNORECASE)
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a place, or tell the way."""
-        return _asked(turn.text, notes) or _told(turn, notes)
+        return _answer_route(turn.text, notes) or _note_legs(turn, notes)
 
 
-def _told(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-    leg = _published(turn.text.strip()) or _leg(turn.text)
+def _note_legs(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+    leg = _published_leg(turn.text.strip()) or _told_leg(turn.text)
     if leg is None:
         return "Noted." if _FIRST.search(turn.text) else None
     notes.add(turn, "place", leg)
     return "Noted."
 
 
-def _published(text: str) -> Leg | None:
-    found = first_match(_RELATIVE, text)
-    return (_name(found["before"]), int(found["km"]), found["way"].lower(), _name(found["place"])) if found else None
+def _published_leg(text: str) -> Leg | None:
+    match = first_match(_RELATIVE, text)
+    return (
+        (_strip_article(match["before"]), int(match["km"]), match["way"].lower(), _strip_article(match["place"]))
+        if match
+        else None
+    )
 
 
-def _leg(text: str) -> Leg | None:
+def _told_leg(text: str) -> Leg | None:
     """Return the leg that a sentence tells; it begins "" where that is the place told before."""
     far, to, before = _LEG.search(text), _TO.search(text), _FROM.search(text)
     if far is None or to is None or not (before or _THERE.search(text)):
@@ -80,42 +86,42 @@ def _leg(text: str) -> Leg | None:
     return (before["before"] if before else "", int(far["km"]), far["way"].lower(), to["place"])
 
 
-def _asked(text: str, notes: ReaderNotebook) -> str | None:
+def _answer_route(text: str, notes: ReaderNotebook) -> str | None:
     if _LEG.search(text):
         return None
     straight = _STRAIGHT.search(text) is not None
-    found = (_DIRECT if straight else _ROUTE).search(text)
-    if found is None:
+    match = (_DIRECT if straight else _ROUTE).search(text)
+    if match is None:
         return None
-    start, goal = _name(found["start"]), _name(found["goal"])
-    legs = _legs(start, goal, notes)
+    start, goal = _strip_article(match["start"]), _strip_article(match["goal"])
+    legs = _legs_between(start, goal, notes)
     if legs is not None:
-        return _direct(start, goal, legs) if straight else _whole(legs)
-    back = _legs(goal, start, notes) if straight else None
+        return _direction_text(start, goal, legs) if straight else _route_text(legs)
+    back = _legs_between(goal, start, notes) if straight else None
     if back is None:
         return f"I do not know the whole way to the {goal}."
-    return _direct(start, goal, [(b, -km, way, a) for a, km, way, b in back])
+    return _direction_text(start, goal, [(b, -km, way, a) for a, km, way, b in back])
 
 
-def _legs(start: str, goal: str, notes: ReaderNotebook) -> list[Leg] | None:
+def _legs_between(start: str, goal: str, notes: ReaderNotebook) -> list[Leg] | None:
     """Return the legs from a place to one told later, found backwards from the goal; None if one is not seen."""
     legs: list[Leg] = []
     wanted = goal
-    told = [note.content for note in notes.visible("place")]
-    for number, (named, km, way, place) in enumerate(told):
+    contents = [note.content for note in notes.visible("place")]
+    for number, (named, km, way, place) in enumerate(contents):
         if place == wanted:
-            wanted = named or next((earlier[-1] for earlier in told[number + 1 : number + 2]), "")
+            wanted = named or next((earlier[-1] for earlier in contents[number + 1 : number + 2]), "")
             legs.append((wanted, km, way, place))
         if wanted == start:
             return legs[::-1]
     return None
 
 
-def _whole(legs: list[Leg]) -> str:
+def _route_text(legs: list[Leg]) -> str:
     return "\n".join(f"From the {before}, go {km} km {way} to the {place}." for before, km, way, place in legs)
 
 
-def _direct(start: str, goal: str, legs: list[Leg]) -> str:
+def _direction_text(start: str, goal: str, legs: list[Leg]) -> str:
     east = sum(_STEPS[way][0] * km for _, km, way, _ in legs)
     north = sum(_STEPS[way][1] * km for _, km, way, _ in legs)
     parts = [f"{abs(east)} km {'east' if east > 0 else 'west'}"] * bool(east)
@@ -123,6 +129,6 @@ def _direct(start: str, goal: str, legs: list[Leg]) -> str:
     return f"The {goal} is {' and '.join(parts) or 'in the same place, 0 km'} of the {start}."
 
 
-def _name(place: str) -> str:
+def _strip_article(place: str) -> str:
     name = place.strip()
     return name[4:] if name.lower().startswith("the ") else name

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._text.patterns import later
-from pytest_ltm.agents.reader.notes import UNDERSTOOD, WORDS, Topic, wording
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm.agents.reader.notes import UNDERSTOOD, WORDS, Topic, word_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,33 +16,33 @@ if TYPE_CHECKING:
     from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
 
 
-_LINE = later(
+_LINE = lazy_pattern(
     r"(?P<mark>Puppet play: |In the puppet play, |On the puppet stage, |The puppets again: |\(On TV\) )?"
     r"(?:Now |Meanwhile, |And then |A little later, |Next, )?(?P<line>.+)",
     re.DOTALL,
 )
-_OVER = later(
+_OVER = lazy_pattern(
     r"^(?:The (?:puppet play is over|puppets have taken|TV program has ended)[^.]*\.|End of the puppet play!)\s*(.+)",
     re.DOTALL,
 )
 _NAME, _THING = r"([A-Z][\w-]*)", r"([\w-]+)"
-_EVENTS = {kind: wording(one, NAME=_NAME, THING=_THING) for kind, one in WORDS["play"].items()}
+_EVENTS = {kind: word_pattern(one, NAME=_NAME, THING=_THING) for kind, one in WORDS["play"].items()}
 _BELIEF = (
-    later(rf"[Ww]here does {_NAME} (?:think|believe) that {_NAME} (?:searches|will look) for the {_THING}\?"),
-    later(rf"[Ww]here will (?P<whom>{_NAME}) look for the (?P<thing>{_THING}), as (?P<who>{_NAME}) believes\?"),
+    lazy_pattern(rf"[Ww]here does {_NAME} (?:think|believe) that {_NAME} (?:searches|will look) for the {_THING}\?"),
+    lazy_pattern(rf"[Ww]here will (?P<whom>{_NAME}) look for the (?P<thing>{_THING}), as (?P<who>{_NAME}) believes\?"),
 )
-_SEARCH = later(
+_SEARCH = lazy_pattern(
     rf"[Ww]here (?:will {_NAME} (?:look for|go to find) the {_THING}|does {_NAME} think that the {_THING} is)\?"
 )
-_START = later(rf"[Ww]here was the {_THING} at (?:the (?:very )?beginning|first)\?")
-_END = later(rf"[Ww]here is the {_THING} (?:really|in truth)\b")
+_START = lazy_pattern(rf"[Ww]here was the {_THING} at (?:the (?:very )?beginning|first)\?")
+_END = lazy_pattern(rf"[Ww]here is the {_THING} (?:really|in truth)\b")
 
 
 class SallyAnne(Topic):
     """Notes the lines of a play, and plays them again when it is asked who believes what."""
 
     kinds = ("play",)
-    forgets = later(
+    forgets = lazy_pattern(
         r"\bpuppet play, with\b|\bThere is a puppet play\b|\bThe puppets today are\b|\bat a puppet theatre\b"
         r"|\bbroadcasting a program on TV\b|(?i:\bforget\b[^.?!]*\b(?:puppet play|TV program))"
     )
@@ -51,39 +51,39 @@ class SallyAnne(Topic):
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a line, or answer as JSON from the lines that can still be seen."""
         over = _OVER.match(turn.text)
-        place = _answer(over.group(1) if over else turn.text, notes)
+        place = _answer_play(over.group(1) if over else turn.text, notes)
         if place or over:
             return json.dumps({"answer": place or "unknown"})
-        return _noted(turn, notes)
+        return _note_play(turn, notes)
 
 
-def _noted(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+def _note_play(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     said_so = _LINE.match(turn.text)
     marked, line = said_so and said_so["mark"], said_so["line"].strip() if said_so else ""
-    said = next(([kind, *found.groups()] for kind, one in _EVENTS.items() if (found := one.match(line))), None)
+    said = next(([kind, *match.groups()] for kind, one in _EVENTS.items() if (match := one.match(line))), None)
     if said:
         notes.add(turn, "play", said)
         notes.add(turn, UNDERSTOOD, said)
     return "I see." if marked else None  # without the mark it may be anything: others note it as well
 
 
-def _answer(question: str, notes: ReaderNotebook) -> str | None:
+def _answer_play(question: str, notes: ReaderNotebook) -> str | None:
     """Return the place that a question about a play asks for; None for any other question, or if it is unknown."""
     if "here " not in question:
         return None
     for pattern in (*_BELIEF, _SEARCH, _START, _END):
-        if found := pattern.search(question):
+        if match := pattern.search(question):
             break
     else:
         return None
     play = _Play.of([note.content for note in notes.visible("play")][::-1])
     if pattern is _BELIEF[0]:
-        return play.shared.get((found[1], found[2], found[3]))
+        return play.shared.get((match[1], match[2], match[3]))
     if pattern is _BELIEF[1]:
-        return play.shared.get((found["who"], found["whom"], found["thing"]))
+        return play.shared.get((match["who"], match["whom"], match["thing"]))
     if pattern is _SEARCH:
-        return play.known.get((found[1] or found[3], found[2] or found[4]))
-    places = play.places.get(found[1], [None])
+        return play.known.get((match[1] or match[3], match[2] or match[4]))
+    places = play.places.get(match[1], [None])
     return places[0] if pattern is _START else places[-1]
 
 
@@ -104,7 +104,7 @@ class _Play:
     @classmethod
     def of(cls, lines: Sequence[Sequence[Any]]) -> _Play:
         """Return what is known after the lines, each its kind and its names."""
-        play = cls(_room(lines))
+        play = cls(_room_of(lines))
         for kind, *names in lines:
             play.add(kind, names)
         return play
@@ -140,7 +140,7 @@ class _Play:
                 self.shared.update({(who, other, thing): str(places[-1]) for other in self.present})
 
 
-def _room(lines: Sequence[Sequence[Any]]) -> str:
+def _room_of(lines: Sequence[Sequence[Any]]) -> str:
     """Return the room of the things: the one that is named with them, else that of the first puppet that moves one."""
     at: dict[str, str] = {}
     for kind, *names in lines:
@@ -158,47 +158,51 @@ def _room(lines: Sequence[Sequence[Any]]) -> str:
 
 # --- Coded messages about a secret meeting: what each of them means, and the three put together.
 
-_PUBLISHED = later(r"[^:\n]{1,60}: ((?:We will rendezvous|The time we will meet|Bring to the meeting)\b.+)", re.DOTALL)
+_PUBLISHED = lazy_pattern(
+    r"[^:\n]{1,60}: ((?:We will rendezvous|The time we will meet|Bring to the meeting)\b.+)", re.DOTALL
+)
 _FULL_NAME = r"[A-Z][\w'-]+ [A-Z][\w'-]+"
-_NAMED = later(rf"\b{_FULL_NAME}")
-_THREE_SENDERS = later(rf"\b{_FULL_NAME}, {_FULL_NAME} and {_FULL_NAME}\b")
-_ASKED = later(
+_NAMED = lazy_pattern(rf"\b{_FULL_NAME}")
+_THREE_SENDERS = lazy_pattern(rf"\b{_FULL_NAME}, {_FULL_NAME} and {_FULL_NAME}\b")
+_ASKED = lazy_pattern(
     r"\bclandestine messages\b|"
     r"^(?=.*\b[Ww]here\b)(?=.*\b[Ww]hen\b).*\b(?:bring|carry|have with me|take|leave at home)\b",
     re.DOTALL,
 )
 
-_CODES = [(later(cue), kind, meaning) for kind, cues in WORDS["meeting"].items() for cue, meaning in cues.items()]
+_CODES = [
+    (lazy_pattern(cue), kind, meaning) for kind, cues in WORDS["meeting"].items() for cue, meaning in cues.items()
+]
 
 
 class SpyMeeting(Topic):
     """Notes what each message means, and tells place, time and thing when asked."""
 
     kinds = ("spy",)
-    forgets = later(r"\bthree messages from different people\b|(?i:\bforget\b[^.?!]*\bcoded messages\b)")
+    forgets = lazy_pattern(r"\bthree messages from different people\b|(?i:\bforget\b[^.?!]*\bcoded messages\b)")
     forgotten = "Understood."
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a message, or put together those that can still be seen."""
         if _ASKED.search(turn.text):
-            return _arranged(notes)
+            return _arranged_meeting(notes)
         if _THREE_SENDERS.search(turn.text):
             return "I am all ears."
         published = _PUBLISHED.match(turn.text)
         if not published and not _NAMED.search(turn.text):
             return None
-        found = _decoded(published[1] if published else turn.text)
-        if found:
-            notes.add(turn, "spy", found)
-        return "Received." if found or published else None
+        texts = _decode_message(published[1] if published else turn.text)
+        if texts:
+            notes.add(turn, "spy", texts)
+        return "Received." if texts or published else None
 
 
-def _decoded(message: str) -> list[str] | None:
+def _decode_message(message: str) -> list[str] | None:
     """Return whether a message is about place, time or item, and what it means."""
     return next(([kind, meaning] for cue, kind, meaning in _CODES if cue.search(message)), None)
 
 
-def _arranged(notes: ReaderNotebook) -> str:
+def _arranged_meeting(notes: ReaderNotebook) -> str:
     newest: dict[str, str] = {}
     for note in notes.visible("spy"):
         newest.setdefault(*note.content)
@@ -209,17 +213,17 @@ def _arranged(notes: ReaderNotebook) -> str:
 
 # --- An evening in a restaurant, as a guest who knows what was ordered.
 
-_WAITER = later(r"Waiter:")
-_ROLES = later(r"\bwaiter\b[^\n]*\b(?:guest|customer)\b", re.IGNORECASE)
-_FORGET_RESTAURANT = later(r"\brestaurant\b[^\n]*\bforget\b", re.IGNORECASE)
-_SECTION = later(r"^([A-Z][^:.\d\n]{2,40}):[ \t]*$")
-_ITEM = later(r"^(?:\d{1,3}\.|-) (.+)$")
-_WISHES = later(r"\bonly what has (\w+) in it\b.*\b(?:must not|cannot|never) eat (\w+)")
-_DRINKS = later(r"\b(?:drinks|beverages)\b", re.IGNORECASE)
-_EAT = later(r"\blike to eat\b")
-_GONE = later(r"\bsold out\b|\bunavailable\b")
-_SERVED = later(r"\b(?:There you are|Here you are|Dinner is served|Here comes dinner|Your dinner)\b[^:\n]*:")
-_DRANK = later(r"\bWhat was it\?|\bWhat were you having\?")
+_WAITER = lazy_pattern(r"Waiter:")
+_ROLES = lazy_pattern(r"\bwaiter\b[^\n]*\b(?:guest|customer)\b", re.IGNORECASE)
+_FORGET_RESTAURANT = lazy_pattern(r"\brestaurant\b[^\n]*\bforget\b", re.IGNORECASE)
+_SECTION = lazy_pattern(r"^([A-Z][^:.\d\n]{2,40}):[ \t]*$")
+_ITEM = lazy_pattern(r"^(?:\d{1,3}\.|-) (.+)$")
+_WISHES = lazy_pattern(r"\bonly what has (\w+) in it\b.*\b(?:must not|cannot|never) eat (\w+)")
+_DRINKS = lazy_pattern(r"\b(?:drinks|beverages)\b", re.IGNORECASE)
+_EAT = lazy_pattern(r"\blike to eat\b")
+_GONE = lazy_pattern(r"\bsold out\b|\bunavailable\b")
+_SERVED = lazy_pattern(r"\b(?:There you are|Here you are|Dinner is served|Here comes dinner|Your dinner)\b[^:\n]*:")
+_DRANK = lazy_pattern(r"\bWhat was it\?|\bWhat were you having\?")
 
 
 class Restaurant:
@@ -228,22 +232,22 @@ class Restaurant:
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Reply to the waiter as a guest, from what can still be seen."""
         if not _WAITER.match(turn.text):
-            return _agreed(turn, notes)
-        menu = _menu(turn.text)
+            return _note_message(turn, notes)
+        menu = _read_menu(turn.text)
         if menu["drinks"]:
             notes.add(turn, "menu", menu)
-            return _drink(turn, menu["drinks"], notes)
+            return _order_drink(turn, menu["drinks"], notes)
         if _EAT.search(turn.text) or _GONE.search(turn.text):
-            return _order(turn, notes)
+            return _order_dish(turn, notes)
         if _SERVED.search(turn.text):
-            return _received(turn, notes)
+            return _check_dish(turn, notes)
         if _DRANK.search(turn.text):
             drink = notes.newest("drink")
             return f"I had the {drink.content}, thank you." if drink else "I am afraid I do not remember."
         return "Thank you."
 
 
-def _agreed(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+def _note_message(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     if not turn.brief or not (_ROLES.search(turn.text) or _FORGET_RESTAURANT.search(turn.text)):
         return None
     notes.drop("menu", "drink", "dish", "wishes")
@@ -258,7 +262,7 @@ def _wishes(notes: ReaderNotebook) -> tuple[str, str]:
     return (str(wishes.content[0]), str(wishes.content[1])) if wishes else ("", "\0")
 
 
-def _menu(text: str) -> dict[str, list[str]]:
+def _read_menu(text: str) -> dict[str, list[str]]:
     """Return the dishes and drinks of a menu, as printed."""
     menu: dict[str, list[str]] = {"dishes": [], "drinks": []}
     kind = "dishes"
@@ -270,7 +274,7 @@ def _menu(text: str) -> dict[str, list[str]]:
     return menu
 
 
-def _drink(turn: IncomingTurn, drinks: list[str], notes: ReaderNotebook) -> str:
+def _order_drink(turn: IncomingTurn, drinks: list[str], notes: ReaderNotebook) -> str:
     """Order the plainest drink that suits: a short name without brackets."""
     drinks = [name for name in drinks if _wishes(notes)[0] in name.lower()] or drinks
     drink = min(drinks, key=lambda name: ("(" in name, len(name))).lower()
@@ -278,7 +282,7 @@ def _drink(turn: IncomingTurn, drinks: list[str], notes: ReaderNotebook) -> str:
     return f"I would like the {drink}, please."
 
 
-def _order(turn: IncomingTurn, notes: ReaderNotebook) -> str:
+def _order_dish(turn: IncomingTurn, notes: ReaderNotebook) -> str:
     menu = notes.newest("menu")
     ordered = [note.content for note in notes.visible("dish")]
     dishes = menu.content["dishes"] if menu else []
@@ -291,7 +295,7 @@ def _order(turn: IncomingTurn, notes: ReaderNotebook) -> str:
     return f"I will have the {dish}, please."
 
 
-def _received(turn: IncomingTurn, notes: ReaderNotebook) -> str:
+def _check_dish(turn: IncomingTurn, notes: ReaderNotebook) -> str:
     dish, avoids = notes.newest("dish"), _wishes(notes)[1]
     if avoids in turn.text:
         return f"Excuse me, I cannot eat {avoids}."

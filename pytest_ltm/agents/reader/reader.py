@@ -35,9 +35,9 @@ class Reader:
     def reply(self, message: str, user: str = "") -> str:
         """Return the reply to one message of a user, with whatever an earlier message asked to add to it."""
         from pytest_ltm.agents.reader.abilities import APPENDING
-        from pytest_ltm.agents.reader.message_translation import hear
+        from pytest_ltm.agents.reader.message_translation import translate_turn
 
-        heard = hear(self._turn(_signed(message, user)), self._notes)
+        heard = translate_turn(self._turn(_sign_message(message, user)), self._notes)
         parts = [self._respond(heard.turn)]
         parts += [text for ability in APPENDING if (text := ability.appendix(heard.turn, self._notes)) is not None]
         reply = "\n".join(map(heard.replied, parts))
@@ -46,9 +46,11 @@ class Reader:
 
     def accept(self, message: str, reply: str, user: str = "") -> None:
         """Read an exchange that happened without asking for a reply."""
-        from pytest_ltm.agents.reader.message_translation import hear
+        from pytest_ltm.agents.reader.message_translation import translate_turn
 
-        self._respond(hear(self._turn(_signed(message, user), told=True, reply=reply), self._notes).turn)
+        self._respond(
+            translate_turn(self._turn(_sign_message(message, user), told=True, reply=reply), self._notes).turn
+        )
         self._memory.leave(reply)
 
     def tell_time(self, now: datetime) -> None:
@@ -106,7 +108,7 @@ class Reader:
         return f"Reader({self._policy!r})"
 
 
-def _signed(message: str, user: str) -> str:
+def _sign_message(message: str, user: str) -> str:
     """Return a message that says whose it is, as people who share an agent do."""
     return f"{user} here: {message}" if user else message
 

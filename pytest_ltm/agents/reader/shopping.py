@@ -6,40 +6,42 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm.agents.reader.notes import SMALL_NUMBERS, Topic, first_match
 
 if TYPE_CHECKING:
     from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
 
 
-_ASKED = later(r"\bwhat\b|\bjson\b|\bwhich\b|\btell me\b", re.IGNORECASE)
+_ASKED = lazy_pattern(r"\bwhat\b|\bjson\b|\bwhich\b|\btell me\b", re.IGNORECASE)
 _NUMBER = rf"\b(\d{{1,6}}|{'|'.join(SMALL_NUMBERS)})"
 _ITEM = (
     r"(?!(?:of|more|fewer|less|in|km|altogether|too)\b)([a-z][a-z -]*?)"
     r"(?=\s*(?:[.,;:!?]|$|\b(?:on|off|from|to|for|than|altogether|please|and|as|in|at|while|this|again|after|either|too|"
     r"fewer|less|should|would|will|wrong|any more|so)\b))"
 )
-_COUNTED = later(rf"{_NUMBER}\s+(?:more\s+)?{_ITEM}", re.IGNORECASE)
-_COUNT = later(
+_COUNTED = lazy_pattern(rf"{_NUMBER}\s+(?:more\s+)?{_ITEM}", re.IGNORECASE)
+_COUNT = lazy_pattern(
     rf"{_NUMBER} (?:more|fewer|too many|altogether|in (?:total|all)|of (?:them|those|these))\b|\banother (\w+)",
     re.IGNORECASE,
 )
 """A number of what was named before."""
-_OUT_OF = later(rf"\b(?:out of|low on|last of the) {_ITEM}.*{_NUMBER}\b", re.IGNORECASE)
+_OUT_OF = lazy_pattern(rf"\b(?:out of|low on|last of the) {_ITEM}.*{_NUMBER}\b", re.IGNORECASE)
 """The thing, and how many to get."""
 _ALL_OF = [
-    later(rf"\b{word}\s+{_ITEM}", re.IGNORECASE)
+    lazy_pattern(rf"\b{word}\s+{_ITEM}", re.IGNORECASE)
     for word in ("any", "(?:enough|plenty of)", "no", "without", "(?:all the|the|my|all)")
 ]
-_NONE_LEFT = later(
+_NONE_LEFT = lazy_pattern(
     r"\b(?:not need any|no longer need|don't need any|all of them|take them|enough|plenty|without)\b"
     r"|\b(?:all|forget|skip|scrap|drop|leave out) the\b|^no (?!longer\b)\w",
     re.IGNORECASE,
 )
-_OFF = later(r"\b(?:remove|take|strike|delete|drop|scratch|cut|knock|fewer|less|too many|come off)\b", re.IGNORECASE)
-_SET = later(r"\b(?:altogether|instead|correct|in total|in all)\b", re.IGNORECASE)
-_KNOWN = later(
+_OFF = lazy_pattern(
+    r"\b(?:remove|take|strike|delete|drop|scratch|cut|knock|fewer|less|too many|come off)\b", re.IGNORECASE
+)
+_SET = lazy_pattern(r"\b(?:altogether|instead|correct|in total|in all)\b", re.IGNORECASE)
+_KNOWN = lazy_pattern(
     r"\b(?:shopping list|(?:put it|items) on the list)\b|`item`"
     r"|\A\s*(?:I want to buy|I require|(?:please )?remove)\s+(?:another\s+)?\d",
     re.IGNORECASE,
@@ -53,13 +55,13 @@ _BEGINNINGS = (
     f"still|asked|got|used)|{_WORDS}"
 )
 """How messages begin that want something got, or not got."""
-_SPOKEN = later(
+_SPOKEN = lazy_pattern(
     rf"\A(?=(?:{_BEGINNINGS})\b)(?=.*\b(?:{_WORDS})\b)"
     r"|\A(?:(?:forget|skip|scrap|drop|leave out) the|no) [a-z -]+[.,]"
     r"|\b(?:don't need any|plenty of|were enough) [a-z -]+",
     re.IGNORECASE,
 )
-_CHANGES = later(
+_CHANGES = lazy_pattern(
     r"\b(?:need|must get|do with|buy|get|pick up|forget|and|also|add|more|another|remove|drop|scratch|cut|strike|knock|"
     r"take|fewer|less|too many|altogether|in (?:total|all)|skip|scrap|leave (?:out|them out)|no)\b",
     re.IGNORECASE,
@@ -72,7 +74,7 @@ class ShoppingList(Topic):
     """Keeps every change of the list and answers with what they come to."""
 
     kinds = ("shopping",)
-    forgets = later(
+    forgets = lazy_pattern(
         r"\bbought (?:everything|all)\b|\blist is empty\b|\b(?:forget|disregard)\b.*\blist\b", re.IGNORECASE
     )
     forgotten = "Your shopping list is empty."
@@ -85,38 +87,38 @@ class ShoppingList(Topic):
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a change, or tell the list."""
         if _ASKED.search(turn.text):
-            return _told(notes)
-        change = _change(turn.text)
+            return _list_as_json(notes)
+        change = _list_change(turn.text)
         if change is None:
             return None
         notes.add(turn, "shopping", change)
         return "Noted."
 
 
-def _change(text: str) -> list[str | int] | None:
+def _list_change(text: str) -> list[str | int] | None:
     """Return the kind of change, the item in the singular, and the number; None if the text tells none.
 
     The item is "" where the text speaks of what was named before.
     """
     if out := _OUT_OF.search(text):
-        return ["more", _singular(out[1]), SMALL_NUMBERS.get(out[2].lower()) or int(out[2])]
+        return ["more", _singular_item(out[1]), SMALL_NUMBERS.get(out[2].lower()) or int(out[2])]
     counted = _COUNTED.search(text) or _COUNT.search(text)
     if counted is None or counted.group(counted.lastindex or 1).lower() == "list":
         whole = first_match(_ALL_OF, text) if _NONE_LEFT.search(text) else None
-        return ["none", _singular(whole.group(1)), 0] if whole else None
+        return ["none", _singular_item(whole.group(1)), 0] if whole else None
     alone = counted.re.pattern == _COUNT.pattern
-    word, item = (counted[1] or counted[2], "") if alone else (counted[1], _singular(counted[2]))
+    word, item = (counted[1] or counted[2], "") if alone else (counted[1], _singular_item(counted[2]))
     number = SMALL_NUMBERS.get(word.lower()) or (int(word) if word.isdigit() else 0)
     kind = "set" if _SET.search(text) else "less" if _OFF.search(text) else "more"
     return [kind, item, number] if number else None
 
 
-def _singular(item: str) -> str:
+def _singular_item(item: str) -> str:
     name = item.strip().lower()
     return name[:-1] if name.endswith("s") and not name.endswith("ss") else name
 
 
-def _told(notes: ReaderNotebook) -> str:
+def _list_as_json(notes: ReaderNotebook) -> str:
     """Return the list that the visible changes come to, as JSON."""
     shopping: dict[str, int] = {}
     last = ""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.dates import MONTH_PATTERN
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.dates import MONTH_PATTERN
+from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm.agents.reader.notes import Topic
 
 if TYPE_CHECKING:
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 _CONTEST = r"the (?P<contest>[a-z-]+(?: (?!is\b|has\b|by\b|as\b)[a-z-]+)?)"
 _OTHER = _CONTEST.replace("contest", "other")
-_CHOICE = later(rf"\bwin {_CONTEST}, (?P<one>[A-Z]\w+) or [A-Z]\w+\?")
-_TIP = later(rf"\b(?P<winner>[A-Z]\w+) will win {_CONTEST}|\btip for {_OTHER} is (?P<named>[A-Z]\w+)")
-_WITHDRAWN = later(rf"\btip for {_CONTEST} has been (?:taken back|withdrawn)")
-_DAY = later(rf"\b\d{{1,2}} (?:{MONTH_PATTERN})[a-z]*\b", re.IGNORECASE)
-_QUOTED = later(r"\bmy (?!own\b)(\w+)")
-_UNSURE = later(r"\bguess\w*|\bhunch\b|\brumour\b")
-_NEXT = later(r"\bnext\b")
-_ON_DAY = later(r"\bday\b")
-_WHOSE = later(r"\bwho (?:tipped|gave)\b|\bwhose\b|\bdid I tell\b", re.IGNORECASE)
-_OWN = later(r"\byour own tip\b|\bdid you (?:yourself )?pick\b")
+_CHOICE = lazy_pattern(rf"\bwin {_CONTEST}, (?P<one>[A-Z]\w+) or [A-Z]\w+\?")
+_TIP = lazy_pattern(rf"\b(?P<winner>[A-Z]\w+) will win {_CONTEST}|\btip for {_OTHER} is (?P<named>[A-Z]\w+)")
+_WITHDRAWN = lazy_pattern(rf"\btip for {_CONTEST} has been (?:taken back|withdrawn)")
+_DAY = lazy_pattern(rf"\b\d{{1,2}} (?:{MONTH_PATTERN})[a-z]*\b", re.IGNORECASE)
+_QUOTED = lazy_pattern(r"\bmy (?!own\b)(\w+)")
+_UNSURE = lazy_pattern(r"\bguess\w*|\bhunch\b|\brumour\b")
+_NEXT = lazy_pattern(r"\bnext\b")
+_ON_DAY = lazy_pattern(r"\bday\b")
+_WHOSE = lazy_pattern(r"\bwho (?:tipped|gave)\b|\bwhose\b|\bdid I tell\b", re.IGNORECASE)
+_OWN = lazy_pattern(r"\byour own tip\b|\bdid you (?:yourself )?pick\b")
 USER, READER = "you", "me"
 
 
@@ -32,27 +32,27 @@ class Tips(Topic):
     """Keeps tips with their sources, gives one when it is asked to, and knows whose each was."""
 
     kinds = ("tip", "withdrawn")
-    about = later(r"\btip(?:s|ped)?\b|\bwin\b|\byou (?:yourself )?pick\b")
-    forgets = later(r"\bforget all tips\b", re.IGNORECASE)
+    about = lazy_pattern(r"\btip(?:s|ped)?\b|\bwin\b|\byou (?:yourself )?pick\b")
+    forgets = lazy_pattern(r"\bforget all tips\b", re.IGNORECASE)
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Give a tip, note what a message tells of one, or answer a question."""
         text = turn.text
         if choice := _CHOICE.search(text):
-            _note(turn, notes, choice["contest"], READER, choice["one"])
+            _note_tip(turn, notes, choice["contest"], READER, choice["one"])
             return f"{choice['one']}."
         if tip := _TIP.search(text):
             quoted = _QUOTED.search(text)
             contest, winner = tip["contest"] or tip["other"], tip["winner"] or tip["named"]
-            _note(turn, notes, contest, f"your {quoted[1]}" if quoted else USER, winner)
+            _note_tip(turn, notes, contest, f"your {quoted[1]}" if quoted else USER, winner)
             return "Noted."
         if withdrawn := _WITHDRAWN.search(text):
             notes.add(turn, "withdrawn", withdrawn["contest"])
             return "Noted."
-        return _answer(text, notes) if text.rstrip().endswith("?") else None
+        return _answer_tip(text, notes) if text.rstrip().endswith("?") else None
 
 
-def _note(turn: IncomingTurn, notes: ReaderNotebook, contest: str, source: str, winner: str) -> None:
+def _note_tip(turn: IncomingTurn, notes: ReaderNotebook, contest: str, source: str, winner: str) -> None:
     day = _DAY.search(turn.text)
     notes.add(
         turn,
@@ -64,7 +64,7 @@ def _note(turn: IncomingTurn, notes: ReaderNotebook, contest: str, source: str, 
     )  # fmt: skip
 
 
-def _answer(question: str, notes: ReaderNotebook) -> str | None:
+def _answer_tip(question: str, notes: ReaderNotebook) -> str | None:
     known = [note.content for note in notes.visible("tip")]
     place = next((n for n, tip in enumerate(known) if f"the {tip['contest']}" in question), -1)
     if place < 0:

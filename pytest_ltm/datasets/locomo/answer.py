@@ -11,10 +11,10 @@ from pytest_ltm._model.ltm_judge import JudgeDecision, ask_judge
 from pytest_ltm._model.score import Score
 from pytest_ltm._storage.rows import faults_of_data, json_of
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.datasets.locomo.file import repaired
+from pytest_ltm.datasets.locomo.file import repair_citations
 from pytest_ltm.datasets.locomo.metric import official_f1
 from pytest_ltm.datasets.locomo.samples import Category
-from pytest_ltm.datasets.locomo.strict import abstains, chosen
+from pytest_ltm.datasets.locomo.strict import abstains_from_answer, chosen_choice
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -42,45 +42,45 @@ class Recall:
     """Of the sessions that these turns are in."""
 
 
-def recall(retrieved: Sequence[str], *, cited: Sequence[str], evidence: Sequence[str]) -> Recall:
+def evidence_recall(retrieved: Sequence[str], *, cited: Sequence[str], evidence: Sequence[str]) -> Recall:
     """Return the recall of what was retrieved: ids of turns, of parts (`D1:1-D1:9`) or of sessions (`S1`).
 
     `cited`: the evidence as the file has it; `evidence`: the ids of turns that it means. Session ids compare session
     numbers, as the published evaluation does.
     """
-    turns, sessions = _turns(retrieved), {found[1] for one in retrieved if (found := _SESSION.match(one))}
+    turns, sessions = _expand_turns(retrieved), {match[1] for one in retrieved if (match := _SESSION.match(one))}
     whole = bool(retrieved) and not turns
     hits = [one.partition(":")[0][1:] in sessions if whole else one in turns for one in cited]
     meant = dict.fromkeys(_session_of(one) for one in evidence)
     return Recall(
         official=sum(hits) / len(hits) if hits else 1.0,
-        repaired=_share(evidence, {one for one in evidence if _session_of(one) in sessions} if whole else turns),
-        sessions=_share(list(meant), sessions),
+        repaired=_share_of(evidence, {one for one in evidence if _session_of(one) in sessions} if whole else turns),
+        sessions=_share_of(list(meant), sessions),
     )
 
 
-def _turns(retrieved: Sequence[str]) -> set[str]:
-    found: set[str] = set()
+def _expand_turns(retrieved: Sequence[str]) -> set[str]:
+    texts: set[str] = set()
     for one in retrieved:
         if _TURN.fullmatch(one):
-            found.add(one)
+            texts.add(one)
         elif part := _PART.fullmatch(one):
-            found.update(f"D{part[1]}:{turn}" for turn in range(int(part[2]), int(part[3]) + 1))
-    return found
+            texts.update(f"D{part[1]}:{turn}" for turn in range(int(part[2]), int(part[3]) + 1))
+    return texts
 
 
 def _session_of(turn: str) -> str:
     return turn.partition(":")[0].removeprefix("D")
 
 
-def _share(wanted: Sequence[str], there: Collection[str]) -> float | None:
+def _share_of(wanted: Sequence[str], there: Collection[str]) -> float | None:
     return sum(one in there for one in wanted) / len(wanted) if wanted else None
 
 
 # --- A judge's word on LoCoMo's answers: it stands beside the F1, never in its place.
 
 
-def judged(judge: Judge, category: Category, *, question: str, gold: str, answer: str) -> float | None:
+def judge_answer(judge: Judge, category: Category, *, question: str, gold: str, answer: str) -> float | None:
     """Return 1 for an answer that the judge finds right, 0 for another, None where the judge cannot tell."""
     parts = {"question": question, "answer": answer, "category": str(category.value)}
     name, more = (
@@ -142,52 +142,52 @@ class LocomoAnswer:
         the recalls and their number. Missing ones are left out.
         """
         said, published = self._said(answer), self._said(answer if raw is None else raw)
-        found: dict[str, float | None] = {"f1": self._f1(published)}
+        values: dict[str, float | None] = {"f1": self._f1(published)}
         if self._category is Category.ADVERSARIAL:
-            found["abstains"] = float(self._abstains(said))
+            values["abstains"] = float(self._abstains(said))
         if self._corrected is not None:
-            found |= self._corrected_figures(published, self._corrected)
+            values |= self._corrected_figures(published, self._corrected)
         if judge:
             gold, question = str(self._gold or ""), str(self._facts["question"])
-            found["judge"] = judged(judge, self._category, question=question, gold=gold, answer=said or answer)
-        return {name: value for name, value in (found | self._recalls(retrieved)).items() if value is not None}
+            values["judge"] = judge_answer(judge, self._category, question=question, gold=gold, answer=said or answer)
+        return {name: value for name, value in (values | self._recalls(retrieved)).items() if value is not None}
 
     def _first(self, gold: str) -> str:
         return gold.partition(";")[0] if self._category is Category.OPEN_DOMAIN else gold
 
     def _said(self, answer: str) -> str:
-        return chosen(answer, tuple(self._facts["choices"]))
+        return chosen_choice(answer, tuple(self._facts["choices"]))
 
-    def _f1(self, said: str, gold: object = None) -> float:
-        return round(official_f1(self._category, self._gold if gold is None else gold, said), 3)
+    def _f1(self, text: str, gold: object = None) -> float:
+        return round(official_f1(self._category, self._gold if gold is None else gold, text), 3)
 
-    def _abstains(self, said: str) -> bool:
+    def _abstains(self, text: str) -> bool:
         asked, other = (*self._facts.get("about", ()), "", "")[:2]
-        return abstains(said, asked=asked, other=other)
+        return abstains_from_answer(text, asked=asked, other=other)
 
     def _dispute(self) -> str:
         if not self._corrected or not self._corrected["disputed"]:
             return ""
         return f" (disputed, {self._corrected['kind'].lower()}: rather {self._corrected['answer']!r})"
 
-    def _corrected_figures(self, said: str, audited: Mapping[str, Any]) -> dict[str, float | None]:
+    def _corrected_figures(self, text: str, audited: Mapping[str, Any]) -> dict[str, float | None]:
         """Return F1 under the corrected gold answer, and what that answer earns under the published one."""
         if not audited["disputed"]:
-            return {"f1_corrected": self._f1(said), "ceiling": 1.0}
+            return {"f1_corrected": self._f1(text), "ceiling": 1.0}
         corrected = audited["answer"]
-        return {"f1_corrected": self._f1(said, corrected), "ceiling": self._f1(self._first(corrected))}
+        return {"f1_corrected": self._f1(text, corrected), "ceiling": self._f1(self._first(corrected))}
 
     def _recalls(self, retrieved: Sequence[str] | None) -> dict[str, float | None]:
         if retrieved is None:
             return {}
-        found = recall(retrieved, cited=self._facts["cited"], evidence=self._facts["evidence"])
+        recall = evidence_recall(retrieved, cited=self._facts["cited"], evidence=self._facts["evidence"])
         figures = {
-            "recall": found.official, "recall_repaired": found.repaired, "recall_sessions": found.sessions,
+            "recall": recall.official, "recall_repaired": recall.repaired, "recall_sessions": recall.sessions,
             "retrieved": float(len(retrieved)),
         }  # fmt: skip
         if self._corrected is not None:
             evidence = self._corrected["evidence"] or self._facts["evidence"]
-            figures["recall_corrected"] = recall(retrieved, cited=(), evidence=evidence).repaired
+            figures["recall_corrected"] = evidence_recall(retrieved, cited=(), evidence=evidence).repaired
         return figures
 
 
@@ -237,21 +237,21 @@ def load_audit(path: Path, samples: Sequence[Sample]) -> Audit:
     A row is known by its id `locomo_<conversation>_qa<question>`, both from 0, and by the question's text.
     """
     top = Field(json_of(path), str(path))
-    found: dict[tuple[str, int], Correction] = {}
+    entries: dict[tuple[str, int], Correction] = {}
     strangers = 0
     with faults_of_data():
         for one in top.items("corrections"):
             fields = one.mapping(required=_NEEDED)
-            if place := _place(fields, samples):
+            if place := _find_question(fields, samples):
                 sample, question = place
-                found[sample.id, question.index] = _correction(fields, sample, question)
+                entries[sample.id, question.index] = _read_correction(fields, sample, question)
             else:
                 strangers += 1
     lost = f"corrections of the audit that fit no question of the file: {strangers}"
-    return Audit(found, (lost,) if strangers else ())
+    return Audit(entries, (lost,) if strangers else ())
 
 
-def _place(fields: Mapping[str, Field], samples: Sequence[Sample]) -> tuple[Sample, LocomoQuestion] | None:
+def _find_question(fields: Mapping[str, Field], samples: Sequence[Sample]) -> tuple[Sample, LocomoQuestion] | None:
     named = _ID.fullmatch(fields["question_id"].text())
     if named is None or int(named[1]) >= len(samples):
         return None
@@ -262,10 +262,10 @@ def _place(fields: Mapping[str, Field], samples: Sequence[Sample]) -> tuple[Samp
     return (sample, question) if question.text == fields["question"].text() else None
 
 
-def _correction(fields: Mapping[str, Field], sample: Sample, question: LocomoQuestion) -> Correction:
+def _read_correction(fields: Mapping[str, Field], sample: Sample, question: LocomoQuestion) -> Correction:
     kind, known = fields["error_type"].text(), {turn.id for turn in sample.turns}
     answer = question.answer or ""
     if kind != CITATION:
         said = str(fields["correct_answer"].value)
         answer = _ASIDE.sub("", said).strip() or said
-    return Correction(kind, answer, repaired(fields["correct_evidence"].texts(), known)[0])
+    return Correction(kind, answer, repair_citations(fields["correct_evidence"].texts(), known)[0])

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from pytest_ltm._model.told_history import PastExchange
-from pytest_ltm._results.statistics.totals import grouped
+from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm.datasets.locomo.options import NOTED
 
@@ -26,7 +26,7 @@ CHARACTERS = 6_000
 _SESSION = re.compile(r"[DOS](\d+)")
 
 
-def opening(sample: Sample, telling: str = "turns") -> str:
+def opening_message(sample: Sample, telling: str = "turns") -> str:
     """Return the message that explains what is to come."""
     one, other = sample.speakers
     what = "notes on a long conversation" if telling in NOTED else "a long conversation"
@@ -36,23 +36,23 @@ def opening(sample: Sample, telling: str = "turns") -> str:
     )
 
 
-def history(sample: Sample, telling: str, photos: Mapping[str, str] | None = None) -> list[PastExchange]:
+def history_exchanges(sample: Sample, telling: str, photos: Mapping[str, str] | None = None) -> list[PastExchange]:
     """Return the sample in order: each turn, each session in parts, or each note, as an exchange.
 
     `photos`: files of photos by the last part of their address, for agents that take images. DatasetError if notes
     are wanted and there are none.
     """
     if telling not in NOTED:
-        parts = _turns if telling == "turns" else _parts
+        parts = _turn_exchanges if telling == "turns" else _part_exchanges
         return [past for session in sample.sessions for past in parts(session, photos or {})]
-    notes = _observations if telling == "observations" else _summaries
-    found = [past for session in sample.sessions for past in notes(sample, session)]
-    if not found:
+    notes = _observation_exchanges if telling == "observations" else _summary_exchanges
+    pasts = [past for session in sample.sessions for past in notes(sample, session)]
+    if not pasts:
         raise DatasetError(f"--ltm-locomo-telling={telling}: conversation {sample.id!r} of the file has no {telling}")
-    return found
+    return pasts
 
 
-def said(turn: LocomoTurn, *, seen: bool = False) -> str:
+def turn_text(turn: LocomoTurn, *, seen: bool = False) -> str:
     """Return what a speaker said, with what a photo shows in its place; `seen`: the photo itself is sent, too."""
     photo = f" [shares a photo: {turn.caption}]" if turn.caption else ""
     return f"{turn.speaker}: {turn.text}{' [shares a photo, see the image]' if seen else photo}"
@@ -67,8 +67,8 @@ def photos_in(folder: Path) -> dict[str, str]:
 
 def session_of(name: str) -> int:
     """Return the number of the session that a turn, or an exchange of any telling, belongs to by its id."""
-    found = _SESSION.match(name)
-    return int(found[1]) if found else 0
+    match = _SESSION.match(name)
+    return int(match[1]) if match else 0
 
 
 def held_by(past: Sequence[PastExchange], evidence: Sequence[str]) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ def held_by(past: Sequence[PastExchange], evidence: Sequence[str]) -> tuple[str,
     A turn that was told keeps its id. In a telling of notes, one that no note holds is named by its session's notes.
     """
     told = {name for one in past for name in (one.id, *one.holds)}
-    notes = grouped(past, lambda one: session_of(one.id))
+    notes = group_by(past, lambda one: session_of(one.id))
     named = ([turn] if turn in told else [one.id for one in notes.get(session_of(turn), ())] for turn in evidence)
     return tuple(dict.fromkeys(chain.from_iterable(named)))
 
@@ -88,7 +88,7 @@ def told_after(past: Sequence[PastExchange], evidence: AbstractSet[str]) -> int:
     return max(places, default=len(past))
 
 
-def _observations(sample: Sample, session: LocomoSession) -> Iterator[PastExchange]:
+def _observation_exchanges(sample: Sample, session: LocomoSession) -> Iterator[PastExchange]:
     """Yield the facts noted after a session; each holds its turns, so that what is retrieved is named by turns."""
     of_session = (note for note in sample.observations if note.session == session.number and note.text.strip())
     for number, note in enumerate(of_session, start=1):
@@ -96,7 +96,7 @@ def _observations(sample: Sample, session: LocomoSession) -> Iterator[PastExchan
         yield PastExchange(f"O{session.number}:{number}", session.at, text, ACKNOWLEDGED, text, note.evidence)
 
 
-def _summaries(sample: Sample, session: LocomoSession) -> Iterator[PastExchange]:
+def _summary_exchanges(sample: Sample, session: LocomoSession) -> Iterator[PastExchange]:
     """Yield the summary of a session as `S<session>`, which recalls compare by session."""
     summary = sample.summaries.get(session.number, "")
     if summary.strip():
@@ -104,31 +104,31 @@ def _summaries(sample: Sample, session: LocomoSession) -> Iterator[PastExchange]
         yield PastExchange(f"S{session.number}", session.at, text, ACKNOWLEDGED, text)
 
 
-def _turns(session: LocomoSession, photos: Mapping[str, str]) -> Iterator[PastExchange]:
+def _turn_exchanges(session: LocomoSession, photos: Mapping[str, str]) -> Iterator[PastExchange]:
     for turn in session.turns:
-        yield _exchange(turn.id, session, [turn], photos, between=" ")
+        yield _make_exchange(turn.id, session, [turn], photos, between=" ")
 
 
-def _parts(session: LocomoSession, photos: Mapping[str, str]) -> Iterator[PastExchange]:
+def _part_exchanges(session: LocomoSession, photos: Mapping[str, str]) -> Iterator[PastExchange]:
     part: list[LocomoTurn] = []
     for number, turn in enumerate(session.turns, start=1):
         part.append(turn)
         following = session.turns[number : number + 1]
-        if not following or sum(len(said(one)) for one in (*part, *following)) > CHARACTERS:
+        if not following or sum(len(turn_text(one)) for one in (*part, *following)) > CHARACTERS:
             ids = tuple(one.id for one in part)
-            yield _exchange(f"{ids[0]}-{ids[-1]}", session, part, photos, holds=ids)
+            yield _make_exchange(f"{ids[0]}-{ids[-1]}", session, part, photos, holds=ids)
             part = []
 
 
-def _exchange(
+def _make_exchange(
     name: str, session: LocomoSession, turns: Sequence[LocomoTurn], photos: Mapping[str, str],
     *, between: str = "\n", holds: tuple[str, ...] = (),
 ) -> PastExchange:  # fmt: skip
     """Return turns as one message, also with the photos that there are files of."""
     names = [[address.partition("?")[0].rpartition("/")[2] for address in turn.images] for turn in turns]
     files = [tuple(photos[name] for name in of_turn if name in photos) for of_turn in names]
-    text = between.join([f"[{session.when}]", *map(said, turns)])
-    shown = (said(turn, seen=bool(of_turn)) for turn, of_turn in zip(turns, files, strict=True))
+    text = between.join([f"[{session.when}]", *map(turn_text, turns)])
+    shown = (turn_text(turn, seen=bool(of_turn)) for turn, of_turn in zip(turns, files, strict=True))
     pictured = between.join([f"[{session.when}]", *shown]) if any(files) else ""
     images = tuple(chain.from_iterable(files))
     return PastExchange(name, session.at, text, ACKNOWLEDGED, text, holds, images=images, pictured=pictured)

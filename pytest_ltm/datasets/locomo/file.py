@@ -33,23 +33,23 @@ if TYPE_CHECKING:
 _ID = re.compile(r"D:?(\d+):(\d+)")
 
 
-def repaired(cited: Iterable[object], known: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def repair_citations(cited: Iterable[object], known: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the ids that citations mean, each once, and a sentence for each that had to be repaired or left out.
 
     One citation may hold several ids, and an id leading zeros or a colon too many. What points to no turn is left out.
     """
-    found: dict[str, None] = {}
+    nones: dict[str, None] = {}
     notes: list[str] = []
     for text in cited:
         ids = [f"D{int(session)}:{int(turn)}" for session, turn in _ID.findall(str(text))]
         there = [one for one in ids if one in known]
-        found.update(dict.fromkeys(there))
+        nones.update(dict.fromkeys(there))
         if not there:
             notes.append(f"the evidence {text!r} points to no turn")
         elif there != [text]:
             lost = "" if len(there) == len(ids) else ", the rest points to no turn"
             notes.append(f"the evidence {text!r} is read as {', '.join(there)}{lost}")
-    return tuple(found), tuple(notes)
+    return tuple(nones), tuple(notes)
 
 
 KNOWN_FILES: Mapping[str, str] = {
@@ -85,7 +85,7 @@ class LocomoData:
         return own + tuple(f"{sample.id}: {note}" for sample in self.samples for note in sample.notes)
 
 
-def load(path: Path) -> LocomoData:
+def load_locomo(path: Path) -> LocomoData:
     """Return what the file or folder holds; DatasetError names the file, the record and what was expected."""
     files = [path]
     if path.is_dir():  # of a folder that holds the published file, only that is read
@@ -105,7 +105,7 @@ def load(path: Path) -> LocomoData:
         top = Field(json_in(raw, str(file)), str(file))
         with faults_of_data():
             tops = top.items("conversations") if isinstance(top.value, list) else [top]
-            samples += [_sample(one, file.stem) for one in tops]
+            samples += [_parse_sample(one, file.stem) for one in tops]
     if not samples:
         raise DatasetError(f"{path}: holds no conversation. Name locomo10.json, or a folder of conversations")
     for name, count in Counter(sample.id for sample in samples).items():
@@ -114,7 +114,7 @@ def load(path: Path) -> LocomoData:
     return LocomoData(path, tuple(samples), digest.hexdigest())
 
 
-def _sample(top: Field, stem: str) -> Sample:
+def _parse_sample(top: Field, stem: str) -> Sample:
     given = top.mapping().get("sample_id")
     name = given.text() if given else ""
     here = structs.replace(top, where=f"{top.where}: {name}") if name else top
@@ -122,50 +122,50 @@ def _sample(top: Field, stem: str) -> Sample:
     talk = fields.get("conversation", here)  # the older layout has it at the top
     parts = fields_of(talk, ("speaker_a", "speaker_b"), "conversation of LoCoMo")
     speakers = (parts["speaker_a"].text(), parts["speaker_b"].text())
-    sessions, notes = _sessions(parts)
+    sessions, notes = _parse_sessions(parts)
     if not any(session.turns for session in sessions):
         raise talk.fault("holds no turn: expected 'session_1', a list of turns, 'session_1_date_time', ...")
-    notes += _strangers(sessions, speakers)
+    notes += _unknown_speakers(sessions, speakers)
     counts = Counter(turn.id for session in sessions for turn in session.turns)
     known = counts.keys()
     notes += [f"the id {turn!r} is that of more than one turn" for turn, count in counts.items() if count > 1]
-    questions, more = _questions(fields.get("qa"), known)
-    events = tuple(_events(fields.get("event_summary"), speakers))
-    observations = tuple(_observations(fields.get("observation"), known))
+    questions, more = _parse_questions(fields.get("qa"), known)
+    events = tuple(_parse_events(fields.get("event_summary"), speakers))
+    observations = tuple(_parse_observations(fields.get("observation"), known))
     summaries = {number: item.text() for number, item in _by_session(fields.get("session_summary")) if item.value}
     odd = (*notes, *more)
     return Sample(name or stem, speakers, sessions, questions, events, observations, summaries, odd)
 
 
-def _sessions(parts: Mapping[str, Field]) -> tuple[tuple[LocomoSession, ...], list[str]]:
-    dated = {int(found[1]): parts[found[0]] for found in map(_SESSION_DATE.fullmatch, parts) if found}
-    said = {int(found[1]): parts[found[0]] for found in map(_SESSION.fullmatch, parts) if found}
+def _parse_sessions(parts: Mapping[str, Field]) -> tuple[tuple[LocomoSession, ...], list[str]]:
+    dated = {int(result[1]): parts[result[0]] for result in map(_SESSION_DATE.fullmatch, parts) if result}
+    entries = {int(result[1]): parts[result[0]] for result in map(_SESSION.fullmatch, parts) if result}
     notes, sessions = [], []
-    empty = sorted(number for number in dated if number not in said or not said[number].value)
+    empty = sorted(number for number in dated if number not in entries or not entries[number].value)
     if empty:
         notes.append(f"has dates but no turns for the sessions {', '.join(map(str, empty))}")
-    for number, turns in sorted(said.items()):
+    for number, turns in sorted(entries.items()):
         if number not in dated:
             raise turns.fault(f"the field 'session_{number}_date_time' is missing.")
         when = dated[number].text()
         at = read_date(when)
         if at is None:
             raise dated[number].error("a date such as '1:56 pm on 8 May, 2023'")
-        sessions.append(LocomoSession(number, when, at, tuple(map(_turn, turns.items("turns")))))
+        sessions.append(LocomoSession(number, when, at, tuple(map(_parse_turn, turns.items("turns")))))
     ordered = sorted(sessions, key=lambda session: (session.at, session.number))
     if ordered != sessions:
         notes.append("its sessions are not in the order of their dates; they are told by date")
     return tuple(ordered), notes
 
 
-def _strangers(sessions: Sequence[LocomoSession], speakers: tuple[str, str]) -> list[str]:
+def _unknown_speakers(sessions: Sequence[LocomoSession], speakers: tuple[str, str]) -> list[str]:
     if len(set(speakers)) == 1:
         return [f"both speakers are called {speakers[0]!r}: they cannot be told apart"]
     names = dict.fromkeys(turn.speaker for session in sessions for turn in session.turns)
     return [f"{name!r} speaks, who is none of its two speakers" for name in names if name not in speakers]
 
 
-def _turn(item: Field) -> LocomoTurn:
+def _parse_turn(item: Field) -> LocomoTurn:
     fields = item.mapping(required=("speaker", "dia_id", "text"))
     images = fields["img_url"].texts() if "img_url" in fields and fields["img_url"].value else ()
     caption = fields["blip_caption"].value if "blip_caption" in fields else ""
@@ -175,22 +175,24 @@ def _turn(item: Field) -> LocomoTurn:
     return LocomoTurn(fields["dia_id"].text(), fields["speaker"].text(), text, str(caption or ""), images)
 
 
-def _questions(item: Field | None, known: Collection[str]) -> tuple[tuple[LocomoQuestion, ...], list[str]]:
-    found = [_question(one, index, known) for index, one in enumerate(item.items("questions") if item else ())]
-    notes = [f"question {question.index}: {note}" for question, odd in found for note in odd]
-    twice = sum(count > 1 for count in Counter(question.text for question, _ in found).values())
+def _parse_questions(item: Field | None, known: Collection[str]) -> tuple[tuple[LocomoQuestion, ...], list[str]]:
+    questions = [
+        _parse_question(one, index, known) for index, one in enumerate(item.items("questions") if item else ())
+    ]
+    notes = [f"question {question.index}: {note}" for question, odd in questions for note in odd]
+    twice = sum(count > 1 for count in Counter(question.text for question, _ in questions).values())
     if twice:
         notes.append(f"{twice} question texts occur more than once; questions are known by their index")
-    return tuple(question for question, _ in found), notes
+    return tuple(question for question, _ in questions), notes
 
 
-def _question(item: Field, index: int, known: Collection[str]) -> tuple[LocomoQuestion, list[str]]:
+def _parse_question(item: Field, index: int, known: Collection[str]) -> tuple[LocomoQuestion, list[str]]:
     fields = fields_of(item, ("question", "category"), "question")
     number = fields["category"].whole(least=1)
     if number > max(Category):
         raise fields["category"].error(f"a category from 1 to {max(Category):d}")
     cited = _list_of(fields.get("evidence"))
-    evidence, notes = repaired(cited, known)
+    evidence, notes = repair_citations(cited, known)
     answer, suggested = (
         text_or_number(fields[name]) if name in fields and fields[name].value is not None else None
         for name in ("answer", "adversarial_answer")
@@ -219,22 +221,22 @@ def _list_of(item: Field | None) -> Sequence[Any]:
 
 def _by_session(item: Field | None) -> Iterator[tuple[int, Field]]:
     for name, one in (item.mapping() if item else {}).items():
-        if found := _SESSION.search(name):
-            yield int(found[1]), one
+        if match := _SESSION.search(name):
+            yield int(match[1]), one
 
 
-def _events(item: Field | None, speakers: tuple[str, str]) -> Iterator[SessionEvents]:
+def _parse_events(item: Field | None, speakers: tuple[str, str]) -> Iterator[SessionEvents]:
     for number, one in _by_session(item):
         fields = one.mapping()
         of = {speaker: tuple(map(str, filter(None, _list_of(fields.get(speaker))))) for speaker in speakers}
         yield SessionEvents(number, str(fields["date"].value) if "date" in fields else "", of)
 
 
-def _observations(item: Field | None, known: Collection[str]) -> Iterator[Observation]:
+def _parse_observations(item: Field | None, known: Collection[str]) -> Iterator[Observation]:
     for number, one in _by_session(item):
         for speaker, notes in one.mapping().items():
             for note in notes.items("observations"):
                 parts: list[Any] = [*note.value, "", ""] if isinstance(note.value, list) else [note.value, ""]
                 fact, cited = parts[:2]
-                evidence, _ = repaired(cited if isinstance(cited, list) else [cited], known)
+                evidence, _ = repair_citations(cited if isinstance(cited, list) else [cited], known)
                 yield Observation(speaker, str(fact), evidence, number)

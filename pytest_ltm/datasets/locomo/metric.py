@@ -32,7 +32,7 @@ def official_f1(category: int, answer: object, prediction: object) -> float:
     published code raises there. ValueError for an unknown category.
     """
     kind = Category(category)
-    said, gold = _text(prediction), _text(answer)
+    said, gold = _text_of(prediction), _text_of(answer)
     if kind is Category.ADVERSARIAL:
         return float(abstains_officially(said))
     if kind is Category.MULTI_HOP:
@@ -48,7 +48,7 @@ def abstains_officially(prediction: str) -> bool:
 
 def token_f1(prediction: str, gold: str) -> float:
     """Return the F1 of the two multisets of stemmed tokens; 0 where they share none."""
-    said, wanted = Counter(tokens(prediction)), Counter(tokens(gold))
+    said, wanted = Counter(stemmed_tokens(prediction)), Counter(stemmed_tokens(gold))
     same = sum((said & wanted).values())
     if not same:
         return 0.0
@@ -56,19 +56,19 @@ def token_f1(prediction: str, gold: str) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
-def tokens(text: str) -> list[str]:
+def stemmed_tokens(text: str) -> list[str]:
     """Return the stemmed tokens of a text, normalised."""
     lowered = text.replace(",", "").lower().translate(_PUNCTUATION)
-    return [stem(word) for word in _ARTICLES.sub(" ", lowered).split()]
+    return [porter_stem(word) for word in _ARTICLES.sub(" ", lowered).split()]
 
 
-def stem(word: str) -> str:
+def porter_stem(word: str) -> str:
     """Return the Porter stem of one word, as NLTK's stemmer with its default extensions gives it."""
-    return _stemmer()(word)
+    return _cached_stemmer()(word)
 
 
 @lru_cache(maxsize=1)
-def _stemmer() -> Callable[[str], str]:
+def _cached_stemmer() -> Callable[[str], str]:
     from nltk.stem.porter import PorterStemmer
 
     stemmer = PorterStemmer()
@@ -77,10 +77,10 @@ def _stemmer() -> Callable[[str], str]:
 
 def _multi_hop_f1(prediction: str, gold: str) -> float:
     """Return the mean over the gold's parts of the best F1 of any part of the prediction."""
-    said = {part.strip() for part in prediction.split(",")}
+    texts = {part.strip() for part in prediction.split(",")}
     wanted = [part.strip() for part in gold.split(",")]
-    return sum(max(token_f1(part, want) for part in said) for want in wanted) / len(wanted)
+    return sum(max(token_f1(part, want) for part in texts) for want in wanted) / len(wanted)
 
 
-def _text(value: object) -> str:
+def _text_of(value: object) -> str:
     return "" if value is None else str(value)

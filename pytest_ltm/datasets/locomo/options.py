@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm.datasets._dataset import Dataset, DatasetOption, number_of, one_of, parts, some_of, tokens
+from pytest_ltm.datasets._dataset import (
+    Dataset,
+    DatasetOption,
+    number_of,
+    one_of,
+    parse_token_limit,
+    some_of,
+    split_comma_list,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +27,7 @@ TELLINGS = ("turns", "sessions", *NOTED)
 TASKS = ("questions", "events", "dialogue")
 
 
-def _open(path: Path | None, values: Mapping[str, Any], seed: int, _cache: Path | None) -> DatasetSuite:
+def _open_locomo(path: Path | None, values: Mapping[str, Any], seed: int, _cache: Path | None) -> DatasetSuite:
     from pytest_ltm.datasets.locomo.suite import open_suite
 
     return open_suite(path, values, seed)
@@ -31,7 +39,8 @@ LOCOMO = Dataset(
     fewer="conversations",
     options=(
         DatasetOption(
-            "conversations", "ID[,ID...]", "the conversations of LoCoMo that are played; all by default", parse=parts
+            "conversations", "ID[,ID...]", "the conversations of LoCoMo that are played; all by default",
+            parse=split_comma_list
         ),
         DatasetOption(
             "asking", "|".join(ASKINGS), "how LoCoMo's questions are put", default="official", parse=one_of(*ASKINGS)
@@ -50,7 +59,7 @@ LOCOMO = Dataset(
         ),
         DatasetOption("embeddings", "PKG.MOD:FUNCTION", "texts to vectors, for the MM-relevance of next turns"),
         DatasetOption(
-            "after", "TOKENS", parse=tokens,
+            "after", "TOKENS", parse=parse_token_limit,
             help="ask each question this many tokens after its evidence; by default after all sessions",
         ),
         DatasetOption(
@@ -61,5 +70,5 @@ LOCOMO = Dataset(
             is_path=True,
         ),
     ),
-    opener=_open,
+    opener=_open_locomo,
 )  # fmt: skip

@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.dates import MONTHS, month_number
+from pytest_ltm._language.dates import MONTHS, month_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -113,10 +113,10 @@ _NOON = 12
 
 def read_date(text: str) -> datetime | None:
     """Return the aware (UTC) date that the text gives, None if it gives none."""
-    found = _DATE.fullmatch(text)
-    if found is None:
+    match = _DATE.fullmatch(text)
+    if match is None:
         return None
-    hour, minute, half, day, month, year = found.groups()
+    hour, minute, half, day, month, year = match.groups()
     number = month_number(month)
     if number is None or not 1 <= int(hour) <= _NOON:
         return None
@@ -129,7 +129,7 @@ def read_date(text: str) -> datetime | None:
         return None
 
 
-def written(at: datetime) -> str:
+def format_locomo_date(at: datetime) -> str:
     """Return the date as the data set writes it."""
     hour = at.hour % _NOON or _NOON
     return f"{hour}:{at.minute:02} {'am' if at.hour < _NOON else 'pm'} on {written_day(at)}"

@@ -9,20 +9,28 @@ from __future__ import annotations
 import re
 
 from pytest_ltm._language import normalize, speech
-from pytest_ltm._language.values import canonical
-from pytest_ltm._text.dates import stretches
-from pytest_ltm._text.meanings import found_in, key, keys, telling
-from pytest_ltm._text.quantities import holds, quantities, same_amounts
-from pytest_ltm._text.words import content_stems, stem, words
+from pytest_ltm._language.dates import dated_stretches
+from pytest_ltm._language.meanings import found_in, meaning_key, meaning_keys, telling_keys
+from pytest_ltm._language.quantities import holds_amounts, read_quantities, same_amounts
+from pytest_ltm._language.rulings.amounts import amount_ruling
+from pytest_ltm._language.rulings.assertion import (
+    SHORT,
+    concluding_part,
+    denies_asked,
+    doubt_of,
+    goes_on_to_guess,
+    refuses_answer,
+    turns_to_other,
+)
+from pytest_ltm._language.rulings.gold import CANNOT_TELL, Ruling, proven_ruling, read_gold, rule_by_value
+from pytest_ltm._language.rulings.polarity import commits_to_neither, yes_or_no
+from pytest_ltm._language.rulings.stance import DOUBTFUL, FINAL, SEVERAL, why_rejected
+from pytest_ltm._language.rulings.times import time_of, time_ruling
+from pytest_ltm._language.rulings.wording import in_other_words
+from pytest_ltm._language.values import canonical_values
+from pytest_ltm._language.words import content_stems, plain_words, word_stem
 from pytest_ltm.datasets.locomo.metric import abstains_officially, token_f1
 from pytest_ltm.datasets.locomo.samples import Category
-from pytest_ltm.datasets.rulings.amounts import amount_ruling
-from pytest_ltm.datasets.rulings.assertion import SHORT, conclusion, denies, doubt_of, guesses, refuses, turns
-from pytest_ltm.datasets.rulings.gold import CANNOT_TELL, Ruling, proven_ruling, read_gold, rule_by_value
-from pytest_ltm.datasets.rulings.polarity import commits_to_neither, polarity
-from pytest_ltm.datasets.rulings.stance import DOUBTFUL, FINAL, SEVERAL, rejected
-from pytest_ltm.datasets.rulings.times import time_of, time_ruling
-from pytest_ltm.datasets.rulings.wording import in_other_words
 
 _STILL = re.compile(
     r"\b(?:but|however|though|although|still|that said|if i had to)\b[^.!?]{0,80}?"
@@ -47,19 +55,19 @@ _FALSE = re.compile(
 )
 
 
-def abstains(answer: str, *, asked: str = "", other: str = "") -> bool:
+def abstains_from_answer(answer: str, *, asked: str = "", other: str = "") -> bool:
     """Return whether an answer declines: what was asked for was never said.
 
     A refusal that goes on to guess ("..., but I think it was ...") is none. `asked` and `other`: the speaker whom the
     question is about and the other one; to say that it was the other, not the one, declines as well.
     """
     text = answer.strip()
-    end = conclusion(text)
+    end = concluding_part(text)
     if not text or _STILL.search(end):
         return False
     denied = rf"\b(?:not|wasn't|isn't|rather than|instead of|never) {re.escape(asked)}\b"
     corrects = asked and other and re.search(denied, end, re.IGNORECASE) and other.lower() in end.lower()
-    return bool(_NOTHING.match(end)) or refuses(end) or bool(_FALSE.search(end)) or bool(corrects)
+    return bool(_NOTHING.match(end)) or refuses_answer(end) or bool(_FALSE.search(end)) or bool(corrects)
 
 
 # --- Which of the two choices of an adversarial question an answer takes, however it says so.
@@ -76,7 +84,7 @@ _SETTLED = re.compile(
 """So many words beside both choices say no more than that it is both, or either."""
 
 
-def chosen(answer: str, choices: tuple[str, ...]) -> str:
+def chosen_choice(answer: str, choices: tuple[str, ...]) -> str:
     """Return the text of the choice that an answer makes; "" for both; the answer itself where it names neither.
 
     A choice is made by its letter or by its whole text. Repeating both chooses neither.
@@ -84,18 +92,18 @@ def chosen(answer: str, choices: tuple[str, ...]) -> str:
     if not choices:
         return answer
     letters = dict(zip("ab", choices, strict=False))
-    if (found := _BARE.fullmatch(answer)) or (found := _SETTLED.search(answer)):
-        return letters[found[1].lower()]
+    if (match := _BARE.fullmatch(answer)) or (match := _SETTLED.search(answer)):
+        return letters[match[1].lower()]
     named = {(one or other).lower() for one, other in _LETTER.findall(answer)}
     if named:
-        return letters[named.pop()] if len(named) == 1 else _first(answer, letters)
+        return letters[named.pop()] if len(named) == 1 else _first_choice(answer, letters)
     return _by_text(answer, choices)
 
 
-def _first(answer: str, letters: dict[str, str]) -> str:
+def _first_choice(answer: str, letters: dict[str, str]) -> str:
     """Return what an answer with both letters takes: `(b), because (a) ...` takes one, a list of both takes none."""
     begins = _LETTER.match(answer.strip())
-    if begins is None or all(_plain(text) in _plain(answer) for text in letters.values()):
+    if begins is None or all(_plain_text(text) in _plain_text(answer) for text in letters.values()):
         return ""
     rest = answer.strip()[begins.end() :].lstrip(" .:")
     other = _LETTER.search(rest)
@@ -106,18 +114,18 @@ def _first(answer: str, letters: dict[str, str]) -> str:
 
 
 def _by_text(answer: str, choices: tuple[str, ...]) -> str:
-    said = _plain(answer)
-    found = [text for text in choices if _plain(text) and f" {_plain(text)} " in f" {said} "]
-    named = [one for one in found if not any(_plain(one) in _plain(other) for other in found if other != one)]
+    said = _plain_text(answer)
+    texts = [text for text in choices if _plain_text(text) and f" {_plain_text(text)} " in f" {said} "]
+    named = [one for one in texts if not any(_plain_text(one) in _plain_text(other) for other in texts if other != one)]
     if len(named) == 1:
         return answer if abstains_officially(answer) and not abstains_officially(named[0]) else named[0]
     rest = said
     for text in named:
-        rest = rest.replace(_plain(text), " ")
+        rest = rest.replace(_plain_text(text), " ")
     return "" if named and len(rest.split()) <= _FEW else answer
 
 
-def _plain(text: str) -> str:
+def _plain_text(text: str) -> str:
     return " ".join(re.findall(r"[a-z0-9']+", text.lower()))
 
 
@@ -132,7 +140,10 @@ _FEW = 3
 _YES_OR_NO = re.compile(r"\W*(?:likely |probably |most likely )?(yes|no)\b[\s,;.:-]*", re.IGNORECASE)
 _DOUBT = re.compile(r"\b(?:unclear|at least|at most|not (?:\w+ )?sure|unsure|guess\w*|if i had to)\b", re.IGNORECASE)
 _POLAR = frozenset(
-    map(key, ("yes", "not", "likely", "unlikely", "probably", "think", "seems", "id", "doubt", "rather", "wouldnt"))
+    map(
+        meaning_key,
+        ("yes", "not", "likely", "unlikely", "probably", "think", "seems", "id", "doubt", "rather", "wouldnt"),
+    )
 )
 _COUPLE = re.compile(r"\ba couple(?: of)?\b", re.IGNORECASE)
 _LOOSE = re.compile(
@@ -142,31 +153,33 @@ _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _PARTS = re.compile(r",\s+and\s+|;|,|\s+and\s+")
 
 
-def verdict(*, category: int, question: str, answer: object, prediction: str) -> Ruling:
+def strict_verdict(*, category: int, question: str, answer: object, prediction: str) -> Ruling:
     """Return what the strict rules say of a prediction; `answer`: the gold answer, also a number."""
     gold, prediction = str(answer).strip(), normalize(speech(prediction))
     if Category(category) is not Category.ADVERSARIAL:
         if ruling := rule_by_value(gold, prediction):
             return ruling
-        gold, prediction = canonical(gold), canonical(prediction, like=gold)
-    return proven_ruling(_verdict(category, question, gold, prediction), prediction)
+        gold, prediction = canonical_values(gold), canonical_values(prediction, like=gold)
+    return proven_ruling(_verdict_by_category(category, question, gold, prediction), prediction)
 
 
-def _verdict(  # noqa: PLR0911 - one rule, one line
+def _verdict_by_category(  # noqa: PLR0911 - one rule, one line
     category: int, question: str, gold: str, prediction: str
 ) -> Ruling:
     if Category(category) is Category.ADVERSARIAL:
-        return _adversarial(question, prediction)
-    if not words(prediction):
+        return _adversarial_verdict(question, prediction)
+    if not plain_words(prediction):
         return Ruling("no", "says nothing")
-    if words(gold) == words(prediction) and same_amounts(gold, prediction):
+    if plain_words(gold) == plain_words(prediction) and same_amounts(gold, prediction):
         return Ruling("yes", "repeats the expected answer")
-    said, texts = conclusion(prediction), read_gold(gold, question).texts
-    reason = rejected([gold, *texts], question, said) if len(prediction) <= SHORT else ""
+    said, texts = concluding_part(prediction), read_gold(gold, question).texts
+    reason = why_rejected([gold, *texts], question, said) if len(prediction) <= SHORT else ""
     if reason in FINAL | DOUBTFUL:
         return Ruling("no" if reason in FINAL else "unscored", reason)
-    if refuses(said):
-        more = len(words(said)) > len(words(gold)) + _AROUND and found_in(telling(gold), keys(said))
+    if refuses_answer(said):
+        more = len(plain_words(said)) > len(plain_words(gold)) + _AROUND and found_in(
+            telling_keys(gold), meaning_keys(said)
+        )
         return Ruling("unscored", "refuses, and more") if more else CANNOT_TELL
     if leading := _YES_OR_NO.match(gold):
         return _yes_or_no(leading, gold, question, said)
@@ -175,67 +188,67 @@ def _verdict(  # noqa: PLR0911 - one rule, one line
     return _amount_or_phrase(gold, question, said)
 
 
-def _adversarial(question: str, prediction: str) -> Ruling:
-    if abstains(prediction):
+def _adversarial_verdict(question: str, prediction: str) -> Ruling:
+    if abstains_from_answer(prediction):
         return Ruling("yes", "says that it was not said")
-    if denies(prediction, content_stems(question)):
-        doubt = guesses(prediction) or turns(prediction)
+    if denies_asked(prediction, content_stems(question)):
+        doubt = goes_on_to_guess(prediction) or turns_to_other(prediction)
         return Ruling("unscored", "denies, and guesses") if doubt else Ruling("yes", "denies what the question assumes")
-    if refuses(prediction) and not guesses(prediction):
+    if refuses_answer(prediction) and not goes_on_to_guess(prediction):
         return Ruling("unscored", "refuses on the way, and answers")
     return Ruling("no", "answers what nobody said")
 
 
-def _yes_or_no(leading: re.Match[str], gold: str, question: str, said: str) -> Ruling:
+def _yes_or_no(leading: re.Match[str], gold: str, question: str, reply: str) -> Ruling:
     """Return the ruling on an answer of yes or no; a reason that it gives must have to do with the expected one."""
-    word = polarity(said)
+    word = yes_or_no(reply)
     if not word:
-        return Ruling("no", SEVERAL) if commits_to_neither(said) else Ruling("unscored", "says neither yes nor no")
+        return Ruling("no", SEVERAL) if commits_to_neither(reply) else Ruling("unscored", "says neither yes nor no")
     if word != leading[1].lower():
         return Ruling("no", f"says {word}")
-    asked = {*keys(question), *_POLAR}
-    reason, given = ([one for one in telling(text) if one not in asked] for text in (gold[leading.end() :], said))
-    bare = not gold[leading.end() :].strip() and _YES_OR_NO.match(said)
+    asked = {*meaning_keys(question), *_POLAR}
+    reason, given = ([one for one in telling_keys(text) if one not in asked] for text in (gold[leading.end() :], reply))
+    bare = not gold[leading.end() :].strip() and _YES_OR_NO.match(reply)
     if bare or not given or (reason and len(found_in(reason, given)) >= _SOME * len(reason)):
         return Ruling("yes", f"says {word}")
     return Ruling("unscored", f"says {word}, in other words or for another reason")
 
 
-def _amount_or_phrase(gold: str, question: str, said: str) -> Ruling:
+def _amount_or_phrase(gold: str, question: str, text: str) -> Ruling:
     read = read_gold(gold, question)
-    years = set(_YEAR.findall(said))
+    years = set(_YEAR.findall(text))
     if years and years.isdisjoint(_YEAR.findall(gold)) and _YEAR.search(gold):
         return Ruling("no", "names another year")
-    if read.kind == "amount" and not stretches(gold):
-        found = amount_ruling(read, question, said, forgiving=False)
-        exact = holds(read.amounts, quantities(_COUPLE.sub("", said)))
-        loose = _LOOSE.search(_COUPLE.sub("", said) if exact else said) and not _LOOSE.search(gold)
-        return Ruling("unscored", "names an amount loosely") if loose and found.verdict == "yes" else found
+    if read.kind == "amount" and not dated_stretches(gold):
+        ruling = amount_ruling(read, question, text, forgiving=False)
+        exact = holds_amounts(read.amounts, read_quantities(_COUPLE.sub("", text)))
+        loose = _LOOSE.search(_COUPLE.sub("", text) if exact else text) and not _LOOSE.search(gold)
+        return Ruling("unscored", "names an amount loosely") if loose and ruling.verdict == "yes" else ruling
     parts = [part for part in _PARTS.split(gold) if content_stems(part)]
-    have = [_has(part, said) for part in parts]
+    have = [_has_part(part, text) for part in parts]
     if all(have) and have:
-        doubt = doubt_of([gold], question, said)
+        doubt = doubt_of([gold], question, text)
         if doubt in FINAL:
             return Ruling("no", doubt)
-        if not doubt and _DOUBT.search(said) and not _DOUBT.search(gold):
+        if not doubt and _DOUBT.search(text) and not _DOUBT.search(gold):
             doubt = "doubts"
         return Ruling("unscored", f"has its words, and {doubt}") if doubt else Ruling("yes", "has its words")
-    return in_other_words(gold, question, said, full=False) or Ruling(
-        "unscored", "has some of its words" if _shared(gold, said) else "has none of its words"
+    return in_other_words(gold, question, text, full=False) or Ruling(
+        "unscored", "has some of its words" if _shares_words(gold, text) else "has none of its words"
     )
 
 
-def _has(part: str, said: str) -> bool:
+def _has_part(part: str, text: str) -> bool:
     """Return whether all words of a part that carry meaning stand in the answer; few of them near each other."""
-    wanted, spoken = content_stems(part), [stem(word) for word in words(said)]
+    wanted, spoken = content_stems(part), [word_stem(word) for word in plain_words(text)]
     if not wanted <= set(spoken):
         return False
-    values = [one.value for one in quantities(said)]
-    if any(one.value not in values for one in quantities(part)):
+    values = [one.value for one in read_quantities(text)]
+    if any(one.value not in values for one in read_quantities(part)):
         return False
-    room = len(words(part)) + 2
+    room = len(plain_words(part)) + 2
     return len(wanted) > _FEW or any(wanted <= set(spoken[start : start + room]) for start in range(len(spoken)))
 
 
-def _shared(gold: str, said: str) -> bool:
-    return token_f1(said, gold) > 0 or bool(content_stems(gold) & content_stems(said))
+def _shares_words(gold: str, text: str) -> bool:
+    return token_f1(text, gold) > 0 or bool(content_stems(gold) & content_stems(text))

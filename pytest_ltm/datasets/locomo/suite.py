@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._model.suite import Suite, SuiteEntry
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
-from pytest_ltm.datasets._dataset import ToldConversation, label_of, labelled
+from pytest_ltm.datasets._dataset import ToldConversation, by_unique_label, label_of
 from pytest_ltm.datasets.locomo.answer import load_audit
-from pytest_ltm.datasets.locomo.delivery import held_by, history, opening, photos_in, told_after
-from pytest_ltm.datasets.locomo.file import load
+from pytest_ltm.datasets.locomo.delivery import held_by, history_exchanges, opening_message, photos_in, told_after
+from pytest_ltm.datasets.locomo.file import load_locomo
 from pytest_ltm.datasets.locomo.options import NOTED
 from pytest_ltm.datasets.locomo.samples import Category
-from pytest_ltm.datasets.locomo.tasks import EventSummaries, NextTurns, embedding
+from pytest_ltm.datasets.locomo.tasks import EventSummaries, NextTurns, load_embedding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,10 +62,10 @@ class LocomoSuite:
         self._audit = load_audit(Path(choices.audit), data.samples) if choices.audit else None
         self._photos = photos_in(Path(choices.images)) if choices.images else {}
         if choices.embeddings:
-            embedding(choices.embeddings)  # what is no function is told now
-        samples = _chosen(data, choices.conversations)
+            load_embedding(choices.embeddings)  # what is no function is told now
+        samples = _chosen_samples(data, choices.conversations)
         way_out = "Rename one, or name one with --ltm-locomo-conversations"
-        self._samples = labelled({one.id: one for one in samples}, ids="sample_ids", way_out=way_out)
+        self._samples = by_unique_label({one.id: one for one in samples}, ids="sample_ids", way_out=way_out)
         self._last: tuple[str, Sequence[PastExchange]] = ("", ())
         """The thread whose history was told last, and the history: question after question asks for it."""
         self.notes: Sequence[str] = (*data.notes, *(self._audit.notes if self._audit else ()))
@@ -80,7 +80,7 @@ class LocomoSuite:
         )
         others = tuple(task.entry for name, task in self._tasks.items() if self.places(name))
         for sample in samples if choices.telling in NOTED else ():
-            history(sample, choices.telling)  # what has no notes is told now
+            history_exchanges(sample, choices.telling)  # what has no notes is told now
         if not (entries or others):
             nothing = f"no {' and no '.join(choices.tasks)} in {', '.join(sample.id for sample in samples)}"
             see = "See --ltm-locomo-tasks and --ltm-locomo-conversations"
@@ -103,7 +103,7 @@ class LocomoSuite:
         sample, choices = self._samples[thread], self._choices
         return ToldConversation(
             history=self._past(thread),
-            opening=opening(sample, choices.telling),
+            opening=opening_message(sample, choices.telling),
             described={
                 "data": "locomo", "sha256": self._data.sha256, "sample": sample.id, "telling": choices.telling,
                 "asking": choices.asking, "wording": WORDING, "after": choices.after,
@@ -123,7 +123,7 @@ class LocomoSuite:
         question = sample.questions[int(example)]
         about = [one for one in sample.speakers if re.search(rf"\b{re.escape(one)}\b", question.text)]
         rng = random.Random(f"{self._seed} {sample.id} {question.index}")
-        text, choices = put(question, self._choices.asking, rng)
+        text, choices = phrase_question(question, self._choices.asking, rng)
         return Definition(
             steps=(*self._waits(past, question), Ask(text, held_by(past, question.evidence))),
             expected=question.answer,
@@ -138,17 +138,20 @@ class LocomoSuite:
 
     def _past(self, thread: str) -> Sequence[PastExchange]:
         if self._last[0] != thread:
-            self._last = thread, tuple(history(self._samples[thread], self._choices.telling, self._photos))
+            self._last = thread, tuple(history_exchanges(self._samples[thread], self._choices.telling, self._photos))
         return self._last[1]
 
     def _corrected(self, sample: Sample, question: LocomoQuestion) -> dict[str, Any] | None:
         """Return what the audit says of a question, as JSON values; None without an audit."""
         if self._audit is None:
             return None
-        found = self._audit.of(sample, question)
+        result = self._audit.of(sample, question)
         return {
-            "kind": found.kind, "disputed": found.disputed, "answer": found.answer, "evidence": list(found.evidence),
-        }  # fmt: skip
+            "kind": result.kind,
+            "disputed": result.disputed,
+            "answer": result.answer,
+            "evidence": list(result.evidence),
+        }
 
     def _title(self) -> str:
         asked = [(sample, question) for sample in self._samples.values() for question in sample.questions]
@@ -167,10 +170,10 @@ class LocomoSuite:
         The wrong answer of a choice is the right one of another question for three in ten of these, word for word.
         """
         last = int(question.category is Category.ADVERSARIAL)
-        after, told = self._choices.after, len(past)
+        after, number = self._choices.after, len(past)
         if after is not None:
-            told = told_after(past, set(held_by(past, question.evidence)))
-        return (Wait(history=told), Wait(tokens=after + last)) if after else (Wait(history=told, tokens=last),)
+            number = told_after(past, set(held_by(past, question.evidence)))
+        return (Wait(history=number), Wait(tokens=after + last)) if after else (Wait(history=number, tokens=last),)
 
 
 def open_suite(path: Path | None, values: Mapping[str, Any], seed: int) -> LocomoSuite:
@@ -180,10 +183,10 @@ def open_suite(path: Path | None, values: Mapping[str, Any], seed: int) -> Locom
             "LoCoMo is not shipped: download locomo10.json, or make conversations with ltm data locomo-generate, "
             "and give --ltm-data=PATH"
         )
-    return LocomoSuite(load(path), LocomoOptions(**values), seed)
+    return LocomoSuite(load_locomo(path), LocomoOptions(**values), seed)
 
 
-def _chosen(data: LocomoData, names: Sequence[str]) -> Sequence[Sample]:
+def _chosen_samples(data: LocomoData, names: Sequence[str]) -> Sequence[Sample]:
     """Return the samples that ids or places name; all where nothing is named."""
     by_name = {key: sample for i, sample in enumerate(data.samples) for key in (sample.id, label_of(sample.id), str(i))}
     for name in names:
@@ -206,7 +209,7 @@ _SHORT = "Answer with a short phrase, in words of the conversation where you can
 _DATED = "Say when, as a date; the date of the session gives at least an approximate one."
 
 
-def put(question: LocomoQuestion, asking: str, rng: random.Random) -> tuple[str, list[str]]:
+def phrase_question(question: LocomoQuestion, asking: str, rng: random.Random) -> tuple[str, list[str]]:
     """Return the question in the words of the way of asking, and what (a) and (b) stand for where it is a choice.
 
     `rng` orders the choices.

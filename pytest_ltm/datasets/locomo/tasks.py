@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+from pytest_ltm._language.overlap import bleu_scores, rouge_scores
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.ltm_judge import ask_judge
 from pytest_ltm._model.scenario import Ask, Definition, Wait
@@ -15,8 +16,7 @@ from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm._model.suite import SuiteEntry
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm._text.overlap import bleu, rouge
-from pytest_ltm.datasets.locomo.delivery import held_by, said, session_of
+from pytest_ltm.datasets.locomo.delivery import held_by, session_of, turn_text
 from pytest_ltm.datasets.locomo.options import NOTED
 
 if TYPE_CHECKING:
@@ -54,37 +54,37 @@ class EventSummaries:
 
     def examples(self, sample: Sample) -> list[str]:
         """Return the periods in which the file notes events for a speaker."""
-        named = [(i, who, period) for period in _periods(sample) for i, who in enumerate(sample.speakers)]
-        return [f"{i}_{own[0].number}_{own[-1].number}" for i, who, own in named if _gold(sample, who, own)]
+        named = [(i, who, period) for period in _session_periods(sample) for i, who in enumerate(sample.speakers)]
+        return [f"{i}_{own[0].number}_{own[-1].number}" for i, who, own in named if _gold_events(sample, who, own)]
 
     def definition(self, sample: Sample, past: Sequence[PastExchange], example: str) -> Definition:
         """Return the question about one period."""
         number, first, last = map(int, example.split("_"))
         speaker = sample.speakers[number]
-        period = next(one for one in _periods(sample) if (one[0].number, one[-1].number) == (first, last))
+        period = next(one for one in _session_periods(sample) if (one[0].number, one[-1].number) == (first, last))
         ends = [session.turns[-1].id for session in period if session.turns]
         order = {session.number: place for place, session in enumerate(sample.sessions)}
-        told = sum(order[session_of(one.id)] <= order[last] for one in past)
-        dialogue = [line for session in period for line in (f"[{session.when}]", *map(said, session.turns))]
+        total = sum(order[session_of(one.id)] <= order[last] for one in past)
+        dialogue = [line for session in period for line in (f"[{session.when}]", *map(turn_text, session.turns))]
         return Definition(
-            steps=(Wait(history=told), Ask(_asked(speaker, period), held_by(past, ends))),
-            expected=_gold(sample, speaker, period),
+            steps=(Wait(history=total), Ask(_summary_request(speaker, period), held_by(past, ends))),
+            expected=_gold_events(sample, speaker, period),
             parameters={"speaker": speaker, "sample": sample.id, "dialogue": "\n".join(dialogue)},
         )
 
 
-def _periods(sample: Sample) -> list[Sequence[LocomoSession]]:
+def _session_periods(sample: Sample) -> list[Sequence[LocomoSession]]:
     return [sample.sessions[start : start + SESSIONS] for start in range(0, len(sample.sessions), SESSIONS)]
 
 
-def _gold(sample: Sample, speaker: str, period: Sequence[LocomoSession]) -> list[str]:
+def _gold_events(sample: Sample, speaker: str, period: Sequence[LocomoSession]) -> list[str]:
     """Return the events of a period, each on a line with the date that the file gives it."""
     by_number = {events.session: events for events in sample.events}
-    found = [by_number[session.number] for session in period if session.number in by_number]
-    return [f"{one.date}: {event}" if one.date else event for one in found for event in one.of.get(speaker, ())]
+    result = [by_number[session.number] for session in period if session.number in by_number]
+    return [f"{one.date}: {event}" if one.date else event for one in result for event in one.of.get(speaker, ())]
 
 
-def _asked(speaker: str, period: Sequence[LocomoSession]) -> str:
+def _summary_request(speaker: str, period: Sequence[LocomoSession]) -> str:
     days = [session.when.partition(" on ")[2] or session.when for session in (period[0], period[-1])]
     when = f"around {days[0]}" if days[0] == days[1] else f"in the time from {days[0]} to {days[1]}"
     return (
@@ -99,7 +99,7 @@ def facts_in(text: str) -> list[str]:
     return [part.strip() for line in lines for part in _SENTENCE.split(line) if _WORDED.search(part)]
 
 
-def checked(
+def score_event_summary(
     judge: Judge, *, speaker: str, gold: Sequence[str], answer: str, dialogue: str
 ) -> dict[str, float] | Unscored:
     """Return the figures of a summary; Unscored where the judge could not tell of some fact.
@@ -110,18 +110,18 @@ def checked(
     """
     facts, events = facts_in(answer)[:MOST], "\n".join(gold)
     asked = [{"answer": fact, "speaker": speaker, "events": events} for fact in facts]
-    supported = _grades(judge, "locomo-events-support", asked)
+    supported = _judge_grades(judge, "locomo-events-support", asked)
     if isinstance(supported, Unscored):
         return supported
     asked = [{"answer": answer, "event": event, "speaker": speaker} for event in gold]
-    covered = _grades(judge, "locomo-events-covered", asked) if facts else ["no"] * len(gold)
+    covered = _judge_grades(judge, "locomo-events-covered", asked) if facts else ["no"] * len(gold)
     if isinstance(covered, Unscored):
         return covered
     precision, recall = (part.count("yes") / len(part) if part else 0.0 for part in (supported, covered))
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
     wrong = [fact for fact, grade in zip(facts, supported, strict=True) if grade == "no"]
     asked = [{"answer": fact, "speaker": speaker, "dialogue": dialogue} for fact in wrong]
-    kinds = _grades(judge, "locomo-events-error", asked)
+    kinds = _judge_grades(judge, "locomo-events-error", asked)
     return {
         "fact_precision": precision, "fact_recall": recall, "fact_f1": f1, "facts": float(len(facts)),
         "error_missing": float(covered.count("no")),
@@ -129,7 +129,7 @@ def checked(
     }  # fmt: skip
 
 
-def _grades(judge: Judge, prompt: str, asked: Iterable[Mapping[str, str]]) -> list[str] | Unscored:
+def _judge_grades(judge: Judge, prompt: str, asked: Iterable[Mapping[str, str]]) -> list[str] | Unscored:
     """Return the judge's grades of what is asked; Unscored with the first that it cannot tell."""
     grades = []
     for parts in asked:
@@ -150,11 +150,11 @@ class EventSummary:
     def __init__(self, definition: Definition, answer: str, judge: Judge | None = None) -> None:
         self._gold, self._answer = list(definition.expected), answer
         facts = definition.parameters
-        self._rouge = rouge("\n".join(self._gold), answer)
+        self._rouge = rouge_scores("\n".join(self._gold), answer)
         self._facts: dict[str, float] | Unscored = Unscored("needs a judge", cause="requires")
         if judge:
             speaker, dialogue = str(facts["speaker"]), str(facts["dialogue"])
-            self._facts = checked(judge, speaker=speaker, gold=self._gold, answer=answer, dialogue=dialogue)
+            self._facts = score_event_summary(judge, speaker=speaker, gold=self._gold, answer=answer, dialogue=dialogue)
 
     @property
     def score(self) -> Score:
@@ -171,8 +171,8 @@ class EventSummary:
     def _said(self) -> str:
         if isinstance(self._facts, Unscored):
             return f"facts unscored: {self._facts.reason}"
-        found = (f"{name} {self._facts[f'fact_{name}']:.3f}" for name in ("precision", "recall", "f1"))
-        return f"facts: {', '.join(found)}"
+        lines = (f"{name} {self._facts[f'fact_{name}']:.3f}" for name in ("precision", "recall", "f1"))
+        return f"facts: {', '.join(lines)}"
 
 
 # --- Dialogue generation: what a speaker says next, with photos as captions.
@@ -235,14 +235,16 @@ class NextTurns:
             for one in past
         )
 
-    def _about(self, told: Sequence[PastExchange], earlier: Sequence[LocomoTurn]) -> tuple[str, ...]:
+    def _about(self, past_exchanges: Sequence[PastExchange], earlier: Sequence[LocomoTurn]) -> tuple[str, ...]:
         """Return the turn before, where it was told."""
         last = earlier[-1].id
-        return () if self._noted or not any(last in one.ids for one in told) else held_by(told, [last])
+        return (
+            () if self._noted or not any(last in one.ids for one in past_exchanges) else held_by(past_exchanges, [last])
+        )
 
 
 def _asked_next(session: LocomoSession, turn: LocomoTurn, recent: Sequence[LocomoTurn]) -> str:
-    lines = "\n".join(said(one) for one in recent)
+    lines = "\n".join(turn_text(one) for one in recent)
     return (
         f"In the session of {session.when}, this was said last:\n{lines}\n\nWhat does {turn.speaker} say next? Write "
         f"only that, as {turn.speaker} would, by all that you have read. For a photo that is shared write what it "
@@ -258,7 +260,9 @@ class NextTurn:
         self._gold = (str(gold["said"]), str(gold["photo"]))
         self._said = taken_apart(answer, str(facts["speaker"]))
         self._embeddings = str(facts["embeddings"])
-        self._overlap = bleu(self._gold[0], self._said[0]) | {"rougeL": rouge(self._gold[0], self._said[0])["rougeL"]}
+        self._overlap = bleu_scores(self._gold[0], self._said[0]) | {
+            "rougeL": rouge_scores(self._gold[0], self._said[0])["rougeL"]
+        }
 
     @property
     def score(self) -> Score:
@@ -273,11 +277,11 @@ class NextTurn:
 
         With embeddings `mm_relevance`; ConfigurationError if the function is none or returns something else.
         """
-        found = self._overlap | {"photo_agrees": float(bool(self._gold[1]) == bool(self._said[1]))}
+        fields = self._overlap | {"photo_agrees": float(bool(self._gold[1]) == bool(self._said[1]))}
         if self._embeddings:
             gold, said = ([part for part in pair if part] for pair in (self._gold, self._said))
-            found["mm_relevance"] = relevance(gold, said, embedding(self._embeddings))
-        return found
+            fields["mm_relevance"] = mm_relevance(gold, said, load_embedding(self._embeddings))
+        return fields
 
 
 def taken_apart(answer: str, speaker: str) -> tuple[str, str]:
@@ -288,39 +292,39 @@ def taken_apart(answer: str, speaker: str) -> tuple[str, str]:
     return text.strip(_QUOTES), photo[1].strip() if photo else ""
 
 
-def relevance(gold: Sequence[str], said: Sequence[str], embeds: Embeds) -> float:
+def mm_relevance(gold: Sequence[str], texts: Sequence[str], embeds: Embeds) -> float:
     """Return the MM-relevance (Feng et al., 2023) of two turns of text and photo, by vectors of texts.
 
     Their parts are compared in order by cosine (below 0 counts 0); the sum is divided by the number of parts said
     (precision) and of those expected (recall), and the result is their harmonic mean, 0 to 1.
     """
-    if not gold or not said:
+    if not gold or not texts:
         return 0.0
-    vectors = _vectors(embeds, [*gold, *said])
+    vectors = _embed_texts(embeds, [*gold, *texts])
     pairs = zip(vectors[: len(gold)], vectors[len(gold) :], strict=False)
-    shared = sum(max(0.0, _cosine(one, other)) for one, other in pairs)
-    return min(1.0, 2 * shared / (len(gold) + len(said)))
+    shared = sum(max(0.0, _cosine_similarity(one, other)) for one, other in pairs)
+    return min(1.0, 2 * shared / (len(gold) + len(texts)))
 
 
-def embedding(path: str) -> Embeds:
+def load_embedding(path: str) -> Embeds:
     """Return the function that a dotted path names; ConfigurationError if there is none."""
-    found = DottedPath(path, what=_OPTION, error=ConfigurationError).resolve()
-    if not callable(found):
+    result = DottedPath(path, what=_OPTION, error=ConfigurationError).resolve()
+    if not callable(result):
         raise ConfigurationError(f"{_OPTION}: {path!r} is not a function of a list of texts")
-    return cast("Embeds", found)
+    return cast("Embeds", result)
 
 
-def _vectors(embeds: Embeds, texts: list[str]) -> list[list[float]]:
+def _embed_texts(embeds: Embeds, texts: list[str]) -> list[list[float]]:
     try:
-        found = [[float(value) for value in vector] for vector in embeds(texts)]
+        valueses = [[float(value) for value in vector] for vector in embeds(texts)]
     except (TypeError, ValueError) as error:
         raise ConfigurationError(f"{_OPTION}: expected a vector of numbers for each text: {error}") from error
-    lengths = [*map(len, found)]
-    if len(found) != len(texts) or len(set(lengths)) != 1:
+    lengths = [*map(len, valueses)]
+    if len(valueses) != len(texts) or len(set(lengths)) != 1:
         raise ConfigurationError(f"{_OPTION}: expected {len(texts)} vectors of one length, got lengths {lengths}")
-    return found
+    return valueses
 
 
-def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
+def _cosine_similarity(one: Sequence[float], other: Sequence[float]) -> float:
     size = math.hypot(*one) * math.hypot(*other)
     return sum(a * b for a, b in zip(one, other, strict=True)) / size if size else 0.0

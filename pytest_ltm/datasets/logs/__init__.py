@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ltm._storage.dotted import lazy
+from pytest_ltm._storage.dotted import lazy_exports
 
 if TYPE_CHECKING:
     from pytest_ltm.datasets.logs.answer import LogsAnswer
 
 __all__ = ("LogsAnswer",)
 
-__getattr__, __dir__ = lazy(__name__, {"answer": "LogsAnswer"})
+__getattr__, __dir__ = lazy_exports(__name__, {"answer": "LogsAnswer"})

@@ -5,22 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pytest_ltm._language.rulings.gold import proven_ruling
+from pytest_ltm._language.rulings.rules import abstention_ruling
+from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.ltm_judge import JudgeDecision, ask_judge
 from pytest_ltm._model.score import Score, Unscored
-from pytest_ltm._text.words import words
 from pytest_ltm.datasets.locomo.metric import token_f1
-from pytest_ltm.datasets.longmemeval.evaluation import RULE, rule, verdict_of
+from pytest_ltm.datasets.longmemeval.evaluation import RULE, rule_on_hypothesis, verdict_of
 from pytest_ltm.datasets.longmemeval.retrieval import session_of
-from pytest_ltm.datasets.rulings.gold import proven_ruling
-from pytest_ltm.datasets.rulings.rules import abstention_ruling
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pytest_ltm._language.rulings.gold import Ruling
     from pytest_ltm._model.judge_request import Judge
     from pytest_ltm._model.scenario import Definition
-    from pytest_ltm.datasets.rulings.gold import Ruling
 
 
 NO_GOLD = "unmeasurable: the file gives no gold answer"
@@ -47,12 +47,12 @@ class LogsAnswer:
         """Return the verdict on the last answer."""
         if not (self._gold or self._facts["never_told"]):
             return Unscored(NO_GOLD, evidence=answers[-1][:_SHOWN])
-        found: Score | Unscored = Unscored("", RULE)
+        result: Score | Unscored = Unscored("", RULE)
         if self._judge is None or self._facts["judge"] != "all":
-            found = self._ruled(answers[-1])
-        if isinstance(found, Unscored) and self._judge is not None:
-            found = self._judged(self._judge, answers[-1])
-        return replace(found, evidence=answers[-1][:_SHOWN])
+            result = self._ruled(answers[-1])
+        if isinstance(result, Unscored) and self._judge is not None:
+            result = self._judged(self._judge, answers[-1])
+        return replace(result, evidence=answers[-1][:_SHOWN])
 
     def metrics(self, answer: str, retrieved: Sequence[str] | None = None) -> dict[str, float]:
         """Return the figures beside the score, by name.
@@ -60,15 +60,17 @@ class LogsAnswer:
         `f1`: of the tokens shared with the nearest gold answer; `contains`: whether a gold answer stands in it word for
         word; `recall`: the share of the evidence in what was `retrieved`. Missing ones are left out.
         """
-        found = {}
+        values = {}
         if self._gold and not self._facts["never_told"]:
-            found["f1"] = max(token_f1(answer, one) for one in self._gold)
-            said = f" {' '.join(words(answer))} "
-            found["contains"] = float(any(f" {' '.join(words(one))} " in said for one in self._gold if words(one)))
+            values["f1"] = max(token_f1(answer, one) for one in self._gold)
+            text = f" {' '.join(plain_words(answer))} "
+            values["contains"] = float(
+                any(f" {' '.join(plain_words(one))} " in text for one in self._gold if plain_words(one))
+            )
         if retrieved is not None and (evidence := self._facts["evidence"]):
             there = {*retrieved, *map(session_of, retrieved)}
-            found["recall"] = sum(one in there for one in evidence) / len(evidence)
-        return found
+            values["recall"] = sum(one in there for one in evidence) / len(evidence)
+        return values
 
     def _ruled(self, answer: str) -> Score | Unscored:
         rulings = [self._ruling(gold, answer) for gold in self._gold or [""]]
@@ -79,7 +81,9 @@ class LogsAnswer:
         question = self._facts["question"]
         if self._facts["never_told"]:
             return proven_ruling(abstention_ruling(answer, question, gold), answer)
-        return rule(question_id="", question_type="multi-session", question=question, answer=gold, hypothesis=answer)
+        return rule_on_hypothesis(
+            question_id="", question_type="multi-session", question=question, answer=gold, hypothesis=answer
+        )
 
     def _judged(self, judge: Judge, answer: str) -> Score | Unscored:
         """Return the judge's verdict; the score's rule names the prompt."""

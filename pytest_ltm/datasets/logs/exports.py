@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.rows import json_in, json_of
-from pytest_ltm.datasets.longmemeval.record import part_of, slices
+from pytest_ltm.datasets.longmemeval.record import iter_record_slices, part_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ class Splitting:
     """Names of those who are the assistant."""
 
 
-def sessions(path: Path, layout: str, splitting: Splitting, left: Counter[str]) -> Iterator[dict[str, Any]]:
+def exported_sessions(path: Path, layout: str, splitting: Splitting, left: Counter[str]) -> Iterator[dict[str, Any]]:
     """Yield the sessions of an export as lines of a file of logs; DatasetError for what is none.
 
     `layout`: one of LAYOUTS, or "" to be told by the file's form. `left` counts the messages that are left out, by why.
@@ -55,11 +55,11 @@ def sessions(path: Path, layout: str, splitting: Splitting, left: Counter[str]) 
             yield {
                 "session": f"{name}-{number}",
                 "date": part[0].at.isoformat(sep=" ", timespec="minutes"),
-                "turns": [_turn(one, splitting.assistants) for one in part],
+                "turns": [_log_turn(one, splitting.assistants) for one in part],
             }
 
 
-def _turn(one: ExportedMessage, assistants: Sequence[str]) -> dict[str, str]:
+def _log_turn(one: ExportedMessage, assistants: Sequence[str]) -> dict[str, str]:
     if one.by_model or one.who in assistants:
         return {"role": "assistant", "content": one.text}
     return {"role": "user", **({"name": one.who} if one.who else {}), "content": one.text}
@@ -71,10 +71,10 @@ def layout_of(path: Path) -> str:
         raise DatasetError(f"{path}: is compressed. Unpack it first, and name what is in it")
     if path.is_dir():
         return "openai" if (path / OPENAI_FILE).is_file() else "slack"
-    found = {".json": "openai", ".txt": "whatsapp"}.get(path.suffix.lower(), "")
-    if not found:
+    text = {".json": "openai", ".txt": "whatsapp"}.get(path.suffix.lower(), "")
+    if not text:
         raise DatasetError(f"{path}: whose export is it? Say --layout={'|'.join(LAYOUTS)}")
-    return found
+    return text
 
 
 # --- OpenAI: conversations.json, a list of trees of messages.
@@ -82,10 +82,10 @@ def layout_of(path: Path) -> str:
 OPENAI_FILE = "conversations.json"
 
 
-def _openai(path: Path, _splitting: Splitting, left: Counter[str]) -> Iterator[tuple[str, list[ExportedMessage]]]:
+def _openai_talks(path: Path, _splitting: Splitting, left: Counter[str]) -> Iterator[tuple[str, list[ExportedMessage]]]:
     file = path / OPENAI_FILE if path.is_dir() else path
     used: Counter[str] = Counter()
-    with closing(slices(file)) as places:
+    with closing(iter_record_slices(file)) as places:
         for number, place in enumerate(places, start=1):
             where = f"{file}: conversation {number:,}"
             talk = json_in(part_of(file, *place), where)
@@ -96,13 +96,13 @@ def _openai(path: Path, _splitting: Splitting, left: Counter[str]) -> Iterator[t
             used[name] += 1
             label = name if used[name] == 1 else f"{name}~{used[name]}"
             try:
-                said = list(_branch(talk, nodes, left))
+                said = list(_shown_branch(talk, nodes, left))
             except (AttributeError, TypeError, ValueError, OverflowError, OSError) as error:
                 raise DatasetError(f"{where}: cannot be read: {error}") from error
             yield label, said
 
 
-def _branch(talk: Mapping[str, Any], nodes: Mapping[str, Any], left: Counter[str]) -> Iterator[ExportedMessage]:
+def _shown_branch(talk: Mapping[str, Any], nodes: Mapping[str, Any], left: Counter[str]) -> Iterator[ExportedMessage]:
     """Yield the messages of the branch that was shown last; the others were replaced by edits."""
     leaves = [name for name, node in nodes.items() if not node.get("children")]
     at: Any = talk.get("current_node") or (leaves[-1] if leaves else None)
@@ -119,7 +119,7 @@ def _branch(talk: Mapping[str, Any], nodes: Mapping[str, Any], left: Counter[str
         if message and message.get("create_time"):
             when = max(when, float(message["create_time"]))
         if text and role in {"user", "assistant"}:
-            yield ExportedMessage(_moment(when), "", text, role == "assistant")
+            yield ExportedMessage(_utc_time(when), "", text, role == "assistant")
         elif message:
             left["without text, or of tools"] += 1
 
@@ -133,7 +133,7 @@ def _text_of(message: Any) -> str:
     return "\n".join(part for part in content.get("parts") or [] if isinstance(part, str)).strip()
 
 
-def _moment(seconds: float) -> datetime:
+def _utc_time(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, tz=timezone.utc)
 
 
@@ -145,9 +145,9 @@ _LINK = re.compile(r"<([^<>|\s]+)(?:\|([^<>]*))?>")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
 
 
-def _slack(path: Path, _splitting: Splitting, left: Counter[str]) -> Iterator[tuple[str, list[ExportedMessage]]]:
+def _slack_talks(path: Path, _splitting: Splitting, left: Counter[str]) -> Iterator[tuple[str, list[ExportedMessage]]]:
     people = {}
-    for user in _list(path / "users.json") if (path / "users.json").is_file() else []:
+    for user in _json_list(path / "users.json") if (path / "users.json").is_file() else []:
         profile = user.get("profile") or {}
         people[user.get("id")] = str(
             profile.get("display_name") or profile.get("real_name") or user.get("real_name") or user.get("name")
@@ -157,12 +157,12 @@ def _slack(path: Path, _splitting: Splitting, left: Counter[str]) -> Iterator[tu
     if not any(days.values()):
         raise DatasetError(f"{path}: no export of Slack: no folder in it has files such as 2026-03-02.json")
     for channel, files in days.items():
-        yield channel.name, [one for file in files for one in _day(file, people, left)]
+        yield channel.name, [one for file in files for one in _slack_day(file, people, left)]
 
 
-def _day(file: Path, people: Mapping[Any, str], left: Counter[str]) -> Iterator[ExportedMessage]:
-    for number, message in enumerate(_list(file), start=1):
-        text = _LINK.sub(lambda found: _meant(found, people), str(message.get("text") or ""))
+def _slack_day(file: Path, people: Mapping[Any, str], left: Counter[str]) -> Iterator[ExportedMessage]:
+    for number, message in enumerate(_json_list(file), start=1):
+        text = _LINK.sub(lambda result: _link_text(result, people), str(message.get("text") or ""))
         text = html.unescape(text).strip()
         if message.get("subtype") not in _QUIET or not text:
             left["without text, or about who came and went"] += 1
@@ -170,14 +170,14 @@ def _day(file: Path, people: Mapping[Any, str], left: Counter[str]) -> Iterator[
         bot = message.get("username") or (message.get("bot_profile") or {}).get("name")
         who = people.get(message.get("user")) or bot or message.get("user") or "somebody"
         try:
-            at = _moment(float(message["ts"]))
+            at = _utc_time(float(message["ts"]))
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise DatasetError(f"{file}: message {number}: 'ts' does not hold a time: {message.get('ts')!r}") from error
         yield ExportedMessage(at, str(who), text)
 
 
-def _meant(found: re.Match[str], people: Mapping[Any, str]) -> str:
-    target, label = found[1], found[2]
+def _link_text(match: re.Match[str], people: Mapping[Any, str]) -> str:
+    target, label = match[1], match[2]
     if target.startswith("@"):
         return f"@{people.get(target[1:]) or label or target[1:]}"
     if target.startswith(("#", "!")):
@@ -185,11 +185,11 @@ def _meant(found: re.Match[str], people: Mapping[Any, str]) -> str:
     return label or target.removeprefix("mailto:")
 
 
-def _list(file: Path) -> list[dict[str, Any]]:
-    found = json_of(file)
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+def _json_list(file: Path) -> list[dict[str, Any]]:
+    fieldses = json_of(file)
+    if not isinstance(fieldses, list) or not all(isinstance(one, dict) for one in fieldses):
         raise DatasetError(f"{file}: expected a JSON list of objects")
-    return found
+    return fieldses
 
 
 # --- WhatsApp: a text file. Each telephone writes dates in its own way, so that only the whole file shows which.
@@ -231,24 +231,26 @@ class _ChatLine:
     """Its first line, with the signs that nobody sees."""
 
 
-def _whatsapp(path: Path, splitting: Splitting, left: Counter[str]) -> Iterator[tuple[str, list[ExportedMessage]]]:
-    found = _whatsapp_lines(path)
-    order = splitting.order or _order(path, found)
+def _whatsapp_talks(
+    path: Path, splitting: Splitting, left: Counter[str]
+) -> Iterator[tuple[str, list[ExportedMessage]]]:
+    chat_lines = _whatsapp_lines(path)
+    order = splitting.order or _day_month_order(path, chat_lines)
     name = re.sub(r"[\W\d]+", "-", path.stem).strip("-")  # a chat with somebody unknown is named by a phone number
-    yield name or "chat", list(_whatsapp_said(path, found, order, left))
+    yield name or "chat", list(_whatsapp_said(path, chat_lines, order, left))
 
 
 def _whatsapp_lines(path: Path) -> list[_ChatLine]:
-    found: list[_ChatLine] = []
+    chat_lines: list[_ChatLine] = []
     try:
         with path.open(encoding="utf-8-sig", newline=None) as file:
             for number, raw in enumerate(file, start=1):
                 line = raw.rstrip("\n").translate(_SPACES)
                 head = _HEAD.fullmatch(line.translate(_MARKS))
                 if head:
-                    found.append(_ChatLine(number, head, [head["rest"]], line))
-                elif found:
-                    found[-1].rest.append(line.translate(_MARKS))
+                    chat_lines.append(_ChatLine(number, head, [head["rest"]], line))
+                elif chat_lines:
+                    chat_lines[-1].rest.append(line.translate(_MARKS))
                 elif line.strip():
                     raise DatasetError(
                         f"{path}:{number}: no export of WhatsApp: it begins with {line[:40]!r}, not a date"
@@ -259,14 +261,16 @@ def _whatsapp_lines(path: Path) -> list[_ChatLine]:
         ) from error
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
-    if not found:
+    if not chat_lines:
         raise DatasetError(f"{path}: is empty")
-    return found
+    return chat_lines
 
 
-def _whatsapp_said(path: Path, found: Sequence[_ChatLine], order: str, left: Counter[str]) -> Iterator[ExportedMessage]:
-    for line in found:
-        at = _at(line.head, order)
+def _whatsapp_said(
+    path: Path, chat_lines: Sequence[_ChatLine], order: str, left: Counter[str]
+) -> Iterator[ExportedMessage]:
+    for line in chat_lines:
+        at = _message_time(line.head, order)
         if at is None:
             shown = line.head.group()[:25]
             raise DatasetError(f"{path}:{line.number}: {shown!r} does not fit the order {order}. Try another --dates")
@@ -281,7 +285,7 @@ def _whatsapp_said(path: Path, found: Sequence[_ChatLine], order: str, left: Cou
         yield ExportedMessage(at, by["who"].strip().removeprefix("~").strip(), text)
 
 
-def _at(head: re.Match[str], order: str) -> datetime | None:
+def _message_time(head: re.Match[str], order: str) -> datetime | None:
     parts = (int(head["one"]), int(head["two"]), int(head["three"]))
     year, month, day = (parts[place] for place in ORDERS[order])
     hour, half = int(head["hour"]), (head["half"] or "").lower()
@@ -299,23 +303,23 @@ def _at(head: re.Match[str], order: str) -> datetime | None:
 _NOON, _TWO_DIGITS = 12, 100
 
 
-def _order(path: Path, found: Sequence[_ChatLine]) -> str:
+def _day_month_order(path: Path, chat_lines: Sequence[_ChatLine]) -> str:
     """Return the order of day and month that all dates of a file allow; DatasetError where two do, or none.
 
     Of two the one counts in which the file never goes back by a day.
     """
-    known = {order: [_at(line.head, order) for line in found] for order in ORDERS}
+    known = {order: [_message_time(line.head, order) for line in chat_lines] for order in ORDERS}
     able = {order: [at for at in dates if at] for order, dates in known.items() if None not in dates}
-    four = len(found[0].head["one"]) == len("2026")
+    four = len(chat_lines[0].head["one"]) == len("2026")
     able = {order: dates for order, dates in able.items() if (order == "ymd") == four}
-    if found[0].head["sign"] == "." and "dmy" in able:
+    if chat_lines[0].head["sign"] == "." and "dmy" in able:
         return "dmy"
     if len(able) > 1:
         steady = [order for order, dates in able.items() if all(b - a > -_BACK for a, b in pairwise(dates))]
         able = {order: able[order] for order in steady} if steady else able
     if len(able) == 1:
         return next(iter(able))
-    shown = found[0].head.group()[:20]
+    shown = chat_lines[0].head.group()[:20]
     if able:
         raise DatasetError(
             f"{path}:1: {shown!r}: day or month first? No date of the file tells. Say --dates=dmy or mdy"
@@ -326,6 +330,6 @@ def _order(path: Path, found: Sequence[_ChatLine]) -> str:
 _BACK = timedelta(days=1)
 
 LAYOUTS: Mapping[str, Callable[[Path, Splitting, Counter[str]], Iterator[tuple[str, list[ExportedMessage]]]]] = {
-    "openai": _openai, "whatsapp": _whatsapp, "slack": _slack,
+    "openai": _openai_talks, "whatsapp": _whatsapp_talks, "slack": _slack_talks,
 }  # fmt: skip
 """How each layout is read: name of a talk and what was said in it."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_ltm._storage.errors import DatasetError, DefinitionError, did_you_mean
 from pytest_ltm._storage.rows import no_list, text_or_number
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.datasets.longmemeval.record import HistorySession, HistoryTurn, written
+from pytest_ltm.datasets.longmemeval.record import HistorySession, HistoryTurn, format_longmemeval_date
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -110,7 +110,7 @@ class LogsFile:
         with self.path.open("rb") as file:
             for place in self.users[user].sessions.values():
                 file.seek(place.start)
-                yield read_session(_parsed(file.read(place.size), f"{self.path}:{place.line}"))
+                yield read_session(_parse_line(file.read(place.size), f"{self.path}:{place.line}"))
 
     def digest(self, user: str) -> str:
         """Return the SHA-256 of all sessions of a user, by date."""
@@ -129,11 +129,11 @@ class LogsFile:
             raise DatasetError(f"{self.faults[0]}{rest}")
 
     def _read(self) -> None:
-        for line, start, raw in lines(self.path):
+        for line, start, raw in iter_numbered_lines(self.path):
             if len(self.faults) >= FAULTS:
                 return
             try:
-                self._take(_parsed(raw, f"{self.path}:{line}"), line, start, len(raw))
+                self._take(_parse_line(raw, f"{self.path}:{line}"), line, start, len(raw))
             except (DatasetError, DefinitionError) as error:
                 self.faults.append(str(error))
         if not self.users and not self.faults:
@@ -153,12 +153,12 @@ class LogsFile:
         name = fields["user"].text() if "user" in fields else ""
         if "question" in fields:
             asked, user = read_question(top, line), self.users.setdefault(name, LogUser())
-            _once(user.questions, asked, top, "question")
+            _reject_repeated_id(user.questions, asked, top, "question")
             user.questions[asked.id] = asked
             return
         session, user = read_session(top), self.users.setdefault(name, LogUser())
         place = SessionOffset(line, start, size, session.id, session.at, len(session.turns))
-        _once(user.sessions, place, top, "session")
+        _reject_repeated_id(user.sessions, place, top, "session")
         self.disorder += user.latest is not None and place.at < user.latest
         user.latest = max(user.latest or place.at, place.at)
         user.sessions[place.id] = place
@@ -166,7 +166,7 @@ class LogsFile:
     def _at_odds(self, name: str, user: LogUser) -> Iterator[str]:
         """Yield what is wrong with lines that agree with the format, but not with each other."""
         whose = f" of the user {name!r}" if name else ""
-        known = {turn: place for place in user.sessions.values() for turn in turns(place)}
+        known = {turn: place for place in user.sessions.values() for turn in iter_turn_ids(place)}
         if "" in self.users and len(self.users) > 1 and not name:
             [first] = [*(user.sessions or user.questions).values()][:1]
             yield f"{self.path}:{first.line}: no 'user', and other lines have one: give it to all lines, or to none"
@@ -181,20 +181,20 @@ class LogsFile:
         for asked in user.questions.values():
             for one in asked.evidence:
                 where = f"{self.path}:{asked.line}: evidence"
-                found = user.sessions.get(one) or known.get(one)
-                if found is None:
+                result = user.sessions.get(one) or known.get(one)
+                if result is None:
                     near = did_you_mean(one, [*user.sessions, *known])
                     yield f"{where}: no session and no turn{whose} is called {one!r}.{near}"
-                elif asked.date and found.at > asked.date.at:
+                elif asked.date and result.at > asked.date.at:
                     yield f"{where}: {one!r} is later than the question, which is of {asked.date.written}"
 
 
-def turns(place: SessionOffset) -> Iterator[str]:
+def iter_turn_ids(place: SessionOffset) -> Iterator[str]:
     """Yield the ids of the turns of a session."""
     return (f"{place.id}_{number}" for number in range(1, place.turns + 1))
 
 
-def lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
+def iter_numbered_lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
     """Yield number, place in bytes and content of each line that is not blank; DatasetError if it cannot be read."""
     try:
         with path.open("rb") as file:
@@ -216,7 +216,7 @@ def lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _parsed(raw: bytes, where: str) -> Field:
+def _parse_line(raw: bytes, where: str) -> Field:
     """Return the object that a line holds; DatasetError for anything else."""
     start = raw.lstrip()
     if start[:1] == b"[":
@@ -235,7 +235,7 @@ def _parsed(raw: bytes, where: str) -> Field:
 _SHORT = 200
 
 
-def _once(known: Mapping[str, Any], one: Any, top: Field, what: str) -> None:
+def _reject_repeated_id(known: Mapping[str, Any], one: Any, top: Field, what: str) -> None:
     if one.id in known:
         raise top.fault(f"the {what} {one.id!r} is in line {known[one.id].line} already. Give each an id of its own.")
 
@@ -249,11 +249,11 @@ def read_session(top: Field) -> HistorySession:
     said = fields["turns"].items("turns")
     if not said:
         raise fields["turns"].fault("holds no turn.")
-    date = _date(fields["date"])
-    return HistorySession(fields["session"].text(), date.written, date.at, tuple(map(_turn, said)))
+    date = _parse_log_date(fields["date"])
+    return HistorySession(fields["session"].text(), date.written, date.at, tuple(map(_parse_log_turn, said)))
 
 
-def _turn(item: Field) -> HistoryTurn:
+def _parse_log_turn(item: Field) -> HistoryTurn:
     fields = item.mapping(_OF_TURN, required=("role", "content"))
     role, content = fields["role"].value, fields["content"].text()
     if role not in ("user", "assistant"):  # a tuple: it may be a list
@@ -264,7 +264,7 @@ def _turn(item: Field) -> HistoryTurn:
 def read_question(top: Field, line: int) -> LogQuestion:
     """Return the question of a line; DefinitionError for what is wrong with it."""
     fields = top.mapping(_OF_QUESTION, required=("question",))
-    gold = _gold(fields["gold"]) if "gold" in fields and fields["gold"].value is not None else ()
+    gold = _gold_texts(fields["gold"]) if "gold" in fields and fields["gold"].value is not None else ()
     never = "never_told" in fields and fields["never_told"].boolean()
     if never and "evidence" in fields:
         raise fields["evidence"].fault("what was never told has none.")
@@ -275,12 +275,12 @@ def read_question(top: Field, line: int) -> LogQuestion:
         kind=fields["kind"].name() if "kind" in fields else KIND,
         gold=gold,
         never_told=never,
-        date=_date(fields["date"], ends=True) if "date" in fields else None,
+        date=_parse_log_date(fields["date"], ends=True) if "date" in fields else None,
         evidence=fields["evidence"].texts() if "evidence" in fields else (),
     )
 
 
-def _gold(item: Field) -> tuple[str, ...]:
+def _gold_texts(item: Field) -> tuple[str, ...]:
     if not isinstance(item.value, list):
         return (text_or_number(item, empty=False),)
     if not item.value:
@@ -288,19 +288,19 @@ def _gold(item: Field) -> tuple[str, ...]:
     return tuple(text_or_number(one, empty=False) for one in item.items())
 
 
-def _date(item: Field, *, ends: bool = False) -> Date:
+def _parse_log_date(item: Field, *, ends: bool = False) -> Date:
     """Return a date; `ends`: a day without a time means its last second, not its first."""
-    found = _DATE.fullmatch(item.text().strip())
-    if found is None:
+    match = _DATE.fullmatch(item.text().strip())
+    if match is None:
         raise item.error("a date such as '2026-03-02', '2026-03-02 09:15' or '2026-03-02T09:15:00+01:00'")
-    day, minute, second, zone = found.groups()
+    day, minute, second, zone = match.groups()
     offset = {None: "+00:00", "Z": "+00:00"}.get(zone) or f"{zone[:3]}:{zone[-2:]}"
     try:
         local = datetime.fromisoformat(f"{day}T{minute or '00:00'}{second or ':00'}{offset}")
         at = local.astimezone(timezone.utc)
     except (ValueError, OverflowError):
         raise item.error("a date that there is") from None
-    shown = written(local)
+    shown = format_longmemeval_date(local)
     if minute:
         return Date(at, shown)
     return Date(at + _DAY if ends else at, shown.rpartition(" ")[0])

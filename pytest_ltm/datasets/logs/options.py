@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm.datasets._dataset import Dataset, DatasetOption, one_of, parts, tokens
+from pytest_ltm.datasets._dataset import Dataset, DatasetOption, one_of, parse_token_limit, split_comma_list
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pytest_ltm.datasets._dataset import DatasetSuite
 
 
-def _open(path: Path | None, values: Mapping[str, Any], _seed: int, _cache: Path | None) -> DatasetSuite:
+def _open_logs(path: Path | None, values: Mapping[str, Any], _seed: int, _cache: Path | None) -> DatasetSuite:
     from pytest_ltm.datasets.logs.suite import open_suite
 
     return open_suite(path, values)
@@ -24,17 +24,28 @@ LOGS = Dataset(
     metric="share of questions answered rightly",
     fewer="ids",
     options=(
-        DatasetOption("users", "USER[,USER...]", "the users whose logs are played; all by default", parse=parts),
-        DatasetOption("kinds", "KIND[,KIND...]", "kinds of questions that are asked; all by default", parse=parts),
-        DatasetOption("ids", "ID[,ID...]", "questions of the logs that are asked; all by default", parse=parts),
         DatasetOption(
-            "after", "TOKENS", parse=tokens,
+            "users", "USER[,USER...]", "the users whose logs are played; all by default", parse=split_comma_list
+        ),
+        DatasetOption(
+            "kinds", "KIND[,KIND...]", "kinds of questions that are asked; all by default", parse=split_comma_list
+        ),
+        DatasetOption(
+            "ids", "ID[,ID...]", "questions of the logs that are asked; all by default", parse=split_comma_list
+        ),
+        DatasetOption(
+            "after",
+            "TOKENS",
+            parse=parse_token_limit,
             help="ask each question this many tokens after its evidence; by default at its date, or after all sessions",
         ),
         DatasetOption(
-            "judge", "rest|all", "what --ltm-judge decides: what no rule can tell, or all",
-            default="rest", parse=one_of("rest", "all"),
+            "judge",
+            "rest|all",
+            "what --ltm-judge decides: what no rule can tell, or all",
+            default="rest",
+            parse=one_of("rest", "all"),
         ),
     ),
-    opener=_open,
-)  # fmt: skip
+    opener=_open_logs,
+)

@@ -62,9 +62,9 @@ class Redactor:
 
     def learn(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Take in which numbers and keys the lines of a file hold, before the first of them is redacted."""
-        for text in (text for row in rows for text in _told(row)):
-            for found in _PHONE.finditer(_MAIL.sub(" ", without_credentials(text, self._learnt))):
-                (self._phones if is_phone(found) else self._numbers).add(_digits(found.group()))
+        for text in (text for row in rows for text in _texts_around(row)):
+            for match in _PHONE.finditer(_MAIL.sub(" ", without_credentials(text, self._learnt))):
+                (self._phones if is_phone(match) else self._numbers).add(_comparable_digits(match.group()))
         whole = sorted((one for one in self._found if len(one) >= _SHORTEST_KEY), key=len, reverse=True)
         if whole:
             self._keys = re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, whole))})(?![^\W_])")
@@ -76,8 +76,8 @@ class Redactor:
     def text(self, text: str, *, gold: bool = False) -> str:
         """Return a text with stand-ins; `gold`: no words around a number say what it is."""
         text = without_credentials(text, self._key)
-        text = self._keys.sub(lambda found: self._key(found.group()), text) if self._keys else text
-        text = _PHONE.sub(lambda found: self._phone(found, gold=gold), _MAIL.sub(self._mail, text))
+        text = self._keys.sub(lambda result: self._key(result.group()), text) if self._keys else text
+        text = _PHONE.sub(lambda result: self._phone(result, gold=gold), _MAIL.sub(self._mail, text))
         return self._names.sub(self._name, text) if self._names else text
 
     def id(self, text: str) -> str:
@@ -92,14 +92,14 @@ class Redactor:
             case "turns":
                 return [self.row(turn) for turn in value]
             case "session" | "id" | "evidence" | "user":
-                return _mapped(value, self.id)
+                return _replace_values(value, self.id)
             case "gold":
-                return _mapped(value, lambda text: self.text(text, gold=True))
+                return _replace_values(value, lambda text: self.text(text, gold=True))
             case _:
-                return _mapped(value, self.text)
+                return _replace_values(value, self.text)
 
     def _learnt(self, value: str) -> str:
-        self._found.add(_bare(value))
+        self._found.add(_bare_key(value))
         return HIDDEN
 
     def _digest(self, kind: str, value: str) -> bytes:
@@ -117,54 +117,54 @@ class Redactor:
         if value.startswith(HIDDEN[:-1]):
             return value
         self.counts["keys"] += 1
-        return f"{HIDDEN[:-1]}-{self._digest('key', _bare(value)).hex()[:12]}]"
+        return f"{HIDDEN[:-1]}-{self._digest('key', _bare_key(value)).hex()[:12]}]"
 
-    def _mail(self, found: re.Match[str]) -> str:
-        remote = found["box"] == "git" and _REMOTE.match(found.string, found.end())
-        if remote or found["host"].lower() == _MAIL_HOST:
-            return found.group()
+    def _mail(self, match: re.Match[str]) -> str:
+        remote = match["box"] == "git" and _REMOTE.match(match.string, match.end())
+        if remote or match["host"].lower() == _MAIL_HOST:
+            return match.group()
         self.counts["e-mail addresses"] += 1
-        return f"{self._word('mail', found.group())}@{_MAIL_HOST}"
+        return f"{self._word('mail', match.group())}@{_MAIL_HOST}"
 
-    def _phone(self, found: re.Match[str], *, gold: bool) -> str:
-        digits = _digits(found.group())
-        seems = is_phone(found) and not (gold and digits in self._numbers)
-        if found.group().startswith(_PHONE_CODE) or not (seems or digits in self._phones):
-            return found.group()
+    def _phone(self, match: re.Match[str], *, gold: bool) -> str:
+        digits = _comparable_digits(match.group())
+        seems = is_phone(match) and not (gold and digits in self._numbers)
+        if match.group().startswith(_PHONE_CODE) or not (seems or digits in self._phones):
+            return match.group()
         self.counts["phone numbers"] += 1
         number = int.from_bytes(self._digest("phone", digits)[:8], "big") % 10**9
         return f"{_PHONE_CODE}{number:09}"
 
-    def _name(self, found: re.Match[str]) -> str:
+    def _name(self, match: re.Match[str]) -> str:
         self.counts["names"] += 1
-        return self._word("name", found.group()).capitalize()
+        return self._word("name", match.group()).capitalize()
 
 
 _SCHEME = re.compile(r"^(?:bearer|basic|digest|token|apikey|negotiate)\s+", re.IGNORECASE)
 
 
-def _bare(key: str) -> str:
+def _bare_key(key: str) -> str:
     """Return a key without the scheme of a header before it and the sentence's signs after it."""
     return _SCHEME.sub("", key).rstrip(".!?:,)")
 
 
-def _digits(number: str) -> str:
+def _comparable_digits(number: str) -> str:
     """Return what two spellings of a phone number share; with and without a country's code they are two."""
     digits = re.sub(r"\D", "", number.replace("(0)", ""))
     return digits if number.startswith("+") else digits.removeprefix("00")
 
 
-def _told(row: Mapping[str, Any]) -> Iterator[str]:
+def _texts_around(row: Mapping[str, Any]) -> Iterator[str]:
     """Yield the texts in which words stand around what is looked for."""
     yield from (str(turn["content"]) for turn in row.get("turns", ()))
     if "question" in row:
         yield str(row["question"])
 
 
-def _mapped(value: Any, shown: Callable[[str], str]) -> Any:
+def _replace_values(value: Any, shown: Callable[[str], str]) -> Any:
     """Return a text, a number or a list of these with stand-ins; a number stays one unless it has one."""
     if isinstance(value, list):
-        return [_mapped(part, shown) for part in value]
+        return [_replace_values(part, shown) for part in value]
     if value is None or isinstance(value, bool):
         return value
     text = shown(str(value))
@@ -201,11 +201,11 @@ _BEFORE = 40
 """So many characters before a number are looked at."""
 
 
-def is_phone(found: re.Match[str]) -> bool:
+def is_phone(match: re.Match[str]) -> bool:
     """Return whether a run of digits is a phone number, by its form and by what is said just before it."""
-    said = found.group().strip()
+    said = match.group().strip()
     digits = re.sub(r"\D", "", said.replace("(0)", ""))
-    before = found.string[max(0, found.start() - _BEFORE) : found.start()]
+    before = match.string[max(0, match.start() - _BEFORE) : match.start()]
     if said.startswith("+") or before.endswith(("@", "wa.me/")):  # mentions, as WhatsApp writes them
         return True
     if before.rstrip().endswith(("$", "€", "£")):
@@ -229,7 +229,7 @@ def _word_before(text: str) -> str:
     A word that numbers something says more than `number` after it: "order number" numbers an order.
     """
     last = _SENTENCE.split(text)[-1]
-    kinds = [(found.lastgroup or "", found.group().lower()) for found in _ABOUT.finditer(last)]
+    kinds = [(match.lastgroup or "", match.group().lower()) for match in _ABOUT.finditer(last)]
     while len(kinds) > 1 and kinds[-1][1] in _NEUTRAL:
         kinds.pop()
     return kinds[-1][0] if kinds else ""
@@ -247,18 +247,18 @@ def names_in(path: Path) -> list[str]:
         text = path.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise DatasetError(f"{path}: cannot be read as a text in UTF-8: {error}") from error
-    found = [line.partition("#")[0].strip() for line in text.splitlines()]
-    return [name for name in found if name]
+    texts = [line.partition("#")[0].strip() for line in text.splitlines()]
+    return [name for name in texts if name]
 
 
 def _pattern_of(names: Iterable[str]) -> re.Pattern[str] | None:
-    parts = [part for name in names for part in _parts(name)]
-    forms = [form for part in parts for form in _forms(part)]
+    parts = [part for name in names for part in _name_parts(name)]
+    forms = [form for part in parts for form in _name_patterns(part)]
     forms = sorted(dict.fromkeys(forms), key=len, reverse=True)
     return re.compile("|".join(forms)) if forms else None
 
 
-def _parts(name: str) -> list[str]:
+def _name_parts(name: str) -> list[str]:
     """Return the parts of a name that count by themselves: no initials, and no particles beside others."""
     parts = [
         part for part in re.split(r"[\W_]+", unicodedata.normalize("NFC", name)) if any(sign.isalpha() for sign in part)
@@ -267,7 +267,7 @@ def _parts(name: str) -> list[str]:
     return [part for part in whole or parts if len(part) > 1 or part.upper() == part.lower()]
 
 
-def _forms(part: str) -> Collection[str]:
+def _name_patterns(part: str) -> Collection[str]:
     """Return patterns for the forms of one part of a name."""
     if part.upper() == part.lower():  # a script without capitals, which does not part words either
         return (re.escape(part),)

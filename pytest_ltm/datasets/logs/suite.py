@@ -10,10 +10,10 @@ from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._model.suite import Suite, SuiteEntry
 from pytest_ltm._model.told_history import PastExchange
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
-from pytest_ltm.datasets._dataset import ToldConversation, labelled
+from pytest_ltm.datasets._dataset import ToldConversation, by_unique_label
 from pytest_ltm.datasets.locomo.delivery import ACKNOWLEDGED
-from pytest_ltm.datasets.logs.file import EVERYBODY, LogsFile, turns
-from pytest_ltm.datasets.longmemeval.conversations import exchanges
+from pytest_ltm.datasets.logs.file import EVERYBODY, LogsFile, iter_turn_ids
+from pytest_ltm.datasets.longmemeval.conversations import round_exchanges
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -33,16 +33,16 @@ WORDING = 1
 LEGEND = "Logs: questions without a gold answer are asked, and have no score"
 
 
-def history(sessions: Iterator[HistorySession]) -> list[PastExchange]:
+def log_history(sessions: Iterator[HistorySession]) -> list[PastExchange]:
     """Return the sessions as exchanges, in their order: the rounds of user and assistant, or what people said."""
-    found: list[PastExchange] = []
+    past_exchanges: list[PastExchange] = []
     for place, session in enumerate(sessions):
         with_assistant = any(turn.role == "assistant" for turn in session.turns)
-        found += exchanges(place, session) if with_assistant else _turns(session)
-    return found
+        past_exchanges += round_exchanges(place, session) if with_assistant else _turn_exchanges(session)
+    return past_exchanges
 
 
-def _turns(session: HistorySession) -> Iterator[PastExchange]:
+def _turn_exchanges(session: HistorySession) -> Iterator[PastExchange]:
     for number, turn in enumerate(session.turns, start=1):
         text = f"[{session.when}] {turn.content}"
         yield PastExchange(f"{session.id}_{number}", session.at, text, ACKNOWLEDGED, text)
@@ -68,14 +68,14 @@ class LogsSuite:
     def __init__(self, file: LogsFile, choices: LogsOptions) -> None:
         file.check()
         self._file, self._choices = file, choices
-        self._threads = _chosen(file, choices)
+        self._threads = _chosen_threads(file, choices)
         asked = [one for thread in self._threads.values() for one in thread[1].values()]
         entries = tuple(SuiteEntry(scenario="_logs_question", name=name) for name in sorted({q.kind for q in asked}))
         self.suite = Suite(name="logs", path=str(file.path), entries=entries)
         users = f" of {len(self._threads)} users" if len(self._threads) > 1 else ""
-        told = sum(len(file.users[name].sessions) for name, _ in self._threads.values())
-        self.title = f"{file.path.name}: {len(asked):,} questions{users}, {told:,} sessions"
-        self.notes: Sequence[str] = tuple(notes(file))
+        total = sum(len(file.users[name].sessions) for name, _ in self._threads.values())
+        self.title = f"{file.path.name}: {len(asked):,} questions{users}, {total:,} sessions"
+        self.notes: Sequence[str] = tuple(file_notes(file))
         self.legend: Sequence[str] = (LEGEND,)
         self._last: tuple[str, list[PastExchange]] | None = None
 
@@ -102,7 +102,7 @@ class LogsSuite:
         name, questions = self._threads[thread]
         past, asked, sessions = self._history(thread), questions[example], self._file.users[name].sessions
         evidence = tuple(
-            turn for one in asked.evidence for turn in (turns(sessions[one]) if one in sessions else [one])
+            turn for one in asked.evidence for turn in (iter_turn_ids(sessions[one]) if one in sessions else [one])
         )
         date = f"[{asked.date.written}] " if asked.date else ""
         return Definition(
@@ -120,19 +120,19 @@ class LogsSuite:
             return Wait(history=max(held, default=len(past))), Wait(tokens=self._choices.after)
         if asked.date is None:
             return (Wait(history=len(past)),)
-        told = sum(one.at <= asked.date.at for one in past)
+        total = sum(one.at <= asked.date.at for one in past)
         late = asked.date.at - past[-1].at
-        return Wait(history=told), *((Wait(time=late),) if late > timedelta(0) else ())
+        return Wait(history=total), *((Wait(time=late),) if late > timedelta(0) else ())
 
     def _history(self, thread: str) -> list[PastExchange]:
         """Return what is told in a conversation; the last one asked for is kept, and no other."""
         if self._last is None or self._last[0] != thread:
             self._last = None  # lets go of the one before the next is made
-            self._last = thread, history(self._file.sessions(self._threads[thread][0]))
+            self._last = thread, log_history(self._file.sessions(self._threads[thread][0]))
         return self._last[1]
 
 
-def notes(file: LogsFile) -> Iterator[str]:
+def file_notes(file: LogsFile) -> Iterator[str]:
     """Yield what is odd about a file, but can be played."""
     if file.disorder:
         yield f"sessions that stand after later ones: {file.disorder:,}; they are told by date"
@@ -141,7 +141,7 @@ def notes(file: LogsFile) -> Iterator[str]:
         yield f"questions without a gold answer: {open_:,}; they are asked, and have no score"
 
 
-def _chosen(file: LogsFile, choices: LogsOptions) -> dict[str, tuple[str, dict[str, LogQuestion]]]:
+def _chosen_threads(file: LogsFile, choices: LogsOptions) -> dict[str, tuple[str, dict[str, LogQuestion]]]:
     """Return thread -> user and questions by label; ConfigurationError if none is left."""
     every = [one for user in file.users.values() for one in user.questions.values()]
     known = {"users": set(file.users), "kinds": {one.kind for one in every}, "ids": {one.id for one in every}}
@@ -151,7 +151,7 @@ def _chosen(file: LogsFile, choices: LogsOptions) -> dict[str, tuple[str, dict[s
                 raise ConfigurationError(
                     f"--ltm-logs-{option}: {file.path} has no {name!r}.{did_you_mean(name, there)}"
                 )
-    found = {}
+    result = {}
     for name, user in file.users.items():
         asked = {
             one.id: one
@@ -159,12 +159,12 @@ def _chosen(file: LogsFile, choices: LogsOptions) -> dict[str, tuple[str, dict[s
             if (not choices.ids or one.id in choices.ids) and (not choices.kinds or one.kind in choices.kinds)
         }
         if asked and (not choices.users or name in choices.users):
-            found[name or EVERYBODY] = (name, labelled(asked, ids="ids", way_out="Rename one"))
+            result[name or EVERYBODY] = (name, by_unique_label(asked, ids="ids", way_out="Rename one"))
     if not every:
         raise DatasetError(f"{file.path}: holds no question: add lines such as {EXAMPLE}")
-    if not found:
+    if not result:
         raise ConfigurationError("--ltm-logs-users, -kinds and -ids: together they leave no question")
-    return labelled(found, ids="users", way_out="Rename one, or choose with --ltm-logs-users")
+    return by_unique_label(result, ids="users", way_out="Rename one, or choose with --ltm-logs-users")
 
 
 EXAMPLE = '{"question": "When does Ann fly?", "gold": "on Tuesday", "evidence": ["s1"]}'

@@ -13,7 +13,7 @@ from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._model.suite import Suite, SuiteEntry
 from pytest_ltm._model.told_history import PastExchange
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
-from pytest_ltm.datasets._dataset import ToldConversation, labelled
+from pytest_ltm.datasets._dataset import ToldConversation, by_unique_label
 from pytest_ltm.datasets.longmemeval.options import TYPES
 from pytest_ltm.datasets.longmemeval.record import FOLDER, LongMemEvalFile, ability_of
 
@@ -43,24 +43,24 @@ class SessionRound:
     assistant: str
 
 
-def rounds(session: HistorySession) -> Iterator[SessionRound]:
+def session_rounds(session: HistorySession) -> Iterator[SessionRound]:
     """Yield the rounds of a session: a new one begins where the user speaks after the assistant."""
     roles = [turn.role for turn in session.turns]
     begins = [place for place, pair in enumerate(pairwise(roles), start=1) if pair == ("assistant", "user")]
     for start, end in pairwise([0, *begins, len(roles)] if roles else []):
         turns = session.turns[start:end]
-        said = ("\n".join(turn.content for turn in turns if turn.role == role) for role in ("user", "assistant"))
-        yield SessionRound(tuple(f"{session.id}_{number}" for number in range(start + 1, end + 1)), *said)
+        nones = ("\n".join(turn.content for turn in turns if turn.role == role) for role in ("user", "assistant"))
+        yield SessionRound(tuple(f"{session.id}_{number}" for number in range(start + 1, end + 1)), *nones)
 
 
-def history(sessions: Sequence[HistorySession]) -> list[PastExchange]:
+def session_history(sessions: Sequence[HistorySession]) -> list[PastExchange]:
     """Return the sessions as exchanges, in their order; the first of each has the session's date in front."""
-    return [past for place, session in enumerate(sessions) for past in exchanges(place, session)]
+    return [past for place, session in enumerate(sessions) for past in round_exchanges(place, session)]
 
 
-def exchanges(place: int, session: HistorySession) -> Iterator[PastExchange]:
+def round_exchanges(place: int, session: HistorySession) -> Iterator[PastExchange]:
     """Yield the rounds of one session, the first with its date in front; `place`: its number in the history."""
-    for number, one in enumerate(rounds(session)):
+    for number, one in enumerate(session_rounds(session)):
         date = f"[{session.when}] " if number == 0 else ""
         user, assistant = one.user or NOBODY, one.assistant or NOBODY
         asked = f"[{session.when}] I said: {user}\nYou said: {assistant}"
@@ -72,7 +72,7 @@ def exchanges(place: int, session: HistorySession) -> Iterator[PastExchange]:
 Key: TypeAlias = "tuple[str, tuple[HistoryTurn, ...], str]"
 
 
-def _merged(
+def _merge_sessions(
     records: Iterable[LongMemEvalRecord],
 ) -> tuple[dict[Key, HistorySession], list[tuple[LongMemEvalRecord, list[Key]]]]:
     """Return the sessions of all records by date, each once, and the records without them, with keys of the evidence.
@@ -145,19 +145,21 @@ def told_alone(record: LongMemEvalRecord | None) -> HistoryWithQuestions:
     if record is None:
         return HistoryWithQuestions((), {}, {})
     cited = [session for session in record.sessions if holds_evidence(session, record)]
-    past = history(record.sessions)
-    return HistoryWithQuestions(past, {record.id: _question(record, cited, past)}, _irregular(record.sessions))
+    past = session_history(record.sessions)
+    return HistoryWithQuestions(
+        past, {record.id: _place_question(record, cited, past)}, _irregular_sessions(record.sessions)
+    )
 
 
 def told_together(records: Iterable[LongMemEvalRecord]) -> HistoryWithQuestions:
     """Return one history for all records, which are taken one at a time."""
-    sessions, bare = _merged(records)
-    past = history(list(sessions.values()))
-    questions = {record.id: _question(record, [sessions[key] for key in keys], past) for record, keys in bare}
-    return HistoryWithQuestions(past, questions, _irregular(sessions.values()))
+    sessions, bare = _merge_sessions(records)
+    past = session_history(list(sessions.values()))
+    questions = {record.id: _place_question(record, [sessions[key] for key in keys], past) for record, keys in bare}
+    return HistoryWithQuestions(past, questions, _irregular_sessions(sessions.values()))
 
 
-def _question(
+def _place_question(
     record: LongMemEvalRecord, cited: Sequence[HistorySession], past: Sequence[PastExchange]
 ) -> PlacedQuestion:
     turns = [(f"{session.id}_{n}", turn) for session in cited for n, turn in enumerate(session.turns, start=1)]
@@ -171,13 +173,13 @@ def _question(
     return PlacedQuestion(record, ids, evidence, () if record.abstention else wanted, after, notes)
 
 
-def _irregular(sessions: Iterable[HistorySession]) -> dict[str, tuple[int, ...]]:
-    found = {}
+def _irregular_sessions(sessions: Iterable[HistorySession]) -> dict[str, tuple[int, ...]]:
+    numbers = {}
     for session in sessions:
         users = tuple(number for number, turn in enumerate(session.turns, start=1) if turn.role == "user")
         if users != tuple(range(1, len(session.turns) + 1, 2)):
-            found[session.id] = users
-    return found
+            numbers[session.id] = users
+    return numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,7 +207,7 @@ class LongMemEvalOptions:
         return self.history == "shared"
 
 
-def chosen(
+def chosen_questions(
     entries: Sequence[RecordIndexEntry], choices: LongMemEvalOptions, *, seed: int
 ) -> Sequence[RecordIndexEntry]:
     """Return the questions that are asked, in the order of the file; ConfigurationError if none is left."""
@@ -213,22 +215,22 @@ def chosen(
     for name in choices.ids:
         if name not in known:
             raise ConfigurationError(f"--ltm-longmemeval-ids: no question {name!r}.{did_you_mean(name, known)}")
-    found = [
+    matching_entries = [
         one
         for one in entries
         if (not choices.ids or one.id in choices.ids)
         and (not choices.types or one.type in choices.types)
         and (not choices.abilities or ability_of(one.id, one.type) in choices.abilities)
     ]
-    if not found:
+    if not matching_entries:
         raise ConfigurationError("--ltm-longmemeval-types, -abilities and -ids: together they leave no question")
-    if choices.sample is None or choices.sample >= len(found):
-        return found
-    drawn = Random(f"longmemeval {seed}").sample(range(len(found)), choices.sample)
-    return [found[place] for place in sorted(drawn)]
+    if choices.sample is None or choices.sample >= len(matching_entries):
+        return matching_entries
+    drawn = Random(f"longmemeval {seed}").sample(range(len(matching_entries)), choices.sample)
+    return [matching_entries[place] for place in sorted(drawn)]
 
 
-def groups(entries: Sequence[RecordIndexEntry], size: int, *, seed: int) -> list[Sequence[RecordIndexEntry]]:
+def group_by_history(entries: Sequence[RecordIndexEntry], size: int, *, seed: int) -> list[Sequence[RecordIndexEntry]]:
     """Return the questions in groups that share a history: of sizes that differ by one at most.
 
     Which go together is drawn by the seed; in a group they stand as in the file.
@@ -253,17 +255,17 @@ class LongMemEvalSuite:
 
     def __init__(self, file: LongMemEvalFile, choices: LongMemEvalOptions, *, seed: int) -> None:
         self._file, self._choices = file, choices
-        asked = chosen(file.entries, choices, seed=seed)
-        self._threads = _threads(asked, choices, seed)
+        asked = chosen_questions(file.entries, choices, seed=seed)
+        self._threads = _question_threads(asked, choices, seed)
         types = {entry.type for entry in asked}
         self._kinds = {kind.replace("-", "_"): kind for kind in TYPES if kind in types}
         entries = tuple(SuiteEntry(scenario="_longmemeval_question", name=name) for name in self._kinds)
         self.suite = Suite(name="longmemeval", path=str(file.path), entries=entries)
         unread = sum(bool(entry.fault) for entry in asked)
         lost = f", {unread:,} of them cannot be read" if unread else ""
-        told = f"in {_counted(len(self._threads), 'shared history', 'shared histories')}"
-        told = told if choices.shared else "each with a history of its own"
-        self.title = f"{file.published or file.path.name}: {_counted(len(asked), 'question')}{lost}, {told}"
+        text = f"in {_count_of(len(self._threads), 'shared history', 'shared histories')}"
+        text = text if choices.shared else "each with a history of its own"
+        self.title = f"{file.published or file.path.name}: {_count_of(len(asked), 'question')}{lost}, {text}"
         odd = ([one.fault] if one.fault else [f"{one.id}: {note}" for note in one.notes] for one in asked)
         self.notes: Sequence[str] = tuple(chain.from_iterable(odd))
         self.legend: Sequence[str] = (LEGEND,)
@@ -321,11 +323,11 @@ class LongMemEvalSuite:
             },
         )  # fmt: skip
 
-    def _waits(self, told: HistoryWithQuestions, question: PlacedQuestion) -> tuple[Wait, ...]:
+    def _waits(self, history_with_questions: HistoryWithQuestions, question: PlacedQuestion) -> tuple[Wait, ...]:
         if self._choices.after is not None:
             return Wait(history=question.after), Wait(tokens=self._choices.after)
-        late = question.record.at - told.past[-1].at if told.past else timedelta(0)
-        return Wait(history=len(told.past)), *((Wait(time=late),) if late > timedelta(0) else ())
+        late = question.record.at - history_with_questions.past[-1].at if history_with_questions.past else timedelta(0)
+        return Wait(history=len(history_with_questions.past)), *((Wait(time=late),) if late > timedelta(0) else ())
 
     def _compiled(self, thread: str) -> tuple[HistoryWithQuestions, Mapping[str, str]]:
         """Return what is told in a conversation, and by question what is wrong with its record.
@@ -336,8 +338,8 @@ class LongMemEvalSuite:
             self._last = None  # lets go of the one before the next is made
             faults: dict[str, str] = {}
             records = self._readable([one.id for one in self._threads[thread].values()], faults)
-            told = told_together(records) if self._choices.shared else told_alone(next(records, None))
-            self._last = thread, told, faults
+            history_with_questions = told_together(records) if self._choices.shared else told_alone(next(records, None))
+            self._last = thread, history_with_questions, faults
         return self._last[1:]
 
     def _readable(self, ids: Sequence[str], faults: dict[str, str]) -> Iterator[LongMemEvalRecord]:
@@ -361,19 +363,22 @@ def open_suite(path: Path | None, values: Mapping[str, Any], seed: int, cache: P
     return LongMemEvalSuite(LongMemEvalFile(path, cache and cache / FOLDER), LongMemEvalOptions(**values), seed=seed)
 
 
-def _threads(
+def _question_threads(
     asked: Sequence[RecordIndexEntry], choices: LongMemEvalOptions, seed: int
 ) -> dict[str, dict[str, RecordIndexEntry]]:
     """Return thread -> example -> question."""
     if not choices.shared:
-        return {label: {"0": entry} for label, entry in _labelled(asked).items()}
-    return {f"h{number}": _labelled(group) for number, group in enumerate(groups(asked, choices.share, seed=seed))}
+        return {label: {"0": entry} for label, entry in _label_entries(asked).items()}
+    return {
+        f"h{number}": _label_entries(group)
+        for number, group in enumerate(group_by_history(asked, choices.share, seed=seed))
+    }
 
 
-def _labelled(entries: Sequence[RecordIndexEntry]) -> dict[str, RecordIndexEntry]:
+def _label_entries(entries: Sequence[RecordIndexEntry]) -> dict[str, RecordIndexEntry]:
     way_out = "Rename one, or choose with --ltm-longmemeval-ids"
-    return labelled({entry.id: entry for entry in entries}, ids="question_ids", way_out=way_out)
+    return by_unique_label({entry.id: entry for entry in entries}, ids="question_ids", way_out=way_out)
 
 
-def _counted(count: int, one: str, many: str = "") -> str:
+def _count_of(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -7,37 +7,32 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._language import normalize, speech
-from pytest_ltm._language.values import canonical
+from pytest_ltm._language.clauses import normalize_text, phrase_positions
+from pytest_ltm._language.dates import dated_stretches
+from pytest_ltm._language.quantities import read_quantities, same_amounts
+from pytest_ltm._language.rulings.amounts import amount_ruling
+from pytest_ltm._language.rulings.assertion import SHORT, concluding_part, doubt_of, refuses_answer, strip_reasoning
+from pytest_ltm._language.rulings.gold import HEDGED, Ruling, proven_ruling, read_gold, rule_by_value
+from pytest_ltm._language.rulings.polarity import yes_or_no_ruling
+from pytest_ltm._language.rulings.rules import abstention_ruling, options_of, order_ruling, phrase_ruling
+from pytest_ltm._language.rulings.stance import DOUBTFUL, FINAL, OVER, why_rejected
+from pytest_ltm._language.rulings.times import time_of, time_ruling
+from pytest_ltm._language.rulings.wording import is_left_behind
+from pytest_ltm._language.values import canonical_values
+from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.ltm_judge import JudgeDecision, ask_judge
 from pytest_ltm._model.score import UNDECIDED, Score, Unscored, with_bounds
-from pytest_ltm._text.clauses import level, places
-from pytest_ltm._text.dates import stretches
-from pytest_ltm._text.quantities import quantities, same_amounts
-from pytest_ltm._text.words import words
 from pytest_ltm.datasets.longmemeval.options import TYPES
 from pytest_ltm.datasets.longmemeval.record import is_abstention
-from pytest_ltm.datasets.longmemeval.retrieval import SHOWN, figures
-from pytest_ltm.datasets.rulings.amounts import amount_ruling
-from pytest_ltm.datasets.rulings.assertion import SHORT, conclusion, doubt_of, refuses, spoken
-from pytest_ltm.datasets.rulings.gold import HEDGED, Ruling, proven_ruling, read_gold, rule_by_value
-from pytest_ltm.datasets.rulings.polarity import yes_or_no_ruling
-from pytest_ltm.datasets.rulings.rules import (
-    abstention_ruling,
-    options_of,
-    order_ruling,
-    phrase_ruling,
-)
-from pytest_ltm.datasets.rulings.stance import DOUBTFUL, FINAL, OVER, rejected
-from pytest_ltm.datasets.rulings.times import time_of, time_ruling
-from pytest_ltm.datasets.rulings.wording import is_left_behind
+from pytest_ltm.datasets.longmemeval.retrieval import SHOWN, retrieval_figures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from pytest_ltm._language.rulings.gold import Gold
     from pytest_ltm._model.judge_request import Judge, JudgePrompt
     from pytest_ltm._model.scenario import Definition
-    from pytest_ltm.datasets.rulings.gold import Gold
 
 
 _BY_TYPE = {
@@ -64,7 +59,9 @@ _AROUND = 12
 """So many words may stand around an answer that repeats the expected one."""
 
 
-def rule(*, question_id: str, question_type: str, question: str, answer: object, hypothesis: str) -> Ruling:
+def rule_on_hypothesis(
+    *, question_id: str, question_type: str, question: str, answer: object, hypothesis: str
+) -> Ruling:
     """Return what the rules say of a hypothesis; the id's suffix decides on abstention before the type does."""
     gold, said = str(answer), normalize(speech(hypothesis))
     if is_abstention(question_id):
@@ -73,35 +70,37 @@ def rule(*, question_id: str, question_type: str, question: str, answer: object,
         return PREFERENCE
     by_value = rule_by_value(gold, said)
     return by_value or proven_ruling(
-        _rule(question_type, question, canonical(gold), canonical(said, like=gold)), gold, said
+        _rule_by_type(question_type, question, canonical_values(gold), canonical_values(said, like=gold)), gold, said
     )
 
 
-def _rule(question_type: str, question: str, answer: str, hypothesis: str) -> Ruling:
-    if not spoken(hypothesis):
+def _rule_by_type(question_type: str, question: str, answer: str, hypothesis: str) -> Ruling:
+    if not strip_reasoning(hypothesis):
         return Ruling("no", "says nothing")
     gold = read_gold(answer, question)
     reason = (
-        rejected((gold.whole, *gold.texts), question, spoken(hypothesis)) if len(spoken(hypothesis)) <= SHORT else ""
+        why_rejected((gold.whole, *gold.texts), question, strip_reasoning(hypothesis))
+        if len(strip_reasoning(hypothesis)) <= SHORT
+        else ""
     )
     if reason in FINAL or (reason in DOUBTFUL and gold.kind != "amount"):
-        replaced = reason == OVER and is_left_behind(gold.texts[0], question, spoken(hypothesis))
+        replaced = reason == OVER and is_left_behind(gold.texts[0], question, strip_reasoning(hypothesis))
         return Ruling("no" if replaced or reason in FINAL else "unscored", reason)
-    if _repeats(gold, question, spoken(hypothesis)):
+    if _repeats_gold(gold, question, strip_reasoning(hypothesis)):
         return Ruling("yes", "repeats the expected answer")
     return _by_kind(gold, question_type, question, hypothesis)
 
 
 def _by_kind(gold: Gold, question_type: str, question: str, hypothesis: str) -> Ruling:
-    end = conclusion(hypothesis)
-    refused = refuses(end)
-    if (expected := time_of(gold.texts[0])) and stretches(end) and not refused:
+    end = concluding_part(hypothesis)
+    refused = refuses_answer(end)
+    if (expected := time_of(gold.texts[0])) and dated_stretches(end) and not refused:
         return time_ruling(expected, gold.whole, end)
     match gold.kind:
         case "yes or no":
             return yes_or_no_ruling(gold, end, refused=refused)
         case "amount" if question_type == "temporal-reasoning":
-            return _time(gold, question, end)
+            return _ruling_on_time(gold, question, end)
         case "amount":
             return amount_ruling(gold, question, end, forgiving=False)
         case "order":
@@ -110,7 +109,7 @@ def _by_kind(gold: Gold, question_type: str, question: str, hypothesis: str) -> 
             return phrase_ruling(gold, question, hypothesis, end, refused=refused)
 
 
-def _time(gold: Gold, question: str, end: str) -> Ruling:
+def _ruling_on_time(gold: Gold, question: str, end: str) -> Ruling:
     """Return the ruling on an amount of time: one day off is forgiven; one week or month off, judges see either way."""
     days = _DAYS_ASKED.search(question) is not None
     strict = amount_ruling(gold, question, end, forgiving=days)
@@ -120,19 +119,19 @@ def _time(gold: Gold, question: str, end: str) -> Ruling:
     return strict
 
 
-def _repeats(gold: Gold, question: str, said: str) -> bool:
+def _repeats_gold(gold: Gold, question: str, reply: str) -> bool:
     """Return whether the answer is the expected one word for word, alone or in a short sentence."""
-    expected, text = words(gold.whole), level(said)
-    if words(said) == expected:
-        return bool(expected) and same_amounts(said, gold.whole)
-    spots = places(text, gold.whole)
-    around = said.replace(gold.whole, "")
+    expected, text = plain_words(gold.whole), normalize_text(reply)
+    if plain_words(reply) == expected:
+        return bool(expected) and same_amounts(reply, gold.whole)
+    spots = phrase_positions(text, gold.whole)
+    around = reply.replace(gold.whole, "")
     plain_amount = gold.kind == "amount" and gold.whole == gold.texts[0]
-    if plain_amount or options_of(question) or len(words(said)) - len(expected) > _AROUND or len(spots) != 1:
+    if plain_amount or options_of(question) or len(plain_words(reply)) - len(expected) > _AROUND or len(spots) != 1:
         return False
-    if HEDGED.search(around) or quantities(around) or refuses(around):
+    if HEDGED.search(around) or read_quantities(around) or refuses_answer(around):
         return False
-    return len(expected) > _AROUND or not doubt_of([gold.whole], question, said)
+    return len(expected) > _AROUND or not doubt_of([gold.whole], question, reply)
 
 
 RULE = "longmemeval-rules/1"
@@ -164,10 +163,10 @@ class LongMemEvalAnswer:
         shown = answers[-1][:_SHOWN]
         if self._judge is not None and self._facts.get("judge") == "all":
             return replace(self._judged(self._judge, answers[-1]), evidence=shown)
-        found = self._ruled(answers[-1])
-        if isinstance(found, Unscored) and self._judge is not None:
-            found = self._judged(self._judge, answers[-1])
-        return replace(found, evidence=shown)
+        result = self._ruled(answers[-1])
+        if isinstance(result, Unscored) and self._judge is not None:
+            result = self._judged(self._judge, answers[-1])
+        return replace(result, evidence=shown)
 
     def metrics(self, verdict: Score | Unscored, retrieved: Sequence[str] | None = None) -> dict[str, float]:
         """Return the figures beside the score, by name.
@@ -176,20 +175,20 @@ class LongMemEvalAnswer:
         `abstention`: the same for questions that cannot be answered. Of what was `retrieved`, where there is something
         to find: recall_all and ndcg_any at 5 and 10 of sessions and of turns, as published.
         """
-        found, score = {}, with_bounds(verdict)
+        values, score = {}, with_bounds(verdict)
         if isinstance(score, Score):
-            found["right"] = score.value
+            values["right"] = score.value
             if is_abstention(self._facts["id"]):
-                found["abstention"] = score.value
+                values["abstention"] = score.value
         if retrieved is not None and self._facts.get("wanted_turns"):
-            every = figures(retrieved, self._facts["wanted_turns"], self._facts.get("user_turns", {}))
-            found |= {name: every[name] for name in SHOWN}
-        return found
+            every = retrieval_figures(retrieved, self._facts["wanted_turns"], self._facts.get("user_turns", {}))
+            values |= {name: every[name] for name in SHOWN}
+        return values
 
     def _ruled(self, answer: str) -> Score | Unscored:
         facts = self._facts
         asked = {"question_id": facts["id"], "question_type": facts["type"], "question": facts["question"]}
-        ruling = rule(**asked, answer=self._gold, hypothesis=answer)
+        ruling = rule_on_hypothesis(**asked, answer=self._gold, hypothesis=answer)
         if ruling == PREFERENCE:
             return Unscored(ruling.reason, RULE)
         return verdict_of(ruling)
@@ -249,17 +248,17 @@ class Aggregates:
         return sum(values) / len(values) if values else None
 
 
-def aggregate(rows: Sequence[QuestionVerdict]) -> Aggregates:
+def aggregate_verdicts(rows: Sequence[QuestionVerdict]) -> Aggregates:
     """Return the sums; types in the order in which the paper lists them."""
     types = [name for name in TYPES if any(row.type == name for row in rows)]
     return Aggregates(
-        by_type={name: _accuracy(row for row in rows if row.type == name) for name in types},
-        overall=_accuracy(rows),
-        abstention=_accuracy(row for row in rows if is_abstention(row.question_id)),
+        by_type={name: _accuracy_of(row for row in rows if row.type == name) for name in types},
+        overall=_accuracy_of(rows),
+        abstention=_accuracy_of(row for row in rows if is_abstention(row.question_id)),
     )
 
 
-def _accuracy(rows: Iterable[QuestionVerdict]) -> Accuracy:
+def _accuracy_of(rows: Iterable[QuestionVerdict]) -> Accuracy:
     verdicts = [row.right for row in rows]
     unscored = verdicts.count(None)
     return Accuracy(verdicts.count(True), len(verdicts) - unscored, unscored)

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm.datasets._dataset import Dataset, DatasetOption, number_of, one_of, parts, some_of, tokens
+from pytest_ltm.datasets._dataset import (
+    Dataset,
+    DatasetOption,
+    number_of,
+    one_of,
+    parse_token_limit,
+    some_of,
+    split_comma_list,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +29,7 @@ ABILITIES = ("information-extraction", "multi-session", "temporal-reasoning", "k
 """The abilities that the questions test (Wu et al., 2025, section 3.1)."""
 
 
-def _open(path: Path | None, values: Mapping[str, Any], seed: int, cache: Path | None) -> DatasetSuite:
+def _open_longmemeval(path: Path | None, values: Mapping[str, Any], seed: int, cache: Path | None) -> DatasetSuite:
     from pytest_ltm.datasets.longmemeval.conversations import open_suite
 
     return open_suite(path, values, seed, cache)
@@ -40,7 +48,8 @@ LONGMEMEVAL = Dataset(
             "abilities", "NAME[,NAME...]", "abilities of LongMemEval that are tested; all by default",
             parse=some_of(*ABILITIES),
         ),
-        DatasetOption("ids", "ID[,ID...]", "questions of LongMemEval that are asked; all by default", parse=parts),
+        DatasetOption("ids", "ID[,ID...]", "questions of LongMemEval that are asked; all by default",
+                      parse=split_comma_list),
         DatasetOption(
             "sample", "N", "number of LongMemEval questions to sample, using the seed", parse=number_of("questions")
         ),
@@ -50,7 +59,7 @@ LONGMEMEVAL = Dataset(
         ),
         DatasetOption("share", "N", "how many questions share one history", default="10", parse=number_of("questions")),
         DatasetOption(
-            "after", "TOKENS", parse=tokens,
+            "after", "TOKENS", parse=parse_token_limit,
             help="ask each question this many tokens after its last evidence; by default after all sessions",
         ),
         DatasetOption(
@@ -58,5 +67,5 @@ LONGMEMEVAL = Dataset(
             default="rest", parse=one_of("rest", "all"),
         ),
     ),
-    opener=_open,
+    opener=_open_longmemeval,
 )  # fmt: skip

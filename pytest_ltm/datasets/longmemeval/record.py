@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from pytest_ltm._language.dates import DAYS
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import DatasetError, DefinitionError, DiskFault, did_you_mean
 from pytest_ltm._storage.rows import faults_of_data, fields_of, json_in, no_list, text_or_number
 from pytest_ltm._storage.schema import Field
-from pytest_ltm._text.dates import DAYS
 from pytest_ltm.datasets.longmemeval.options import TYPES
 
 if TYPE_CHECKING:
@@ -96,17 +96,17 @@ def ability_of(question_id: str, question_type: str) -> str:
 
 def read_date(text: str) -> datetime | None:
     """Return the aware (UTC) date that `2023/05/30 (Tue) 23:40` gives, None if it gives none."""
-    found = _DATE.fullmatch(text.strip())
-    if found is None:
+    match = _DATE.fullmatch(text.strip())
+    if match is None:
         return None
-    year, month, day, hour, minute = (int(part or 0) for part in found.groups())
+    year, month, day, hour, minute = (int(part or 0) for part in match.groups())
     try:
         return datetime(year, month, day, hour, minute, tzinfo=timezone.utc)
     except ValueError:
         return None
 
 
-def written(at: datetime) -> str:
+def format_longmemeval_date(at: datetime) -> str:
     """Return a date as the data set writes it; English days, whatever the locale."""
     return f"{at:%Y/%m/%d} ({DAYS[at.weekday()][:3]}) {at:%H:%M}"
 
@@ -125,29 +125,29 @@ def read_record(top: Field) -> LongMemEvalRecord:
         lengths = ", ".join(f"{len(items)} {name}" for name, items in lists.items())
         raise top.fault(f"parallel lists of different length: {lengths}.")
     answer = text_or_number(fields["answer"], empty=False)
-    sessions = _sessions(lists)
+    sessions = _parse_sessions(lists)
     if not any(session.turns for session in sessions):
         raise fields["haystack_sessions"].fault("holds no turn, so that there is nothing to ask about.")
-    when, at = _date(fields["question_date"])
+    when, at = _parse_record_date(fields["question_date"])
     cited = fields["answer_session_ids"].texts() if "answer_session_ids" in fields else ()
     name, kind, question = (fields[name].text() for name in ("question_id", "question_type", "question"))
     return LongMemEvalRecord(
-        name, kind, question, answer, when, at, sessions, cited, tuple(_notes(sessions, cited, at))
+        name, kind, question, answer, when, at, sessions, cited, tuple(_record_notes(sessions, cited, at))
     )
 
 
-def _sessions(lists: Mapping[str, list[Field]]) -> tuple[HistorySession, ...]:
+def _parse_sessions(lists: Mapping[str, list[Field]]) -> tuple[HistorySession, ...]:
     dates, said = lists["haystack_dates"], lists["haystack_sessions"]
     given = [str(name.value) for name in lists.get("haystack_session_ids", ())]
     names = given or [f"session_{number}" for number in range(len(said))]
     sessions = [
-        HistorySession(name, *_date(date), tuple(map(read_turn, turns.items("turns"))))
+        HistorySession(name, *_parse_record_date(date), tuple(map(read_turn, turns.items("turns"))))
         for name, date, turns in zip(names, dates, said, strict=True)
     ]
     return tuple(sorted(sessions, key=lambda session: session.at))
 
 
-def _date(item: Field) -> tuple[str, datetime]:
+def _parse_record_date(item: Field) -> tuple[str, datetime]:
     """Return a date as it is written, and what it means."""
     at = read_date(item.text())
     if at is None:
@@ -166,7 +166,7 @@ def read_turn(item: Field) -> HistoryTurn:
     return HistoryTurn(role, content, "has_answer" in fields and fields["has_answer"].value is True)
 
 
-def _notes(sessions: tuple[HistorySession, ...], cited: tuple[str, ...], at: datetime) -> Iterator[str]:
+def _record_notes(sessions: tuple[HistorySession, ...], cited: tuple[str, ...], at: datetime) -> Iterator[str]:
     count = Counter(session.id for session in sessions)
     absent = [name for name in cited if name not in count]
     if absent:
@@ -189,20 +189,20 @@ _WINDOW = 1 << 25
 """So many bytes are kept mapped: the pages before them are given back."""
 
 
-def slices(path: Path) -> Generator[tuple[int, int], None, None]:
+def iter_record_slices(path: Path) -> Generator[tuple[int, int], None, None]:
     """Yield where each object of the file's list begins and ends, in bytes; DatasetError if it is cut off.
 
     One pass, linear time, no memory but 32 MB of the operating system's own pages, or a record's if it is larger.
     """
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            yield from _slices(content, path)
+            yield from _scan_slices(content, path)
     except (OSError, ValueError) as error:  # an empty file cannot be mapped
         reason = getattr(error, "strerror", None)
         raise DatasetError(f"{path}: {f'cannot be read: {reason}' if reason else 'it is empty'}") from error
 
 
-def _slices(content: mmap.mmap, path: Path) -> Iterator[tuple[int, int]]:
+def _scan_slices(content: mmap.mmap, path: Path) -> Iterator[tuple[int, int]]:
     _check_start(content, path)
     depth = start = freed = 0
     for part in _PARTS.finditer(content):
@@ -269,34 +269,34 @@ def index_of(path: Path, cache: Path | None = None) -> RecordIndex:
 
     Raises DatasetError for a truncated file, a record that is none, an unknown type, and ids that repeat.
     """
-    state = _state(path)
+    state = _file_state(path)
     if cache is None:
-        return _scanned(path)
+        return _scan_records(path)
     stamp = {"format": FORMAT, "path": str(path.resolve()), "size": state.st_size, "mtime_ns": state.st_mtime_ns}
     name = hashlib.sha256(str(stamp["path"]).encode(errors="surrogatepass")).hexdigest()[:32]
     place = cache / f"{name}.json"
-    if (found := _remembered(place, stamp)) is None:
-        found = _scanned(path)
-        _remember(place, stamp, found)
-    return found
+    if (record_index := _read_index(place, stamp)) is None:
+        record_index = _scan_records(path)
+        _write_index(place, stamp, record_index)
+    return record_index
 
 
-def _remembered(place: Path, stamp: Mapping[str, Any]) -> RecordIndex | None:
+def _read_index(place: Path, stamp: Mapping[str, Any]) -> RecordIndex | None:
     """Return what was remembered; whatever cannot be read, and an index of another state of the file, is as none."""
     try:
-        found = json.loads(place.read_bytes())
-        if {name: found[name] for name in stamp} != stamp:
+        data = json.loads(place.read_bytes())
+        if {name: data[name] for name in stamp} != stamp:
             return None
         entries = tuple(
             RecordIndexEntry(str(name), str(kind), int(start), int(end), str(fault), tuple(map(str, notes)))
-            for name, kind, start, end, fault, notes in found["entries"]
+            for name, kind, start, end, fault, notes in data["entries"]
         )
-        return RecordIndex(entries, str(found["sha256"]))
+        return RecordIndex(entries, str(data["sha256"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
-def _remember(place: Path, stamp: Mapping[str, Any], index: RecordIndex) -> None:
+def _write_index(place: Path, stamp: Mapping[str, Any], index: RecordIndex) -> None:
     """Keep an index; a folder that cannot be written costs the memory, not the run."""
     record = {**stamp, "sha256": index.sha256, "entries": [astuple(entry) for entry in index.entries]}
     with suppress(OSError, DiskFault):
@@ -304,9 +304,9 @@ def _remember(place: Path, stamp: Mapping[str, Any], index: RecordIndex) -> None
         write_whole(place, json.dumps(record).encode())
 
 
-def _scanned(path: Path) -> RecordIndex:
-    with closing(slices(path)) as places:
-        entries = tuple(_entry(path, number, place) for number, place in enumerate(places, start=1))
+def _scan_records(path: Path) -> RecordIndex:
+    with closing(iter_record_slices(path)) as places:
+        entries = tuple(_index_entry(path, number, place) for number, place in enumerate(places, start=1))
     if not entries:
         raise DatasetError(f"{path}: holds no record: expected a JSON list of objects")
     for name, count in Counter(entry.id for entry in entries).items():
@@ -315,7 +315,7 @@ def _scanned(path: Path) -> RecordIndex:
     return RecordIndex(entries, sha256_of(path) if path.stat().st_size <= CHEAP else "")
 
 
-def _state(path: Path) -> os.stat_result:
+def _file_state(path: Path) -> os.stat_result:
     """Return what the system says of a file; DatasetError, with the way out, for one that cannot be opened."""
     try:
         with path.open("rb") as file:
@@ -339,7 +339,7 @@ def part_of(path: Path, start: int, end: int) -> bytes:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _entry(path: Path, number: int, place: tuple[int, int]) -> RecordIndexEntry:
+def _index_entry(path: Path, number: int, place: tuple[int, int]) -> RecordIndexEntry:
     """Return the entry of the record of a number, from 1, that stands at a place."""
     where = f"{path}: record {number:,} (at byte {place[0]:,})"
     top = Field(json_in(part_of(path, *place), where), where)

@@ -34,20 +34,20 @@ class RetrievalMetrics:
     """With the standard discount, log2(rank + 1)."""
 
 
-def retrieval(ranked: Sequence[str], corpus: Sequence[str], gold: Collection[str], k: int) -> RetrievalMetrics:
+def retrieval_scores(ranked: Sequence[str], corpus: Sequence[str], gold: Collection[str], k: int) -> RetrievalMetrics:
     """Return the metrics of the `k` best.
 
     `ranked`: ids, best first; `corpus`: all ids there are, one for each entry (an id may occur more than once);
     `gold`: the ids that should be found.
     """
-    found = set(ranked[:k])
+    none = set(ranked[:k])
     hits = [doc in gold for doc in ranked[:k]]
     ideal = sorted((doc in gold for doc in corpus), reverse=True)[:k]
     return RetrievalMetrics(
-        recall_any=float(any(doc in found for doc in gold)),
-        recall_all=float(all(doc in found for doc in gold)),
-        ndcg_any=_share(hits, ideal, lambda rank: 1.0 if rank == 1 else math.log2(rank)),
-        ndcg=_share(hits, ideal, lambda rank: math.log2(rank + 1)),
+        recall_any=float(any(doc in none for doc in gold)),
+        recall_all=float(all(doc in none for doc in gold)),
+        ndcg_any=_gain_share(hits, ideal, lambda rank: 1.0 if rank == 1 else math.log2(rank)),
+        ndcg=_gain_share(hits, ideal, lambda rank: math.log2(rank + 1)),
     )
 
 
@@ -60,7 +60,7 @@ def turns_as_sessions(ranked: Sequence[str], corpus: Sequence[str], gold: Collec
     depth = k
     while depth <= len(sessions) and len(set(sessions[:depth])) < k:
         depth += 1
-    return retrieval(sessions, [session_of(turn) for turn in corpus], {session_of(turn) for turn in gold}, depth)
+    return retrieval_scores(sessions, [session_of(turn) for turn in corpus], {session_of(turn) for turn in gold}, depth)
 
 
 def session_of(turn: str) -> str:
@@ -68,9 +68,9 @@ def session_of(turn: str) -> str:
     return turn.rpartition("_")[0] or turn
 
 
-def _share(hits: Sequence[bool], ideal: Sequence[bool], discount: Callable[[int], float]) -> float:
-    found, best = (sum(hit / discount(rank) for rank, hit in enumerate(each, start=1)) for each in (hits, ideal))
-    return found / best if best else 0.0
+def _gain_share(hits: Sequence[bool], ideal: Sequence[bool], discount: Callable[[int], float]) -> float:
+    result, best = (sum(hit / discount(rank) for rank, hit in enumerate(each, start=1)) for each in (hits, ideal))
+    return result / best if best else 0.0
 
 
 # --- From what an agent says that it retrieved to the published retrieval metrics.
@@ -83,7 +83,7 @@ UNMARKED = "unmarked:"
 """Stands in front of the ids of turns that hold no answer, of sessions that do."""
 
 
-def figures(
+def retrieval_figures(
     retrieved: Iterable[str], wanted: Sequence[str], user_turns: Mapping[str, Sequence[int]]
 ) -> dict[str, float]:
     """Return the metrics at all published depths by name, such as `turn_recall_any_5`; each 0 to 1.
@@ -100,7 +100,7 @@ def figures(
     return {
         f"{level}_{name}_{k}": value
         for k in DEPTHS
-        for level, metric in (("session", turns_as_sessions), ("turn", retrieval))
+        for level, metric in (("session", turns_as_sessions), ("turn", retrieval_scores))
         for name, value in asdict(metric(ranked, wanted, gold, k)).items()
     }
 

@@ -15,7 +15,7 @@ from _pytest.logging import LogCaptureHandler, caplog_handler_key, caplog_record
 from _pytest.warnings import catch_warnings_for_item
 
 from pytest_ltm._calls.hub import own_thread
-from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._storage.clock import stopwatch_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -79,7 +79,7 @@ _IN_PLACE: list[InPlace] = []
 
 
 @contextmanager
-def aside() -> Iterator[None]:
+def suspend_item_context() -> Iterator[None]:
     """Take out everything that is in place, and put it in again: another conversation goes on meanwhile."""
     inside = _IN_PLACE[:]
     _IN_PLACE.clear()
@@ -116,11 +116,11 @@ class ElapsedSeconds:
 
     def put_in(self) -> float:
         """Return the time on the stopwatch."""
-        return stopwatch()
+        return stopwatch_seconds()
 
     def take_out(self, outside: float) -> None:
         """Add what went by."""
-        self.seconds += stopwatch() - outside
+        self.seconds += stopwatch_seconds() - outside
 
 
 class CurrentTest:
@@ -241,7 +241,7 @@ LONGEST = 2**24
 """The characters that are kept of what one item prints to stdout, or to stderr: the first and the last half."""
 
 
-def shortened(text: str) -> str:
+def shorten_middle(text: str) -> str:
     """Return a text, or its beginning and its end."""
     if len(text) <= LONGEST:
         return text
@@ -324,7 +324,7 @@ class CapturedStreams:
                     parts.append(text)
                     self._sizes[name] += len(text)
                 if self._sizes[name] > 2 * LONGEST:
-                    parts[:] = [shortened("".join(parts))]
+                    parts[:] = [shorten_middle("".join(parts))]
                     self._sizes[name] = LONGEST
         finally:
             self._fixture.take_out(outside[0])
@@ -467,7 +467,7 @@ class ItemContext:
         """Add what was captured to the item's report."""
         for name, parts in self._output.texts.items() if self._output is not None else ():
             if parts:
-                self._item.add_report_section("call", name, shortened("".join(parts)))
+                self._item.add_report_section("call", name, shorten_middle("".join(parts)))
         if self._logs is not None and self._logs.handler is not None:
             self._item.add_report_section("call", "log", self._logs.handler.stream.getvalue().strip())
 
@@ -482,7 +482,7 @@ def _those_of(*swaps: Swap | None) -> tuple[Swap, ...]:
 
 
 @contextmanager
-def unclaimed(config: pytest.Config) -> Iterator[None]:
+def capture_unattributed(config: pytest.Config) -> Iterator[None]:
     """Keep what belongs to no example (filler, opening) apart.
 
     What is printed stays off the screen, unless -s shows everything; warnings follow the filters of the

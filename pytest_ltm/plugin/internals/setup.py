@@ -81,7 +81,7 @@ class TreeSetupState(SetupState):
             raise BaseExceptionGroup("errors while tearing down", errors[::-1])
 
 
-def install(session: pytest.Session) -> TreeSetupState:
+def install_setup_state(session: pytest.Session) -> TreeSetupState:
     """Replace the session's setup state; LTM runs only."""
     state = TreeSetupState()
     session._setupstate = state
@@ -115,22 +115,22 @@ class LaneFixtures(dict[str, FixtureDefs]):
         """Return the definitions; `request.getfixturevalue` comes here, too, with names not seen before."""
         if name not in self:
             where = self._item if pytest.version_tuple >= (8, 1) else self._item.nodeid
-            found = self._item.session._fixturemanager.getfixturedefs(name, where)
-            if found:
-                self[name] = [self._mine(definition) for definition in found]
+            result = self._item.session._fixturemanager.getfixturedefs(name, where)
+            if result:
+                self[name] = [self._mine(definition) for definition in result]
         return super().get(name, default)
 
     def _mine(self, definition: pytest.FixtureDef[Any]) -> pytest.FixtureDef[Any]:
         arg2scope = self._callspec._arg2scope if self._callspec else {}
         scope = arg2scope.get(definition.argname, definition._scope)
         if scope is Scope.Function:
-            return _fresh(definition)
+            return _copy_fixture_definition(definition)
         parameters = frozenset(self._parameters_under(definition, set()))
         if scope is Scope.Session and not parameters:
             return definition
         key: Any = (definition, self._node_of(definition, scope), parameters)
         if key not in self._pool:
-            self._pool[key] = _fresh(definition)
+            self._pool[key] = _copy_fixture_definition(definition)
         return self._pool[key]
 
     def _node_of(self, definition: pytest.FixtureDef[Any], scope: Scope) -> Node:
@@ -152,19 +152,19 @@ class LaneFixtures(dict[str, FixtureDefs]):
                     yield from self._parameters_under(needed, seen)
 
 
-def _fresh(definition: pytest.FixtureDef[Any]) -> pytest.FixtureDef[Any]:
+def _copy_fixture_definition(definition: pytest.FixtureDef[Any]) -> pytest.FixtureDef[Any]:
     mine: Any = copy.copy(definition)
     mine.cached_result, mine._finalizers = None, type(definition._finalizers)()
     fresh: pytest.FixtureDef[Any] = mine
     return fresh
 
 
-def prepare(item: pytest.Item, pool: Pool) -> None:
+def prepare_fixtures(item: pytest.Item, pool: Pool) -> None:
     """Give the item fixture values of its own; before its setup."""
     cast("Any", item)._request._arg2fixturedefs = LaneFixtures(item, pool)
 
 
-def dispose(item: pytest.Item) -> None:
+def dispose_fixtures(item: pytest.Item) -> None:
     """Let fixture values go after the teardown, as pytest's own protocol does."""
     if hasattr(item, "_request"):
         cast("Any", item)._request = False
@@ -179,7 +179,7 @@ PACKAGE = str(Path(__file__).parents[2]) + os.sep
 
 def as_users_see_it(error: BaseException) -> BaseException:
     """Return the error without our frames; one that no user's code led to as just its sentence."""
-    for link in _chain(error):
+    for link in _exception_chain(error):
         link.__traceback__ = _users_frames(link.__traceback__)
     if isinstance(error, Exception) and error.__traceback__ is None and not _tells_more(error.__cause__):
         return pytest.fail.Exception(f"{type(error).__name__}: {text_of(error)}", pytrace=False)
@@ -188,7 +188,7 @@ def as_users_see_it(error: BaseException) -> BaseException:
 
 def users_traceback(error: BaseException) -> str:
     """Return what the users' own code behind an error of ours raised, as Python shows it; "" where it did not."""
-    chain = _chain(error)
+    chain = _exception_chain(error)
     elsewhere = next((link for link in chain if isinstance(link, Traceback)), None)
     if elsewhere is not None:
         return str(elsewhere).rstrip()
@@ -200,7 +200,7 @@ def users_traceback(error: BaseException) -> str:
     return "" if raised.__traceback__ is None else "".join(traceback.format_exception(raised)).rstrip()
 
 
-def _chain(error: BaseException) -> list[BaseException]:
+def _exception_chain(error: BaseException) -> list[BaseException]:
     chain: list[BaseException] = []
     link: BaseException | None = error
     while link is not None and link not in chain:
@@ -230,7 +230,7 @@ def _is_ours(frame: types.FrameType) -> bool:
     return frame.f_code.co_filename.startswith(PACKAGE) or (frame.f_code.co_filename == "<string>" and made)
 
 
-def phase(item: pytest.Item, when: Any, **arguments: Any) -> pytest.TestReport:
+def run_phase(item: pytest.Item, when: Any, **arguments: Any) -> pytest.TestReport:
     """Run one phase of an item with all hooks, and return its report without logging it."""
     return call_and_report(item, when, log=False, **arguments)
 
@@ -281,11 +281,11 @@ def _only_wrappers(item: pytest.Item, name: str, phase: Callable[[], None], **ar
     """Run this in place of a phase, inside what plugins wrap around it: some keep state there for the report."""
     manager = item.config.pluginmanager
     everybody = {one.plugin for one in getattr(manager.hook, name).get_hookimpls()}
-    wrapping = {one.plugin for one in getattr(item.ihook, name).get_hookimpls() if _wraps(one)}
+    wrapping = {one.plugin for one in getattr(item.ihook, name).get_hookimpls() if _is_wrapper(one)}
     manager.subset_hook_caller(name, everybody - wrapping).call_extra([phase], {"item": item, **arguments})
 
 
-def subtest(report: pytest.TestReport) -> tuple[str, bool] | None:
+def subtest_outcome(report: pytest.TestReport) -> tuple[str, bool] | None:
     """Return label and success of a subtest's report, of pytest 9 or of pytest-subtests; None for any other."""
     context: Any = getattr(report, "context", None)  # of no other report
     if context is None or report.skipped or hasattr(report, "wasxfail"):
@@ -343,12 +343,14 @@ def one_by_one(session: pytest.Session) -> Iterator[None]:
     config = session.config
     manager = config.pluginmanager
     hook: Any = getattr(manager.hook, PROTOCOL)
-    found = hook.get_hookimpls()
-    others = {one.plugin for one in found if _wraps(one) and not one.function.__module__.startswith("_pytest.")}
+    hookimpls = hook.get_hookimpls()
+    others = {
+        one.plugin for one in hookimpls if _is_wrapper(one) and not one.function.__module__.startswith("_pytest.")
+    }
     if not others:
         yield
         return
-    wrappers = manager.subset_hook_caller(PROTOCOL, {one.plugin for one in found} - others)
+    wrappers = manager.subset_hook_caller(PROTOCOL, {one.plugin for one in hookimpls} - others)
     config.stash[OTHERS] = wrappers, dict(itertools.pairwise(session.items))
     setattr(config.hook, PROTOCOL, Unwrapped(hook, manager.subset_hook_caller(PROTOCOL, others)))
     try:
@@ -358,7 +360,7 @@ def one_by_one(session: pytest.Session) -> Iterator[None]:
         del config.stash[OTHERS]
 
 
-def _wraps(implementation: Any) -> bool:
+def _is_wrapper(implementation: Any) -> bool:
     return bool(implementation.wrapper or implementation.hookwrapper)
 
 

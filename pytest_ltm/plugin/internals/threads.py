@@ -48,13 +48,13 @@ class _Routed:
         return getattr(self._file, name)
 
 
-def _set(where: Any, name: str, value: Any) -> None:
+def _set_routed(where: Any, name: str, value: Any) -> None:
     routed = where is sys and name in _STREAMS and not isinstance(value, _Routed)
     setattr(where, name, _Routed(name, value) if routed else value)
 
 
 @contextmanager
-def routed() -> Iterator[None]:
+def route_agent_output() -> Iterator[None]:
     """Within the block keep what is said in agents' threads until their conversations go on."""
     handle, is_enabled, warn = logging.Logger.handle, logging.Logger.isEnabledFor, warnings.warn
 
@@ -74,16 +74,16 @@ def routed() -> Iterator[None]:
         if said is None:
             warn(message, category, stacklevel + 1, source, **more)
             return
-        frame = _frame(stacklevel)
+        frame = _frame_at(stacklevel)
         kind = type(message) if isinstance(message, Warning) else category or UserWarning
         where = frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__", "<unknown>")
         said.add(partial(warnings.warn_explicit, message, kind, *where, source=source))
 
     module: Any = capture
     streams = {name: getattr(sys, name) for name in _STREAMS}
-    module.setattr = _set
+    module.setattr = _set_routed
     for name, file in streams.items():
-        _set(sys, name, file)
+        _set_routed(sys, name, file)
     logging.Logger.handle, logging.Logger.isEnabledFor = handled, enabled  # type: ignore[method-assign,assignment]
     warnings.warn = warned
     try:
@@ -110,7 +110,7 @@ def _is_wanted(logger: logging.Logger, level: int, roots: int) -> bool:
     return level >= roots
 
 
-def _frame(stacklevel: int) -> Any:
+def _frame_at(stacklevel: int) -> Any:
     frame: Any = sys._getframe(2)
     for _ in range(stacklevel - 1):
         frame = frame.f_back or frame

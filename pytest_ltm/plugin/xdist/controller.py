@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._engine.resume import JOURNAL, RESULTS, cannot_go_on, read_recording
-from pytest_ltm._engine.scoring import totals
+from pytest_ltm._engine.scoring import usage_totals
 from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import Bill, Tariff
 from pytest_ltm._journal.fold import ConversationRecord
@@ -23,7 +23,7 @@ from pytest_ltm._journal.result import (
     scenario_from_json,
     write_results,
 )
-from pytest_ltm._results.text import counted
+from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.sanitize import for_file
@@ -67,17 +67,17 @@ class JournalSnapshot:
     @property
     def totals(self) -> dict[str, Any]:
         """What the result of the conversation says of its tokens and dollars."""
-        return totals(self.record, self.bill)
+        return usage_totals(self.record, self.bill)
 
     def spent_by(self, example: str) -> dict[str, Any]:
         """Return what an example has used up so far, as its result says it."""
         own, bill = self.record.transcript.of(example), self.bill
         costs = [bill.costs[one.number] for one in own if one.number in bill.costs]
-        found, asked, voiced = self.record.example(example), ModelUse(), ModelUse()
-        for call in found.judged:
+        result, asked, voiced = self.record.example(example), ModelUse(), ModelUse()
+        for call in result.judged:
             if call.fault is None:
                 asked.add(call, self.judge.cost(call))
-        for line in found.voiced:
+        for line in result.voiced:
             if line.fault is None:
                 voiced.add(line, self.user(line.model).cost(line))
         return {
@@ -89,7 +89,7 @@ class JournalSnapshot:
         }
 
 
-def scene(
+def journal_snapshot(
     journal: Path, agent: Tariff, judge: Tariff, user: Callable[[str], Tariff] = lambda _: Tariff()
 ) -> JournalSnapshot:
     """Return the last moment of a journal, or the one up to which it can be read."""
@@ -175,15 +175,15 @@ class Recovery:
         folder = self._folder(unit)
         last = self._scene(folder)
         tries = self._tries.note(unit.name, finished + len(last.record.transcript))
-        death = f"worker {worker} died {_where(last)}"
+        death = f"worker {worker} died {_where_stopped(last)}"
         reason = self._cannot_go_on(folder) if here else ELSEWHERE
         deaths = self._deaths[unit.name] = self._deaths.get(unit.name, 0) + 1
         if not reason and tries < self._run.settings.worker_tries:
             self._say(f"{unit.name}: {death}; the conversation continues where it stopped")
-            told = death if deaths == 1 else f"{counted(deaths, 'worker')} died, the last time {death}"
+            told = death if deaths == 1 else f"{pluralize(deaths, 'worker')} died, the last time {death}"
             self._notices[unit.name] = f"{told}; the conversation continued where it stopped"
             return True
-        reason = reason or f"{counted(tries, 'worker')} died at this point"
+        reason = reason or f"{pluralize(tries, 'worker')} died at this point"
         why = f"{death}, and the conversation is given up: {reason}"
         self._say(f"{unit.name}: {why}")
         self._notices[unit.name] = why
@@ -239,7 +239,7 @@ class Recovery:
         if folder.name in self._far:
             return self._far[folder.name]
         judge = self._run.costs.judge.tariff
-        return scene(folder / JOURNAL, self._tariff(folder.name), judge, self._user_tariff)
+        return journal_snapshot(folder / JOURNAL, self._tariff(folder.name), judge, self._user_tariff)
 
     def _user_tariff(self, model: str) -> Tariff:
         return self._run.costs.user(model).tariff
@@ -293,7 +293,7 @@ class Recovery:
             return False
         folder.mkdir(parents=True, exist_ok=True)
         spec = next(choice.spec for choice in self._run.settings.agents if choice.label == rows[0].agent)
-        write_results(folder / RESULTS, _conversation(rows, self._scene(folder), spec, why))
+        write_results(folder / RESULTS, _lost_conversation(rows, self._scene(folder), spec, why))
         return True
 
     def _say(self, text: str) -> None:
@@ -310,7 +310,7 @@ def _is_complete(folder: Path) -> bool:
         return False
 
 
-def _where(last: JournalSnapshot) -> str:
+def _where_stopped(last: JournalSnapshot) -> str:
     record = last.record
     if record.last is None:
         return f"where {record.speaking} began" if record.speaking else "before anything was said"
@@ -319,7 +319,9 @@ def _where(last: JournalSnapshot) -> str:
     return f"after {what}{who}" if last.answered else f"at {what}{who}"
 
 
-def _conversation(rows: Sequence[ScenarioResult], last: JournalSnapshot, spec: str, why: str) -> ConversationResult:
+def _lost_conversation(
+    rows: Sequence[ScenarioResult], last: JournalSnapshot, spec: str, why: str
+) -> ConversationResult:
     header = last.record.header
     return ConversationResult(
         agent=rows[0].agent,
@@ -400,7 +402,7 @@ class Controller:
         """Have all workers write into one run folder, and listen to them."""
         node.workerinput["ltm_run"] = self._run.folder.name
         node.workerinput["ltm_live"] = self._run.progress.is_live
-        _wire.hear(node, self._dsession, self._heard)
+        _wire.listen_to_node(node, self._dsession, self._heard)
 
     @property
     def _dsession(self) -> Any:
@@ -408,7 +410,7 @@ class Controller:
 
     def _hand_out(self, node: Any, unit: WorkUnit, indices: list[int]) -> None:
         self._run.progress.gone(unit.name, left=self._left)
-        _wire.tell(node, _wire.UNIT, unit=unit.name, indices=indices, told=self._ledger.told(unit))
+        _wire.send_command(node, _wire.UNIT, unit=unit.name, indices=indices, reported=self._ledger.told(unit))
 
     def _may_play(self, node: Any, unit: WorkUnit) -> bool:
         """Return whether a worker can: a conversation with a journal here would start over elsewhere."""
@@ -465,7 +467,7 @@ class Controller:
 
     def heard_written(self, node: Any, folder: str, event: str) -> None:
         """A worker on another machine has written an event down."""
-        self.recovery.told(folder, events.decode(event, f"worker {node.gateway.id}"))
+        self.recovery.told(folder, events.decode_event(event, f"worker {node.gateway.id}"))
 
     def heard_results(self, node: Any, folder: str, text: str) -> None:
         """Keep what a worker on another machine sends: the report reads this machine's run folder."""
@@ -532,4 +534,4 @@ class Controller:
             return
         self._stopped = True
         for node in list(self._dsession._active_nodes):
-            _wire.tell(node, _wire.STOP, why=why)
+            _wire.send_command(node, _wire.STOP, why=why)

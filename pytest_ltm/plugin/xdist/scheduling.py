@@ -24,12 +24,12 @@ class WorkUnit:
     """About how many tokens it takes."""
 
 
-def units(nodeids: Iterable[str], unit_of: Callable[[str], str], expected: Mapping[str, int]) -> list[WorkUnit]:
+def work_units(nodeids: Iterable[str], unit_of: Callable[[str], str], expected: Mapping[str, int]) -> list[WorkUnit]:
     """Return the units of a collection, the longest first, equally long ones in the order of the collection."""
-    found: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {}
     for nodeid in nodeids:
-        found.setdefault(unit_of(nodeid), []).append(nodeid)
-    made = [WorkUnit(name, tuple(items), expected.get(name, 0)) for name, items in found.items()]
+        texts.setdefault(unit_of(nodeid), []).append(nodeid)
+    made = [WorkUnit(name, tuple(items), expected.get(name, 0)) for name, items in texts.items()]
     return sorted(made, key=lambda unit: -unit.expected)
 
 
@@ -119,15 +119,15 @@ class ConversationScheduling:
         """Everybody has collected, or a further worker has: hand out conversations."""
         if self.collection is None:
             self.collection = list(next(iter(self._indices.values())))
-            found = units(self.collection, self._unit_of, self._expected)
-            playable = [unit for unit in found if any(self._may_play(node, unit) for node in self.nodes)]
-            self._stranded = [unit for unit in found if unit not in playable]
+            result = work_units(self.collection, self._unit_of, self._expected)
+            playable = [unit for unit in result if any(self._may_play(node, unit) for node in self.nodes)]
+            self._stranded = [unit for unit in result if unit not in playable]
             self._queue = playable
         reference = self.collection
         for node in self.nodes:
             mine = self._indices.get(node)
             if mine is not None and mine.keys() != set(reference):
-                self._differ(node.gateway.id, _difference(node.gateway.id, reference, mine))
+                self._differ(node.gateway.id, _collection_difference(node.gateway.id, reference, mine))
                 self._queue = []
         self._serve()
 
@@ -182,7 +182,7 @@ class ConversationScheduling:
         return (not playing or self._beside(playing, unit)) and self._may_play(node, unit)
 
 
-def _difference(worker: str, reference: Sequence[str], mine: Mapping[str, int]) -> str:
+def _collection_difference(worker: str, reference: Sequence[str], mine: Mapping[str, int]) -> str:
     missing = [nodeid for nodeid in reference if nodeid not in mine]
     extra = [nodeid for nodeid in mine if nodeid not in set(reference)]
     lines = [f"worker {worker} collected different scenarios from the first worker, so nothing is played."]

@@ -16,7 +16,7 @@ from queue import Empty
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ltm._journal.result import ConversationName, node_label
-from pytest_ltm._storage.clock import stopwatch
+from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.errors import LtmInternalError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ STOP = "ltm_stop"
 """Controller to worker: play no further message."""
 
 
-def hear(node: Any, dsession: Any, listener: Callable[..., None]) -> None:
+def listen_to_node(node: Any, dsession: Any, listener: Callable[..., None]) -> None:
     """Have `listener(node, **values)` called, in the main thread, for each event of ours that a worker sends."""
     setattr(dsession, f"worker_{EVENT}", listener)
     xdists = node.process_from_remote
@@ -58,7 +58,7 @@ def start_patiently(nodemanager: Any, tries: int) -> None:
             try:
                 return xdists(spec, *arguments)
             except (EOFError, OSError) as error:
-                _reap(error)
+                _reap_failed_worker(error)
                 spec.id = None  # the old one is taken, if it got that far
                 nodemanager.group.allocate_id(spec)
         return xdists(spec, *arguments)
@@ -66,7 +66,7 @@ def start_patiently(nodemanager: Any, tries: int) -> None:
     nodemanager.setup_node = setup_node
 
 
-def _reap(error: BaseException) -> None:
+def _reap_failed_worker(error: BaseException) -> None:
     """End the process of a worker that did not come up: execnet keeps it nowhere but in this error's frames."""
     for frame, _ in traceback.walk_tb(error.__traceback__):
         process = getattr(frame.f_locals.get("io"), "popen", None)
@@ -75,7 +75,7 @@ def _reap(error: BaseException) -> None:
                 process.kill()
 
 
-def tell(node: Any, command: str, **values: Any) -> None:
+def send_command(node: Any, command: str, **values: Any) -> None:
     """Send a command of ours to a worker; one that is gone never receives it."""
     try:
         node.sendcommand(command, **values)
@@ -83,7 +83,7 @@ def tell(node: Any, command: str, **values: Any) -> None:
         return
 
 
-def obey(interactor: Any, listeners: dict[str, Callable[..., None]]) -> None:
+def obey_commands(interactor: Any, listeners: dict[str, Callable[..., None]]) -> None:
     """Have our commands carried out by their listeners, in the thread that receives."""
     xdists = interactor.handle_command
 
@@ -100,8 +100,8 @@ def until_down(dsession: Any, seconds: float) -> None:
     """Let all workers end, and wait so long for them at most; of what else they say only results are heard."""
     for node in dsession._active_nodes:
         node.shutdown()
-    end = stopwatch() + seconds
-    while dsession._active_nodes and (left := end - stopwatch()) > 0:
+    end = stopwatch_seconds() + seconds
+    while dsession._active_nodes and (left := end - stopwatch_seconds()) > 0:
         try:
             name, values = dsession.queue.get(timeout=left)
         except Empty:
@@ -192,20 +192,20 @@ def _made_up(unit: str, nodeid: str) -> Brief:
     """Return what the node id alone says of an item: `file::test_name[agent-span-trial-example...]`."""
     path, _, rest = nodeid.partition("::")
     name = node_label(rest.partition("[")[0].rpartition("::")[2].removeprefix("test_"))
-    example, _, variant = _labels(nodeid).removeprefix(f"{unit}-").partition("-")
+    example, _, variant = _node_id_labels(nodeid).removeprefix(f"{unit}-").partition("-")
     scenario = f"{name}.{node_label(variant)}" if variant else name
     return Brief(nodeid, conversation_of(nodeid).folder, scenario, example, 1.0, None, (), path, 0, rest)
 
 
 def conversation_of(nodeid: str) -> ConversationName:
     """Return the conversation of an item of which only the node id is known."""
-    found = ConversationName.of_labels(_labels(nodeid))
-    if found is None:
+    labels = ConversationName.of_labels(_node_id_labels(nodeid))
+    if labels is None:
         raise LtmInternalError(f"{nodeid} names no conversation")
-    return found
+    return labels
 
 
-def _labels(nodeid: str) -> str:
+def _node_id_labels(nodeid: str) -> str:
     return nodeid.partition("::")[2].partition("[")[2].removesuffix("]")
 
 
@@ -220,9 +220,9 @@ class Filter:
         self._started: set[str] = set()
         self._finished: set[str] = set()
 
-    def leave_out(self, told: dict[str, list[int]]) -> None:
+    def leave_out(self, reported: dict[str, list[int]]) -> None:
         """Leave out this many reports of these items, and whether they are complete."""
-        for nodeid, (reports, finished) in told.items():
+        for nodeid, (reports, finished) in reported.items():
             self._reports[nodeid] = reports
             if reports:
                 self._started.add(nodeid)

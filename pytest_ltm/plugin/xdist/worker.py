@@ -17,7 +17,7 @@ from pytest_ltm._storage.schema import to_record
 from pytest_ltm.plugin.internals.item_context import worker_interactor
 from pytest_ltm.plugin.internals.setup import last_teardown
 from pytest_ltm.plugin.items import LTM_ITEM
-from pytest_ltm.plugin.selection import conversations, expected_tokens
+from pytest_ltm.plugin.selection import expected_tokens, items_of_conversations
 from pytest_ltm.plugin.state import LANE
 from pytest_ltm.plugin.xdist import wire as _wire
 from pytest_ltm.plugin.xdist.wire import Brief, Filter, conversation_of
@@ -71,7 +71,7 @@ class Worker:
 
         def tell(event: events.Event) -> None:
             if isinstance(event, _TOLD):
-                told = events.encode(events.without_texts(event))
+                told = events.encode_event(events.without_texts(event))
                 self._tell("written", folder=played.given.folder.name, event=told)
 
         plan, agent = played.plan.fingerprint, played.agent_fingerprint
@@ -90,7 +90,7 @@ class Worker:
         """Listen to the controller before it can say anything."""
         self._session = session
         self._interactor = interactor = worker_interactor(self._run.config)
-        _wire.obey(interactor, {_wire.UNIT: self._play, _wire.STOP: self._stop})
+        _wire.obey_commands(interactor, {_wire.UNIT: self._play, _wire.STOP: self._stop})
         self._send, interactor.sendevent = interactor.sendevent, self._sendevent
 
     # --- collecting
@@ -120,9 +120,9 @@ class Worker:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Tell the controller, which knows node ids only, how long each conversation is expected to be."""
         self._items = {item.nodeid: item for item in session.items}
-        found = conversations(item.stash[LTM_ITEM] for item in session.items)
+        ltm_items = items_of_conversations(item.stash[LTM_ITEM] for item in session.items)
         spans = self._run.settings.spans
-        tokens = {name: expected_tokens(known, spans) for name, known in found.items()}
+        tokens = {name: expected_tokens(known, spans) for name, known in ltm_items.items()}
         self._tell(
             "collected", here=self._here, tokens=tokens, scenarios=sorted(self._run.scenario_names),
             deselected=[[*place, count] for place, count in self._run.deselected.items()],
@@ -130,9 +130,9 @@ class Worker:
 
     # --- playing what the controller says
 
-    def _play(self, unit: str, indices: list[int], told: dict[str, list[int]]) -> None:
+    def _play(self, unit: str, indices: list[int], reported: dict[str, list[int]]) -> None:
         assert self._session is not None
-        self._filter.leave_out(told)
+        self._filter.leave_out(reported)
         items = self._units[unit] = [self._session.items[index] for index in indices]
         names = dict.fromkeys(item.stash[LTM_ITEM].conversation for item in items)
         self._open[unit] = set(names)
@@ -168,7 +168,7 @@ class Worker:
         unit = str(name)
         if unit in self._unsent:
             return
-        briefs = [_brief(item) for item in self._units[unit]]
+        briefs = [_item_brief(item) for item in self._units[unit]]
         self._unsent[unit] = [] if self._here else list(dict.fromkeys(brief.folder for brief in briefs))
         self._tell("begun", unit=unit, briefs=[list(brief) for brief in briefs])
 
@@ -211,7 +211,7 @@ class Worker:
         self._send(_wire.EVENT, kind=kind, **values)
 
 
-def _brief(item: pytest.Item) -> Brief:
+def _item_brief(item: pytest.Item) -> Brief:
     known = item.stash[LTM_ITEM]
     path, line, name = item.location
     return Brief(

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._model.agent import Usage
-from pytest_ltm._model.transcript import gap
-from pytest_ltm._results.text import distance, text_of
-from pytest_ltm._storage.sanitize import for_library, printable
+from pytest_ltm._model.transcript import needle_gap
+from pytest_ltm._results.text import format_distance, text_of
+from pytest_ltm._storage.sanitize import escape_unprintable, for_library
 from pytest_ltm._storage.schema import fields_of, to_record
-from pytest_ltm.reporting.exports.output import ExportTarget, library
+from pytest_ltm.reporting.exports.output import ExportTarget, import_library
 from pytest_ltm.reporting.exports.rows import seconds_of
-from pytest_ltm.reporting.exports.run_slices import parts
-from pytest_ltm.reporting.html.details import definitions
+from pytest_ltm.reporting.exports.run_slices import run_slices
+from pytest_ltm.reporting.html.details import plan_definitions
 from pytest_ltm.reporting.summary import user_properties
 
 if TYPE_CHECKING:
@@ -35,11 +35,11 @@ SCORER = "ltm"
 
 def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
     """Return a log for each agent and span in the folder `to`; LtmError where inspect_ai is absent."""
-    library("inspect_ai.log", extra="inspect", user="--to inspect")
-    return [ExportTarget(to / _file(part), partial(_write, part)) for part in parts(results)]
+    import_library("inspect_ai.log", extra="inspect", user="--to inspect")
+    return [ExportTarget(to / _log_file_name(part), partial(_write_log, part)) for part in run_slices(results)]
 
 
-def _file(part: RunSlice) -> str:
+def _log_file_name(part: RunSlice) -> str:
     """Return the name that `inspect view` lists logs by: time, task, id."""
     task = _PLAIN.sub("-", f"{part.column.agent}-{part.column.span_label}")[:_LONGEST].strip("-.")
     return f"{part.began:%Y-%m-%dT%H-%M-%S+00-00}_{task}_{part.id}.eval"
@@ -49,12 +49,12 @@ _PLAIN = re.compile(r"[^A-Za-z0-9.]+")
 _LONGEST = 80
 
 
-def _write(part: RunSlice, path: Path) -> None:
-    log = library("inspect_ai.log", extra="inspect", user="")
-    log.write_eval_log(log.EvalLog.model_validate(for_library(_log(part))), str(path))
+def _write_log(part: RunSlice, path: Path) -> None:
+    log = import_library("inspect_ai.log", extra="inspect", user="")
+    log.write_eval_log(log.EvalLog.model_validate(for_library(_eval_log(part))), str(path))
 
 
-def _log(part: RunSlice) -> dict[str, Any]:
+def _eval_log(part: RunSlice) -> dict[str, Any]:
     """Return the log as JSON values; the only NaN is Inspect's sign of a sample without a score."""
     facts, column = part.facts(), part.column
     used = Usage(
@@ -62,7 +62,7 @@ def _log(part: RunSlice) -> dict[str, Any]:
         output_tokens=column.sum_of("output_tokens") or 0,
         cached_tokens=column.sum_of("cached_tokens") or 0,
     )
-    samples = list(_samples(part))
+    samples = list(_eval_samples(part))
     names = list(dict.fromkeys(sample["id"] for sample in samples))
     figures = part.figures()
     shown = {name: {"name": name, "value": value} for name, value in figures.items() if name in _SHOWN or "/" in name}
@@ -77,7 +77,7 @@ def _log(part: RunSlice) -> dict[str, Any]:
             "created": part.began.isoformat(),
             "task": part.name,
             "dataset": {"name": part.run.result.suite or SCORER, "samples": len(names), "sample_ids": names},
-            "model": _model(part.column.agent),
+            "model": _model_name(part.column.agent),
             "config": {"epochs": facts["trials"]},
             "packages": {"pytest-ltm": str(facts["pytest_ltm_version"] or "")},
             "metadata": facts,
@@ -91,7 +91,7 @@ def _log(part: RunSlice) -> dict[str, Any]:
         "stats": {
             "started_at": part.began.isoformat(),
             "completed_at": part.ended.isoformat(),
-            "model_usage": _usage(used, column.agent),
+            "model_usage": _model_usage(used, column.agent),
         },
         "samples": samples,
     }
@@ -101,11 +101,11 @@ _SHOWN = ("accuracy", "total", "out_of", "pass_rate", "floor")
 """The figures at the head of a log; the others are counts, in its metadata."""
 
 
-def _model(agent: str) -> str:
+def _model_name(agent: str) -> str:
     return f"pytest-ltm/{agent}"
 
 
-def _usage(used: Usage, agent: str) -> dict[str, Any]:
+def _model_usage(used: Usage, agent: str) -> dict[str, Any]:
     """Return the usage by model; of tokens in, Inspect counts those from the cache apart."""
     tokens = {
         "input_tokens": used.input_tokens - used.cached_tokens,
@@ -113,28 +113,32 @@ def _usage(used: Usage, agent: str) -> dict[str, Any]:
         "output_tokens": used.output_tokens,
         "total_tokens": used.total,
     }
-    return {_model(agent): tokens} if used.total else {}
+    return {_model_name(agent): tokens} if used.total else {}
 
 
-def _samples(part: RunSlice) -> Iterator[dict[str, Any]]:
+def _eval_samples(part: RunSlice) -> Iterator[dict[str, Any]]:
     """Yield a sample for each example; those of further trials are further epochs."""
     epochs: Counter[str] = Counter()
     for held in part.conversations:
-        record, known, timed = held.record() or ConversationRecord(), definitions(held.plan()), seconds_of(held.path)
+        record, known, timed = (
+            held.record() or ConversationRecord(),
+            plan_definitions(held.plan()),
+            seconds_of(held.path),
+        )
         for result in held.result.scenarios:
             epochs[result.id] += 1
             expected = (known.get(result.id) or {}).get("expected")
             target = "" if expected is None else text_of(expected)
-            own = _own(result, record)
+            own = _own_exchanges(result, record)
             seconds = [timed[said.number] for said in own if said.number in timed]
             yield {
-                **_sample(result, record, own, target),
+                **_eval_sample(result, record, own, target),
                 "epoch": epochs[result.id],
                 "total_time": sum(seconds) if seconds else None,
             }
 
 
-def _own(result: ScenarioResult, record: ConversationRecord) -> list[Exchange]:
+def _own_exchanges(result: ScenarioResult, record: ConversationRecord) -> list[Exchange]:
     """Return what the example said, was asked for credit and got no reply to, in order."""
     unanswered = [one for one in record.unanswered.values() if one.by == result.id]
     asked = filter(None, (record.exchange(one.number) for one in result.questions))
@@ -142,19 +146,21 @@ def _own(result: ScenarioResult, record: ConversationRecord) -> list[Exchange]:
     return [own[number] for number in sorted(own)]
 
 
-def _sample(result: ScenarioResult, record: ConversationRecord, own: Sequence[Exchange], target: str) -> dict[str, Any]:
+def _eval_sample(
+    result: ScenarioResult, record: ConversationRecord, own: Sequence[Exchange], target: str
+) -> dict[str, Any]:
     asked = result.questions[-1] if result.questions else None
-    messages = list(_messages(own, record, result.agent))
+    messages = list(_sample_messages(own, record, result.agent))
     used = sum((reply.usage for one in own if (reply := record.replies.get(one.number)) and reply.usage), Usage())
     first = next((each["content"] for each in messages), "")
     answer = asked.answer if asked else ""
-    said = {"role": "assistant", "content": answer}
+    fields = {"role": "assistant", "content": answer}
     return {
-        "id": printable(result.id),  # it names a file in the log
+        "id": escape_unprintable(result.id),  # it names a file in the log
         "input": asked.text if asked else first,
         "target": target,
         "messages": messages,
-        "output": {"model": _model(result.agent), "choices": [{"message": said}] if asked else []},
+        "output": {"model": _model_name(result.agent), "choices": [{"message": fields}] if asked else []},
         "scores": {
             SCORER: {
                 "value": math.nan if result.score is None else result.score,
@@ -169,7 +175,7 @@ def _sample(result: ScenarioResult, record: ConversationRecord, own: Sequence[Ex
                 },
             }
         },
-        "model_usage": _usage(used, result.agent),
+        "model_usage": _model_usage(used, result.agent),
         "metadata": {**dict(user_properties(result)), **fields_of(result, *_FIELDS)},
         "error": dict.fromkeys(("message", "traceback", "traceback_ansi"), result.reason)
         if result.outcome == "error"
@@ -180,11 +186,11 @@ def _sample(result: ScenarioResult, record: ConversationRecord, own: Sequence[Ex
 _FIELDS = ("nodeid", "trial", "outcome", "cause", "threshold", "floor", "measured_span", "overrun")
 
 
-def _messages(own: Iterable[Exchange], record: ConversationRecord, agent: str) -> Iterator[dict[str, Any]]:
+def _sample_messages(own: Iterable[Exchange], record: ConversationRecord, agent: str) -> Iterator[dict[str, Any]]:
     """Yield what the example said and was replied; how much lies before a message stands in its metadata."""
     before: Exchange | None = None
     for said in own:
-        after = distance(gap(before, said), said.now - before.now) if before else ""
+        after = format_distance(needle_gap(before, said), said.now - before.now) if before else ""
         facts = {"after": after, "kind": said.kind, "number": said.number, "start": said.start}
         facts |= {"time": said.now.isoformat(), "fault": record.fault(said.number)}
         yield {
@@ -193,5 +199,5 @@ def _messages(own: Iterable[Exchange], record: ConversationRecord, agent: str) -
             "metadata": {name: one for name, one in facts.items() if one != ""},
         }
         if said.number in record.replies:
-            yield {"role": "assistant", "content": said.raw_reply, "model": _model(agent)}
+            yield {"role": "assistant", "content": said.raw_reply, "model": _model_name(agent)}
         before = said

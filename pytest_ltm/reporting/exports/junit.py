@@ -13,7 +13,7 @@ from pytest_ltm._storage.sanitize import for_screen
 from pytest_ltm.reporting.exports.output import ExportTarget
 from pytest_ltm.reporting.exports.rows import seconds_of
 from pytest_ltm.reporting.failure import failure_text
-from pytest_ltm.reporting.html.report_data import origin
+from pytest_ltm.reporting.html.report_data import run_origin
 from pytest_ltm.reporting.summary import user_properties
 
 if TYPE_CHECKING:
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
 def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
     """Return one file: a test suite for each run, a test case for each example."""
-    return [ExportTarget(to, lambda path: write_whole(path, _xml(results)))]
+    return [ExportTarget(to, lambda path: write_whole(path, _junit_xml(results)))]
 
 
-def _xml(results: Results) -> bytes:
+def _junit_xml(results: Results) -> bytes:
     top = ET.Element("testsuites", name="pytest-ltm")
-    top.extend(_suite(run) for run in results.runs if run.conversations)
+    top.extend(_suite_element(run) for run in results.runs if run.conversations)
     return bytes(ET.tostring(top, encoding="utf-8", xml_declaration=True)) + b"\n"
 
 
-def _suite(run: LoadedRun) -> ET.Element:
-    cases = list(_cases(run))
+def _suite_element(run: LoadedRun) -> ET.Element:
+    cases = list(_case_elements(run))
     outcomes = Counter(row.outcome for row in run.result.scenarios)
     seconds = sum(float(case.get("time", 0)) for case in cases)
     counts = {
@@ -47,36 +47,38 @@ def _suite(run: LoadedRun) -> ET.Element:
         "errors": outcomes["error"],
         "skipped": outcomes["skipped"],
     }
-    suite = ET.Element("testsuite", name=_text(run.result.run_id), time=f"{seconds:.3f}")
+    suite = ET.Element("testsuite", name=_xml_safe_text(run.result.run_id), time=f"{seconds:.3f}")
     suite.attrib |= {name: str(number) for name, number in counts.items()}
     suite.extend(cases)
     return suite
 
 
-def _cases(run: LoadedRun) -> Iterator[ET.Element]:
-    again = origin(run).command
+def _case_elements(run: LoadedRun) -> Iterator[ET.Element]:
+    again = run_origin(run).command
     for held in run.conversations:
         record, timed = held.record(), seconds_of(held.path)
         for result in held.result.scenarios:
             own = record.transcript.of(result.id) if record else ()
-            case = _case(result, record, again)
+            case = _case_element(result, record, again)
             case.set("time", f"{sum(timed.get(one.number, 0.0) for one in own):.3f}")
             yield case
 
 
-def _case(result: ScenarioResult, record: ConversationRecord | None, again: str) -> ET.Element:
+def _case_element(result: ScenarioResult, record: ConversationRecord | None, again: str) -> ET.Element:
     nodeid = result.nodeid or f"{result.scenario}::{result.scenario}[{result.conversation}-{result.example}]"
     address, bracket, parameters = nodeid.partition("[")
     file, *names = address.split("::")
     *classes, name = [file.removesuffix(".py").replace("/", "."), *names]
-    case = ET.Element("testcase", classname=_text(".".join(classes)), name=_text(name + bracket + parameters))
+    case = ET.Element(
+        "testcase", classname=_xml_safe_text(".".join(classes)), name=_xml_safe_text(name + bracket + parameters)
+    )
     listed = ET.SubElement(case, "properties")
     for name, value in user_properties(result):
-        ET.SubElement(listed, "property", name=_text(name), value=_text(str(value)))
+        ET.SubElement(listed, "property", name=_xml_safe_text(name), value=_xml_safe_text(str(value)))
     if result.outcome != "passed":
-        told = ET.SubElement(case, _TAGS[result.outcome], message=_text(one_line(result.reason)))
+        told = ET.SubElement(case, _TAGS[result.outcome], message=_xml_safe_text(one_line(result.reason)))
         if result.outcome != "skipped":
-            told.text = _text(failure_text(result, record.transcript if record else (), again))
+            told.text = _xml_safe_text(failure_text(result, record.transcript if record else (), again))
     return case
 
 
@@ -84,6 +86,6 @@ _TAGS = {"failed": "failure", "error": "error", "skipped": "skipped"}
 _NOT_XML = re.compile("[\ufffe\uffff]")
 
 
-def _text(text: str) -> str:
+def _xml_safe_text(text: str) -> str:
     """Return a text without secrets, and without characters that XML cannot hold."""
-    return _NOT_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", for_screen(text))
+    return _NOT_XML.sub(lambda result: f"\\u{ord(result[0]):04x}", for_screen(text))

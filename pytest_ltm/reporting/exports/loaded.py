@@ -27,7 +27,7 @@ from pytest_ltm._results.run_loading import ConversationFolder, LoadedRun, read_
 from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import DefinitionError, LtmError
 from pytest_ltm._storage.sanitize import for_library
-from pytest_ltm.reporting.exports.output import library
+from pytest_ltm.reporting.exports.output import import_library
 from pytest_ltm.reporting.exports.rows import (
     ExampleRow,
     ExchangeRow,
@@ -80,14 +80,14 @@ class ResultTable(Sequence[AnyRow], Generic[AnyRow]):
     def records(self) -> list[dict[str, Any]]:
         """Return each row as a dictionary with every column; texts without secrets, and valid as UTF-8."""
         clean = cache(for_library)  # many cells say the same
-        found = []
+        fieldses = []
         for row in self._rows:
             cells = structs.asdict(row)
             cells |= {f"{METRIC}{name}": value for name, value in cells.pop(METRICS, {}).items()}
-            found.append(
+            fieldses.append(
                 {name: clean(value) if isinstance(value := cells.get(name), str) else value for name in self.columns}
             )
-        return found
+        return fieldses
 
     def frame(self) -> Any:
         """Return a pandas.DataFrame with a row for each of these.
@@ -97,7 +97,7 @@ class ResultTable(Sequence[AnyRow], Generic[AnyRow]):
         Raises:
             LtmError: pandas is not installed: `pip install 'pytest-ltm[data]'`.
         """
-        pandas = library("pandas", extra="data", user="frame()")
+        pandas = import_library("pandas", extra="data", user="frame()")
         types = {name: _OF_PANDAS[kind] for name, kind in self.columns.items() if kind in _OF_PANDAS}
         return pandas.DataFrame(self.records(), columns=list(self.columns)).astype(types)
 
@@ -159,7 +159,7 @@ class Results:
     @cached_property
     def _results(self) -> tuple[ResultTable[ExampleRow], ResultTable[QuestionRow], ResultTable[VerdictRow]]:
         rows = [row for run, held in self._conversations for row in of_results(held.result, run, held.path.name)]
-        return _table(ExampleRow, rows), _table(QuestionRow, rows), _table(VerdictRow, rows)
+        return _result_table(ExampleRow, rows), _result_table(QuestionRow, rows), _result_table(VerdictRow, rows)
 
     @cached_property
     def _journals(self) -> tuple[ResultTable[ExchangeRow], tuple[str, ...]]:
@@ -177,7 +177,7 @@ class Results:
         return [(run.result.run_id, held) for run in self.runs for held in run.conversations]
 
 
-def _table(kind: type[AnyRow], rows: Iterable[PlacedRow]) -> ResultTable[AnyRow]:
+def _result_table(kind: type[AnyRow], rows: Iterable[PlacedRow]) -> ResultTable[AnyRow]:
     return ResultTable(kind, (row for row in rows if isinstance(row, kind)))
 
 
@@ -198,22 +198,22 @@ def load(*runs: str | Path, ltm_dir: str | Path = ".ltm") -> Results:
         LtmError: there is no such run, or nothing of it can be read. Of a folder of runs, those that cannot be read
             are listed in `missing`.
     """
-    found: dict[Path, LoadedRun] = {}
+    loaded_runs: dict[Path, LoadedRun] = {}
     lost: list[str] = []
     for name in runs or (LATEST,):
         folder = find_run(str(name), Path(ltm_dir))
         inside = [] if _is_run(folder) else _runs_in(folder)
         for path in inside or [folder]:
             try:
-                if path.resolve() not in found:
-                    found[path.resolve()], open_ = _read(path)
+                if path.resolve() not in loaded_runs:
+                    loaded_runs[path.resolve()], open_ = _read_loaded_run(path)
                     lost += open_
             except LtmError as error:
                 if not inside:
                     raise
                 lost.append(str(error))
-    named = Counter(run.result.run_id for run in found.values())
-    told = (_by_its_path(run) if named[run.result.run_id] > 1 else run for run in found.values())
+    named = Counter(run.result.run_id for run in loaded_runs.values())
+    told = (_by_its_path(run) if named[run.result.run_id] > 1 else run for run in loaded_runs.values())
     return Results(runs=tuple(told), lost=tuple(lost))
 
 
@@ -232,25 +232,25 @@ def _is_run(folder: Path) -> bool:
     return any(next(folder.glob(f"*/{name}"), None) for name in (RESULTS, JOURNAL))
 
 
-def _read(path: Path) -> tuple[LoadedRun, list[str]]:
+def _read_loaded_run(path: Path) -> tuple[LoadedRun, list[str]]:
     """Return a run with its unfinished conversations, and what is missing; LtmError if nothing of it can be read."""
     open_ = [
         journal.parent for journal in sorted(path.glob(f"*/{JOURNAL}")) if not (journal.parent / RESULTS).is_file()
     ]
-    found: list[ConversationFolder] = []
+    conversation_folders: list[ConversationFolder] = []
     lost: list[str] = []
     for folder in open_:
         try:
-            found.append(ConversationFolder(result=results_so_far(folder), path=folder))
+            conversation_folders.append(ConversationFolder(result=results_so_far(folder), path=folder))
             lost.append(f"{folder}: {NOT_OVER}")
         except LtmError as error:
             lost.append(str(error))
-    if found and not any(path.glob(f"*/{RESULTS}")):
+    if conversation_folders and not any(path.glob(f"*/{RESULTS}")):
         nothing = RunResult(run_id=path.resolve().name, conversations=(), folder=str(path))
         run = LoadedRun(path=path, result=nothing, conversations=(), summary={})
     else:
         run = read_run(path)
-    held = (*run.conversations, *found)
+    held = (*run.conversations, *conversation_folders)
     result = structs.replace(run.result, conversations=tuple(one.result for one in held))
     return structs.replace(run, result=result, conversations=held), lost
 
@@ -269,7 +269,7 @@ def results_so_far(folder: Path) -> ConversationResult:
     name = ConversationName.of_folder(folder.name)
     if name is None:
         raise LtmError(f"{folder}: its name is not that of a conversation")
-    record, plan = ConversationRecord.of(folder / JOURNAL), _plan(folder / "plan.json")
+    record, plan = ConversationRecord.of(folder / JOURNAL), _read_plan(folder / "plan.json")
     header = record.header
     return ConversationResult(
         agent=name.agent,
@@ -289,7 +289,7 @@ def results_so_far(folder: Path) -> ConversationResult:
     )
 
 
-def _plan(path: Path) -> Plan:
+def _read_plan(path: Path) -> Plan:
     try:
         return Plan.from_json(json.loads(read_regular(path)), where=str(path))
     except OSError as error:
@@ -301,10 +301,10 @@ def _plan(path: Path) -> Plan:
 def _example(
     planned: PlannedExample, name: ConversationName, span: int | None, record: ConversationRecord
 ) -> ScenarioResult:
-    said = record.example(planned.key).verdict
-    questions = _questions(planned.key, record)
+    verdict = record.example(planned.key).verdict
+    questions = _unfinished_questions(planned.key, record)
     own = record.transcript.of(planned.key)
-    outcome, cause, _ = classify_ending(ending_told(said), planned.threshold)
+    outcome, cause, _ = classify_ending(ending_told(verdict), planned.threshold)
     return ScenarioResult(
         scenario=planned.scenario,
         example=planned.example,
@@ -314,13 +314,13 @@ def _example(
         trial=name.trial,
         nodeid="",
         outcome=outcome,
-        score=said.score if said else None,
-        reason=said.reason if said else NOT_OVER,
+        score=verdict.score if verdict else None,
+        reason=verdict.reason if verdict else NOT_OVER,
         cause=cause,
-        checks=tuple(Check(label, bool(ok), ok is None) for label, ok in said.checks) if said else (),
-        upper=said.upper if said else None,
-        rule=said.rule if said else "",
-        evidence=said.evidence if said else "",
+        checks=tuple(Check(label, bool(ok), ok is None) for label, ok in verdict.checks) if verdict else (),
+        upper=verdict.upper if verdict else None,
+        rule=verdict.rule if verdict else "",
+        evidence=verdict.evidence if verdict else "",
         threshold=planned.threshold,
         skills=planned.skills,
         gap=questions[-1].gap if questions else None,
@@ -330,7 +330,7 @@ def _example(
     )
 
 
-def _questions(example: str, record: ConversationRecord) -> Sequence[QuestionResult]:
+def _unfinished_questions(example: str, record: ConversationRecord) -> Sequence[QuestionResult]:
     asked = [one for one in record.messages.values() if (one.by, one.kind) == (example, "ask")]
     replied = [one for one in asked if {one.exchange, *one.about} <= record.replies.keys()]
     return [question_result(CreditedQuestion(one.exchange, one.about), record.transcript) for one in replied]

@@ -54,7 +54,7 @@ def write_all(outputs: Sequence[ExportTarget], *, force: bool) -> None:
             raise LtmError(f"{each}: cannot be written ({type(error).__name__}: {error})") from error
 
 
-def library(name: str, *, extra: str, user: str) -> Any:
+def import_library(name: str, *, extra: str, user: str) -> Any:
     """Return a library; LtmError, with the command that installs it, if it is absent."""
     try:
         return importlib.import_module(name)

@@ -19,7 +19,7 @@ from pytest_ltm._journal import events
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.result import Cause, ConversationResult, Outcome, QuestionResult, ScenarioResult
 from pytest_ltm._journal.timings import ReplyTime, TellTime
-from pytest_ltm._journal.timings import load as load_timings
+from pytest_ltm._journal.timings import load_all_timings as load_timings
 from pytest_ltm._model.transcript import Exchange, Kind
 from pytest_ltm._storage.errors import LtmError
 
@@ -235,12 +235,12 @@ def of_results(held: ConversationResult, run: str, folder: str) -> Iterator[Plac
             "run": run, "conversation": folder, "agent": result.agent, "span_label": result.span_label,
             "span": result.span, "trial": result.trial, "scenario": result.scenario, "example": result.example,
         }  # fmt: skip
-        yield _example(result, held, place)
-        yield from (_question(question, place) for question in result.questions)
-        yield from _verdicts(result, place)
+        yield _example_row(result, held, place)
+        yield from (_question_row(question, place) for question in result.questions)
+        yield from _verdict_rows(result, place)
 
 
-def _example(result: ScenarioResult, held: ConversationResult, place: Mapping[str, Any]) -> ExampleRow:
+def _example_row(result: ScenarioResult, held: ConversationResult, place: Mapping[str, Any]) -> ExampleRow:
     # Where both have a field of one name, it means the same; what differs follows.
     shared = {*ExampleRow.__struct_fields__} & {field.name for field in fields(result)} - {*place}
     taken = {name: getattr(result, name) for name in shared}
@@ -256,7 +256,7 @@ def _example(result: ScenarioResult, held: ConversationResult, place: Mapping[st
     return ExampleRow(**taken, **place)
 
 
-def _question(asked: QuestionResult, place: Mapping[str, Any]) -> QuestionRow:
+def _question_row(asked: QuestionResult, place: Mapping[str, Any]) -> QuestionRow:
     nearest = min(asked.needles, key=lambda needle: needle.gap, default=None)
     ranks = [needle.rank for needle in asked.needles if needle.rank is not None]
     return QuestionRow(
@@ -276,7 +276,7 @@ def _question(asked: QuestionResult, place: Mapping[str, Any]) -> QuestionRow:
     )
 
 
-def _verdicts(result: ScenarioResult, place: Mapping[str, Any]) -> Iterator[VerdictRow]:
+def _verdict_rows(result: ScenarioResult, place: Mapping[str, Any]) -> Iterator[VerdictRow]:
     same, automatic = {**place, "nodeid": result.nodeid}, result.automatic
     if automatic is not None:
         nothing: dict[str, Any] = {"rule": "", "evidence": "", "checks": 0, "checks_passed": 0, "failed_checks": ""}
@@ -319,49 +319,52 @@ def of_journal(folder: Path, place: Mapping[str, Any]) -> tuple[list[ExchangeRow
     except LtmError as error:
         problem = str(error)
     timed = seconds_of(folder)
-    said: Iterable[Exchange] = sorted((*record.transcript, *record.unanswered.values()), key=lambda one: one.number)
+    exchanges: Iterable[Exchange] = sorted(
+        (*record.transcript, *record.unanswered.values()), key=lambda one: one.number
+    )
     rows = [
-        _exchange(one, paid.get(one.number), timed.get(one.number), record.fault(one.number), place) for one in said
+        _exchange_row(one, paid.get(one.number), timed.get(one.number), record.fault(one.number), place)
+        for one in exchanges
     ]
     return rows, problem
 
 
 def seconds_of(folder: Path) -> dict[int, float]:
     """Return reply times in seconds by exchange; for a resent message, that of the last attempt."""
-    found = load_timings(folder / TIMINGS)[0]
-    return {timing.exchange: timing.seconds for timing in found if isinstance(timing, (ReplyTime, TellTime))}
+    result = load_timings(folder / TIMINGS)[0]
+    return {timing.exchange: timing.seconds for timing in result if isinstance(timing, (ReplyTime, TellTime))}
 
 
-def _exchange(
-    said: Exchange,
+def _exchange_row(
+    exchange: Exchange,
     paid: events.ReplyReceived | events.FillerSent | None,
     seconds: float | None,
     fault: str,
     place: Mapping[str, Any],
 ) -> ExchangeRow:
-    scenario, _, example = said.by.rpartition("/")
+    scenario, _, example = exchange.by.rpartition("/")
     usage = paid.usage if paid else None
     used: dict[str, Any] = {name: getattr(usage, name, None) for name in _USED}
     return ExchangeRow(
         **place,
-        number=said.number,
+        number=exchange.number,
         scenario=scenario,
         example=example,
-        kind=said.kind,
-        told=said.told,
-        message=said.message,
-        reply=said.raw_reply,
+        kind=exchange.kind,
+        told=exchange.told,
+        message=exchange.message,
+        reply=exchange.raw_reply,
         replied=paid is not None,
         fault=fault,
-        start=said.start,
-        message_tokens=said.message_tokens,
-        reply_tokens=said.reply_tokens,
-        time=said.now,
+        start=exchange.start,
+        message_tokens=exchange.message_tokens,
+        reply_tokens=exchange.reply_tokens,
+        time=exchange.now,
         seconds=seconds,
         **used,
         cost_usd=paid.cost_usd if paid else None,
         hypothetical=paid.hypothetical if paid else False,
-        retrieved=None if said.retrieved is None else len(said.retrieved),
+        retrieved=None if exchange.retrieved is None else len(exchange.retrieved),
     )
 
 

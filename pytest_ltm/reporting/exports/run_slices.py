@@ -12,7 +12,7 @@ from msgspec import Struct
 from pytest_ltm._engine.resume import TIMINGS
 from pytest_ltm._journal import timings
 from pytest_ltm._journal.result import at_span
-from pytest_ltm._results.columns import Column, columns
+from pytest_ltm._results.columns import Column, result_columns
 from pytest_ltm._results.figures import figure_numbers
 from pytest_ltm._results.metrics import metrics_json
 from pytest_ltm._results.run_loading import ConversationFolder, LoadedRun  # noqa: TC001 - read by msgspec
@@ -46,7 +46,9 @@ class RunSlice(Struct, frozen=True, kw_only=True):
     @property
     def began(self) -> datetime:
         """When the run was begun; for one that nobody timed, when its folder was written."""
-        first = next((each.at for each in timings.read(self.run.path / TIMINGS, timings.Began) if each.at), None)
+        first = next(
+            (each.at for each in timings.iter_timings(self.run.path / TIMINGS, timings.Began) if each.at), None
+        )
         return first or datetime.fromtimestamp(int(self.run.path.stat().st_mtime), timezone.utc)
 
     @property
@@ -112,10 +114,10 @@ def examples_of(results: Results) -> Callable[[RunSlice], dict[str, list[Any]]]:
     return examples
 
 
-def parts(results: Results) -> Iterator[RunSlice]:
+def run_slices(results: Results) -> Iterator[RunSlice]:
     """Yield the parts of all runs, in the order of their tables."""
     for run in results.runs:
-        for column in columns(run.result):
+        for column in result_columns(run.result):
             place = column.agent, column.span_label
             mine = [held for held in run.conversations if (held.result.agent, held.result.span_label) == place]
             yield RunSlice(run=run, column=column, conversations=tuple(mine))

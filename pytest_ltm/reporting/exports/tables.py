@@ -10,9 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pytest_ltm._storage.disk import write_whole
-from pytest_ltm._storage.sanitize import cell
-from pytest_ltm._storage.schema import escaped
-from pytest_ltm.reporting.exports.output import ExportTarget, library
+from pytest_ltm._storage.sanitize import csv_cell
+from pytest_ltm._storage.schema import escape_json_text
+from pytest_ltm.reporting.exports.output import ExportTarget, import_library
 from pytest_ltm.reporting.exports.rows import TABLES
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def outputs(results: Results, to: Path, kind: str, only: str = "") -> Sequence[E
     """
     # Before anything is written: a missing library must not leave half an export.
     if kind == "parquet":
-        library("pyarrow.parquet", extra="parquet", user="--to parquet")
+        import_library("pyarrow.parquet", extra="parquet", user="--to parquet")
     write = _WRITERS[kind]
     return [
         ExportTarget(to if only else to / f"{name}.{kind}", partial(write, table=getattr(results, name)))
@@ -43,17 +43,20 @@ def _write_csv(path: Path, table: ResultTable[PlacedRow]) -> None:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.columns)
     for record in table.records():
-        writer.writerow([cell(_time_as_text(value)) for value in record.values()])
+        writer.writerow([csv_cell(_time_as_text(value)) for value in record.values()])
     write_whole(path, text.getvalue().encode())
 
 
 def _write_jsonl(path: Path, table: ResultTable[PlacedRow]) -> None:
     lines = (json.dumps(record, ensure_ascii=False, default=_time_as_text) for record in table.records())
-    write_whole(path, "".join(f"{escaped(line)}\n" for line in lines).encode())
+    write_whole(path, "".join(f"{escape_json_text(line)}\n" for line in lines).encode())
 
 
 def _write_parquet(path: Path, table: ResultTable[PlacedRow]) -> None:
-    arrow, parquet = library("pyarrow", extra="parquet", user=""), library("pyarrow.parquet", extra="parquet", user="")
+    arrow, parquet = (
+        import_library("pyarrow", extra="parquet", user=""),
+        import_library("pyarrow.parquet", extra="parquet", user=""),
+    )
     types = {
         str: arrow.string(), int: arrow.int64(), float: arrow.float64(), bool: arrow.bool_(),
         datetime: arrow.timestamp("us", tz="UTC"),

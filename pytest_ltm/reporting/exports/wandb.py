@@ -7,9 +7,9 @@ import shutil
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._storage.sanitize import for_library, printable
-from pytest_ltm.reporting.exports.output import ExportTarget, library
-from pytest_ltm.reporting.exports.run_slices import examples_of, parts
+from pytest_ltm._storage.sanitize import escape_unprintable, for_library
+from pytest_ltm.reporting.exports.output import ExportTarget, import_library
+from pytest_ltm.reporting.exports.run_slices import examples_of, run_slices
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,29 +32,34 @@ def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
     os.environ["WANDB_ERROR_REPORTING"] = "false"
     for kind in ("CACHE", "CONFIG", "DATA"):  # else they are in the user's home
         os.environ[f"WANDB_{kind}_DIR"] = str(to.resolve() / kind.lower())
-    library("wandb", extra="wandb", user="--to wandb")
+    import_library("wandb", extra="wandb", user="--to wandb")
     rows = examples_of(results)
     return [
-        ExportTarget(to, partial(_write, part, rows(part)), printable(part.name), bool(_written(part, to)))
-        for part in parts(results)
+        ExportTarget(
+            to,
+            partial(_write_wandb_run, part, rows(part)),
+            escape_unprintable(part.name),
+            bool(_written_runs(part, to)),
+        )
+        for part in run_slices(results)
     ]
 
 
-def _written(part: RunSlice, to: Path) -> list[Path]:
+def _written_runs(part: RunSlice, to: Path) -> list[Path]:
     return list((to / "wandb").glob(f"offline-run-*-{part.id}"))
 
 
-def _write(part: RunSlice, examples: Mapping[str, list[Any]], to: Path) -> None:
-    wandb = library("wandb", extra="wandb", user="")
+def _write_wandb_run(part: RunSlice, examples: Mapping[str, list[Any]], to: Path) -> None:
+    wandb = import_library("wandb", extra="wandb", user="")
     to.mkdir(exist_ok=True)
-    for old in _written(part, to):
+    for old in _written_runs(part, to):
         shutil.rmtree(old)
     run = wandb.init(
         mode="offline",
         project=PROJECT,
         id=part.id,
-        name=printable(for_library(part.name)),
-        group=printable(for_library(part.run.result.run_id)),
+        name=escape_unprintable(for_library(part.name)),
+        group=escape_unprintable(for_library(part.run.result.run_id)),
         dir=str(to),
         config=for_library(part.facts()),
         settings=wandb.Settings(**_QUIET),

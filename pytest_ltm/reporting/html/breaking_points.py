@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import log2
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_ltm._results.statistics.totals import FULL_MARKS, grouped, mean
-from pytest_ltm._results.text import NOTHING, counted, score_text
-from pytest_ltm.reporting.agents import largest, rank, tested
-from pytest_ltm.reporting.html.charts import Shaded, shade
+from pytest_ltm._results.statistics.totals import FULL_MARKS, group_by, mean_or_none
+from pytest_ltm._results.text import NOTHING, pluralize, score_text
+from pytest_ltm.reporting.agents import agents_under_test, largest_span_label, rank_sides
+from pytest_ltm.reporting.html.charts import Shaded, shade_class
 from pytest_ltm.reporting.html.figures import SKILLS
 
 if TYPE_CHECKING:
@@ -58,42 +58,43 @@ class Breaks(NamedTuple):
     """The skills that scenarios need, those that lose most first."""
 
 
-def breaks(found: Material, shown: Collection[int]) -> list[Breaks]:
+def breaking_points(material: Material, shown: Collection[int]) -> list[Breaks]:
     """Return where each agent breaks, those under test first, in the order of the first screen.
 
     `shown`: the examples that a cell can open.
     """
-    names = tested(found.series) or frozenset(found.agents)
-    ranked = [each.agent for each in rank(found.at(largest(found.series)))]
-    place = {agent: (agent not in names, [*ranked, agent].index(agent)) for agent in found.agents}
+    names = agents_under_test(material.series) or frozenset(material.agents)
+    ranked = [each.agent for each in rank_sides(material.at(largest_span_label(material.series)))]
+    place = {agent: (agent not in names, [*ranked, agent].index(agent)) for agent in material.agents}
     return [
-        _breaks(found, agent, shown, tested=agent in names) for agent in sorted(found.agents, key=place.__getitem__)
+        _agent_breaks(material, agent, shown, tested=agent in names)
+        for agent in sorted(material.agents, key=place.__getitem__)
     ]
 
 
-def _breaks(found: Material, agent: str, shown: Collection[int], *, tested: bool) -> Breaks:
-    by_span = {each.column.span_label: each for each in found.series if each.agent == agent}
-    spans = [span for span in found.spans if span in by_span]
+def _agent_breaks(material: Material, agent: str, shown: Collection[int], *, tested: bool) -> Breaks:
+    by_span = {each.column.span_label: each for each in material.series if each.agent == agent}
+    spans = [span for span in material.spans if span in by_span]
     series = [by_span[span] for span in spans]
-    before = [_before(found, each) for each in series]
-    played = [grouped(each.rows, lambda row: row.result.scenario) for each in series]
+    before = [_scores_before(material, each) for each in series]
+    played = [group_by(each.rows, lambda row: row.result.scenario) for each in series]
     skills = sorted({skill for each in series for row in each.rows for skill in row.result.skills})
 
     def scenario(name: str) -> BreakRow:
         rows = [of.get(name, []) for of in played]
         cells = [
-            _cell(of, each, name, shown, each.column.cells[name].text, was.get(name)) if of else None
+            _shaded_cell(of, each, name, shown, each.column.cells[name].text, was.get(name)) if of else None
             for each, of, was in zip(series, rows, before, strict=True)
         ]
-        return BreakRow(name, cells, _lost(rows))
+        return BreakRow(name, cells, _lost_share(rows))
 
     def skill(name: str) -> BreakRow:
         rows = [[row for row in each.rows if name in row.result.skills] for each in series]
         cells = [
-            _cell(of, each, SKILLS.get(name, name), shown) if of else None
+            _shaded_cell(of, each, SKILLS.get(name, name), shown) if of else None
             for each, of in zip(series, rows, strict=True)
         ]
-        return BreakRow(SKILLS.get(name, name), cells, _lost(rows))
+        return BreakRow(SKILLS.get(name, name), cells, _lost_share(rows))
 
     scenarios = [scenario(name) for name in sorted({name for of in played for name in of})]
     losing = [row for row in sorted(scenarios, key=_most_first) if row.lost is not None and not row.whole]
@@ -109,22 +110,22 @@ def _breaks(found: Material, agent: str, shown: Collection[int], *, tested: bool
     )
 
 
-def _lost(rows: Sequence[Sequence[ExampleEntry]]) -> float | None:
+def _lost_share(rows: Sequence[Sequence[ExampleEntry]]) -> float | None:
     """Return the share of full marks that is missing, the mean over the spans with a score."""
-    means = [_mean(of) for of in rows]
-    found = mean([each for each in means if each is not None])
-    return None if found is None else 1 - found
+    means = [_mean_score(of) for of in rows]
+    value = mean_or_none([each for each in means if each is not None])
+    return None if value is None else 1 - value
 
 
 def _most_first(row: BreakRow) -> tuple[float, str]:
     return -(row.lost or 0.0), row.name
 
 
-def _mean(rows: Sequence[ExampleEntry]) -> float | None:
-    return mean([row.result.score for row in rows if row.result.score is not None])
+def _mean_score(rows: Sequence[ExampleEntry]) -> float | None:
+    return mean_or_none([row.result.score for row in rows if row.result.score is not None])
 
 
-def _cell(
+def _shaded_cell(
     rows: Sequence[ExampleEntry],
     series: ResultSeries,
     name: str,
@@ -133,29 +134,29 @@ def _cell(
     before: float | None = None,
 ) -> Shaded:
     """Return the mean of some examples of a series; it opens the one that went worst."""
-    score = _mean(rows)
-    worst = min((row for row in rows if row.key in shown), key=_badness, default=None)
+    score = _mean_score(rows)
+    worst = min((row for row in rows if row.key in shown), key=_badness_key, default=None)
     said = "no score" if score is None else score_text(score)
-    title, moved = f"{name}, {series.label}: {said}, {counted(len(rows), 'example')}", ""
+    title, moved = f"{name}, {series.label}: {said}, {pluralize(len(rows), 'example')}", ""
     if score is not None and before is not None:
         title += f"; {score_text(before)} in what it was compared with"
         moved = f"{score - before:+.2f}" if abs(score - before) >= _SEEN else ""
     return Shaded(
         text=NOTHING if score is None else text or said,
-        shade=shade(score),
+        shade=shade_class(score),
         title=title,
         more=moved,
         link=None if worst is None else worst.key,
     )
 
 
-def _badness(row: ExampleEntry) -> tuple[bool, float]:
+def _badness_key(row: ExampleEntry) -> tuple[bool, float]:
     return row.result.score is None, row.result.score or 0.0
 
 
-def _before(found: Material, series: ResultSeries) -> Mapping[str, float]:
+def _scores_before(material: Material, series: ResultSeries) -> Mapping[str, float]:
     """Return the mean score of each scenario in what the run was compared with, as its summary says."""
-    said = found.runs[series.run].summary.get("comparison")
+    said = material.runs[series.run].summary.get("comparison")
     changes: list[dict[str, Any]] = said["changes"] if isinstance(said, dict) else []
     place = series.column.agent, series.column.span_label
     return {
@@ -166,7 +167,7 @@ def _before(found: Material, series: ResultSeries) -> Mapping[str, float]:
     }
 
 
-def columns(found: Material) -> list[tuple[str, int, int | None]]:
+def comparable_columns(material: Material) -> list[tuple[str, int, int | None]]:
     """Return what the page must know of each series to put another beside it.
 
     Its span, whether it is under test (0), a yardstick (1) or a control (2), and the series that is its baseline:
@@ -176,18 +177,18 @@ def columns(found: Material) -> list[tuple[str, int, int | None]]:
         (
             each.column.span_label,
             2 if each.column.control else int(each.column.yardstick),
-            next((other.key for other in _baselines(found, each)), None),
+            next((other.key for other in _baseline_candidates(material, each)), None),
         )
-        for each in found.series
+        for each in material.series
     ]
 
 
-def _baselines(found: Material, series: ResultSeries) -> list[ResultSeries]:
+def _baseline_candidates(material: Material, series: ResultSeries) -> list[ResultSeries]:
     """Return what may be the baseline of a series, the likeliest first."""
-    said = found.runs[series.run].summary.get("comparison")
+    said = material.runs[series.run].summary.get("comparison")
     before = said if isinstance(said, dict) else {}
-    others = [each for each in found.at(series.column.span_label) if each.run != series.run]
-    named = [each for each in others if f"run {found.runs[each.run].result.run_id}" == before.get("before")]
+    others = [each for each in material.at(series.column.span_label) if each.run != series.run]
+    named = [each for each in others if f"run {material.runs[each.run].result.run_id}" == before.get("before")]
     agent = before.get("before_agent") or series.column.agent
     compared = sorted(named, key=lambda each: each.column.agent != agent)
     return [*compared, *(each for each in others if each.column.agent == series.column.agent)]
@@ -230,49 +231,54 @@ def asked_at(rows: Iterable[ExampleEntry], record: ConversationRecord) -> dict[i
     return {key: question.start for key, question in asked.items() if question}
 
 
-def spots(found: Material, asked: Mapping[int, int]) -> Iterator[DepthSpot]:
+def depth_spots(material: Material, asked: Mapping[int, int]) -> Iterator[DepthSpot]:
     """Yield the examples of which it is known where they asked."""
-    for row in found.rows:
+    for row in material.rows:
         start, gap, score = asked.get(row.key), row.result.gap, row.result.score
         if start is not None and gap is not None and score is not None:
             band = min(BANDS * max(start - gap, 0) // max(start, 1), BANDS - 1)
-            yield DepthSpot(found.series[row.series].agent, power(start), band, row, score)
+            yield DepthSpot(material.series[row.series].agent, span_power(start), band, row, score)
 
 
-def power(tokens: int) -> int:
+def span_power(tokens: int) -> int:
     """Return the nearest power of two thousands of tokens, as an exponent; -1 for what is shorter."""
     return max(round(log2(max(tokens, 1) / _UNIT)), -1)
 
 
-def size(power: int) -> str:
+def power_label(power: int) -> str:
     """Return `32k` for 5."""
     if power < 0:
         return f"< {_UNIT // 1_000}k"
     return f"{2**power}k" if power < 10 else f"{2 ** (power - 10)}M"
 
 
-def share(band: int) -> str:
+def band_label(band: int) -> str:
     """Return `30 %` for 3."""
     return f"{100 * band // BANDS} %"
 
 
-def depths(found: Material, asked: Mapping[int, int], order: Sequence[Breaks], shown: Collection[int]) -> list[Depths]:
+def depth_maps(
+    material: Material, asked: Mapping[int, int], order: Sequence[Breaks], shown: Collection[int]
+) -> list[Depths]:
     """Return the heat maps of the agents under test, in the order of where they break.
 
     Nothing where all needles lie in one square. `shown`: the examples that a square can open.
     """
-    there = list(spots(found, asked))
+    there = list(depth_spots(material, asked))
     lengths = sorted({spot.length for spot in there})
     if len({(spot.length, spot.band) for spot in there}) < 2:
         return []
-    by_square = grouped(there, lambda spot: (spot.agent, spot.length, spot.band))
+    by_square = group_by(there, lambda spot: (spot.agent, spot.length, spot.band))
     known = {spot.agent for spot in there}
     return [
         Depths(
             one.agent,
-            [*map(size, lengths)],
+            [*map(power_label, lengths)],
             [
-                (share(band), [_square(by_square.get((one.agent, length, band), []), shown) for length in lengths])
+                (
+                    band_label(band),
+                    [_depth_square(by_square.get((one.agent, length, band), []), shown) for length in lengths],
+                )
                 for band in range(BANDS)
             ],
         )
@@ -281,17 +287,17 @@ def depths(found: Material, asked: Mapping[int, int], order: Sequence[Breaks], s
     ]
 
 
-def _square(here: Sequence[DepthSpot], shown: Collection[int]) -> Shaded | None:
-    score = mean([spot.score for spot in here])
+def _depth_square(here: Sequence[DepthSpot], shown: Collection[int]) -> Shaded | None:
+    score = mean_or_none([spot.score for spot in here])
     if score is None:
         return None
     agent, length, band, *_ = here[0]
     worst = min((spot for spot in here if spot.row.key in shown), key=lambda spot: spot.score, default=None)
-    number = counted(len(here), "example")
+    number = pluralize(len(here), "example")
     return Shaded(
         text=score_text(score),
         more=f"{len(here):,}",
-        shade=shade(score),
-        title=f"{agent}, needle after {share(band)} of {size(length)} tokens: {number}",
+        shade=shade_class(score),
+        title=f"{agent}, needle after {band_label(band)} of {power_label(length)} tokens: {number}",
         link=worst and worst.row.key,
     )

@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._results.statistics.totals import FULL_MARKS
-from pytest_ltm._results.text import dollars, score_text
-from pytest_ltm.reporting.agents import largest, rank, tested
+from pytest_ltm._results.text import format_dollars, score_text
+from pytest_ltm.reporting.agents import agents_under_test, largest_span_label, rank_sides
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -77,56 +77,58 @@ class AccuracyChart(NamedTuple):
     @property
     def scores(self) -> list[Tick]:
         """The marks of the y axis."""
-        return [Tick(_y(score), f"{100 * score:.0f}%") for score in (0, 0.25, 0.5, 0.75, 1)]
+        return [Tick(_score_y(score), f"{100 * score:.0f}%") for score in (0, 0.25, 0.5, 0.75, 1)]
 
 
-def score_by_span(found: Material) -> AccuracyChart | None:
+def score_by_span(material: Material) -> AccuracyChart | None:
     """Return accuracy against memory span, log scale, isolated examples first; None for less than two places."""
-    series = [each for each in found.series if each.column.out_of]
+    series = [each for each in material.series if each.column.out_of]
     spans = {each.column.span: each.column.span_label for each in sorted(series, key=lambda one: one.column.span or 0)}
     if len(spans) < 2:
         return None
-    x = _places([*spans])
-    lines = _lines(found, series, lambda each: (x(each.column.span), each.column.span_label))
+    x = _span_positions([*spans])
+    lines = _chart_lines(material, series, lambda each: (x(each.column.span), each.column.span_label))
     return AccuracyChart(
         lines,
         [Tick(x(span), label) for span, label in spans.items()],
         axis="memory span in tokens (log scale)",
         title="Accuracy against memory span",
-        bands=_bands(series, x),
+        bands=_reference_bands(series, x),
     )
 
 
-def score_by_cost(found: Material) -> AccuracyChart | None:
+def score_by_cost(material: Material) -> AccuracyChart | None:
     """Return accuracy against cost, log scale; None unless two series report their cost."""
-    series = [each for each in found.series if each.column.cost_usd and each.column.out_of]
+    series = [each for each in material.series if each.column.cost_usd and each.column.out_of]
     costs = {each.key: each.column.cost_usd or 0.0 for each in series}
     if len(series) < 2:
         return None
     low, high = min(costs.values()), max(costs.values())
     if low == high:
         low, high = low / 2, high * 2
-    x = _scale(low, high)
+    x = _log_scale(low, high)
     return AccuracyChart(
-        _lines(
-            found, series, lambda each: (x(costs[each.key]), f"{each.column.span_label}, ${dollars(costs[each.key])}")
+        _chart_lines(
+            material,
+            series,
+            lambda each: (x(costs[each.key]), f"{each.column.span_label}, ${format_dollars(costs[each.key])}"),
         ),
-        [Tick(x(cost), f"${dollars(cost)}") for cost in _steps(low, high)],
+        [Tick(x(cost), f"${format_dollars(cost)}") for cost in _round_steps(low, high)],
         axis="cost in US dollars (log scale)",
         title="Accuracy against cost",
     )
 
 
-def _lines(
-    found: Material, series: Sequence[ResultSeries], placed: Callable[[ResultSeries], tuple[float, str]]
+def _chart_lines(
+    material: Material, series: Sequence[ResultSeries], placed: Callable[[ResultSeries], tuple[float, str]]
 ) -> list[ChartLine]:
     """Return a line for each agent under test; `placed`: where a series stands on the x axis, and how that is said."""
-    names = tested(series)
-    ranked = [each.agent for each in rank(found.at(largest(series))) if each.agent in names]
+    names = agents_under_test(series)
+    ranked = [each.agent for each in rank_sides(material.at(largest_span_label(series))) if each.agent in names]
     lines = []
-    for number, agent in enumerate(dict.fromkeys([*ranked, *(one for one in found.agents if one in names)])):
+    for number, agent in enumerate(dict.fromkeys([*ranked, *(one for one in material.agents if one in names)])):
         points = sorted(
-            (_point(each, *placed(each)) for each in series if each.agent == agent), key=lambda point: point.x
+            (_chart_point(each, *placed(each)) for each in series if each.agent == agent), key=lambda point: point.x
         )
         if points:
             path = "M" + "L".join(f"{point.x:.1f} {point.y:.1f}" for point in points)
@@ -134,49 +136,53 @@ def _lines(
     return lines
 
 
-def _bands(series: Sequence[ResultSeries], x: Callable[[int | None], float]) -> list[Band]:
+def _reference_bands(series: Sequence[ResultSeries], x: Callable[[int | None], float]) -> list[Band]:
     """Return what nobody under test is measured against: what others earn at best, and what takes no memory."""
-    names = tested(series)
+    names = agents_under_test(series)
     ceiling = [(x(each.column.span), each.column.least or 0.0) for each in series if each.agent not in names]
     floor = [(x(each.column.span), each.column.floor / each.column.full) for each in series]
     bands = []
-    if ceiling and min(_highest(ceiling).values()) < FULL_MARKS:
-        bands.append(Band("ceiling", "above: more than any bundled agent or control earns", _area(ceiling, TOP)))
+    if ceiling and min(_highest_scores(ceiling).values()) < FULL_MARKS:
+        bands.append(
+            Band("ceiling", "above: more than any bundled agent or control earns", _area_outline(ceiling, TOP))
+        )
     if any(score for _, score in floor):
-        bands.append(Band("floor", "below: earned without memory", _area(floor, HEIGHT - BOTTOM)))
+        bands.append(Band("floor", "below: earned without memory", _area_outline(floor, HEIGHT - BOTTOM)))
     return bands
 
 
-def _highest(places: Sequence[tuple[float, float]]) -> dict[float, float]:
+def _highest_scores(places: Sequence[tuple[float, float]]) -> dict[float, float]:
     highest: dict[float, float] = {}
     for x, score in places:
         highest[x] = max(score, highest.get(x, 0.0))
     return highest
 
 
-def _area(places: Sequence[tuple[float, float]], edge: float) -> str:
+def _area_outline(places: Sequence[tuple[float, float]], edge: float) -> str:
     """Return the outline between the highest score at each place and an edge of the chart."""
-    points = sorted(_highest(places).items())
+    points = sorted(_highest_scores(places).items())
     # to both sides of the chart: a band at one memory span is a band, too
     outer = [(LEFT, points[0][1]), *points, (WIDTH - RIGHT, points[-1][1])]
-    return f"M{LEFT} {edge}L" + "L".join(f"{x:.1f} {_y(score):.1f}" for x, score in outer) + f"V{edge}Z"
+    return f"M{LEFT} {edge}L" + "L".join(f"{x:.1f} {_score_y(score):.1f}" for x, score in outer) + f"V{edge}Z"
 
 
-def _point(series: ResultSeries, x: float, where: str) -> ChartPoint:
+def _chart_point(series: ResultSeries, x: float, where: str) -> ChartPoint:
     column = series.column
     score = column.least or 0.0
     inside = column.interval
     low, high = (inside.low, inside.high) if inside else (score, column.high / column.full)
     level = f", 95% interval {score_text(low)} to {score_text(high)}" if inside else ""
     level = level or (f", to {score_text(high)} with 1 for what has no score or is open" if column.is_open else "")
-    return ChartPoint(x, _y(score), _y(low), _y(high), f"{series.agent} at {where}: {score_text(score)}{level}")
+    return ChartPoint(
+        x, _score_y(score), _score_y(low), _score_y(high), f"{series.agent} at {where}: {score_text(score)}{level}"
+    )
 
 
 _ISOLATED = 70
 """Between isolated examples and the smallest memory span."""
 
 
-def _places(spans: Sequence[int | None]) -> Callable[[int | None], float]:
+def _span_positions(spans: Sequence[int | None]) -> Callable[[int | None], float]:
     """Return where a memory span stands on the x axis; isolated examples come first."""
     in_tokens = [span for span in spans if span is not None]
     begin = LEFT + 20 + _ISOLATED * (len(in_tokens) < len(spans))
@@ -187,17 +193,17 @@ def _places(spans: Sequence[int | None]) -> Callable[[int | None], float]:
     )
 
 
-def _scale(low: float, high: float) -> Callable[[float], float]:
+def _log_scale(low: float, high: float) -> Callable[[float], float]:
     bottom, top = math.log(low), math.log(high)
     room = WIDTH - LEFT - RIGHT - 40
     return lambda value: LEFT + 20 + (math.log(value) - bottom) / (top - bottom) * room
 
 
-def _y(score: float) -> float:
+def _score_y(score: float) -> float:
     return TOP + (1 - min(max(score, 0.0), 1.0)) * (HEIGHT - TOP - BOTTOM)
 
 
-def _steps(low: float, high: float) -> list[float]:
+def _round_steps(low: float, high: float) -> list[float]:
     """Return round amounts between two, at least the two themselves."""
     exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     steps = [factor * 10.0**exponent for exponent in exponents for factor in (1, 2, 5)]
@@ -211,7 +217,7 @@ NONE = "hx"
 """The class of a cell without a score."""
 
 
-def shade(score: float | None) -> str:
+def shade_class(score: float | None) -> str:
     """Return `h0` (nothing) to `h10` (full marks); only full marks are `h10`, only nothing is `h0`."""
     if score is None:
         return NONE

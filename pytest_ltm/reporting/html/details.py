@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from pytest_ltm._journal.fold import Example
-from pytest_ltm._model.transcript import gap
-from pytest_ltm._results.statistics.totals import grouped
-from pytest_ltm._results.text import counted, distance, text_of, verdict_text
-from pytest_ltm._storage.clock import describe
-from pytest_ltm._text.patterns import later
-from pytest_ltm.reporting.html.charts import shade
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._model.transcript import needle_gap
+from pytest_ltm._results.statistics.totals import group_by
+from pytest_ltm._results.text import format_distance, pluralize, text_of, verdict_text
+from pytest_ltm._storage.clock import describe_duration
+from pytest_ltm.reporting.html.charts import shade_class
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,47 +30,47 @@ NO_JOURNAL = "The run folder has no readable journal, so the exchanges are missi
 NO_EXCHANGES = "It has a score, but the journal has none of its exchanges: they are missing here."
 
 
-def details(
+def example_details(
     result: ScenarioResult, record: ConversationRecord | None, expected: object, damage: str = ""
 ) -> dict[str, Any]:
     """Return JSON values for the page.
 
     `expected`: what the definition says, None if it says nothing; `damage`: what is wrong with the journal.
     """
-    talk = _talk(result, record) if record else []
+    talk = _talk_json(result, record) if record else []
     lost = NO_EXCHANGES if result.scored and not talk else ""
     return {
-        "facts": [[name, text] for name, text in _facts(result, expected).items() if text],
+        "facts": [[name, text] for name, text in _example_facts_shown(result, expected).items() if text],
         "checks": [[check.label, check.state] for check in result.checks],
-        "curves": [[name, points] for name, points in curves(result.metrics)],
-        "questions": [_question(each) for each in result.questions],
+        "curves": [[name, points] for name, points in metric_curves(result.metrics)],
+        "questions": [_question_json(each) for each in result.questions],
         "evidence": result.evidence,
         "talk": talk,
         "missing": lost if record else f"{NO_JOURNAL} {damage}".rstrip(),
     }
 
 
-_POINT = later(r"(?P<curve>\w+)_(?P<place>[1-9]\d*)")
+_POINT = lazy_pattern(r"(?P<curve>\w+)_(?P<place>[1-9]\d*)")
 
 
-def curves(metrics: Sequence[ExampleMetric]) -> Iterator[tuple[str, list[float]]]:
+def metric_curves(metrics: Sequence[ExampleMetric]) -> Iterator[tuple[str, list[float]]]:
     """Yield name and values of each row of shares that are numbered from 1 on, as `lesson_1` and `lesson_2`."""
-    found = [
+    pairs = [
         (match["curve"], int(match["place"]), one.value) for one in metrics if (match := _POINT.fullmatch(one.name))
     ]
-    for name, points in grouped(found, itemgetter(0)).items():
+    for name, points in group_by(pairs, itemgetter(0)).items():
         values = {place: value for _, place, value in points if 0 <= value <= 1}
         if len(values) > 1 and sorted(values) == [*range(1, len(points) + 1)]:
             yield name, [values[place] for place in sorted(values)]
 
 
-def _facts(result: ScenarioResult, expected: object) -> dict[str, str]:
+def _example_facts_shown(result: ScenarioResult, expected: object) -> dict[str, str]:
     automatic, span = "", ""
     if result.automatic is not None:
         automatic = f"{verdict_text(result.automatic)}: {result.automatic.reason}"
     if result.measured_span is not None:
         over = ", longer than its memory span" if result.overrun else ""
-        span = f"{counted(result.measured_span, 'token')} from its start to its last question{over}"
+        span = f"{pluralize(result.measured_span, 'token')} from its start to its last question{over}"
     return {
         "score": verdict_text(result, "none") + f" (passes at {result.threshold:.2f})" * result.scored,
         "why": result.reason,
@@ -83,19 +83,19 @@ def _facts(result: ScenarioResult, expected: object) -> dict[str, str]:
     }
 
 
-def _question(question: QuestionResult) -> dict[str, Any]:
+def _question_json(question: QuestionResult) -> dict[str, Any]:
     return {
         "n": question.number,
         "q": question.text,
         "a": question.answer,
-        **retrieval(question.retrieved),
+        **retrieval_json(question.retrieved),
         "needles": [
             {
                 "n": needle.number,
                 "text": needle.text,
-                "gap": f"{distance(needle.gap, timedelta(seconds=needle.seconds_passed))} before the question"
-                + (f"; {counted(needle.told_gap, 'token')} of that told" if needle.told_gap < needle.gap else "")
-                + _rank(needle.rank),
+                "gap": f"{format_distance(needle.gap, timedelta(seconds=needle.seconds_passed))} before the question"
+                + (f"; {pluralize(needle.told_gap, 'token')} of that told" if needle.told_gap < needle.gap else "")
+                + _rank_text(needle.rank),
                 **({} if needle.rank is None else {"rank": needle.rank}),
             }
             for needle in question.needles
@@ -103,7 +103,7 @@ def _question(question: QuestionResult) -> dict[str, Any]:
     }
 
 
-def _talk(result: ScenarioResult, record: ConversationRecord) -> list[dict[str, Any]]:
+def _talk_json(result: ScenarioResult, record: ConversationRecord) -> list[dict[str, Any]]:
     asked = {question.number for question in result.questions}
     needles = {needle.number for question in result.questions for needle in question.needles}
     own = [each for each in record.unanswered.values() if each.by == result.id]
@@ -112,50 +112,50 @@ def _talk(result: ScenarioResult, record: ConversationRecord) -> list[dict[str, 
     return [
         {
             "n": exchange.number,
-            "kind": _kind(exchange, asked, needles),
-            "at": f"at {counted(exchange.start, 'token')}, {exchange.now:%Y-%m-%d %H:%M}",
-            "gap": _distance(before, exchange, record) if before else "",
+            "kind": _exchange_class(exchange, asked, needles),
+            "at": f"at {pluralize(exchange.start, 'token')}, {exchange.now:%Y-%m-%d %H:%M}",
+            "gap": _distance_text(before, exchange, record) if before else "",
             "user": exchange.user or "you",
             "m": exchange.message,
             "r": exchange.reply,
             "fault": record.fault(exchange.number),
-            **retrieval(exchange.retrieved),
+            **retrieval_json(exchange.retrieved),
         }
         for before, exchange in zip([None, *ordered], ordered, strict=False)
     ]
 
 
-def _rank(rank: int | None) -> str:
+def _rank_text(rank: int | None) -> str:
     return "" if rank is None else f"; retrieved at rank {rank}" if rank else "; not retrieved"
 
 
-def retrieval(retrieved: tuple[str, ...] | None) -> dict[str, list[str]]:
+def retrieval_json(retrieved: tuple[str, ...] | None) -> dict[str, list[str]]:
     """Return what an agent retrieved, where it says so, for the page."""
     return {} if retrieved is None else {"found": list(retrieved)}
 
 
-def _kind(exchange: Exchange, asked: Iterable[int], needles: Iterable[int]) -> str:
+def _exchange_class(exchange: Exchange, asked: Iterable[int], needles: Iterable[int]) -> str:
     if exchange.number in asked:
         return "question"
     return "needle" if exchange.number in needles else exchange.kind
 
 
-def _distance(before: Exchange, after: Exchange, record: ConversationRecord) -> str:
+def _distance_text(before: Exchange, after: Exchange, record: ConversationRecord) -> str:
     between = [each for each in record.transcript.since(before.number + 1) if each.number < after.number]
     if not between:
         return ""
-    passed = distance(gap(before, after), after.now - before.now)
+    passed = format_distance(needle_gap(before, after), after.now - before.now)
     others = len({each.by.rpartition("/")[0] for each in between if each.by and each.by != before.by})
     fillers = sum(each.kind == "filler" for each in between)
-    inside = [counted(others, "other scenario")] * bool(others) + [counted(fillers, "filler")] * bool(fillers)
+    inside = [pluralize(others, "other scenario")] * bool(others) + [pluralize(fillers, "filler")] * bool(fillers)
     return f"{passed} later" + (f" ({', '.join(inside)})" if inside else "")
 
 
-def definitions(plan: Mapping[str, Any]) -> dict[str, Any]:
+def plan_definitions(plan: Mapping[str, Any]) -> dict[str, Any]:
     """Return each example's definition, by example (`colours/0`), from a plan's JSON values."""
     listed = plan.get("examples")
-    found = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
-    return {f"{each.get('scenario')}/{each.get('example')}": each.get("definition") for each in found}
+    result = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    return {f"{each.get('scenario')}/{each.get('example')}": each.get("definition") for each in result}
 
 
 # --- A conversation as a time line: a lane for each example, marks at their tokens, needles joined to questions.
@@ -166,7 +166,7 @@ OTHERS = -1
 """The lane of opening message and filler."""
 
 
-def timeline(rows: Sequence[ExampleEntry], record: ConversationRecord) -> dict[str, Any]:
+def timeline_json(rows: Sequence[ExampleEntry], record: ConversationRecord) -> dict[str, Any]:
     """Return JSON values for the page; lanes in the order in which their examples began."""
     examples = {row.key: record.examples.get(row.result.id, Example()) for row in rows}
     begins = {key: inf if example.begin is None else example.begin for key, example in examples.items()}
@@ -176,9 +176,9 @@ def timeline(rows: Sequence[ExampleEntry], record: ConversationRecord) -> dict[s
     said = sorted((*record.transcript, *record.unanswered.values()), key=lambda each: each.number)
     return {
         "tokens": record.transcript.position,
-        "lanes": [_lane(row, examples[row.key]) for row in ordered],
-        "marks": [_mark(each, lanes, asked) for each in said],
-        "jumps": [_jump(each) for each in _joined(record.jumps)],
+        "lanes": [_lane_json(row, examples[row.key]) for row in ordered],
+        "marks": [_mark_json(each, lanes, asked) for each in said],
+        "jumps": [_jump_json(each) for each in _join_jumps(record.jumps)],
         "links": [
             [needle.number, question.number, needle.rank]
             for row in ordered
@@ -186,27 +186,32 @@ def timeline(rows: Sequence[ExampleEntry], record: ConversationRecord) -> dict[s
             for needle in question.needles
         ],
         "texts": {
-            str(each.number): [_short(each), each.reply, record.fault(each.number), *retrieval(each.retrieved).values()]
+            str(each.number): [
+                _shorten_filler(each),
+                each.reply,
+                record.fault(each.number),
+                *retrieval_json(each.retrieved).values(),
+            ]
             for each in said
             if each.by not in lanes
         },
     }
 
 
-def _lane(row: ExampleEntry, example: Example) -> dict[str, Any]:
+def _lane_json(row: ExampleEntry, example: Example) -> dict[str, Any]:
     result = row.result
-    told = {"k": row.key, "name": result.id, "score": result.score, "shade": shade(result.score)}
+    fields = {"k": row.key, "name": result.id, "score": result.score, "shade": shade_class(result.score)}
     end = None if example.begin is None else example.end
-    return told | {"outcome": result.outcome, "from": example.begin, "to": end}
+    return fields | {"outcome": result.outcome, "from": example.begin, "to": end}
 
 
-def _mark(exchange: Exchange, lanes: dict[str, int], asked: set[tuple[str, int]]) -> list[Any]:
+def _mark_json(exchange: Exchange, lanes: dict[str, int], asked: set[tuple[str, int]]) -> list[Any]:
     kind = "question" if (exchange.by, exchange.number) in asked else exchange.kind
     lane, at = lanes.get(exchange.by, OTHERS), f"{exchange.now:%Y-%m-%d %H:%M}"
     return [exchange.number, lane, kind, exchange.start, exchange.message_tokens, exchange.reply_tokens, at]
 
 
-def _joined(jumps: Sequence[Leap]) -> list[Leap]:
+def _join_jumps(jumps: Sequence[Leap]) -> list[Leap]:
     """Return jumps with no token between them as one."""
     joined: list[Leap] = []
     for jump in jumps:
@@ -217,11 +222,11 @@ def _joined(jumps: Sequence[Leap]) -> list[Leap]:
     return joined
 
 
-def _jump(jump: Leap) -> list[Any]:
-    return [jump.position, f"+{describe(jump.to - jump.before)}", f"{jump.to:%Y-%m-%d %H:%M}"]
+def _jump_json(jump: Leap) -> list[Any]:
+    return [jump.position, f"+{describe_duration(jump.to - jump.before)}", f"{jump.to:%Y-%m-%d %H:%M}"]
 
 
-def _short(exchange: Exchange) -> str:
+def _shorten_filler(exchange: Exchange) -> str:
     text = exchange.message
     if exchange.kind != "filler" or len(text) <= FILLER_SHOWN:
         return text

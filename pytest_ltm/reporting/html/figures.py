@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._results.figures import figure_notes, shown_figures
-from pytest_ltm._results.statistics.totals import mean
+from pytest_ltm._results.statistics.totals import mean_or_none
 from pytest_ltm._results.text import NOTHING, score_text
-from pytest_ltm.reporting.agents import forgotten, largest, rank
-from pytest_ltm.reporting.html.charts import NONE, Shaded, shade
+from pytest_ltm.reporting.agents import forgotten_scenarios, largest_span_label, rank_sides
+from pytest_ltm.reporting.html.charts import NONE, Shaded, shade_class
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -45,12 +45,14 @@ class Grid(NamedTuple):
     rows: Sequence[tuple[str, Sequence[Shaded | None]]]
 
 
-def scoreboard(found: Material) -> Grid:
+def score_grid(material: Material) -> Grid:
     """Return the total of each agent at each span."""
-    by = {(series.agent, series.column.span_label): series for series in found.series}
-    ranked = [each.agent for each in rank(found.at(largest(found.series)))]
-    agents = [*ranked, *(one for one in found.agents if one not in ranked)]
-    return Grid(found.spans, [(one, [_score_cell(by.get((one, span))) for span in found.spans]) for one in agents])
+    by = {(series.agent, series.column.span_label): series for series in material.series}
+    ranked = [each.agent for each in rank_sides(material.at(largest_span_label(material.series)))]
+    agents = [*ranked, *(one for one in material.agents if one not in ranked)]
+    return Grid(
+        material.spans, [(one, [_score_cell(by.get((one, span))) for span in material.spans]) for one in agents]
+    )
 
 
 def _score_cell(series: ResultSeries | None) -> Shaded | None:
@@ -59,7 +61,7 @@ def _score_cell(series: ResultSeries | None) -> Shaded | None:
     column = series.column
     if not column.out_of:
         return Shaded(text=NOTHING, shade=NONE, title=f"{series.label}: no score")
-    return Shaded(text=column.share, more=column.standing, shade=shade(column.least), title=series.label)
+    return Shaded(text=column.share, more=column.standing, shade=shade_class(column.least), title=series.label)
 
 
 class FigureTable(NamedTuple):
@@ -72,9 +74,9 @@ class FigureTable(NamedTuple):
     """What signs in the cells mean."""
 
 
-def figure_table(found: Material) -> FigureTable:
+def figure_table(material: Material) -> FigureTable:
     """Return the figures of all series."""
-    columns = [series.column for series in found.series]
+    columns = [series.column for series in material.series]
     figures = shown_figures(columns, "html")
     cells = [
         [
@@ -83,46 +85,52 @@ def figure_table(found: Material) -> FigureTable:
         ]
         for each in figures
     ]
-    rows = [(series, row) for series, *row in zip(found.series, *cells, strict=True)]
+    rows = [(series, row) for series, *row in zip(material.series, *cells, strict=True)]
     return FigureTable([(each.heading(columns), each.meaning) for each in figures], rows, figure_notes(columns))
 
 
-def forgets(series: ResultSeries) -> str:
+def worst_scenarios(series: ResultSeries) -> str:
     """Return what an agent forgets most at a span, in a few words."""
-    lost = forgotten(series.column)
+    lost = forgotten_scenarios(series.column)
     named = ", ".join(f"{name} {score_text(score)}" for name, score in lost[:3])
     return f"{named} …" if len(lost) > 3 else named or NOTHING
 
 
-def by_gap(found: Material) -> Grid | None:
+def by_gap(material: Material) -> Grid | None:
     """Return the mean score of each agent by how far back the nearest needle lies, over all spans."""
-    asked = [(row, row.result.gap) for row in found.rows if row.result.gap is not None and row.result.scored]
+    asked = [(row, row.result.gap) for row in material.rows if row.result.gap is not None and row.result.scored]
     scored = [(row, sum(gap >= limit for limit in GAPS)) for row, gap in asked]
     known = sorted({number for _, number in scored})
     if len(known) < 2:
         return None
 
     def cell(agent: str, number: int) -> Shaded | None:
-        rows = [row for row, of in scored if of == number and found.series[row.series].agent == agent]
-        return _mean_cell(rows, f"{agent}, gap {_gap(number)}")
+        rows = [row for row, of in scored if of == number and material.series[row.series].agent == agent]
+        return _mean_cell(rows, f"{agent}, gap {_gap_label(number)}")
 
-    return Grid([*map(_gap, known)], [(agent, [cell(agent, number) for number in known]) for agent in found.agents])
+    return Grid(
+        [*map(_gap_label, known)], [(agent, [cell(agent, number) for number in known]) for agent in material.agents]
+    )
 
 
 def _mean_cell(rows: Iterable[ExampleEntry], where: str) -> Shaded | None:
     scores = [row.result.score for row in rows if row.result.score is not None]
-    found = mean(scores)
-    if found is None:
+    value = mean_or_none(scores)
+    if value is None:
         return None
     count = len(scores)
-    return Shaded(text=score_text(found), more=f"{count}", shade=shade(found), title=f"{where}: {count} examples")
+    return Shaded(text=score_text(value), more=f"{count}", shade=shade_class(value), title=f"{where}: {count} examples")
 
 
-def _gap(number: int) -> str:
+def _gap_label(number: int) -> str:
     if number == 0:
-        return f"< {_k(GAPS[0])}"
-    return f"≥ {_k(GAPS[-1])}" if number == len(GAPS) else f"{_k(GAPS[number - 1])} to {_k(GAPS[number])}"
+        return f"< {_short_tokens(GAPS[0])}"
+    return (
+        f"≥ {_short_tokens(GAPS[-1])}"
+        if number == len(GAPS)
+        else f"{_short_tokens(GAPS[number - 1])} to {_short_tokens(GAPS[number])}"
+    )
 
 
-def _k(tokens: int) -> str:
+def _short_tokens(tokens: int) -> str:
     return f"{tokens // 1_000_000}M" if tokens >= 1_000_000 else f"{tokens // 1_000}k"

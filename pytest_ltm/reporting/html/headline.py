@@ -6,16 +6,16 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._journal.result import at_span, span_place
+from pytest_ltm._language.lists import first_and_rest, join_words
 from pytest_ltm._results.columns import LEFT_OPEN
-from pytest_ltm._results.metrics import leading
-from pytest_ltm._results.sentences import short_span, span_sentence, told
-from pytest_ltm._results.statistics.comparison import compare
-from pytest_ltm._results.statistics.pairs import paired, placed
+from pytest_ltm._results.metrics import leading_metrics
+from pytest_ltm._results.sentences import comparison_text, short_span, span_sentence
+from pytest_ltm._results.statistics.comparison import compare_runs
+from pytest_ltm._results.statistics.pairs import as_scored_row, pair_rows
 from pytest_ltm._results.statistics.spans_reached import effective_span
-from pytest_ltm._results.statistics.totals import grouped
-from pytest_ltm._results.text import amount, counted, dollars
-from pytest_ltm._text.lists import listed, shortened
-from pytest_ltm.reporting.agents import largest, rank, standings
+from pytest_ltm._results.statistics.totals import group_by
+from pytest_ltm._results.text import format_dollars, pluralize, short_count
+from pytest_ltm.reporting.agents import agent_sentences_for, largest_span_label, rank_sides
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,14 +35,14 @@ class SeriesDifference(NamedTuple):
     """What may be said of it."""
 
 
-def difference(one: ResultSeries, other: ResultSeries) -> SeriesDifference | None:
+def series_difference(one: ResultSeries, other: ResultSeries) -> SeriesDifference | None:
     """Return what `one` has over `other`; None if they share no example with a score."""
-    pairs = paired(*([placed(row.result, span_label="") for row in each.rows] for each in (other, one))).pairs
+    pairs = pair_rows(*([as_scored_row(row.result, span_label="") for row in each.rows] for each in (other, one))).pairs
     if not pairs:
         return None
-    found = compare(pairs)
-    gain = len({pair.scenario for pair in pairs}) * (found.difference or 0.0)
-    return SeriesDifference(gain, told(one.label, other.label, pairs, found))
+    comparison = compare_runs(pairs)
+    gain = len({pair.scenario for pair in pairs}) * (comparison.difference or 0.0)
+    return SeriesDifference(gain, comparison_text(one.label, other.label, pairs, comparison))
 
 
 _FEW = 3
@@ -60,52 +60,58 @@ class HeadlineAnswer(NamedTuple):
     """Of a gate: `passed`, `failed` or `unmeasurable`."""
 
 
-def answers(found: Material) -> list[HeadlineAnswer]:
+def headline_answers(material: Material) -> list[HeadlineAnswer]:
     """Return what others earn there, whether the best two differ, how far all remember, what it cost, what to mind."""
-    last = found.at(largest(found.series))
-    ranked = rank(last)
-    known = [_yardsticks(last, ranked), _real(found, ranked), _far(found), _cost(found), _mind(found)]
+    last = material.at(largest_span_label(material.series))
+    ranked = rank_sides(last)
+    known = [
+        _yardstick_answer(last, ranked),
+        _significance(material, ranked),
+        _effective_span(material),
+        _cost_answer(material),
+        _caveats(material),
+    ]
     return [answer for answer in known if answer is not None]
 
 
-def said(found: Material) -> list[AgentSentence]:
+def agent_sentences(material: Material) -> list[AgentSentence]:
     """Return a sentence on each agent under test, beside the baseline where a gate has compared it with one."""
-    return standings(found.series, _beside_baselines(found))
+    return agent_sentences_for(material.series, _beside_baselines(material))
 
 
-def _beside_baselines(found: Material) -> dict[str, str]:
+def _beside_baselines(material: Material) -> dict[str, str]:
     """Return by agent how many examples went better and worse than in the baseline, over all memory spans."""
     beside = {}
-    for number, run in enumerate(found.runs):
+    for number, run in enumerate(material.runs):
         compared = run.summary.get("comparison")
         if not isinstance(compared, dict):
             continue
-        names = {each.column.agent: each.agent for each in found.series if each.run == number}
-        for agent, changes in grouped(compared.get("changes", ()), itemgetter("agent")).items():
+        names = {each.column.agent: each.agent for each in material.series if each.run == number}
+        for agent, changes in group_by(compared.get("changes", ()), itemgetter("agent")).items():
             better, worse = (sum(change.get(way, 0) for change in changes) for way in ("better", "worse"))
             if agent in names and sum(change.get("pairs", 0) for change in changes):
                 beside[names[agent]] = f"{better:,} better, {worse:,} worse than {compared.get('before', 'before')}"
     return beside
 
 
-def trust(found: Material) -> list[str]:
+def trust_line(material: Material) -> list[str]:
     """Return what the figures rest on, a few words each."""
-    results = [row.result for row in found.rows]
-    columns = [each.column for each in found.series]
+    results = [row.result for row in material.rows]
+    columns = [each.column for each in material.series]
     trials = max((len(each.conversations) for each in columns if each.span is not None), default=0)
     calls = sum(row.judge_calls for row in results)
     missing = [each for each in results if not each.scored]
     unproven = sum(each.upper is not None for each in results)
     lost, amended = sum(each.infrastructure for each in missing), sum(each.automatic is not None for each in results)
-    here = [each.column for each in rank(found.at(largest(found.series)))[:1]]
+    here = [each.column for each in rank_sides(material.at(largest_span_label(material.series)))[:1]]
     floor = here and here[0].floor
-    said = [each.column for each in found.series if not found.runs[each.run].result.is_imported]
+    said = [each.column for each in material.series if not material.runs[each.run].result.is_imported]
     tokens = sum(each.tokens for each in said)
     share = sum(each.sum_of("reply_tokens") for each in said) / tokens if tokens else 0.0
     parts = {
-        f"{counted(len(results), 'example')}": True,
-        f"{counted(trials, 'trial')}": trials,
-        f"judged by rules and a judge ({counted(calls, 'question')})" if calls else "judged by rules": True,
+        f"{pluralize(len(results), 'example')}": True,
+        f"{pluralize(trials, 'trial')}": trials,
+        f"judged by rules and a judge ({pluralize(calls, 'question')})" if calls else "judged by rules": True,
         f"{len(missing):,} without a score": missing,
         f"{unproven:,} open": unproven,
         f"{lost:,} lost to faults": lost,
@@ -119,72 +125,72 @@ def trust(found: Material) -> list[str]:
 _HELD = {"passed": "Yes", "failed": "No", "unmeasurable": "Could not be measured"}
 
 
-def gates(found: Material) -> list[HeadlineAnswer]:
+def gate_answers(material: Material) -> list[HeadlineAnswer]:
     """Return what the gate of each run said, in the words of the terminal, with each rule that did not hold."""
     answers = []
-    for run in found.runs:
+    for run in material.runs:
         gate = run.summary.get("gate")
         if not isinstance(gate, dict) or gate.get("state") not in _HELD:
             continue
         state, broken = gate["state"], [one for one in gate.get("findings", ()) if one["state"] != "passed"]
         said = str(gate.get("sentence", "")).removeprefix("gate: ").removeprefix("could not be measured: ")
-        told = shortened([_finding(one) for one in broken], _FEW, "{:,} more")
-        which = f" ({run.result.run_id})" if len(found.runs) > 1 else ""
-        text = ". ".join([*[said[:1].upper() + said[1:]] * bool(said), *told])
+        texts = first_and_rest([_finding_sentence(one) for one in broken], _FEW, "{:,} more")
+        which = f" ({run.result.run_id})" if len(material.runs) > 1 else ""
+        text = ". ".join([*[said[:1].upper() + said[1:]] * bool(said), *texts])
         answers.append(HeadlineAnswer(f"Did the gate hold?{which}", _HELD[state], f"{text}.", state))
     return answers
 
 
-def _finding(one: Mapping[str, str]) -> str:
+def _finding_sentence(one: Mapping[str, str]) -> str:
     place = at_span(one["agent"], one["span_label"]) if one["span_label"] else one["agent"]
     return f"{place}: {one['sentence']}" if place else one["sentence"]
 
 
-def leads(found: Material) -> list[HeadlineAnswer]:
+def leading_metric_answers(material: Material) -> list[HeadlineAnswer]:
     """Return the metric that a data set publishes, for each agent and span: it comes first on its page."""
-    known = grouped([each for run in found.runs for each in leading(run.result)], itemgetter(0))
+    known = group_by([each for run in material.runs for each in leading_metrics(run.result)], itemgetter(0))
     parts = {head: [part for _, means in of for part in means.items()] for head, of in known.items()}
     return [
-        HeadlineAnswer(head, max(mean for _, mean in of), f"{listed([f'{place}: {mean}' for place, mean in of])}.")
+        HeadlineAnswer(head, max(mean for _, mean in of), f"{join_words([f'{place}: {mean}' for place, mean in of])}.")
         for head, of in parts.items()
     ]
 
 
-def _yardsticks(series: Iterable[ResultSeries], ranked: Sequence[ResultSeries]) -> HeadlineAnswer | None:
+def _yardstick_answer(series: Iterable[ResultSeries], ranked: Sequence[ResultSeries]) -> HeadlineAnswer | None:
     """Return what agents of this package earn where others are tested, as a measure of what is possible."""
     others = [each for each in series if each.column.yardstick and each.column.out_of and each not in ranked]
     if not others or not ranked:
         return None
     parts = sorted(others, key=lambda each: -(each.column.least or 0.0))
     short = f"{parts[0].agent} {parts[0].column.share}"
-    text = listed([f"{each.agent} {each.column.share}" for each in parts])
+    text = join_words([f"{each.agent} {each.column.share}" for each in parts])
     question = f"What do the bundled agents earn {span_place(ranked[0].column.span_label)}".strip()
     return HeadlineAnswer(f"{question}?", short, f"{text}. They are yardsticks and take no part.")
 
 
-def _real(material: Material, ranked: Sequence[ResultSeries]) -> HeadlineAnswer | None:
+def _significance(material: Material, ranked: Sequence[ResultSeries]) -> HeadlineAnswer | None:
     if len(ranked) < 2:
         return None
     first, second = ranked[0], ranked[1]
     question = "Is the difference real?"
-    found = difference(first, second)
-    if found is None:
+    result = series_difference(first, second)
+    if result is None:
         text = f"{first.agent} and {second.agent} share no example that both have a score for."
         return HeadlineAnswer(question, "Unknown", text)
-    said = found.told.text
-    if found.gain and _plans(material, first).isdisjoint(_plans(material, second)):
+    said = result.told.text
+    if result.gain and _plan_fingerprints(material, first).isdisjoint(_plan_fingerprints(material, second)):
         said += " Their plans differ, so they were asked different things; that may be why."
-    return HeadlineAnswer(question, found.told.short, said)
+    return HeadlineAnswer(question, result.told.short, said)
 
 
-def _plans(material: Material, series: ResultSeries) -> set[str]:
+def _plan_fingerprints(material: Material, series: ResultSeries) -> set[str]:
     held = {row.conversation for row in series.rows}
     return {each.folder.result.plan_fingerprint for each in material.conversations if each.key in held}
 
 
-def _far(found: Material) -> HeadlineAnswer | None:
+def _effective_span(material: Material) -> HeadlineAnswer | None:
     """Return the effective memory span of each agent that was tested isolated and at a memory span."""
-    spans = grouped(found.series, lambda series: series.agent)
+    spans = group_by(material.series, lambda series: series.agent)
     tested = {name: each for name, each in spans.items() if len({one.column.span is None for one in each}) > 1}
     known = {name: effective_span([row.result for one in each for row in one.rows]) for name, each in tested.items()}
     if not known:
@@ -194,71 +200,78 @@ def _far(found: Material) -> HeadlineAnswer | None:
     return HeadlineAnswer("How far do they remember?", short, text)
 
 
-def _cost(found: Material) -> HeadlineAnswer:
+def _cost_answer(material: Material) -> HeadlineAnswer:
     question = "What did it cost?"
-    if all(run.result.is_imported for run in found.runs):
+    if all(run.result.is_imported for run in material.runs):
         return HeadlineAnswer(
             question, "Unknown", "Published results do not say, and hold only a part of what was said."
         )
-    columns = [series.column for series in found.series]
+    columns = [series.column for series in material.series]
     tokens = sum(column.tokens for column in columns)
     filler = sum(round((column.filler_share or 0.0) * column.tokens) for column in columns)
-    said = f"{amount(tokens)} tokens were exchanged in {counted(len(found.conversations), 'conversation')}"
-    said += f", {100 * filler / tokens:.0f}% of them filler." if tokens else "."
+    reply = f"{short_count(tokens)} tokens were exchanged in {pluralize(len(material.conversations), 'conversation')}"
+    reply += f", {100 * filler / tokens:.0f}% of them filler." if tokens else "."
     would = sum(column.cost_usd or 0.0 for column in columns if column.hypothetical)
     if would:
-        said += f" Control agents estimate another ${dollars(would)} for a model: it was not spent."
-    judged = sum(row.result.judge_cost_usd or 0.0 for row in found.rows)
+        reply += f" Control agents estimate another ${format_dollars(would)} for a model: it was not spent."
+    judged = sum(row.result.judge_cost_usd or 0.0 for row in material.rows)
     if judged:
-        said += f" The judge cost another ${dollars(judged)}."
-    voiced = sum(row.result.user_cost_usd or 0.0 for row in found.rows)
+        reply += f" The judge cost another ${format_dollars(judged)}."
+    voiced = sum(row.result.user_cost_usd or 0.0 for row in material.rows)
     if voiced:
-        said += f" Simulated users cost another ${dollars(voiced)}."
+        reply += f" Simulated users cost another ${format_dollars(voiced)}."
     lost = sum(column.sum_of("lost_tokens") for column in columns)
     if lost:
-        said += f" Failed attempts used about {amount(lost)} more tokens."
+        reply += f" Failed attempts used about {short_count(lost)} more tokens."
     told = [column for column in columns if column.cost_usd is not None and not column.hypothetical]
     if not told:
-        return HeadlineAnswer(question, f"{amount(tokens)} tokens", f"{said} No agent reports its cost.")
+        return HeadlineAnswer(question, f"{short_count(tokens)} tokens", f"{reply} No agent reports its cost.")
     total = sum(column.cost_usd or 0.0 for column in told)
     dearest = max(told, key=lambda column: column.cost_usd or 0.0)
     spent = sum(column.sum_of("filler_cost_usd") or 0.0 for column in told)
     about = "~" * any(column.estimated for column in told)
-    text = f"Most of it for {dearest.label}: ${dollars(dearest.cost_usd or 0.0)}. "
+    text = f"Most of it for {dearest.label}: ${format_dollars(dearest.cost_usd or 0.0)}. "
     text += "Some of it was not reported, and is estimated. " * bool(about)
-    text += f"${dollars(spent)} of it went to filler. " * bool(spent)
-    text += said
+    text += f"${format_dollars(spent)} of it went to filler. " * bool(spent)
+    text += reply
     untold = sum(column.cost_usd is None for column in columns)
     if untold:
         text += f" {untold} of {len(columns)} columns report no cost."
-    return HeadlineAnswer(question, f"{about}${dollars(total)}", text)
+    return HeadlineAnswer(question, f"{about}${format_dollars(total)}", text)
 
 
-def _mind(found: Material) -> HeadlineAnswer | None:
-    results = [row.result for row in found.rows]
+def _caveats(material: Material) -> HeadlineAnswer | None:
+    results = [row.result for row in material.rows]
     missing = [each for each in results if not each.scored]
     parts = []
     if missing:
         lost = sum(each.infrastructure for each in missing)
         why = f", {lost} of them because of agent, judge, user or budget" if lost else ""
         parts.append(
-            f"{len(missing):,} of {counted(len(results), 'example')} have no score and are left out of the means{why}."
+            f"{len(missing):,} of {pluralize(len(results), 'example')} "
+            f"have no score and are left out of the means{why}."
         )
         lost = sum(each.is_lost for each in missing)
         parts += [f"Totals and accuracy count {lost:,} of them as 0 and as 1."] * bool(lost)
-        parts += [f"No score in {told}." for told in _each(found.series, lambda column: column.scoreless)]
+        parts += [
+            f"No score in {told}." for told in _shared_sentences(material.series, lambda column: column.scoreless)
+        ]
     unproven = sum(each.upper is not None for each in results)
     if unproven:
-        parts.append(f"{unproven:,} of {counted(len(results), 'example')} {LEFT_OPEN}.")
+        parts.append(f"{unproven:,} of {pluralize(len(results), 'example')} {LEFT_OPEN}.")
     over = sum(each.overrun for each in results)
     if over:
-        parts.append(f"{counted(over, 'example')} overran their memory span.")
+        parts.append(f"{pluralize(over, 'example')} overran their memory span.")
     amended = sum(each.automatic is not None for each in results)
     if amended:
-        parts.append(f"Amended by hand: {amended:,} of {counted(len(results), 'verdict')}.")
-    tested = [each for each in found.series if not each.column.control and not each.column.yardstick] or found.series
+        parts.append(f"Amended by hand: {amended:,} of {pluralize(len(results), 'verdict')}.")
+    tested = [
+        each for each in material.series if not each.column.control and not each.column.yardstick
+    ] or material.series
     guessed = [each for each in tested if each.column.guessed]
-    parts += [f"No more than guessing earns in {told}." for told in _each(guessed, lambda column: column.guessed)]
+    parts += [
+        f"No more than guessing earns in {told}." for told in _shared_sentences(guessed, lambda column: column.guessed)
+    ]
     counts = {
         "without a score": len(missing),
         "open": unproven,
@@ -270,10 +283,10 @@ def _mind(found: Material) -> HeadlineAnswer | None:
     return HeadlineAnswer("Caveats", short, " ".join(parts)) if parts else None
 
 
-def _each(some: Iterable[ResultSeries], names: Callable[[Column], Iterable[str]]) -> list[str]:
+def _shared_sentences(some: Iterable[ResultSeries], names: Callable[[Column], Iterable[str]]) -> list[str]:
     """Return a sentence for each group of columns that share these scenarios: the scenarios, then the columns."""
-    same = grouped([each for each in some if [*names(each.column)]], lambda each: tuple(names(each.column)))
+    same = group_by([each for each in some if [*names(each.column)]], lambda each: tuple(names(each.column)))
     return [
-        f"{listed(of)}: {listed(shortened([each.label for each in those], _FEW, '{:,} more'))}"
+        f"{join_words(of)}: {join_words(first_and_rest([each.label for each in those], _FEW, '{:,} more'))}"
         for of, those in same.items()
     ]

@@ -13,20 +13,33 @@ from importlib.resources import files
 from itertools import combinations, zip_longest
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._results.metrics import measured
+from pytest_ltm._results.metrics import agent_metrics
 from pytest_ltm._results.run_loading import read_run
-from pytest_ltm._results.statistics.totals import grouped
-from pytest_ltm._results.text import amount, percent, score_text
+from pytest_ltm._results.statistics.totals import group_by
+from pytest_ltm._results.text import format_percent, score_text, short_count
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm._storage.sanitize import for_screen, printable
-from pytest_ltm._storage.secrets import written
-from pytest_ltm.reporting.agents import largest, rank
-from pytest_ltm.reporting.html.breaking_points import asked_at, breaks, columns, depths
-from pytest_ltm.reporting.html.charts import score_by_cost, score_by_span, shade
-from pytest_ltm.reporting.html.details import definitions, details, timeline
-from pytest_ltm.reporting.html.figures import by_gap, figure_table, forgets, scoreboard
-from pytest_ltm.reporting.html.headline import answers, difference, gates, leads, said, trust
-from pytest_ltm.reporting.html.report_data import Material, material, origin, reasons, rules
+from pytest_ltm._storage.sanitize import escape_unprintable, for_screen
+from pytest_ltm._storage.secrets import dump_json_redacted
+from pytest_ltm.reporting.agents import largest_span_label, rank_sides
+from pytest_ltm.reporting.html.breaking_points import asked_at, breaking_points, comparable_columns, depth_maps
+from pytest_ltm.reporting.html.charts import score_by_cost, score_by_span, shade_class
+from pytest_ltm.reporting.html.details import example_details, plan_definitions, timeline_json
+from pytest_ltm.reporting.html.figures import by_gap, figure_table, score_grid, worst_scenarios
+from pytest_ltm.reporting.html.headline import (
+    agent_sentences,
+    gate_answers,
+    headline_answers,
+    leading_metric_answers,
+    series_difference,
+    trust_line,
+)
+from pytest_ltm.reporting.html.report_data import (
+    Material,
+    deciding_rules,
+    report_material,
+    run_origin,
+    unscored_reasons,
+)
 from pytest_ltm.reporting.summary import METRICS
 
 if TYPE_CHECKING:
@@ -44,26 +57,28 @@ _ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 def script_json(value: object) -> str:
     r"""Return JSON that is safe inside a script element: ASCII without `<`, `>` and `&`; texts are harmless."""
     # A `</script>` inside a text would end the element.
-    return _dump(value).translate(_ESCAPES)
+    return _dump_redacted(value).translate(_ESCAPES)
 
 
-def parcel(value: object) -> str:
+def pack_json(value: object) -> str:
     """Return the JSON value compressed, in base64; equal values give equal parcels."""
     # mtime=0: equal runs give equal files.
-    return base64.b64encode(gzip.compress(_dump(value).encode(), 9, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(_dump_redacted(value).encode(), 9, mtime=0)).decode()
 
 
-def harmless(value: Any) -> Any:
+def escape_controls(value: Any) -> Any:
     """Return the JSON value with control characters in its texts as visible escapes."""
     if isinstance(value, str):
-        return printable(value)
+        return escape_unprintable(value)
     if isinstance(value, dict):
-        return {printable(str(key)): harmless(part) for key, part in value.items()}
-    return [harmless(part) for part in value] if isinstance(value, list | tuple) else value
+        return {escape_unprintable(str(key)): escape_controls(part) for key, part in value.items()}
+    return [escape_controls(part) for part in value] if isinstance(value, list | tuple) else value
 
 
-def _dump(value: object) -> str:
-    return written(harmless(value), partial(json.dumps, ensure_ascii=True, separators=(",", ":"), allow_nan=False))
+def _dump_redacted(value: object) -> str:
+    return dump_json_redacted(
+        escape_controls(value), partial(json.dumps, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    )
 
 
 # --- What of a large run stands in the file: all of it counts, but a page of a hundred thousand examples opens nowhere.
@@ -74,24 +89,24 @@ LINES = 12_000_000
 """The most bytes of time lines in the file; the first is always there."""
 
 
-def worst(found: Material, most: int = MOST_EXAMPLES) -> frozenset[int]:
+def worst_examples(material: Material, most: int = MOST_EXAMPLES) -> frozenset[int]:
     """Return the keys of the examples that are listed.
 
     Where they are too many: of each scenario equally many, those that went worst in any column, in all columns, so
     that columns can be compared.
     """
-    if len(found.rows) <= most:
-        return frozenset(row.key for row in found.rows)
-    scenarios = _scenarios(found)
+    if len(material.rows) <= most:
+        return frozenset(row.key for row in material.rows)
+    scenarios = _examples_by_scenario(material)
     numbers = range(1, max(map(len, scenarios)) + 1)
     fitting = bisect(numbers, most, key=lambda n: sum(len(rows) for examples in scenarios for rows in examples[:n]))
     return frozenset(row.key for examples in scenarios for rows in examples[: max(fitting, 1)] for row in rows)
 
 
-def _scenarios(found: Material) -> list[list[list[ExampleEntry]]]:
+def _examples_by_scenario(material: Material) -> list[list[list[ExampleEntry]]]:
     """Return the examples of each scenario, worst first; an example is its rows in all columns."""
-    by_name = grouped(found.rows, lambda row: row.result.scenario).values()
-    examples = [grouped(rows, lambda row: (row.result.trial, row.result.example)).values() for rows in by_name]
+    by_name = group_by(material.rows, lambda row: row.result.scenario).values()
+    examples = [group_by(rows, lambda row: (row.result.trial, row.result.example)).values() for rows in by_name]
 
     def lowest(rows: Sequence[ExampleEntry]) -> float:
         return min((row.result.score for row in rows if row.result.score is not None), default=0.0)
@@ -99,10 +114,10 @@ def _scenarios(found: Material) -> list[list[list[ExampleEntry]]]:
     return [sorted(of, key=lowest) for of in examples]
 
 
-def in_turn(found: Material) -> Iterator[ConversationEntry]:
+def in_turn(material: Material) -> Iterator[ConversationEntry]:
     """Yield the conversations in the order in which they are packed: the first of each column, then the second."""
     # Where time lines must be left out, each column should still show one.
-    for row in zip_longest(*grouped(found.conversations, lambda held: held.series).values()):
+    for row in zip_longest(*group_by(material.conversations, lambda held: held.series).values()):
         yield from filter(None, row)
 
 
@@ -133,20 +148,23 @@ class Parcels:
 
     def add(self, held: ConversationEntry) -> None:
         """Pack a conversation."""
-        defined, record = definitions(held.folder.plan()), held.folder.record()
+        defined, record = plan_definitions(held.folder.plan()), held.folder.record()
         damage = "" if record else held.folder.damage()
         expected = {name: text.get("expected") for name, text in defined.items() if isinstance(text, dict)}
-        texts = {name: _fingerprint(text) for name, text in defined.items()}
+        texts = {name: _definition_fingerprint(text) for name, text in defined.items()}
         self.fingerprints |= {row.key: texts.get(row.result.id, "") for row in held.rows}
         for number in range(0, len(held.rows), TOGETHER):
             rows = [row for row in held.rows[number : number + TOGETHER] if row.key in self.shown]
             if rows:
-                told = {str(row.key): details(row.result, record, expected.get(row.result.id), damage) for row in rows}
-                self.packed[f"e{held.key}.{number // TOGETHER}"] = parcel(told)
+                entries = {
+                    str(row.key): example_details(row.result, record, expected.get(row.result.id), damage)
+                    for row in rows
+                }
+                self.packed[f"e{held.key}.{number // TOGETHER}"] = pack_json(entries)
         if record is None:
             return
         self.asked |= asked_at(held.rows, record)
-        packed = "" if self.left_out else parcel(timeline(held.rows, record))
+        packed = "" if self.left_out else pack_json(timeline_json(held.rows, record))
         self.room -= len(packed)
         if packed and (self.room >= 0 or not self.lines):
             self.packed[f"c{held.key}"] = packed
@@ -155,7 +173,7 @@ class Parcels:
             self.left_out.add(held.key)
 
 
-def _fingerprint(definition: object) -> str:
+def _definition_fingerprint(definition: object) -> str:
     """Return a short fingerprint of an example's definition: equal texts have equal ones."""
     return hashlib.sha256(json.dumps(definition, sort_keys=True).encode()).hexdigest()[:8]
 
@@ -177,7 +195,7 @@ def build_report(runs: Sequence[Path], out: Path, *, most: int = MOST_EXAMPLES, 
     `most`: the most examples listed; `lines`: the most bytes of time lines.
     Raises LtmError if a folder holds no results, or if the file cannot be written.
     """
-    page = render(material([read_run(run) for run in runs]), most, lines)
+    page = render_page(report_material([read_run(run) for run in runs]), most, lines)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(page, encoding="utf-8", newline="\n")
@@ -185,52 +203,52 @@ def build_report(runs: Sequence[Path], out: Path, *, most: int = MOST_EXAMPLES, 
         raise LtmError(f"cannot write the report {str(out)!r}: {error.strerror or error}") from error
 
 
-def render(found: Material, most: int, lines: int) -> str:
+def render_page(material: Material, most: int, lines: int) -> str:
     """Return the page."""
-    style, script = asset(STYLES), asset(SCRIPTS)
-    shown = worst(found, most)
+    style, script = read_assets(STYLES), read_assets(SCRIPTS)
+    shown = worst_examples(material, most)
     parcels = Parcels(shown, lines)
-    for held in in_turn(found):
+    for held in in_turn(material):
         parcels.add(held)
-    last = largest(found.series)
-    versus, broken = _versus(found), breaks(found, shown)
-    best = (held.key for held in found.conversations if held.series == versus[0] and held.key in parcels.lines)
-    return environment().get_template("report.html.j2").render(
-        title=f"Long-term memory: {', '.join(found.agents)}",
-        found=found,
-        gates=[*gates(found), *leads(found)],
-        standings=said(found),
-        curve=score_by_span(found),
-        trust=trust(found),
-        answers=answers(found),
+    last = largest_span_label(material.series)
+    versus, broken = _initial_comparison(material), breaking_points(material, shown)
+    best = (held.key for held in material.conversations if held.series == versus[0] and held.key in parcels.lines)
+    return template_environment().get_template("report.html.j2").render(
+        title=f"Long-term memory: {', '.join(material.agents)}",
+        found=material,
+        gates=[*gate_answers(material), *leading_metric_answers(material)],
+        standings=agent_sentences(material),
+        curve=score_by_span(material),
+        trust=trust_line(material),
+        answers=headline_answers(material),
         largest=last,
-        scoreboard=scoreboard(found),
-        losses={series.agent: forgets(series) for series in found.at(last)},
-        figures=figure_table(found),
-        against=_against_best(found),
+        scoreboard=score_grid(material),
+        losses={series.agent: worst_scenarios(series) for series in material.at(last)},
+        figures=figure_table(material),
+        against=_against_best(material),
         versus=versus,
         talk=next(best, None),
-        costs=score_by_cost(found),
+        costs=score_by_cost(material),
         breaks=broken,
-        depths=depths(found, parcels.asked, broken, shown),
-        gaps=by_gap(found),
-        averages=[one for run in found.runs for one in measured(run.result)],
+        depths=depth_maps(material, parcels.asked, broken, shown),
+        gaps=by_gap(material),
+        averages=[one for run in material.runs for one in agent_metrics(run.result)],
         first_rows=FIRST_ROWS,
-        rules=rules(found),
-        origins=[origin(run) for run in found.runs],
-        reasons=reasons(found),
+        rules=deciding_rules(material),
+        origins=[run_origin(run) for run in material.runs],
+        reasons=unscored_reasons(material),
         metrics=METRICS,
-        index=_index(found),
+        index=_page_index(material),
         shown=shown,
         parcels=parcels,
         style=style,
         script=script,
-        policy=_policy(style, script),
+        policy=_content_policy(style, script),
     )  # fmt: skip
 
 
 @cache
-def environment() -> Environment:
+def template_environment() -> Environment:
     """Return what renders our templates: everything is escaped, and made harmless where it is shown."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup, escape
@@ -246,75 +264,81 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"shade": shade, "score": score_text, "amount": amount, "percent": percent, "own": Markup}
+    made.filters |= {
+        "shade": shade_class,
+        "score": score_text,
+        "amount": short_count,
+        "percent": format_percent,
+        "own": Markup,
+    }
     made.filters["script_json"] = lambda value: Markup(script_json(value))  # noqa: S704 - escaped there
     made.filters["breakable"] = lambda text: Markup(escape(for_screen(text)).replace("_", "_\u200b"))  # noqa: S704
     return made
 
 
-def asset(names: Sequence[str]) -> str:
+def read_assets(names: Sequence[str]) -> str:
     """Return the text of some assets, one after the other."""
     folder = files("pytest_ltm.reporting.html") / "assets"
     return "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
 
 
-def _policy(style: str, script: str) -> str:
+def _content_policy(style: str, script: str) -> str:
     """Return a policy under which the page's own style and script work, nothing else, and no request is made."""
     return (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
+        f"default-src 'none'; script-src '{_source_hash(script)}'; style-src '{_source_hash(style)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
     )
 
 
-def _hash(text: str) -> str:
+def _source_hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _index(found: Material) -> dict[str, Any]:
+def _page_index(material: Material) -> dict[str, Any]:
     """Return what the page's script must know at once."""
     return {
-        "series": [series.label for series in found.series],
-        "columns": columns(found),
+        "series": [series.label for series in material.series],
+        "columns": comparable_columns(material),
         "conversations": [
             {"label": held.label, "series": held.series, "first": held.rows[0].key if held.rows else 0}
-            for held in found.conversations
+            for held in material.conversations
         ],
         "together": TOGETHER,
-        "tests": _tests(found),
+        "tests": _pair_tests(material),
         "first_rows": FIRST_ROWS,
     }
 
 
-def _tests(found: Material) -> dict[str, str]:
+def _pair_tests(material: Material) -> dict[str, str]:
     """Return what is told of pairs of series, by `<one>|<other>`."""
     # Tests of all pairs grow with the square of the series.
-    if len(found.series) <= ALL_PAIRS:
-        pairs = list(combinations(found.series, 2))
+    if len(material.series) <= ALL_PAIRS:
+        pairs = list(combinations(material.series, 2))
     else:
-        ranked = [rank(found.at(span)) for span in found.spans]
+        ranked = [rank_sides(material.at(span)) for span in material.spans]
         pairs = [(each[0], other) for each in ranked for other in each[1:]]
-    tested = {f"{one.key}|{other.key}": difference(one, other) for one, other in pairs}
+    tested = {f"{one.key}|{other.key}": series_difference(one, other) for one, other in pairs}
     return {key: test.told.text for key, test in tested.items() if test}
 
 
-def _versus(found: Material) -> tuple[int, int]:
+def _initial_comparison(material: Material) -> tuple[int, int]:
     """The series that are compared at first: the best two at the largest span, else two spans of one agent."""
-    ranked = rank(found.at(largest(found.series)))
+    ranked = rank_sides(material.at(largest_span_label(material.series)))
     if len(ranked) > 1:
         return ranked[0].key, ranked[1].key
-    first, *others = sorted(found.series, key=lambda series: series not in ranked)
+    first, *others = sorted(material.series, key=lambda series: series not in ranked)
     same = [series for series in others if series.agent == first.agent]
     other = next(iter([*same, *others]), first)
     return first.key, other.key
 
 
-def _against_best(found: Material) -> dict[int, str]:
+def _against_best(material: Material) -> dict[int, str]:
     """Return for each series its distance to the best of its span, and how probable that is by chance."""
     against: dict[int, str] = {}
-    for span in found.spans:
-        ranked = rank(found.at(span))
+    for span in material.spans:
+        ranked = rank_sides(material.at(span))
         for each in ranked[1:]:
-            test = difference(ranked[0], each)
+            test = series_difference(ranked[0], each)
             if test is not None:
                 against[each.key] = f"{-test.gain:+.2f}: {test.told.brief}" if test.gain else test.told.brief
         if ranked:

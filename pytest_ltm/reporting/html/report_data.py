@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ltm._journal.result import at_span
-from pytest_ltm._results.columns import columns
+from pytest_ltm._language.lists import join_words
+from pytest_ltm._results.columns import result_columns
 from pytest_ltm._results.sentences import precheck_sentences
-from pytest_ltm._results.statistics.totals import grouped
+from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import text_of
-from pytest_ltm._text.lists import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,7 +74,7 @@ class Material:
     def suites(self) -> str:
         """The suites of the runs with their versions; "" where none is known."""
         known = dict.fromkeys(run.result.suite for run in self.runs if run.result.suite)
-        return f"suite{'s' * (len(known) > 1)} {listed(list(known))}" if known else ""
+        return f"suite{'s' * (len(known) > 1)} {join_words(list(known))}" if known else ""
 
     @property
     def rows(self) -> tuple[ExampleEntry, ...]:
@@ -97,15 +97,15 @@ class Material:
         return tuple(series for series in self.series if series.column.span_label == span_label)
 
 
-def material(runs: Sequence[LoadedRun]) -> Material:
+def report_material(runs: Sequence[LoadedRun]) -> Material:
     """Return what the runs hold."""
     held_in = Counter(agent for run in runs for agent in {each.result.agent for each in run.conversations})
     series: list[ResultSeries] = []
     conversations: list[ConversationEntry] = []
     rows = 0
     for number, run in enumerate(runs):
-        for column in columns(run.result):
-            held = _held(run, column, len(series), len(conversations), rows)
+        for column in result_columns(run.result):
+            held = _conversation_entries(run, column, len(series), len(conversations), rows)
             rows += sum(len(each.rows) for each in held)
             conversations += held
             name = f"{column.name} · {run.result.run_id}" if held_in[column.agent] > 1 else column.name
@@ -114,10 +114,12 @@ def material(runs: Sequence[LoadedRun]) -> Material:
     return Material(runs=tuple(runs), series=tuple(series), conversations=tuple(conversations))
 
 
-def _held(run: LoadedRun, column: Column, series: int, first: int, rows: int) -> list[ConversationEntry]:
+def _conversation_entries(
+    run: LoadedRun, column: Column, series: int, first: int, rows: int
+) -> list[ConversationEntry]:
     place = column.agent, column.span_label
     mine = [each for each in run.conversations if (each.result.agent, each.result.span_label) == place]
-    found: list[ConversationEntry] = []
+    conversation_entries: list[ConversationEntry] = []
     for key, folder in enumerate(mine, start=first):
         numbered = tuple(
             ExampleEntry(key=number, series=series, conversation=key, result=result)
@@ -125,8 +127,10 @@ def _held(run: LoadedRun, column: Column, series: int, first: int, rows: int) ->
         )
         rows += len(numbered)
         label = column.label if len(mine) == 1 else f"{column.label}, trial {folder.result.trial}"
-        found.append(ConversationEntry(key=key, series=series, label=label, folder=folder, rows=numbered))
-    return found
+        conversation_entries.append(
+            ConversationEntry(key=key, series=series, label=label, folder=folder, rows=numbered)
+        )
+    return conversation_entries
 
 
 # --- Where verdicts come from, what a run was made of, and the command that repeats it.
@@ -160,9 +164,9 @@ class Origin(NamedTuple):
     notices: Sequence[str]
 
 
-def rules(found: Material) -> list[Decider]:
+def deciding_rules(material: Material) -> list[Decider]:
     """Return the rules that decided, by name; rows without one are checks of the scenario itself."""
-    results = [row.result for row in found.rows if row.result.rule or row.result.scored]
+    results = [row.result for row in material.rows if row.result.rule or row.result.scored]
     return [
         Decider(
             name or "checks in the scenario",
@@ -171,19 +175,21 @@ def rules(found: Material) -> list[Decider]:
             unscored=sum(not each.scored for each in of),
             amended=sum(each.automatic is not None for each in of),
         )
-        for name, of in sorted(grouped(results, lambda each: each.rule).items())
+        for name, of in sorted(group_by(results, lambda each: each.rule).items())
     ]
 
 
-def origin(run: LoadedRun) -> Origin:
+def run_origin(run: LoadedRun) -> Origin:
     """Return what a run was made of, from its summary."""
     summary, first = run.summary, run.conversations[0].plan()
-    plan, wall = _mapping(summary.get("plan")), summary.get("wall_seconds")
-    facts = {"run folder": run.result.folder, "pytest-ltm": _shown(summary.get("pytest_ltm_version"))}
-    facts |= {"seed": _shown(summary.get("seed"))} | {name: _shown(value) for name, value in plan.items()}
-    facts |= {name.replace("_", " "): _shown(first.get(name)) for name in _OF_THE_PLAN if name in first}
+    plan, wall = _as_mapping(summary.get("plan")), summary.get("wall_seconds")
+    facts = {"run folder": run.result.folder, "pytest-ltm": _text_or_nothing(summary.get("pytest_ltm_version"))}
+    facts |= {"seed": _text_or_nothing(summary.get("seed"))} | {
+        name: _text_or_nothing(value) for name, value in plan.items()
+    }
+    facts |= {name.replace("_", " "): _text_or_nothing(first.get(name)) for name in _OF_THE_PLAN if name in first}
     facts["wall time"] = f"{wall:,.1f} s" if isinstance(wall, int | float) else ""
-    said = command(run.result.scenarios, plan, summary.get("seed")) if plan else ""
+    said = repeat_command_of(run.result.scenarios, plan, summary.get("seed")) if plan else ""
     notices = [
         f"{at_span(held.agent, held.span_label)}, trial {held.trial}: {text}"
         for held in run.result.conversations
@@ -194,10 +200,12 @@ def origin(run: LoadedRun) -> Origin:
     return Origin(run.result.run_id, said, shown, notices)
 
 
-def command(rows: Sequence[ScenarioResult], plan: Mapping[str, Any], seed: object) -> str:
+def repeat_command_of(rows: Sequence[ScenarioResult], plan: Mapping[str, Any], seed: object) -> str:
     """Return the command that has the same run again; options that have their defaults are left out."""
     words = ["pytest"]
-    words += [f"--ltm-agent={_spec(label, str(spec))}" for label, spec in _mapping(plan.get("agents")).items()]
+    words += [
+        f"--ltm-agent={_spec_with_label(label, str(spec))}" for label, spec in _as_mapping(plan.get("agents")).items()
+    ]
     if plan.get("spans"):
         words.append(f"--ltm-span={','.join(map(str, plan['spans']))}")
     files = sorted({row.nodeid.partition("::")[0] for row in rows} - {""})
@@ -214,23 +222,23 @@ def command(rows: Sequence[ScenarioResult], plan: Mapping[str, Any], seed: objec
     return shlex.join([*words, *own])
 
 
-def _spec(label: str, spec: str) -> str:
+def _spec_with_label(label: str, spec: str) -> str:
     plain = "".join(each if each.isalnum() or each in "_." else "_" for each in spec)
     return spec if plain == label else f"{label}={spec}"
 
 
-def reasons(found: Material) -> list[tuple[str, str, int]]:
+def unscored_reasons(material: Material) -> list[tuple[str, str, int]]:
     """Return why examples have no score: cause, reason, how many; most frequent first."""
-    missing = [row.result for row in found.rows if not row.result.scored]
+    missing = [row.result for row in material.rows if not row.result.scored]
     counts = Counter((each.cause or each.outcome, each.reason) for each in missing)
     return [(cause, reason, number) for (cause, reason), number in counts.most_common()]
 
 
-def _mapping(value: object) -> dict[str, Any]:
+def _as_mapping(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _shown(value: object) -> str:
+def _text_or_nothing(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(name if part in (name, None) else f"{name} ({part})" for name, part in value.items())
     return "" if value is None else text_of(value)

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure, SubFigure
 from msgspec import Struct
 
 from pytest_ltm._results.statistics.totals import FULL_MARKS
-from pytest_ltm._results.text import one_line, shorten, wrap
+from pytest_ltm._results.text import one_line, shorten_text, wrap_text
 from pytest_ltm._storage.errors import LtmError, did_you_mean
 from pytest_ltm._storage.sanitize import for_screen
 from pytest_ltm.reporting.plots.plot_data import Curve, Forest, Heat, Timeline
@@ -71,21 +71,21 @@ _NARROW = 5.0
 """In inches: in narrower pictures the legend stands below."""
 
 
-def _points(size: float) -> float:
+def _scaled_points(size: float) -> float:
     """Return a size in points as it is in this picture."""
     return size * float(mpl.rcParams["font.size"]) / _BODY
 
 
-def draw(content: Content, look: Look) -> RenderedPlot:
+def draw_plot(content: Content, look: Look) -> RenderedPlot:
     """Return the picture. LtmError if a font is missing, or if the size leaves no room."""
-    fits = _size(content, narrow=look.size is not None and look.size[0] < _NARROW)
+    fits = _wanted_size(content, narrow=look.size is not None and look.size[0] < _NARROW)
     size = look.size or fits
     scale = min(1.0, size[0] / fits[0], size[1] / fits[1])
     with _own_settings(look.fonts, max(scale, _SMALLEST)), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         figure = Figure(figsize=size, dpi=look.dpi if look.suffix == "png" else 72, layout="constrained")
-        _draw(_between(figure, look.title, content.notes), content)
-        _settle(figure)
+        _draw_content(_titled_part(figure, look.title, content.notes), content)
+        _settle_layout(figure)
         file = io.BytesIO()
         nothing = {"svg": ("Date", "Creator"), "pdf": ("CreationDate", "Creator", "Producer"), "png": ("Software",)}
         figure.savefig(file, format=look.suffix, dpi="figure", metadata=dict.fromkeys(nothing[look.suffix]))
@@ -100,37 +100,37 @@ def draw(content: Content, look: Look) -> RenderedPlot:
     return RenderedPlot(data=file.getvalue(), problems=tuple(problems))
 
 
-def _settle(figure: Figure) -> None:
+def _settle_layout(figure: Figure) -> None:
     """Lay the figure out, and round: the last digits that the solver of the layout finds are others each time."""
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     for part in figure.subfigs:
         (left, bottom), (right, top) = part.bbox_relative.get_points()
         part.bbox_relative.p0, part.bbox_relative.p1 = (
-            (_rounded(left), _rounded(bottom)),
-            (_rounded(right), _rounded(top)),
+            (_round_share(left), _round_share(bottom)),
+            (_round_share(right), _round_share(top)),
         )
         for text in part.texts:
             x, y = text.get_position()
-            text.set_position((_rounded(x), _rounded(y)))
+            text.set_position((_round_share(x), _round_share(y)))
     for axes in figure.axes:
         left, bottom, width, height = axes.get_position().bounds
-        axes.set_position((_rounded(left), _rounded(bottom), _rounded(width), _rounded(height)))
+        axes.set_position((_round_share(left), _round_share(bottom), _round_share(width), _round_share(height)))
 
 
-def _rounded(share: float) -> float:
+def _round_share(share: float) -> float:
     return round(float(share), 4)
 
 
-def _draw(part: SubFigure, content: Content) -> None:
+def _draw_content(part: SubFigure, content: Content) -> None:
     if isinstance(content, Curve):
-        _curve(part, content)
+        _draw_curve(part, content)
     elif isinstance(content, Heat):
-        _heat(part, content)
+        _draw_heatmap(part, content)
     elif isinstance(content, Timeline):
-        _timeline(part, content)
+        _draw_timeline(part, content)
     else:
-        _forest(part, content)
+        _draw_forest(part, content)
 
 
 @contextmanager
@@ -139,7 +139,7 @@ def _own_settings(fonts: Sequence[str], scale: float) -> Iterator[None]:
     with mpl.rc_context():
         mpl.rcdefaults()
         for family in fonts:
-            _check(family)
+            _check_font(family)
         mpl.rcParams.update({
             "svg.fonttype": "none", "svg.hashsalt": "pytest-ltm", "pdf.fonttype": 42, "text.parse_math": False,
             "font.family": [*fonts, "DejaVu Sans", "sans-serif"], "font.size": _BODY * scale,
@@ -152,24 +152,27 @@ def _own_settings(fonts: Sequence[str], scale: float) -> Iterator[None]:
         yield
 
 
-def _check(family: str) -> None:
+def _check_font(family: str) -> None:
     known = {font.name for font in font_manager.fontManager.ttflist} | {"serif", "sans-serif", "monospace"}
     if family not in known:
         raise LtmError(f"there is no font {family!r} here.{did_you_mean(family, known)}")
 
 
-def _text(text: str, longest: int = 0) -> str:
+def _plot_text(text: str, longest: int = 0) -> str:
     """Return a text of a run as a picture may show it: a line without secrets, and without control characters."""
-    line = for_screen(text) if not longest else shorten(one_line(text), longest, mark="…")
+    line = for_screen(text) if not longest else shorten_text(one_line(text), longest, mark="…")
     return line or " "
 
 
-def _between(figure: Figure, title: str, notes: Sequence[str]) -> SubFigure:
+def _titled_part(figure: Figure, title: str, notes: Sequence[str]) -> SubFigure:
     """Write a title above, and notes below; return the part between them."""
     width, height = figure.get_size_inches()
     texts = []
-    for text, size in ((_text(title) if title else "", _points(1.2 * _BODY)), (" ".join(notes), _points(_NOTE))):
-        lines = wrap(text, max(20, int(width * 72 / (size * 0.56)))) if text else []
+    for text, size in (
+        (_plot_text(title) if title else "", _scaled_points(1.2 * _BODY)),
+        (" ".join(notes), _scaled_points(_NOTE)),
+    ):
+        lines = wrap_text(text, max(20, int(width * 72 / (size * 0.56)))) if text else []
         texts.append(("\n".join(lines), size, (len(lines) * size * 1.35 + 3) / 72 / height))
     (above, large, top), (below, small, bottom) = texts
     if top + bottom > 0.6:
@@ -181,11 +184,11 @@ def _between(figure: Figure, title: str, notes: Sequence[str]) -> SubFigure:
     return middle
 
 
-def _inches(part: SubFigure) -> tuple[float, float]:
+def _size_in_inches(part: SubFigure) -> tuple[float, float]:
     return part.bbox.width / part.get_figure().dpi, part.bbox.height / part.get_figure().dpi
 
 
-def _size(content: Content, *, narrow: bool) -> tuple[float, float]:
+def _wanted_size(content: Content, *, narrow: bool) -> tuple[float, float]:
     """Return the width and height in inches that a picture's content asks for; `narrow`: with its legend below."""
     if isinstance(content, Curve):
         tested = sum(not line.reference for line in content.lines)
@@ -194,20 +197,20 @@ def _size(content: Content, *, narrow: bool) -> tuple[float, float]:
         names = min(max(28, *(len(line.agent) for line in content.lines)), _LONGEST)
         if tested <= _TOGETHER:
             return 4.9 + 0.068 * names, max(3.6, 1.2 + 0.17 * (len(content.lines) + 2))
-        wide, high = _grid(tested, _CURVE)
+        wide, high = _panel_grid(tested, _CURVE)
         return 2.4 + 1.9 * wide, 0.9 + 1.35 * high
     if isinstance(content, Heat):
-        wide, high = _grid(len(content.panels), len(content.columns))
+        wide, high = _panel_grid(len(content.panels), len(content.columns))
         labels = min(max(map(len, content.rows), default=0), _LONGEST)
         panel = max(0.3 + 0.5 * len(content.columns), 1.5)
         return max(3.4, 0.9 + 0.07 * labels + wide * panel), 0.9 + high * (0.55 + 0.3 * len(content.rows))
     if isinstance(content, Timeline):
         return 9.0, max(2.6, min(1.2 + 0.17 * (len(content.lanes) + 1), 14.0))
-    wide, high = _grid(len(content.panels), _FOREST)
+    wide, high = _panel_grid(len(content.panels), _FOREST)
     return 2.0 + 3.0 * wide, 1.0 + high * (0.5 + 0.2 * max(len(of) for _, of in content.panels))
 
 
-def _grid(panels: int, columns: int) -> tuple[int, int]:
+def _panel_grid(panels: int, columns: int) -> tuple[int, int]:
     """Return how many panels with this many columns fit beside and below each other."""
     most = max(1, min(panels, _ACROSS // max(columns, 1), ceil(sqrt(panels * 1.5))))
     high = ceil(panels / most)
@@ -220,9 +223,9 @@ _CURVE, _FOREST = 4, 8
 """How many of those a panel of curves takes, and one of differences."""
 
 
-def _panels(part: SubFigure, count: int, columns: int, *, same_rows: bool = True) -> list[Any]:
+def _panel_axes(part: SubFigure, count: int, columns: int, *, same_rows: bool = True) -> list[Any]:
     """Return the axes of the panels; only those at the left and at the bottom have labels."""
-    wide, high = _grid(count, columns)
+    wide, high = _panel_grid(count, columns)
     axes = part.subplots(high, wide, squeeze=False, sharex=True, sharey=same_rows)
     every = [axes[number // wide][number % wide] for number in range(wide * high)]
     for number, one in enumerate(every):
@@ -231,10 +234,10 @@ def _panels(part: SubFigure, count: int, columns: int, *, same_rows: bool = True
     return every[:count]
 
 
-def _room(part: SubFigure, panels: int, columns: int, beside: int = 0) -> int:
+def _title_room(part: SubFigure, panels: int, columns: int, beside: int = 0) -> int:
     """Return how many characters the title of a panel may have; `beside`: those of the longest label of a row."""
-    wide, _ = _grid(panels, columns)
-    return max(8, int((_inches(part)[0] - 0.9 - 0.07 * min(beside, _LONGEST)) / wide / 0.082))
+    wide, _ = _panel_grid(panels, columns)
+    return max(8, int((_size_in_inches(part)[0] - 0.9 - 0.07 * min(beside, _LONGEST)) / wide / 0.082))
 
 
 # --- Score over span.
@@ -243,32 +246,32 @@ _TOGETHER = 8
 """More agents than this have a panel each."""
 
 
-def _curve(part: SubFigure, content: Curve) -> None:
+def _draw_curve(part: SubFigure, content: Curve) -> None:
     tested = [line for line in content.lines if not line.reference]
-    at, step = _positions(list(content.spans))
+    at, step = _axis_positions(list(content.spans))
     ends = min(at.values()) - 0.45 * step, max(at.values()) + 0.45 * step
     together = len(tested) <= _TOGETHER
-    shown = _panels(part, 1 if together else len(tested), _CURVE)
+    shown = _panel_axes(part, 1 if together else len(tested), _CURVE)
     for number, axes in enumerate(shown):
-        beside = _references(axes, content, at, ends)
+        beside = _draw_references(axes, content, at, ends)
         if together:
             axes.set_xlabel(content.across)
             axes.set_ylabel("accuracy")
             entries = [*_beside_each_other(axes, tested, at, step), *beside]
         else:
-            pale = [_line(axes, line, at, bars=False, color="#C9C9C9", linewidth=0.6, zorder=2) for line in tested]
-            handle = _line(axes, tested[number], at, color=_COLOURS[0], marker="o", zorder=4)
+            pale = [_draw_line(axes, line, at, bars=False, color="#C9C9C9", linewidth=0.6, zorder=2) for line in tested]
+            handle = _draw_line(axes, tested[number], at, color=_COLOURS[0], marker="o", zorder=4)
             axes.tick_params(axis="x", rotation=45)
-            axes.set_title(_text(tested[number].agent, _room(part, len(tested), _CURVE)))
+            axes.set_title(_plot_text(tested[number].agent, _title_room(part, len(tested), _CURVE)))
             entries = [(handle, "the agent"), (pale[0], "the others"), *beside]
         axes.set_xlim(*ends)
         axes.set_ylim(-0.03, 1.03)
-        axes.set_xticks(list(at.values()), [_text(content.spans[span], 12) for span in at])
+        axes.set_xticks(list(at.values()), [_plot_text(content.spans[span], 12) for span in at])
         axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
         axes.grid(axis="y", color=_PALE, linewidth=0.6)
     if not together:
-        part.supxlabel(f"accuracy over {content.across}", size=_points(_BODY))
-    _legend(part, entries)
+        part.supxlabel(f"accuracy over {content.across}", size=_scaled_points(_BODY))
+    _draw_legend(part, entries)
 
 
 def _beside_each_other(axes: Any, lines: Sequence[AccuracyCurve], at: _Places, step: float) -> list[tuple[Any, str]]:
@@ -278,26 +281,32 @@ def _beside_each_other(axes: Any, lines: Sequence[AccuracyCurve], at: _Places, s
     for number, line in enumerate(lines):
         moved = {span: x + (number - (len(lines) - 1) / 2) * apart for span, x in at.items()}
         dashes = "-" if number < _TOGETHER // 2 else _DASHES[0]
-        handle = _line(axes, line, moved, color=_COLOURS[number], marker=_MARKERS[number], linestyle=dashes, zorder=4)
+        handle = _draw_line(
+            axes, line, moved, color=_COLOURS[number], marker=_MARKERS[number], linestyle=dashes, zorder=4
+        )
         drawn.append((line.spots[-1].score, handle, line.agent))
     return [(handle, agent) for _, handle, agent in sorted(drawn, key=lambda one: -one[0])]
 
 
-def _references(axes: Any, content: Curve, at: _Places, ends: tuple[float, float]) -> list[tuple[Any, str]]:
+def _draw_references(axes: Any, content: Curve, at: _Places, ends: tuple[float, float]) -> list[tuple[Any, str]]:
     entries = []
     if content.ceiling:
-        entries.append((_band(axes, content.ceiling, at, ends, top=1.03, hatch="////"), "ceiling: best bundled agent"))
+        entries.append(
+            (_shade_band(axes, content.ceiling, at, ends, top=1.03, hatch="////"), "ceiling: best bundled agent")
+        )
     if content.floor:
         entries.append(
-            (_band(axes, content.floor, at, ends, top=-0.03, hatch="\\\\\\\\"), "floor: earned without memory")
+            (_shade_band(axes, content.floor, at, ends, top=-0.03, hatch="\\\\\\\\"), "floor: earned without memory")
         )
     for number, line in enumerate(line for line in content.lines if line.reference):
         style: dict[str, Any] = {"color": _GREY, "linestyle": _DASHES[number % 4], "linewidth": 0.9}
-        entries.append((_line(axes, line, at, bars=False, marker="|", markersize=3, zorder=3, **style), line.agent))
+        entries.append(
+            (_draw_line(axes, line, at, bars=False, marker="|", markersize=3, zorder=3, **style), line.agent)
+        )
     return entries
 
 
-def _positions(spans: Sequence[int | None]) -> tuple[_Places, float]:
+def _axis_positions(spans: Sequence[int | None]) -> tuple[_Places, float]:
     """Return where each span stands, and the shortest distance; isolated examples have a place before the others."""
     at: dict[int | None, float] = {span: log2(span) for span in spans if span}
     places = sorted(at.values())
@@ -307,12 +316,18 @@ def _positions(spans: Sequence[int | None]) -> tuple[_Places, float]:
     return at, apart
 
 
-def _line(axes: Any, line: AccuracyCurve, at: _Places, *, bars: bool = True, **style: Any) -> Any:
+def _draw_line(axes: Any, line: AccuracyCurve, at: _Places, *, bars: bool = True, **style: Any) -> Any:
     x, y = [at[spot.span] for spot in line.spots], [spot.score for spot in line.spots]
     wide = [spot for spot in line.spots if spot.high - spot.low > 1 - FULL_MARKS]
     if bars and wide:
         reach = [[spot.score - spot.low for spot in wide], [spot.high - spot.score for spot in wide]]
-        bar = {"fmt": "none", "color": style["color"], "linewidth": _points(0.9), "capsize": _points(2), "zorder": 3.5}
+        bar = {
+            "fmt": "none",
+            "color": style["color"],
+            "linewidth": _scaled_points(0.9),
+            "capsize": _scaled_points(2),
+            "zorder": 3.5,
+        }
         axes.errorbar([at[spot.span] for spot in wide], [spot.score for spot in wide], reach, **bar)
     alone = line.spots[0].span is None and len(line.spots) > 1
     if alone:  # isolated examples have no length: nothing leads from them to the first span
@@ -321,7 +336,7 @@ def _line(axes: Any, line: AccuracyCurve, at: _Places, *, bars: bool = True, **s
     return handle
 
 
-def _band(axes: Any, edge: _Places, at: _Places, ends: tuple[float, float], *, top: float, hatch: str) -> Any:
+def _shade_band(axes: Any, edge: _Places, at: _Places, ends: tuple[float, float], *, top: float, hatch: str) -> Any:
     """Shade what lies between an edge, by span, and the top or bottom."""
     levels = list(edge.values())
     x = [ends[0], *(at[span] for span in edge), ends[1]]
@@ -331,47 +346,47 @@ def _band(axes: Any, edge: _Places, at: _Places, ends: tuple[float, float], *, t
     return axes.fill_between(x, levels, top, **look)
 
 
-def _legend(part: SubFigure, entries: Sequence[tuple[Any, str]]) -> None:
+def _draw_legend(part: SubFigure, entries: Sequence[tuple[Any, str]]) -> None:
     """Draw a legend at the right, or below a narrow picture."""
-    narrow = _inches(part)[0] < _NARROW
+    narrow = _size_in_inches(part)[0] < _NARROW
     short = max(len(name) for _, name in entries) <= 30
     box = part.legend(
         [handle for handle, _ in entries], ["x"] * len(entries), frameon=False, handlelength=2.6, borderaxespad=0.2,
         loc="outside lower left" if narrow else "outside right upper", ncols=1 + (narrow and short),
     )  # fmt: skip
     for text, (_, name) in zip(box.get_texts(), entries, strict=True):
-        text.set_text(_text(name, _LONGEST))  # set here, a label that begins with `_` is one like others
+        text.set_text(_plot_text(name, _LONGEST))  # set here, a label that begins with `_` is one like others
 
 
 # --- Heat maps.
 
 
-def _heat(part: SubFigure, content: Heat) -> None:
+def _draw_heatmap(part: SubFigure, content: Heat) -> None:
     rows, columns, panels = len(content.rows), len(content.columns), len(content.panels)
-    shown = _panels(part, panels, columns)
-    wide, high = _grid(panels, columns)
-    width, height = _inches(part)
+    shown = _panel_axes(part, panels, columns)
+    wide, high = _panel_grid(panels, columns)
+    width, height = _size_in_inches(part)
     labels = max(map(len, content.rows))
     cell = (width - 0.9 - 0.07 * min(labels, _LONGEST)) * 72 / wide / (columns + 0.5)
-    size = max(3.0, min(cell / 3.1, height * 72 / high / (rows + 2) / 2.2, _points(8.0)))
-    steep = max(map(len, content.columns)) * _points(4.2) > cell
+    size = max(3.0, min(cell / 3.1, height * 72 / high / (rows + 2) / 2.2, _scaled_points(8.0)))
+    steep = max(map(len, content.columns)) * _scaled_points(4.2) > cell
     for axes, panel in zip(shown, content.panels, strict=True):
-        _squares(axes, panel, size)
-        axes.set_title(_text(panel.agent, _room(part, panels, columns, labels // 2)))
-        axes.set_xticks(range(columns), [_text(name, 12) for name in content.columns])
-        axes.set_yticks(range(rows), [_text(name, _LONGEST) for name in content.rows])
+        _draw_squares(axes, panel, size)
+        axes.set_title(_plot_text(panel.agent, _title_room(part, panels, columns, labels // 2)))
+        axes.set_xticks(range(columns), [_plot_text(name, 12) for name in content.columns])
+        axes.set_yticks(range(rows), [_plot_text(name, _LONGEST) for name in content.rows])
         axes.tick_params(length=0)
         axes.tick_params(axis="x", rotation=60 if steep else 0)
-    part.supxlabel(content.across, size=_points(_BODY))
+    part.supxlabel(content.across, size=_scaled_points(_BODY))
     if content.down:
-        part.supylabel(content.down, size=_points(_BODY))
+        part.supylabel(content.down, size=_scaled_points(_BODY))
     scale = mpl.cm.ScalarMappable(Normalize(0, 1), mpl.colormaps[_MAP])
     bar = part.colorbar(scale, ax=shown, shrink=min(1.0, 2.2 / height), aspect=14, pad=0.02)
     bar.set_ticks([0, 0.5, 1], labels=["0", "0.5", "1"])
     bar.ax.spines[:].set_visible(False)
 
 
-def _squares(axes: Any, panel: Panel, size: float) -> None:
+def _draw_squares(axes: Any, panel: Panel, size: float) -> None:
     colours = mpl.colormaps[_MAP]
     rows, columns = len(panel.rows), len(panel.rows[0])
     for y, row in enumerate(panel.rows):
@@ -397,7 +412,7 @@ _ILLEGIBLE = 2.5
 """Points: lanes that have less room have no names."""
 
 
-def _timeline(part: SubFigure, content: Timeline) -> None:
+def _draw_timeline(part: SubFigure, content: Timeline) -> None:
     axes = part.add_subplot()
     colours = mpl.colormaps[_MAP]
     lanes = len(content.lanes)
@@ -421,11 +436,11 @@ def _timeline(part: SubFigure, content: Timeline) -> None:
     )
     told = [mark for mark in content.marks if mark.lane < 0]
     axes.broken_barh([(mark.start, mark.tokens) for mark in told], (-1.38, 0.76), facecolor="#B8B8B8", zorder=1)
-    said = [mark for mark in content.marks if mark.lane >= 0 and mark.kind != "question"]
-    size = _points(18.0 if lanes <= 40 else 8.0)
+    marks = [mark for mark in content.marks if mark.lane >= 0 and mark.kind != "question"]
+    size = _scaled_points(18.0 if lanes <= 40 else 8.0)
     axes.scatter(
-        [m.start for m in said],
-        [m.lane for m in said],
+        [m.start for m in marks],
+        [m.lane for m in marks],
         s=size,
         c=_INK,
         marker="|",
@@ -437,7 +452,9 @@ def _timeline(part: SubFigure, content: Timeline) -> None:
     kinds = {"full marks": "o", "partial credit": "D", "no credit": "X", "no score": "s"}
     for name, marker in kinds.items():
         asked = [
-            mark for mark in content.marks if mark.kind == "question" and _credit(content.lanes[mark.lane][1]) == name
+            mark
+            for mark in content.marks
+            if mark.kind == "question" and _credit_label(content.lanes[mark.lane][1]) == name
         ]
         if asked:
             scores = [content.lanes[mark.lane][1] for mark in asked]
@@ -459,19 +476,19 @@ def _timeline(part: SubFigure, content: Timeline) -> None:
         entries.append((axes.lines[-1], "time jump"))
     axes.set_ylim(lanes - 0.4, -1.6)
     axes.set_xlim(0, max(content.tokens, 1) * 1.01)
-    room = _inches(part)[1] * 72 / (lanes + 6)
-    named = [_text(name, _LONGEST) for name, _ in content.lanes] if room > _ILLEGIBLE else [""] * lanes
+    room = _size_in_inches(part)[1] * 72 / (lanes + 6)
+    named = [_plot_text(name, _LONGEST) for name, _ in content.lanes] if room > _ILLEGIBLE else [""] * lanes
     axes.set_yticks(range(-1, lanes) if any(named) else [-1], ["filler, opening", *filter(None, named)])
-    axes.tick_params(axis="y", length=0, labelsize=max(2.0, min(_points(8.0), 0.75 * room)))
+    axes.tick_params(axis="y", length=0, labelsize=max(2.0, min(_scaled_points(8.0), 0.75 * room)))
     axes.xaxis.set_major_formatter(
         lambda value, _: f"{value / 1000:g}k" if value and content.tokens > 5_000 else f"{value:g}"
     )
     axes.set_xlabel("tokens of the conversation")
-    axes.set_title(_text(content.label, int((_inches(part)[0] - 2) / 0.11)), loc="left")
-    _legend(part, entries)
+    axes.set_title(_plot_text(content.label, int((_size_in_inches(part)[0] - 2) / 0.11)), loc="left")
+    _draw_legend(part, entries)
 
 
-def _credit(score: float | None) -> str:
+def _credit_label(score: float | None) -> str:
     if score is None:
         return "no score"
     return "full marks" if score >= FULL_MARKS else "partial credit" if score > 0 else "no credit"
@@ -480,34 +497,39 @@ def _credit(score: float | None) -> str:
 # --- Paired differences.
 
 
-def _forest(part: SubFigure, content: Forest) -> None:
+def _draw_forest(part: SubFigure, content: Forest) -> None:
     ends = [abs(end) for _, rows in content.panels for row in rows for end in (row.value, *(row.interval or ()))]
     reach = max(0.1, *ends)
     names = max(len(row.name) for _, rows in content.panels for row in rows)
-    shown = _panels(part, len(content.panels), _FOREST, same_rows=False)
+    shown = _panel_axes(part, len(content.panels), _FOREST, same_rows=False)
     for axes, (label, rows) in zip(shown, content.panels, strict=True):
-        _differences(axes, rows)
+        _draw_differences(axes, rows)
         axes.set_xlim(-1.06 * reach, 1.06 * reach)
-        axes.set_title(_text(label, _room(part, len(content.panels), _FOREST, names // 2)))
-    part.supxlabel(_text(content.across, int(_inches(part)[0] * 72 / _points(_BODY) / 0.55)), size=_points(_BODY))
+        axes.set_title(_plot_text(label, _title_room(part, len(content.panels), _FOREST, names // 2)))
+    part.supxlabel(
+        _plot_text(content.across, int(_size_in_inches(part)[0] * 72 / _scaled_points(_BODY) / 0.55)),
+        size=_scaled_points(_BODY),
+    )
 
 
-def _differences(axes: Any, rows: Sequence[PlottedDifference]) -> None:
+def _draw_differences(axes: Any, rows: Sequence[PlottedDifference]) -> None:
     axes.axvline(0, color=_GREY, linewidth=0.8)
     axes.axhspan(-0.5, 0.5, color=_PALE, zorder=0)
     for y, row in enumerate(rows):
         better, colour = row.value >= 0, _COLOURS[0] if row.value >= 0 else _COLOURS[1]
         if row.interval:
             axes.plot(row.interval, (y, y), color=colour, linewidth=1.2, marker="|", markersize=4)
-        axes.plot([row.value], [y], color=colour, marker="o" if better else "s", markersize=_points(4.5 if y else 6))
-    names = [_text(row.name, _LONGEST) for row in rows]
+        axes.plot(
+            [row.value], [y], color=colour, marker="o" if better else "s", markersize=_scaled_points(4.5 if y else 6)
+        )
+    names = [_plot_text(row.name, _LONGEST) for row in rows]
     axes.set_yticks(range(len(rows)), names)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.grid(axis="x", color=_PALE, linewidth=0.6)
     beside = axes.secondary_yaxis("right")
     beside.set_yticks(range(len(rows)), [row.pairs for row in rows])
-    beside.tick_params(length=0, labelsize=_points(6.5), labelcolor=_GREY)
+    beside.tick_params(length=0, labelsize=_scaled_points(6.5), labelcolor=_GREY)
     for side in (axes, beside):
         side.spines[:].set_visible(False)
     axes.spines["bottom"].set_visible(True)

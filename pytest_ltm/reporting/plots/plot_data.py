@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct
 
 from pytest_ltm._results.columns import GUESSED, UNSCORED
-from pytest_ltm._results.statistics.totals import grouped, mean
-from pytest_ltm._results.text import NOTHING, counted, one_line, score_text
+from pytest_ltm._results.statistics.totals import group_by, mean_or_none
+from pytest_ltm._results.text import NOTHING, one_line, pluralize, score_text
 from pytest_ltm._storage.errors import LtmError, did_you_mean
-from pytest_ltm.reporting.agents import tested
-from pytest_ltm.reporting.html.breaking_points import BANDS, asked_at, power, share, size, spots
-from pytest_ltm.reporting.html.details import timeline as lanes_of
-from pytest_ltm.reporting.html.report_data import Material, material
+from pytest_ltm.reporting.agents import agents_under_test
+from pytest_ltm.reporting.html.breaking_points import BANDS, asked_at, band_label, depth_spots, power_label, span_power
+from pytest_ltm.reporting.html.details import timeline_json as lanes_of
+from pytest_ltm.reporting.html.report_data import Material, report_material
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -143,12 +143,12 @@ class Forest(Struct, frozen=True, kw_only=True):
 Content: TypeAlias = "Curve | Heat | Timeline | Forest"
 
 
-def chosen(runs: Sequence[LoadedRun], agents: Sequence[str] = (), spans: Sequence[str] = ()) -> Material:
+def chosen_material(runs: Sequence[LoadedRun], agents: Sequence[str] = (), spans: Sequence[str] = ()) -> Material:
     """Return what the runs hold of these agents and memory spans; of all of them where none is named.
 
     LtmError if there is no such agent or span.
     """
-    whole = material(runs)
+    whole = report_material(runs)
     there = {"agent": {each.column.agent for each in whole.series}, "memory span": set(whole.spans)}
     for what, names in (("agent", agents), ("memory span", spans)):
         for name in names:
@@ -170,38 +170,40 @@ def chosen(runs: Sequence[LoadedRun], agents: Sequence[str] = (), spans: Sequenc
 # --- Score over span.
 
 
-def curve(found: Material) -> Curve:
+def accuracy_curves(material: Material) -> Curve:
     """Return the accuracy of each agent over memory spans. LtmError where nothing has a score."""
-    scored = [each for each in found.series if each.column.out_of]
+    scored = [each for each in material.series if each.column.out_of]
     if not scored:
         raise LtmError("nothing has a score, so there is no curve to draw")
-    own = tested(scored)
+    own = agents_under_test(scored)
     lines = [
         AccuracyCurve(
             agent=agent,
             reference=agent not in own,
-            spots=tuple(sorted(map(_spot, of), key=lambda spot: spot.span or 0)),
+            spots=tuple(sorted(map(_plotted_score, of), key=lambda spot: spot.span or 0)),
         )
-        for agent, of in grouped(scored, lambda each: each.agent).items()
+        for agent, of in group_by(scored, lambda each: each.agent).items()
     ]
-    cheats = {each.series for each in found.conversations if each.folder.result.is_cheat}
+    cheats = {each.series for each in material.conversations if each.folder.result.is_cheat}
     others = [each for each in scored if each.agent not in own]
     without = [(each.column.span, each.column.least or 0.0) for each in others if each.key in cheats]
     without += [(each.column.span, each.column.floor / each.column.full) for each in scored]
-    floor = _highest(without)
+    floor = _highest_per_span(without)
     return Curve(
         lines=tuple(sorted(lines, key=lambda line: line.reference)),
         spans={
             each.column.span: each.column.span_label for each in sorted(scored, key=lambda one: one.column.span or 0)
         },
-        ceiling=_highest((each.column.span, each.column.least or 0.0) for each in others if each.key not in cheats),
+        ceiling=_highest_per_span(
+            (each.column.span, each.column.least or 0.0) for each in others if each.key not in cheats
+        ),
         floor=floor if any(floor.values()) else {},
         across="memory span in tokens (log scale)",
         notes=tuple(_curve_notes(scored)),
     )
 
 
-def _spot(series: ResultSeries) -> PlottedScore:
+def _plotted_score(series: ResultSeries) -> PlottedScore:
     column = series.column
     score, most = column.low / column.full, column.high / column.full
     sure = column.interval
@@ -213,8 +215,8 @@ def _spot(series: ResultSeries) -> PlottedScore:
     )
 
 
-def _highest(scores: Iterable[tuple[int | None, float]]) -> dict[int | None, float]:
-    by_span = grouped(scores, lambda each: each[0])
+def _highest_per_span(scores: Iterable[tuple[int | None, float]]) -> dict[int | None, float]:
+    by_span = group_by(scores, lambda each: each[0])
     return {span: max(score for _, score in by_span[span]) for span in sorted(by_span, key=lambda span: span or 0)}
 
 
@@ -226,19 +228,19 @@ def _curve_notes(scored: Sequence[ResultSeries]) -> Iterable[str]:
         yield "Points of a single conversation have no interval: it needs trials."
     unknown = sum(each.column.missing for each in scored if each.column.is_open)
     if unknown:
-        yield f"{counted(unknown, 'example')} without a score: counted as 0, bars also allow for 1."
+        yield f"{pluralize(unknown, 'example')} without a score: counted as 0, bars also allow for 1."
     unproven = sum(each.column.open for each in scored)
     if unproven:
-        yield f"{counted(unproven, 'example')} left open, at least in part: counted as 0, bars also allow for 1."
+        yield f"{pluralize(unproven, 'example')} left open, at least in part: counted as 0, bars also allow for 1."
 
 
 # --- Heat maps: scenario by span; depth of the needle by length.
 
 
-def heatmap(found: Material) -> Heat:
+def scenario_heatmap(material: Material) -> Heat:
     """Return the mean score of each scenario at each memory span, a panel for each agent."""
-    rows = sorted({name for each in found.series for name in each.column.cells})
-    by = {(each.agent, each.column.span_label): each.column.cells for each in found.series}
+    rows = sorted({name for each in material.series for name in each.column.cells})
+    by = {(each.agent, each.column.span_label): each.column.cells for each in material.series}
 
     def square(agent: str, span: str, scenario: str) -> Square | None:
         cell = by.get((agent, span), {}).get(scenario)
@@ -247,8 +249,8 @@ def heatmap(found: Material) -> Heat:
         return Square(text=cell.without if cell.mean is None else cell.text, score=cell.mean)
 
     panels = tuple(
-        Panel(agent=agent, rows=tuple(tuple(square(agent, span, name) for span in found.spans) for name in rows))
-        for agent in found.agents
+        Panel(agent=agent, rows=tuple(tuple(square(agent, span, name) for span in material.spans) for name in rows))
+        for agent in material.agents
     )
     shown = {square.text[-1:] for panel in panels for row in panel.rows for square in row if square}
     notes = {
@@ -259,7 +261,7 @@ def heatmap(found: Material) -> Heat:
     return Heat(
         panels=panels,
         rows=tuple(rows),
-        columns=found.spans,
+        columns=material.spans,
         across="memory span",
         down="",
         notes=tuple(text for sign, text in notes.items() if sign in shown),
@@ -270,36 +272,36 @@ By: TypeAlias = Literal["share", "gap"]
 """What the rows of a depth map are: the share of the conversation before the needle, or the tokens after it."""
 
 
-def depth(found: Material, by: By) -> Heat:
+def depth_heatmap(material: Material, by: By) -> Heat:
     """Return the mean score of examples by where the nearest needle of their last question was told.
 
     LtmError where no example with a score has such a needle, or no journal says where it was told.
     """
-    spots = list(_by_gap(found) if by == "gap" else _by_share(found))
+    spots = list(_by_gap(material) if by == "gap" else _by_share(material))
     if not spots:
-        unknown = by == "share" and any(_by_gap(found))
+        unknown = by == "share" and any(_by_gap(material))
         cure = "no journal says where needles were told: --by=gap needs none"
         raise LtmError(cure if unknown else "no example with a score has a question that depends on a needle")
     columns = sorted({column for _, column, _, _ in spots})
     if by == "gap":
         rows = sorted({row for _, _, row, _ in spots})
-        names, heads = list(map(size, rows)), [found.spans[column] for column in columns]
+        names, heads = list(map(power_label, rows)), [material.spans[column] for column in columns]
         across, down, rounded = "memory span", "tokens from the needle to the question", "Distances"
     else:
         rows = list(range(BANDS))
-        names, heads = [share(row) for row in rows], list(map(size, columns))
+        names, heads = [band_label(row) for row in rows], list(map(power_label, columns))
         across, down, rounded = "tokens before the question", "the needle was told after this share of them", "Lengths"
-    scores = grouped(spots, lambda spot: spot[:3])
+    scores = group_by(spots, lambda spot: spot[:3])
 
     def square(agent: str, column: int, row: int) -> Square | None:
         here = [score for *_, score in scores.get((agent, column, row), ())]
-        score = mean(here)
+        score = mean_or_none(here)
         return None if score is None else Square(text=score_text(score), score=score, more=f"{len(here):,}")
 
     return Heat(
         panels=tuple(
             Panel(agent=agent, rows=tuple(tuple(square(agent, column, row) for column in columns) for row in rows))
-            for agent in found.agents
+            for agent in material.agents
             if any(spot[0] == agent for spot in spots)
         ),
         rows=tuple(names),
@@ -314,44 +316,44 @@ _Placed: TypeAlias = "tuple[str, int, int, float]"
 """Agent, column, row and score of an example."""
 
 
-def _by_gap(found: Material) -> Iterable[_Placed]:
-    for series in found.series:
-        column = found.spans.index(series.column.span_label)
+def _by_gap(material: Material) -> Iterable[_Placed]:
+    for series in material.series:
+        column = material.spans.index(series.column.span_label)
         for row in series.rows:
             if row.result.gap is not None and row.result.score is not None:
-                yield series.agent, column, power(row.result.gap), row.result.score
+                yield series.agent, column, span_power(row.result.gap), row.result.score
 
 
-def _by_share(found: Material) -> Iterable[_Placed]:
+def _by_share(material: Material) -> Iterable[_Placed]:
     asked: dict[int, int] = {}
-    for held in found.conversations:
+    for held in material.conversations:
         record = held.folder.record()
         asked |= asked_at(held.rows, record) if record else {}
-    return [(spot.agent, spot.length, spot.band, spot.score) for spot in spots(found, asked)]
+    return [(spot.agent, spot.length, spot.band, spot.score) for spot in depth_spots(material, asked)]
 
 
 # --- One conversation.
 
 
-def timeline(found: Material) -> Timeline:
+def conversation_timeline(material: Material) -> Timeline:
     """Return the first conversation with a journal, at the largest memory span and of an agent under test if possible.
 
     LtmError if none has a journal that can be read.
     """
-    columns = {each.key: each.column for each in found.series}
+    columns = {each.key: each.column for each in material.series}
 
     def wanted(held: ConversationEntry) -> tuple[bool, int]:
         column = columns[held.series]
         return column.control or column.yardstick, -(column.span or 0)
 
-    for held in sorted(found.conversations, key=wanted):
+    for held in sorted(material.conversations, key=wanted):
         record = held.folder.record()
         if record is not None and record.position:
-            return _timeline(held, record)
+            return _make_timeline(held, record)
     raise LtmError("no conversation has a journal that can be read, so there is no time line to draw")
 
 
-def _timeline(held: ConversationEntry, record: ConversationRecord) -> Timeline:
+def _make_timeline(held: ConversationEntry, record: ConversationRecord) -> Timeline:
     drawn = lanes_of(held.rows, record)
     begins = {number: (lane, start + tokens) for number, lane, _, start, tokens, *_ in drawn["marks"]}
     asked = {number: start for number, _, _, start, *_ in drawn["marks"]}
@@ -375,7 +377,7 @@ def _timeline(held: ConversationEntry, record: ConversationRecord) -> Timeline:
         links=tuple(links),
         jumps=tuple(at for at, *_ in drawn["jumps"]),
         tokens=drawn["tokens"],
-        notes=(f"{counted(unscored, 'example')} without a score.",) if unscored else (),
+        notes=(f"{pluralize(unscored, 'example')} without a score.",) if unscored else (),
     )
 
 
@@ -384,19 +386,19 @@ def _timeline(held: ConversationEntry, record: ConversationRecord) -> Timeline:
 OVERALL = "all scenarios"
 
 
-def forest(found: Changes, spans: Sequence[str] = ()) -> Forest:
+def difference_forest(changes: Changes, spans: Sequence[str] = ()) -> Forest:
     """Return what the later side has over the earlier one, at these memory spans if any is named.
 
     LtmError where no example has a score in both.
     """
-    asked = [change for change in found.changes if change.level and (not spans or change.span_label in spans)]
-    panels = tuple((change.label, tuple(_differences(change))) for change in asked)
+    asked = [change for change in changes.changes if change.level and (not spans or change.span_label in spans)]
+    panels = tuple((change.label, tuple(_plotted_differences(change))) for change in asked)
     if not panels:
         raise LtmError("no example has a score on both sides, so there is no difference to draw")
     unsure = any(one.interval is None for _, of in panels for one in of)
-    runs = "" if found.before == found.after else f" ({found.before}; here {found.after})"
+    runs = "" if changes.before == changes.after else f" ({changes.before}; here {changes.after})"
     return Forest(
-        across=f"difference in score from {found.before_agent}{runs}",
+        across=f"difference in score from {changes.before_agent}{runs}",
         panels=panels,
         notes=(
             "Paired by example; at the right how many are better (+), worse (−) and equal (=).",
@@ -407,17 +409,17 @@ def forest(found: Changes, spans: Sequence[str] = ()) -> Forest:
     )
 
 
-def _differences(change: Change) -> Iterable[PlottedDifference]:
-    yield _difference(OVERALL, change.overall)
+def _plotted_differences(change: Change) -> Iterable[PlottedDifference]:
+    yield _plotted_difference(OVERALL, change.overall)
     for name in sorted(change.scenarios, key=lambda name: (change.levels[name].difference, name)):
-        yield _difference(name, change.scenarios[name])
+        yield _plotted_difference(name, change.scenarios[name])
 
 
-def _difference(name: str, found: Comparison) -> PlottedDifference:
-    level = found.pairs - found.better - found.worse
+def _plotted_difference(name: str, comparison: Comparison) -> PlottedDifference:
+    level = comparison.pairs - comparison.better - comparison.worse
     return PlottedDifference(
         name=name,
-        value=found.difference or 0.0,
-        interval=(found.interval.low, found.interval.high) if found.interval else None,
-        pairs=f"+{found.better:,} −{found.worse:,} ={level:,}",
+        value=comparison.difference or 0.0,
+        interval=(comparison.interval.low, comparison.interval.high) if comparison.interval else None,
+        pairs=f"+{comparison.better:,} −{comparison.worse:,} ={level:,}",
     )

@@ -53,7 +53,7 @@ class ReviewDecision(JournalRecord, frozen=True, kw_only=True, tag="decision"):
 _LINES: RecordCodec[ReviewDecision] = RecordCodec((ReviewDecision,), "a review")
 
 
-def named(name: str) -> str:
+def reviewer_name(name: str) -> str:
     """Return a reviewer's name; ConfigurationError if no file could have it."""
     if not _NAME.fullmatch(name):
         raise ConfigurationError(
@@ -62,10 +62,10 @@ def named(name: str) -> str:
     return name
 
 
-def read(run_folder: Path) -> dict[str, list[ReviewDecision]]:
+def read_decisions(run_folder: Path) -> dict[str, list[ReviewDecision]]:
     """Return what each reviewer said, in the order of writing, skipping unreadable lines."""
     files = sorted((run_folder / FOLDER).glob("*.jsonl"))
-    return {file.stem: list(codec.readable(file, _LINES.decode)) for file in files if _NAME.fullmatch(file.stem)}
+    return {file.stem: list(codec.iter_readable(file, _LINES.decode)) for file in files if _NAME.fullmatch(file.stem)}
 
 
 class Opinions:
@@ -124,15 +124,15 @@ class Opinions:
         if credit is None:
             return None
         if settled := self._settled.get(nodeid):
-            said = {settled[0]: settled[1]}
+            fields = {settled[0]: settled[1]}
         else:
-            said = {name: one for name, one in self.of(nodeid).items() if one.credit is not None}
-        reasons = "; ".join(dict.fromkeys(one.reason for one in said.values() if one.reason.strip()))
-        told = f"reviewed by {', '.join(said)}"
-        return Amendment(score=credit, reason=f"{reasons} ({told})" if reasons else told, by=tuple(said))
+            fields = {name: one for name, one in self.of(nodeid).items() if one.credit is not None}
+        reasons = "; ".join(dict.fromkeys(one.reason for one in fields.values() if one.reason.strip()))
+        text = f"reviewed by {', '.join(fields)}"
+        return Amendment(score=credit, reason=f"{reasons} ({text})" if reasons else text, by=tuple(fields))
 
 
-def decide(run_folder: Path, row: ScenarioResult, reviewer: str, decision: ReviewDecision) -> None:
+def record_decision(run_folder: Path, row: ScenarioResult, reviewer: str, decision: ReviewDecision) -> None:
     """Write down what a reviewer says, and the amendment where reviewers give another score than the rules did.
 
     An amendment of reviewers who no longer agree is taken back; one that was made by `ltm amend` is not, but reviewers
@@ -144,23 +144,23 @@ def decide(run_folder: Path, row: ScenarioResult, reviewer: str, decision: Revie
     folder = run_folder / FOLDER
     make_private(folder, exist_ok=True)
     kept = msgspec.structs.replace(decision, reason=decision.reason[:LONGEST_REASON])
-    file = Appender(folder / f"{named(reviewer)}.jsonl", new=False)
+    file = Appender(folder / f"{reviewer_name(reviewer)}.jsonl", new=False)
     try:
-        file.append(codec.encode(kept).encode(), lasting=True)
+        file.append(codec.encode_record(kept).encode(), lasting=True)
     finally:
         file.close()
-    _amend(run_folder, row, Opinions(read(run_folder)))
+    _amend_by_opinions(run_folder, row, Opinions(read_decisions(run_folder)))
 
 
-def _amend(run_folder: Path, row: ScenarioResult, opinions: Opinions) -> None:
+def _amend_by_opinions(run_folder: Path, row: ScenarioResult, opinions: Opinions) -> None:
     amendment = opinions.amendment(row.nodeid)
-    before = amendments.read(run_folder).get(row.nodeid)
+    before = amendments.read_amendments(run_folder).get(row.nodeid)
     if amendment and (row.score is None or abs(amendment.score - row.score) > SAME or (before and not before.by)):
-        amendments.write(run_folder, row.nodeid, amendment)
+        amendments.write_amendment(run_folder, row.nodeid, amendment)
     elif before and before.by:
-        amendments.write(run_folder, row.nodeid, None)
+        amendments.write_amendment(run_folder, row.nodeid, None)
 
 
-def decision(nodeid: str, credit: float | None, reason: str = "", *, settles: bool = False) -> ReviewDecision:
+def new_decision(nodeid: str, credit: float | None, reason: str = "", *, settles: bool = False) -> ReviewDecision:
     """Return a decision that is made now."""
     return ReviewDecision(nodeid=nodeid, credit=credit, reason=reason, now=wall_time(), settles=settles)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from pytest_ltm._results.statistics.counts import Interval, Kappa, kappa, wilson
-from pytest_ltm._storage.secrets import written
+from pytest_ltm._results.statistics.counts import Interval, Kappa, cohen_kappa, wilson_interval
+from pytest_ltm._storage.secrets import dump_json_redacted
 from pytest_ltm.web.review.decisions import SAME
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 GRADES = ("wrong", "partly", "right")
 
 
-def grade(credit: float) -> str:
+def credit_grade(credit: float) -> str:
     """Return the word for a credit: one of GRADES."""
     return "wrong" if credit <= SAME else "right" if credit >= 1 - SAME else "partly"
 
@@ -35,18 +35,18 @@ class ReviewerAgreement(Struct, frozen=True, kw_only=True):
     """Of the grades right, partly and wrong, over all answers to which both gave one."""
 
 
-def agreements(opinions: Opinions) -> list[ReviewerAgreement]:
+def reviewer_agreements(opinions: Opinions) -> list[ReviewerAgreement]:
     """Return the agreement of each pair of reviewers."""
-    found = []
+    result = []
     for one, other in combinations(opinions.reviewers, 2):
         table = [[0] * len(GRADES) for _ in GRADES]
         theirs = opinions.by(other)
         for nodeid, said in opinions.by(one).items():
             mine, yours = said.credit, theirs[nodeid].credit if nodeid in theirs else None
             if mine is not None and yours is not None:
-                table[GRADES.index(grade(mine))][GRADES.index(grade(yours))] += 1
-        found.append(ReviewerAgreement(reviewers=(one, other), kappa=kappa(table)))
-    return found
+                table[GRADES.index(credit_grade(mine))][GRADES.index(credit_grade(yours))] += 1
+        result.append(ReviewerAgreement(reviewers=(one, other), kappa=cohen_kappa(table)))
+    return result
 
 
 class ErrorRateEstimate(Struct, frozen=True, kw_only=True):
@@ -82,21 +82,21 @@ class ErrorRateEstimate(Struct, frozen=True, kw_only=True):
     @property
     def interval(self) -> Interval:
         """Where the share of all verdicts lies (Wilson, 95 %), verdicts taken for independent of each other."""
-        return wilson(self.wrong, self.reviewed)
+        return wilson_interval(self.wrong, self.reviewed)
 
 
-def estimate(sample: Iterable[Case], opinions: Opinions) -> ErrorRateEstimate:
+def estimate_error_rates(sample: Iterable[Case], opinions: Opinions) -> ErrorRateEstimate:
     """Return what the reviewers' credits say of the verdicts of a random sample."""
     counts = dict.fromkeys(ErrorRateEstimate.__struct_fields__, 0)
     for case in sample:
         counts["asked"] += 1
-        if kind := _compared(case, opinions):
+        if kind := _estimate_field(case, opinions):
             counts[kind] += 1
             counts["reviewed"] += kind in ("too_much", "too_little")
     return ErrorRateEstimate(**counts)
 
 
-def _compared(case: Case, opinions: Opinions) -> str:
+def _estimate_field(case: Case, opinions: Opinions) -> str:
     """Return the field of an Estimate to which a case counts; "" if nobody has looked at it."""
     nodeid, score = case.row.nodeid, case.row.score
     if score is None:
@@ -120,8 +120,11 @@ def verdict_rows(cases: Cases, opinions: Opinions) -> str:
     A question of a data set has what its rules need to be run again. Any other row says what was decided when it was
     played ("automatic").
     """
-    rows = [_row(f"{cases.run_id} {case.row.nodeid}", case, credit) for case, credit in _labelled(cases, opinions)]
-    return "".join(written(row, json.dumps) + "\n" for row in rows)
+    rows = [
+        _labelled_row(f"{cases.run_id} {case.row.nodeid}", case, credit)
+        for case, credit in _labelled_cases(cases, opinions)
+    ]
+    return "".join(dump_json_redacted(row, json.dumps) + "\n" for row in rows)
 
 
 def judge_rows(cases: Cases, opinions: Opinions) -> tuple[str, int]:
@@ -131,7 +134,7 @@ def judge_rows(cases: Cases, opinions: Opinions) -> tuple[str, int]:
     """
     asked: dict[tuple[str, str], dict[str, list[str]]] = {}
     left_out = 0
-    for case, credit in _labelled(cases, opinions):
+    for case, credit in _labelled_cases(cases, opinions):
         questions, reference = case.row.questions, case.definition.get("expected")
         is_text = isinstance(reference, str) and bool(reference.strip())
         if len(questions) != 1 or not is_text or SAME < credit < 1 - SAME or not questions[0].answer.strip():
@@ -141,17 +144,17 @@ def judge_rows(cases: Cases, opinions: Opinions) -> tuple[str, int]:
         answers = group.setdefault("right" if credit > SAME else "wrong", [])
         answers += [questions[0].answer] * (questions[0].answer not in answers)
     told = [{"question": question, "reference": reference, **kinds} for (question, reference), kinds in asked.items()]
-    return written({"version": 1, "questions": told}, _yaml), left_out
+    return dump_json_redacted({"version": 1, "questions": told}, _yaml_text), left_out
 
 
-def _labelled(cases: Cases, opinions: Opinions) -> Iterator[tuple[Case, float]]:
+def _labelled_cases(cases: Cases, opinions: Opinions) -> Iterator[tuple[Case, float]]:
     for case in cases.cases:
         credit = opinions.credit(case.row.nodeid)
         if credit is not None:
             yield case, credit
 
 
-def _row(name: str, case: Case, credit: float) -> dict[str, Any]:
+def _labelled_row(name: str, case: Case, credit: float) -> dict[str, Any]:
     row = case.row
     asked = _of_data_set(case.definition.get("parameters") or {}, case.expected)
     if asked and len(row.questions) == 1 and not SAME < credit < 1 - SAME:
@@ -165,16 +168,16 @@ def _row(name: str, case: Case, credit: float) -> dict[str, Any]:
 
 def _of_data_set(parameters: Mapping[str, Any], expected: str) -> dict[str, Any]:
     """Return what the rules of a data set go by, from the parameters of a question's definition; empty for others."""
-    said = {"question": parameters.get("question"), "answer": expected}
+    fields = {"question": parameters.get("question"), "answer": expected}
     if {"category", "sample", "choices"} <= parameters.keys() and not parameters["choices"]:
-        return {"set": "locomo", "type": str(parameters["category"]), **said}
+        return {"set": "locomo", "type": str(parameters["category"]), **fields}
     if {"ability", "wanted_turns", "type"} <= parameters.keys():
         abstains = "abstention:" * ("_abs" in str(parameters.get("id")))
-        return {"set": "longmemeval", "type": f"{abstains}{parameters['type']}", **said}
+        return {"set": "longmemeval", "type": f"{abstains}{parameters['type']}", **fields}
     return {}
 
 
-def _yaml(data: object) -> str:
+def _yaml_text(data: object) -> str:
     import yaml
 
     text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=False, width=1_000_000)

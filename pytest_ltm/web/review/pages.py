@@ -14,14 +14,20 @@ from starlette.routing import Route
 
 from pytest_ltm._journal import amendments
 from pytest_ltm._journal.fold import ConversationRecord
-from pytest_ltm._results.run_loading import find, read_run
-from pytest_ltm._results.text import counted, percent, score_text, shorten, verdict_text
+from pytest_ltm._results.run_loading import find_side, read_run
+from pytest_ltm._results.text import format_percent, pluralize, score_text, shorten_text, verdict_text
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
-from pytest_ltm.reporting.summary import refresh
+from pytest_ltm.reporting.summary import refresh_summary
 from pytest_ltm.web import page_parts
 from pytest_ltm.web.review import decisions
-from pytest_ltm.web.review.decisions import Opinions, decide, decision, named
-from pytest_ltm.web.review.findings import agreements, estimate, grade, judge_rows, verdict_rows
+from pytest_ltm.web.review.decisions import Opinions, new_decision, record_decision, reviewer_name
+from pytest_ltm.web.review.findings import (
+    credit_grade,
+    estimate_error_rates,
+    judge_rows,
+    reviewer_agreements,
+    verdict_rows,
+)
 from pytest_ltm.web.review.queue import KINDS, MEANING, Case, Cases, read_cases
 
 if TYPE_CHECKING:
@@ -62,7 +68,7 @@ class ReviewAddress(Struct, frozen=True, kw_only=True):
             raise ConfigurationError(f"{compare!r} is neither a baseline's name nor a run here")
         return cls(
             run=request.path_params["run"],
-            reviewer=named(reviewer) if reviewer else "",
+            reviewer=reviewer_name(reviewer) if reviewer else "",
             which=which,
             kind=kind,
             sample=int(sample),
@@ -71,8 +77,8 @@ class ReviewAddress(Struct, frozen=True, kw_only=True):
 
     def query(self, **changes: object) -> str:
         """Return the address's query, with changes."""
-        said = {name: getattr(self, name) for name in self.__struct_fields__ if name != "run"} | changes
-        return urlencode({name: value for name, value in said.items() if value not in ("", None)})
+        entries = {name: getattr(self, name) for name in self.__struct_fields__ if name != "run"} | changes
+        return urlencode({name: value for name, value in entries.items() if value not in ("", None)})
 
 
 # --- What is read for a page. Reading 10,000 verdicts takes most of a second, so the last runs are kept.
@@ -89,14 +95,14 @@ def cases_of(path: Path, compare: str, baselines: Path, ltm_dir: Path) -> Cases:
     key = (str(path), compare, *stats)
     with _READING:
         if key not in _KEPT:
-            found = read_cases(path, find(compare, baselines, ltm_dir)[0] if compare else None)
+            cases = read_cases(path, find_side(compare, baselines, ltm_dir)[0] if compare else None)
             while len(_KEPT) >= _MOST_KEPT:
                 _KEPT.pop(next(iter(_KEPT)))
-            _KEPT[key] = found
+            _KEPT[key] = cases
         return _KEPT[key]
 
 
-def listed(cases: Cases, opinions: Opinions, place: ReviewAddress) -> Sequence[Case]:
+def listed_cases(cases: Cases, opinions: Opinions, place: ReviewAddress) -> Sequence[Case]:
     """Return the list that a place means, whatever has been decided of it."""
     if place.which == "sample":
         return [case for case in cases.drawn[: place.sample] if case.row.scored]  # no verdict, no error
@@ -105,7 +111,7 @@ def listed(cases: Cases, opinions: Opinions, place: ReviewAddress) -> Sequence[C
     return [case for case in cases.queue if not place.kind or any(why.kind == place.kind for why in case.why)]
 
 
-def undecided(cases: Iterable[Case], opinions: Opinions, place: ReviewAddress) -> list[Case]:
+def undecided_cases(cases: Iterable[Case], opinions: Opinions, place: ReviewAddress) -> list[Case]:
     """Return those of a list that wait for this reviewer: in a dispute, all."""
     if place.which == "disputes":
         return list(cases)
@@ -115,93 +121,95 @@ def undecided(cases: Iterable[Case], opinions: Opinions, place: ReviewAddress) -
 # --- Pages.
 
 
-async def overview(request: Request) -> Response:
+async def overview_page(request: Request) -> Response:
     """Show what can be reviewed in a run, and what has been found."""
-    return await run_in_threadpool(_overview, request)
+    return await run_in_threadpool(_render_overview, request)
 
 
-def _overview(request: Request) -> Response:
+def _render_overview(request: Request) -> Response:
     place = ReviewAddress.of(request, request.query_params)
     path = page_parts.run_folder(request, place.run)
-    cases = cases_of(path, place.compare, page_parts.baselines(request), page_parts.ltm_dir(request))
-    opinions = Opinions(decisions.read(path))
-    drawn = estimate(cases.drawn[: place.sample], opinions)
+    cases = cases_of(path, place.compare, page_parts.baselines_folder(request), page_parts.ltm_dir(request))
+    opinions = Opinions(decisions.read_decisions(path))
+    drawn = estimate_error_rates(cases.drawn[: place.sample], opinions)
     kinds = [
         (kind, MEANING[kind], [case for case in cases.queue if any(why.kind == kind for why in case.why)])
         for kind in KINDS
     ]
-    return page_parts.page(
+    return page_parts.render_template(
         request,
         "review.html.j2",
         title=f"Review of {cases.run_id}",
         place=place,
         cases=cases,
         kinds=[
-            {"kind": kind, "meaning": meaning, "count": len(held), "left": len(undecided(held, opinions, place))}
+            {"kind": kind, "meaning": meaning, "count": len(held), "left": len(undecided_cases(held, opinions, place))}
             for kind, meaning, held in kinds
             if held
         ],
-        left=len(undecided(cases.queue, opinions, place)),
-        left_in_sample=len(undecided(listed(cases, opinions, structs.replace(place, which="sample")), opinions, place)),
-        disputes=len(listed(cases, opinions, ReviewAddress(run=place.run, which="disputes"))),
-        reviewers=[(name, _counts(opinions.by(name).values())) for name in opinions.reviewers],
-        pairs=[_pair(pair) for pair in agreements(opinions)],
+        left=len(undecided_cases(cases.queue, opinions, place)),
+        left_in_sample=len(
+            undecided_cases(listed_cases(cases, opinions, structs.replace(place, which="sample")), opinions, place)
+        ),
+        disputes=len(listed_cases(cases, opinions, ReviewAddress(run=place.run, which="disputes"))),
+        reviewers=[(name, _opinion_counts(opinions.by(name).values())) for name in opinions.reviewers],
+        pairs=[_pair_row(pair) for pair in reviewer_agreements(opinions)],
         drawn=drawn,
-        rate=percent(drawn.rate),
-        interval=f"{percent(drawn.interval.low)} to {percent(drawn.interval.high)}",
+        rate=format_percent(drawn.rate),
+        interval=f"{format_percent(drawn.interval.low)} to {format_percent(drawn.interval.high)}",
     )
 
 
-def _counts(said: Iterable[decisions.ReviewDecision]) -> str:
-    found = list(said)
-    skipped = sum(one.credit is None for one in found)
-    told = counted(len(found) - skipped, "answer")
+def _opinion_counts(review_decisions: Iterable[decisions.ReviewDecision]) -> str:
+    result = list(review_decisions)
+    skipped = sum(one.credit is None for one in result)
+    told = pluralize(len(result) - skipped, "answer")
     return f"{told}, {skipped} skipped" if skipped else told
 
 
-def _pair(pair: Any) -> dict[str, str]:
+def _pair_row(pair: Any) -> dict[str, str]:
     kappa = pair.kappa
     if kappa.value is None or kappa.interval is None:
-        told = f"none: {kappa.reason}"
+        text = f"none: {kappa.reason}"
     else:
-        told = f"{kappa.value:.2f} ({kappa.interval.low:.2f} to {kappa.interval.high:.2f})"
-    return {"who": " and ".join(pair.reviewers), "kappa": told, "answers": f"{kappa.cases:,}"}
+        text = f"{kappa.value:.2f} ({kappa.interval.low:.2f} to {kappa.interval.high:.2f})"
+    return {"who": " and ".join(pair.reviewers), "kappa": text, "answers": f"{kappa.cases:,}"}
 
 
-async def look(request: Request) -> Response:
+async def look_page(request: Request) -> Response:
     """Show the next answer that waits for the reviewer, or the one that is named."""
-    return await run_in_threadpool(_look, request)
+    return await run_in_threadpool(_render_look, request)
 
 
-def _look(request: Request) -> Response:
+def _render_look(request: Request) -> Response:
     place = ReviewAddress.of(request, request.query_params)
     if not place.reviewer:
         return RedirectResponse(f"/review/{place.run}?{place.query()}", 303)
     path = page_parts.run_folder(request, place.run)
-    cases = cases_of(path, place.compare, page_parts.baselines(request), page_parts.ltm_dir(request))
-    said = decisions.read(path)
-    opinions = Opinions(said)
-    found = listed(cases, opinions, place)
-    left = undecided(found, opinions, place)
+    cases = cases_of(path, place.compare, page_parts.baselines_folder(request), page_parts.ltm_dir(request))
+    review_decisions = decisions.read_decisions(path)
+    opinions = Opinions(review_decisions)
+    result = listed_cases(cases, opinions, place)
+    left = undecided_cases(result, opinions, place)
     item = request.query_params.get("item", "")
     if item and item not in cases.by_nodeid:
         raise ConfigurationError(f"run {place.run} has no verdict {item!r}")
     case = cases.by_nodeid[item] if item else left[0] if left else None
-    mine = said.get(place.reviewer, [])
-    return page_parts.page(
+    mine = review_decisions.get(place.reviewer, [])
+    return page_parts.render_template(
         request,
         "review_look.html.j2",
         title="Review",
         place=place,
-        case=None if case is None else _shown(case, place, opinions, mine),
+        case=None if case is None else _case_shown(case, place, opinions, mine),
         left=len(left),
-        of=len(found),
+        of=len(result),
         before=mine[-1].nodeid if mine else "",
         notice=request.query_params.get("notice", "") == "twice",
     )
 
 
-def _shown(
+def _case_shown(
     case: Case, place: ReviewAddress, opinions: Opinions, mine: list[decisions.ReviewDecision]
 ) -> dict[str, Any]:
     """Return what a reviewer sees of an example; what others decided, only in a dispute."""
@@ -213,35 +221,39 @@ def _shown(
         "where": f"{row.agent}, {row.span_label}, trial {row.trial}",
         "why": [] if place.which == "sample" else case.why,
         "questions": [
-            {"text": question.text, "answer": marked(question.answer, row.evidence), "needles": question.needles}
+            {"text": question.text, "answer": mark_evidence(question.answer, row.evidence), "needles": question.needles}
             for question in row.questions
         ],
-        "said": [] if row.questions else _said(case),
-        "expected": shorten(case.expected, _LONGEST),
+        "said": [] if row.questions else _example_exchanges(case),
+        "expected": shorten_text(case.expected, _LONGEST),
         "evidence": row.evidence,
         "score": verdict_text(row, "none"),
         "reason": row.reason,
         "rule": row.rule,
         "checks": row.checks,
-        "mine": _word(opinions.of(nodeid).get(place.reviewer)),
-        "others": [(name, _word(one), one.reason) for name, one in others.items()],
-        "seen": _times(mine, nodeid),
+        "mine": _decision_word(opinions.of(nodeid).get(place.reviewer)),
+        "others": [(name, _decision_word(one), one.reason) for name, one in others.items()],
+        "seen": _times_decided(mine, nodeid),
     }
 
 
-def _word(said: decisions.ReviewDecision | None) -> str:
+def _decision_word(review_decision: decisions.ReviewDecision | None) -> str:
     """Return a decision in a word; "" where there is none."""
-    if said is None:
+    if review_decision is None:
         return ""
-    return "skipped" if said.credit is None else f"{grade(said.credit)} ({score_text(said.credit)})"
+    return (
+        "skipped"
+        if review_decision.credit is None
+        else f"{credit_grade(review_decision.credit)} ({score_text(review_decision.credit)})"
+    )
 
 
-def _times(said: Iterable[decisions.ReviewDecision], nodeid: str) -> int:
+def _times_decided(review_decisions: Iterable[decisions.ReviewDecision], nodeid: str) -> int:
     """Return how often an answer was decided: a page that knows of fewer is out of date."""
-    return sum(one.nodeid == nodeid for one in said)
+    return sum(one.nodeid == nodeid for one in review_decisions)
 
 
-def _said(case: Case) -> list[tuple[str, str]]:
+def _example_exchanges(case: Case) -> list[tuple[str, str]]:
     """Return the example's own exchanges, where it asks no question."""
     try:
         record = ConversationRecord.of(case.folder / "journal.jsonl")
@@ -250,7 +262,7 @@ def _said(case: Case) -> list[tuple[str, str]]:
     return [(each.message, each.reply) for each in record.transcript if each.by == case.row.id]
 
 
-def marked(text: str, evidence: str) -> list[tuple[bool, str]]:
+def mark_evidence(text: str, evidence: str) -> list[tuple[bool, str]]:
     """Return a text in parts, true for the one that decided; of a very long text its beginning and that."""
     at = text.find(evidence) if evidence and evidence != text else -1
     if at < 0:
@@ -261,30 +273,30 @@ def marked(text: str, evidence: str) -> list[tuple[bool, str]]:
     return [part for part in parts if part[1]]
 
 
-async def decided(request: Request) -> Response:
+async def decide_page(request: Request) -> Response:
     """Write a decision down and go on to the next answer."""
-    return await run_in_threadpool(_decided, request, await page_parts.form(request))
+    return await run_in_threadpool(_save_decision, request, await page_parts.posted_form(request))
 
 
-def _decided(request: Request, given: Mapping[str, str]) -> Response:
+def _save_decision(request: Request, given: Mapping[str, str]) -> Response:
     place = ReviewAddress.of(request, given)
     path = page_parts.run_folder(request, place.run)
-    cases = cases_of(path, place.compare, page_parts.baselines(request), page_parts.ltm_dir(request))
+    cases = cases_of(path, place.compare, page_parts.baselines_folder(request), page_parts.ltm_dir(request))
     case = cases.by_nodeid.get(given.get("nodeid", ""))
     if case is None or not place.reviewer:
         raise ConfigurationError("this answer is not part of the run, or nobody says who reviews it")
-    before = decisions.read(path)
+    before = decisions.read_decisions(path)
     nodeid = case.row.nodeid
     notice = ""
-    if given.get("seen") != str(_times(before.get(place.reviewer, ()), nodeid)):
+    if given.get("seen") != str(_times_decided(before.get(place.reviewer, ()), nodeid)):
         notice = "twice"
     else:
         settles = place.which == "disputes" and Opinions(before).disputed(nodeid)
-        said = decision(nodeid, credit_of(given), given.get("reason", ""), settles=settles)
-        kept = amendments.read(path)
-        decide(path, case.row, place.reviewer, said)
-        if amendments.read(path) != kept:
-            task = BackgroundTask(_refreshed, path)
+        review_decision = new_decision(nodeid, credit_of(given), given.get("reason", ""), settles=settles)
+        kept = amendments.read_amendments(path)
+        record_decision(path, case.row, place.reviewer, review_decision)
+        if amendments.read_amendments(path) != kept:
+            task = BackgroundTask(_refresh_run, path)
             return RedirectResponse(f"/review/{place.run}/look?{place.query()}", 303, background=task)
     return RedirectResponse(f"/review/{place.run}/look?{place.query(notice=notice)}", 303)
 
@@ -312,35 +324,35 @@ def credit_of(given: Mapping[str, str]) -> float | None:
 _REFRESHING = threading.Lock()
 
 
-def _refreshed(path: Path) -> None:
+def _refresh_run(path: Path) -> None:
     """Update the run's summary and verdicts with what was amended."""
     with _REFRESHING:
-        refresh(read_run(path))
+        refresh_summary(read_run(path))
 
 
 async def rows_for_rules(request: Request) -> Response:
     """Send reviewed answers for `verdict-check`."""
-    return await run_in_threadpool(_sent, request, "rows.jsonl", verdict_rows)
+    return await run_in_threadpool(_download_response, request, "rows.jsonl", verdict_rows)
 
 
 async def rows_for_judges(request: Request) -> Response:
     """Send reviewed answers for `judge-check`."""
-    return await run_in_threadpool(_sent, request, "judge.yml", lambda *given: judge_rows(*given)[0])
+    return await run_in_threadpool(_download_response, request, "judge.yml", lambda *given: judge_rows(*given)[0])
 
 
-def _sent(request: Request, name: str, made: Callable[[Cases, Opinions], str]) -> Response:
+def _download_response(request: Request, name: str, made: Callable[[Cases, Opinions], str]) -> Response:
     place = ReviewAddress.of(request, request.query_params)
     path = page_parts.run_folder(request, place.run)
-    cases = cases_of(path, "", page_parts.baselines(request), page_parts.ltm_dir(request))
-    text = made(cases, Opinions(decisions.read(path)))
+    cases = cases_of(path, "", page_parts.baselines_folder(request), page_parts.ltm_dir(request))
+    text = made(cases, Opinions(decisions.read_decisions(path)))
     headers = {"Content-Disposition": f'attachment; filename="{quote(cases.run_id)}.{name}"'}
     return Response(text, media_type="text/plain", headers=headers)
 
 
 ROUTES = [
-    Route("/review/{run}", overview),
-    Route("/review/{run}/look", look),
-    Route("/review/{run}/decide", decided, methods=["POST"]),
+    Route("/review/{run}", overview_page),
+    Route("/review/{run}/look", look_page),
+    Route("/review/{run}/decide", decide_page, methods=["POST"]),
     Route("/review/{run}/rows.jsonl", rows_for_rules),
     Route("/review/{run}/judge.yml", rows_for_judges),
 ]

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from pytest_ltm._journal import events
-from pytest_ltm._journal.checksum_chain import bare
+from pytest_ltm._journal.checksum_chain import strip_checksum
 from pytest_ltm._journal.codec import whole_lines
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.ltm_judge import parse_grade
@@ -117,23 +117,23 @@ def read_cases(path: Path, before: GateSide | None = None) -> Cases:
 
     `before`: what the run is compared with. LtmError if there are no results to read.
     """
-    found, notices = results_in(path)
-    if not found:
+    result, notices = results_in(path)
+    if not result:
         raise LtmError(f"{path}: no results to review" + "".join(f": {notice}" for notice in notices[:1]))
-    earlier = _earlier(before, {held.result.agent for held in found})
+    earlier = _earlier_scores(before, {held.result.agent for held in result})
     cases: list[Case] = []
-    for held in found:
-        definitions = _definitions(held.path / "plan.json")
-        votes = _split(held.path / "journal.jsonl", held.result)
+    for held in result:
+        definitions = _definitions_by_example(held.path / "plan.json")
+        votes = _split_votes(held.path / "journal.jsonl", held.result)
         for row in held.result.scenarios:
             if row.scored or row.cause in ("unscored", "ungraded"):
                 case = Case(row=row, folder=held.path, definition=definitions.get(row.id, {}))
-                why = tuple(_why(case, votes.get(row.id, ""), earlier.get(_key(row))))
+                why = tuple(_review_reasons(case, votes.get(row.id, ""), earlier.get(_case_key(row))))
                 cases.append(msgspec.structs.replace(case, why=why))
     return Cases(run_id=path.resolve().name, path=path, cases=tuple(cases), notices=tuple(notices))
 
 
-def _why(case: Case, votes: str, before: float | None) -> Iterator[Why]:
+def _review_reasons(case: Case, votes: str, before: float | None) -> Iterator[Why]:
     row = case.row
     if not row.scored:
         yield Why("unsure", row.reason)
@@ -142,10 +142,10 @@ def _why(case: Case, votes: str, before: float | None) -> Iterator[Why]:
         yield Why("split votes", votes)
     if row.score is not None and before is not None and abs(row.score - before) >= MOVED:
         yield Why("moved", f"{score_text(before)} before, {score_text(row.score)} now")
-    yield from _near(row)
+    yield from _near_threshold(row)
 
 
-def _near(row: ScenarioResult) -> Iterator[Why]:
+def _near_threshold(row: ScenarioResult) -> Iterator[Why]:
     """Yield a reason where the score is part of full marks and hardly passes, or hardly fails."""
     if row.score is None or not SAME < row.score < 1 - SAME:
         return
@@ -178,12 +178,12 @@ def _by_words(case: Case) -> Iterator[Why]:
 _BY_WORDS = RulesJudge()
 
 
-def _split(journal: Path, held: ConversationResult) -> dict[str, str]:
+def _split_votes(journal: Path, held: ConversationResult) -> dict[str, str]:
     """Return by example how the judge's votes on one question differ, where they do."""
     if not any(row.judge_calls > 1 for row in held.scenarios):
         return {}
     votes: dict[tuple[str, str], Counter[str]] = {}
-    for event in _asked(journal):
+    for event in _judge_questions(journal):
         prompt = PROMPTS.get(event.name)
         if event.reply is None or prompt is None:
             continue
@@ -197,14 +197,14 @@ def _split(journal: Path, held: ConversationResult) -> dict[str, str]:
     }
 
 
-def _asked(journal: Path) -> Iterator[events.JudgeAsked]:
+def _judge_questions(journal: Path) -> Iterator[events.JudgeAsked]:
     """Yield what the judge of a conversation was asked, as far as the journal can be read."""
     if not journal.is_file():
         return
     for _, line in whole_lines(journal):
         if line.startswith(_JUDGE):
             try:
-                event = events.decode(bare(line), "")
+                event = events.decode_event(strip_checksum(line), "")
             except LtmError:
                 continue
             if isinstance(event, events.JudgeAsked):
@@ -224,7 +224,7 @@ class _Plan(Struct):
     examples: list[_Planned] = []
 
 
-def _definitions(plan: Path) -> dict[str, dict[str, Any]]:
+def _definitions_by_example(plan: Path) -> dict[str, dict[str, Any]]:
     try:
         planned = msgspec.json.decode(read_regular(plan), type=_Plan).examples
     except (OSError, ValueError, RecursionError):
@@ -232,19 +232,19 @@ def _definitions(plan: Path) -> dict[str, dict[str, Any]]:
     return {f"{one.scenario}/{one.example}": one.definition for one in planned}
 
 
-def _key(row: ScenarioResult) -> tuple[str, ...]:
+def _case_key(row: ScenarioResult) -> tuple[str, ...]:
     return row.agent, row.scenario, row.example, row.span_label, row.trial
 
 
-def _earlier(before: GateSide | None, agents: Iterable[str]) -> dict[tuple[str, ...], float]:
+def _earlier_scores(before: GateSide | None, agents: Iterable[str]) -> dict[tuple[str, ...], float]:
     """Return the scores that agents had, those of the only agent where it has another name."""
     if before is None:
         return {}
-    found: dict[tuple[str, ...], float] = {}
+    entries: dict[tuple[str, ...], float] = {}
     for agent in agents:
         known = before.agents
         if agent not in known and len(known) != 1:
             continue
         rows: Sequence[ScenarioResult] = one_agent(before, agent if agent in known else "").result.scenarios
-        found |= {(agent, *_key(row)[1:]): row.score for row in rows if row.score is not None}
-    return found
+        entries |= {(agent, *_case_key(row)[1:]): row.score for row in rows if row.score is not None}
+    return entries

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 from rapidfuzz.distance import OSA, Indel, Prefix
 
-from pytest_ltm._text.numbers import numbered
-from pytest_ltm._text.words import STOP_WORDS, stem, words
+from pytest_ltm._language.numbers import words_with_digits
+from pytest_ltm._language.words import STOP_WORDS, plain_words, word_stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-def _stems(*some: str) -> frozenset[str]:
-    return frozenset(map(stem, " ".join(some).split()))
+def _ignored_stems(*some: str) -> frozenset[str]:
+    return frozenset(map(word_stem, " ".join(some).split()))
 
 
 _SAME = {
-    stem(word): stem(group.split()[0])
+    word_stem(word): word_stem(group.split()[0])
     for group in (
         "mother mum mom mummy mommy", "father dad daddy", "grandmother grandma granny gran nan",
         "grandfather grandpa granddad grandad", "stepfather stepdad", "stepmother stepmum stepmom",
@@ -39,12 +39,12 @@ _SAME = {
     )
     for word in group.split()
 }  # fmt: skip
-LIGHT = _stems(
+LIGHT = _ignored_stems(
     "go went gone do does did make makes made take took taken have give gave given use keep kept start new old one two",
     "three both each play everything thing time",
 )
 """An answer may leave these out, and does not become another one by them."""
-FRAME = _stems(
+FRAME = _ignored_stems(
     "mention tell told talk chat session conversation remember recall believe think thought guess according based",
     "answer user called named name note history message earlier last ago yes sure well also really actually",
     "specifically currently together probably likely possibly perhaps maybe might may must seem total end ended",
@@ -55,42 +55,42 @@ _ROOT, _MOSTLY = 5, 0.7
 _BEGINNING, _ALIKE, _LONG = 4, 0.65, 7
 
 
-def key(word: str) -> str:
+def meaning_key(word: str) -> str:
     """Return what a word, in plain form, has in common with all that mean the same."""
-    one = stem(word)
+    one = word_stem(word)
     return _SAME.get(one, one)
 
 
-STOPS = frozenset(map(key, STOP_WORDS))
+STOPS = frozenset(map(meaning_key, STOP_WORDS))
 
 
-def keys(text: str) -> list[str]:
+def meaning_keys(text: str) -> list[str]:
     """Return the keys of a text's words, its numbers in digits."""
-    return [key(word) for word in numbered(words(text))]
+    return [meaning_key(word) for word in words_with_digits(plain_words(text))]
 
 
-def telling(text: str) -> list[str]:
+def telling_keys(text: str) -> list[str]:
     """Return the keys of a text's words that carry meaning."""
-    return [one for one in keys(text) if one not in STOPS]
+    return [one for one in meaning_keys(text) if one not in STOPS]
 
 
-def compounds(text: str) -> frozenset[str]:
+def compound_keys(text: str) -> frozenset[str]:
     """Return the keys of each two neighbours of a text, written as one word."""
-    return frozenset(key(one + other) for one, other in pairwise(words(text)))
+    return frozenset(meaning_key(one + other) for one, other in pairwise(plain_words(text)))
 
 
-def found_in(wanted: Sequence[str], said: Iterable[str]) -> frozenset[str]:
+def found_in(wanted: Sequence[str], texts: Iterable[str]) -> frozenset[str]:
     """Return which of the wanted keys are among those of a text, in another form or two of them as one word, too."""
-    every = frozenset(said)
+    every = frozenset(texts)
     joined = {one for pair in pairwise(wanted) if "".join(pair) in every for one in pair}
     return frozenset(one for one in wanted if one in joined or one in every or any(is_of_root(one, k) for k in every))
 
 
-def misspelled_in(wanted: Sequence[str], said: Sequence[str]) -> frozenset[str]:
+def misspelled_in(wanted: Sequence[str], texts: Sequence[str]) -> frozenset[str]:
     """Return which of the wanted words are among those of a text; a long one with a wrong letter if all others are."""
-    same = frozenset(wanted).intersection(said)
+    same = frozenset(wanted).intersection(texts)
     left = [one for one in wanted if one not in same]
-    if same and len(left) == 1 and len(left[0]) >= _LONG and any(OSA.distance(left[0], one) == 1 for one in said):
+    if same and len(left) == 1 and len(left[0]) >= _LONG and any(OSA.distance(left[0], one) == 1 for one in texts):
         return frozenset(wanted)
     return same
 

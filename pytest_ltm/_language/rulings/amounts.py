@@ -5,28 +5,36 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.clauses import level, places, sentence, sentence_start
-from pytest_ltm._text.numbers import DAYS as DAY_ORDINALS
-from pytest_ltm._text.numbers import digits
-from pytest_ltm._text.quantities import Quantity, distinct, equal, holds, is_rough, is_sum, quantities
-from pytest_ltm._text.words import content_stems, words
-from pytest_ltm.datasets.rulings.assertion import SHORT, refuses
-from pytest_ltm.datasets.rulings.gold import (
+from pytest_ltm._language.clauses import normalize_text, phrase_positions, sentence_around, sentence_start
+from pytest_ltm._language.numbers import DAYS as DAY_ORDINALS
+from pytest_ltm._language.numbers import write_digits
+from pytest_ltm._language.quantities import (
+    Quantity,
+    distinct_amounts,
+    holds_amounts,
+    is_equal_amount,
+    is_rough,
+    is_sum,
+    read_quantities,
+)
+from pytest_ltm._language.rulings.assertion import SHORT, refuses_answer
+from pytest_ltm._language.rulings.gold import (
     CANNOT_TELL,
     HEDGED,
     Ruling,
-    answering,
+    amount_ranges,
+    answering_quantities,
     in_range,
     is_at_another_rate,
-    ranges,
-    settled,
+    settled_amounts,
 )
-from pytest_ltm.datasets.rulings.stance import BRIEF, FINAL, OPEN, SEVERAL, stance
+from pytest_ltm._language.rulings.stance import BRIEF, FINAL, OPEN, SEVERAL, stance_at
+from pytest_ltm._language.words import content_stems, plain_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ltm.datasets.rulings.gold import Gold
+    from pytest_ltm._language.rulings.gold import Gold
 
 
 _NAMED = Ruling("yes", "names the amount")
@@ -49,33 +57,35 @@ _COMPARES = re.compile(r"\b(?:\w+er|more|less)\b(.*)\bthan\b(.*)")
 
 def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ruling:
     """Return the ruling on an answer that should name an amount; `forgiving`: an error of one day is none."""
-    text = digits(end)
-    every, said = quantities(text), answering(gold, question, end, text)
-    hit = holds(gold.amounts, every)
-    if not said or refuses(text[sentence_start(text, max(one.start for one in said)) :]):
-        if len(end) <= BRIEF and len(distinct(said)) > 1:
+    text = write_digits(end)
+    every, said = read_quantities(text), answering_quantities(gold, question, end, text)
+    hit = holds_amounts(gold.amounts, every)
+    if not said or refuses_answer(text[sentence_start(text, max(one.start for one in said)) :]):
+        if len(end) <= BRIEF and len(distinct_amounts(said)) > 1:
             return Ruling("no", SEVERAL)
         return Ruling("unscored", "names the amount and refuses") if said and hit else _no_amount(gold, end, every)
-    known = level(f"{question} {gold.whole}")
-    stances = {one: stance(text, one.start, one.end, known=known) for one in said}
+    known = normalize_text(f"{question} {gold.whole}")
+    stances = {one: stance_at(text, one.start, one.end, known=known) for one in said}
     held = [one for one in said if not stances[one]]
-    answer = settled(text, held, known=known) if len(gold.amounts[0]) == 1 else held
-    if holds(gold.amounts, answer):
-        doubts = len(end) <= BRIEF and refuses(text[: min(one.start for one in answer)])
-        named = _named(gold, question, text, answer)
+    answer = settled_amounts(text, held, known=known) if len(gold.amounts[0]) == 1 else held
+    if holds_amounts(gold.amounts, answer):
+        doubts = len(end) <= BRIEF and refuses_answer(text[: min(one.start for one in answer)])
+        named = _ruling_on_amount(gold, question, text, answer)
         return Ruling("unscored", "says that it cannot tell, and names it") if doubts else named
     if not held:
-        return _rejected(set(stances.values()))
-    aside = holds(gold.amounts, said) and not holds(gold.amounts, [one for one in every if one not in said])
-    left_open = any(why == OPEN and holds(gold.amounts, [one]) for one, why in stances.items())
-    settles = len(distinct(answer)) == 1 and aside and len(end) <= SHORT and not left_open
-    spans = any(_spans(pair, one) for pair in ranges(text, said) for (one, *_) in gold.amounts)
+        return _ruling_on_rejection(set(stances.values()))
+    aside = holds_amounts(gold.amounts, said) and not holds_amounts(
+        gold.amounts, [one for one in every if one not in said]
+    )
+    left_open = any(why == OPEN and holds_amounts(gold.amounts, [one]) for one, why in stances.items())
+    settles = len(distinct_amounts(answer)) == 1 and aside and len(end) <= SHORT and not left_open
+    spans = any(_spans_amount(pair, one) for pair in amount_ranges(text, said) for (one, *_) in gold.amounts)
     if spans and not hit:
         return Ruling("no", "names a range")
     return _near_miss(gold, answer, ambiguous=spans or (hit and not settles), forgiving=forgiving)
 
 
-def _rejected(stances: set[str]) -> Ruling:
+def _ruling_on_rejection(stances: set[str]) -> Ruling:
     """Return the ruling on an answer that says of no amount that it is the one."""
     worst = sorted(stances & FINAL) or sorted(stances)
     return Ruling("no" if worst[0] in FINAL else "unscored", f"names an amount, and {worst[0]}")
@@ -83,31 +93,31 @@ def _rejected(stances: set[str]) -> Ruling:
 
 def _no_amount(gold: Gold, end: str, every: Sequence[Quantity]) -> Ruling:
     """Return the ruling on an answer without an amount of the kind that is expected; "one" alone counts nothing."""
-    if refuses(end) or (every and refuses(digits(end))):
+    if refuses_answer(end) or (every and refuses_answer(write_digits(end))):
         return CANNOT_TELL
     vague = not every and len(end) <= BRIEF and all(one.value != 1 for parts in gold.amounts for one in parts)
-    vague = vague and not any(word in DAY_ORDINALS for word in words(end))
+    vague = vague and not any(word in DAY_ORDINALS for word in plain_words(end))
     return Ruling("no", "names no amount") if vague else _OTHER_KIND
 
 
-def _spans(pair: tuple[Quantity, Quantity], one: Quantity) -> bool:
+def _spans_amount(pair: tuple[Quantity, Quantity], one: Quantity) -> bool:
     """Return whether an amount lies in a range of its unit."""
     first, last = pair
     return {first.unit, last.unit} <= {one.unit, ""} and first.value <= one.value <= last.value
 
 
-def _named(gold: Gold, question: str, text: str, answer: Sequence[Quantity]) -> Ruling:
+def _ruling_on_amount(gold: Gold, question: str, text: str, answer: Sequence[Quantity]) -> Ruling:
     """Return the ruling on an answer that has the expected amount: whether it is sure, and the only one."""
-    hits = [one for one in answer if any(equal(part, one) for parts in gold.amounts for part in parts)]
-    around = [sentence(text, one.start, one.end) for one in hits]
+    hits = [one for one in answer if any(is_equal_amount(part, one) for parts in gold.amounts for part in parts)]
+    around = [sentence_around(text, one.start, one.end) for one in hits]
     if all(is_at_another_rate(text, one, gold.whole) for one in hits):
         return Ruling("no", "names the amount for another time")
     sure = HEDGED.search(gold.whole) or not any(map(HEDGED.search, around))
-    wanted = digits(gold.texts[0])
-    if in_range(wanted, quantities(wanted)):
-        repeated = places(text, _AFTER_NUMBERS.sub("", wanted) or wanted)
+    wanted = write_digits(gold.texts[0])
+    if in_range(wanted, read_quantities(wanted)):
+        repeated = phrase_positions(text, _AFTER_NUMBERS.sub("", wanted) or wanted)
         return _NAMED if sure and repeated else Ruling("unscored", "names the two amounts, perhaps of another range")
-    pairs = [pair for pair in ranges(text, hits) if not all(holds(gold.amounts, [one]) for one in pair)]
+    pairs = [pair for pair in amount_ranges(text, hits) if not all(holds_amounts(gold.amounts, [one]) for one in pair)]
     pairs = [pair for pair in pairs if not (pair[1].unit == "%" and pair[0].value * 100 == pair[1].value)]
     if len(text) <= SHORT and any(_OR.search(text[one.end : other.start]) for one, other in pairs):
         return Ruling("no", SEVERAL)
@@ -122,7 +132,7 @@ def _named(gold: Gold, question: str, text: str, answer: Sequence[Quantity]) -> 
 
 def is_turned(question: str, text: str) -> bool:
     """Return whether a sentence compares the other way round than the question, or another text: younger for older."""
-    asked, said = set(words(question)), set(words(text))
+    asked, said = set(plain_words(question)), set(plain_words(text))
     return any(
         asked & one and not asked & other and said & other and not said & one
         for pair in _CONTRARIES
@@ -132,7 +142,7 @@ def is_turned(question: str, text: str) -> bool:
 
 def _is_exchanged(question: str, text: str) -> bool:
     """Return whether a sentence has the two things that the question compares in each other's place."""
-    asked = _COMPARES.search(level(question))
+    asked = _COMPARES.search(normalize_text(question))
     if asked is None:
         return False
     first, second = content_stems(asked[1]), content_stems(asked[2])

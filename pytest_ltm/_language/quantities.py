@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.dates import MONTH_PATTERN, month_number
-from pytest_ltm._text.numbers import NUMBERS, ONES, TENS, digits
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.dates import MONTH_PATTERN, month_number
+from pytest_ltm._language.numbers import NUMBERS, ONES, TENS, write_digits
+from pytest_ltm._language.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -65,20 +65,20 @@ class Quantity:
 
 
 _SMALL = "|".join([*MULTIPLES, *ONES, *TENS, "couple", "dozen", "half", "an", "a"])
-_WORDED = later(
+_WORDED = lazy_pattern(
     rf"\b(?:({'|'.join(TENS)})[- ]({'|'.join(ONES[1:10])})|({_SMALL}))\b(?:(?=(?: of)?[\s-]{{0,3}}([a-z]+)))?"
 )
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
-_CLOCK = later(r"\b(\d{1,2})(?:[:.](\d{2}))?\s*([ap])\.?m\b")
-_CLOCK_24 = later(r"\b([01]?\d|2[0-3]):([0-5]\d)(?!:?\d|\s*[ap]\.?m\b)")
-_LAP = later(r"\b(2[4-9]|[3-9]\d):([0-5]\d)(?!:?\d)")
-_DAY_OF = later(
+_CLOCK = lazy_pattern(r"\b(\d{1,2})(?:[:.](\d{2}))?\s*([ap])\.?m\b")
+_CLOCK_24 = lazy_pattern(r"\b([01]?\d|2[0-3]):([0-5]\d)(?!:?\d|\s*[ap]\.?m\b)")
+_LAP = lazy_pattern(r"\b(2[4-9]|[3-9]\d):([0-5]\d)(?!:?\d)")
+_DAY_OF = lazy_pattern(
     rf"\b({MONTH_PATTERN})\.?\s+(?:the )?(\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)"
     rf"|\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({MONTH_PATTERN})\b"
 )
-_ISO_DAY = later(r"\b\d{4}[-/](\d{1,2})[-/](\d{1,2})\b")
-_YEAR_AFTER = later(r",?\s+(?:of )?(?:19|20)\d\d\b")
-_AMOUNT = later(
+_ISO_DAY = lazy_pattern(r"\b\d{4}[-/](\d{1,2})[-/](\d{1,2})\b")
+_YEAR_AFTER = lazy_pattern(r",?\s+(?:of )?(?:19|20)\d\d\b")
+_AMOUNT = lazy_pattern(
     rf"(?P<money>(?:us\$|[$£€¥₹]|\b(?:chf|sfr|usd|eur|gbp))\s?)?(?<![\w.])(?P<number>{_NUMBER})(?P<thousand>k\b|\s?thousand\b|\s?million\b)?(?P<percent>\s?%)?(?P<sign>\s?[$£€¥₹](?!\d))?"
     r"(?:st\b|nd\b|rd\b|th\b)?(?:(?: u\.?s\.?| swiss)?[\s-]{0,3}(?P<unit>[a-z]+))?"
 )
@@ -87,63 +87,63 @@ _APART = 24
 """Amounts of time so near each other, the larger unit first, are one length: 1 hour and 30 minutes."""
 
 
-def quantities(text: str) -> list[Quantity]:
+def read_quantities(text: str) -> list[Quantity]:
     """Return the quantities of a text, in the order in which they stand there; lengths of several parts come last."""
-    plain = digits(text)
-    found = [*_clocks(plain), *_days(plain)]
+    plain = write_digits(text)
+    result = [*_clock_quantities(plain), *_day_quantities(plain)]
     amounts = [
         one
-        for one in (*_amounts(plain), *_worded(plain))
-        if not any(other.start <= one.start < other.end for other in found)
+        for one in (*_amount_quantities(plain), *_worded_quantities(plain))
+        if not any(other.start <= one.start < other.end for other in result)
     ]
-    ordered = sorted([*found, *amounts], key=lambda one: one.start)
-    return [*ordered, *_lengths(ordered)]
+    ordered = sorted([*result, *amounts], key=lambda one: one.start)
+    return [*ordered, *_length_quantities(ordered)]
 
 
-def _clocks(plain: str) -> Iterator[Quantity]:
-    for found in _CLOCK.finditer(plain):
-        hour = int(found[1]) % 12 + 12 * (found[3] == "p")
-        yield Quantity(hour * 60 + int(found[2] or 0), "clock", *found.span())
-    for found in _CLOCK_24.finditer(plain):
-        open_half = 1 <= int(found[1]) <= 12 and not found[1].startswith("0")
-        yield Quantity(int(found[1]) * 60 + int(found[2]), "clock?" if open_half else "clock", *found.span())
-    for found in _LAP.finditer(plain):
-        yield Quantity(int(found[1]) + int(found[2]) / 60, "minutes", *found.span())
+def _clock_quantities(plain: str) -> Iterator[Quantity]:
+    for match in _CLOCK.finditer(plain):
+        hour = int(match[1]) % 12 + 12 * (match[3] == "p")
+        yield Quantity(hour * 60 + int(match[2] or 0), "clock", *match.span())
+    for match in _CLOCK_24.finditer(plain):
+        open_half = 1 <= int(match[1]) <= 12 and not match[1].startswith("0")
+        yield Quantity(int(match[1]) * 60 + int(match[2]), "clock?" if open_half else "clock", *match.span())
+    for match in _LAP.finditer(plain):
+        yield Quantity(int(match[1]) + int(match[2]) / 60, "minutes", *match.span())
 
 
-def _days(plain: str) -> Iterator[Quantity]:
-    for found in _DAY_OF.finditer(plain):
-        month, day = (found[1], found[2]) if found[1] else (found[4], found[3])
-        year = _YEAR_AFTER.match(plain, found.end())
+def _day_quantities(plain: str) -> Iterator[Quantity]:
+    for match in _DAY_OF.finditer(plain):
+        month, day = (match[1], match[2]) if match[1] else (match[4], match[3])
+        year = _YEAR_AFTER.match(plain, match.end())
         number = (month_number(month) or 0) * 100 + int(day)
-        yield Quantity(number, "date", found.start(), year.end() if year else found.end())
-    for found in _ISO_DAY.finditer(plain):
-        yield Quantity(int(found[1]) * 100 + int(found[2]), "date", *found.span())
+        yield Quantity(number, "date", match.start(), year.end() if year else match.end())
+    for match in _ISO_DAY.finditer(plain):
+        yield Quantity(int(match[1]) * 100 + int(match[2]), "date", *match.span())
 
 
-def _amounts(plain: str) -> Iterator[Quantity]:
-    for found in _AMOUNT.finditer(plain):
-        value = float(found["number"].replace(",", ""))
-        value *= _THOUSANDS.get((found["thousand"] or "").strip(), 1)
-        sign = _SIGNS.get((found["money"] or found["sign"] or "").strip())
-        named = unit_of(found["unit"])
-        unit = sign or ("%" if found["percent"] else named)
-        end = found.end() if named else max(map(found.end, ("number", "thousand", "percent", "sign")))
-        yield Quantity(value, unit, found.start("number"), end)
+def _amount_quantities(plain: str) -> Iterator[Quantity]:
+    for match in _AMOUNT.finditer(plain):
+        value = float(match["number"].replace(",", ""))
+        value *= _THOUSANDS.get((match["thousand"] or "").strip(), 1)
+        sign = _SIGNS.get((match["money"] or match["sign"] or "").strip())
+        named = unit_of(match["unit"])
+        unit = sign or ("%" if match["percent"] else named)
+        end = match.end() if named else max(map(match.end, ("number", "thousand", "percent", "sign")))
+        yield Quantity(value, unit, match.start("number"), end)
 
 
-def _worded(plain: str) -> Iterator[Quantity]:
-    for found in _WORDED.finditer(plain):
-        word, unit = found[3], unit_of(found[4])
+def _worded_quantities(plain: str) -> Iterator[Quantity]:
+    for match in _WORDED.finditer(plain):
+        word, unit = match[3], unit_of(match[4])
         if word in MULTIPLES:
-            yield Quantity(float(MULTIPLES[word]), "time", *found.span(3))
+            yield Quantity(float(MULTIPLES[word]), "time", *match.span(3))
         elif unit or word not in {"a", "an", "one"}:  # a bare "one" rarely counts anything
-            tens = NUMBERS[found[1]] + NUMBERS[found[2]] if found[1] else 0
+            tens = NUMBERS[match[1]] + NUMBERS[match[2]] if match[1] else 0
             value = 0.5 if word == "half" else float(NUMBERS[word] if word else tens)
-            yield Quantity(value, unit, found.start(), found.end(4) if unit else found.end())
+            yield Quantity(value, unit, match.start(), match.end(4) if unit else match.end())
 
 
-def _lengths(ordered: Sequence[Quantity]) -> Iterator[Quantity]:
+def _length_quantities(ordered: Sequence[Quantity]) -> Iterator[Quantity]:
     run: list[Quantity] = []
     for one in ordered:
         scale = MINUTES.get(one.unit)
@@ -176,41 +176,41 @@ _ROUGHLY = 0.15
 """A month is 28 to 31 days: lengths that differ by less than this share may be meant alike."""
 
 
-def holds(accepted: Iterable[Iterable[Quantity]], said: Sequence[Quantity]) -> bool:
+def holds_amounts(accepted: Iterable[Iterable[Quantity]], quantities: Sequence[Quantity]) -> bool:
     """Return whether all quantities of one of the accepted amounts are there."""
-    return any(all(any(equal(one, other) for other in said) for one in wanted) for wanted in accepted)
+    return any(all(any(is_equal_amount(one, other) for other in quantities) for one in wanted) for wanted in accepted)
 
 
-def equal(one: Quantity, other: Quantity) -> bool:
+def is_equal_amount(one: Quantity, other: Quantity) -> bool:
     """Return whether two quantities are the same amount, maybe in other units; a bare number equals any unit's."""
     if one.unit in CLOCKS and other.unit in CLOCKS:
         apart = abs(one.value - other.value)
         return apart == 0 or (apart == _HALF_A_DAY and "clock?" in (one.unit, other.unit))
     if {one.unit, other.unit} & set(CLOCKS) and "minutes" in (one.unit, other.unit):  # 18:20 may be minutes and seconds
         clock, length = (one, other) if one.unit in CLOCKS else (other, one)
-        return _same(clock.value / 60, length.value) or _same(clock.value, length.value)
+        return _is_same_number(clock.value / 60, length.value) or _is_same_number(clock.value, length.value)
     for scale in _SCALES:
         if one.unit in scale and other.unit in scale:
-            return _same(one.value * scale[one.unit], other.value * scale[other.unit])
-    return (one.unit == other.unit or not one.unit or not other.unit) and _same(one.value, other.value)
+            return _is_same_number(one.value * scale[one.unit], other.value * scale[other.unit])
+    return (one.unit == other.unit or not one.unit or not other.unit) and _is_same_number(one.value, other.value)
 
 
 def same_amounts(one: str, other: str) -> bool:
     """Return whether two texts name the same amounts in the same units and currencies, in the same order."""
-    mine, theirs = ([(amount.value, amount.unit) for amount in quantities(text)] for text in (one, other))
+    mine, theirs = ([(amount.value, amount.unit) for amount in read_quantities(text)] for text in (one, other))
     return mine == theirs
 
 
-def distinct(some: Iterable[Quantity]) -> list[Quantity]:
+def distinct_amounts(some: Iterable[Quantity]) -> list[Quantity]:
     """Return the quantities, each amount once."""
-    found: list[Quantity] = []
+    quantities: list[Quantity] = []
     for one in some:
-        if not any(equal(one, other) for other in found):
-            found.append(one)
-    return found
+        if not any(is_equal_amount(one, other) for other in quantities):
+            quantities.append(one)
+    return quantities
 
 
-def comparable(unit: str, wanted: str) -> bool:
+def is_comparable(unit: str, wanted: str) -> bool:
     """Return whether an amount in a unit may answer where one in another is wanted."""
     lengths = {*_LENGTHS, *_MONTHS}
     if unit in CLOCKS:
@@ -225,11 +225,11 @@ def is_rough(one: Quantity, other: Quantity) -> bool:
         return False
     for scale in _SCALES[2:]:
         if one.unit in scale and other.unit in scale:
-            return _about(one.value * scale[one.unit], other.value * scale[other.unit])
-    return _about(_about_minutes(one), _about_minutes(other))
+            return _is_roughly(one.value * scale[one.unit], other.value * scale[other.unit])
+    return _is_roughly(_about_minutes(one), _about_minutes(other))
 
 
-def _about(first: float, second: float) -> bool:
+def _is_roughly(first: float, second: float) -> bool:
     return bool(first and second) and abs(first - second) <= _ROUGHLY * max(first, second)
 
 
@@ -237,10 +237,10 @@ def is_sum(accepted: Iterable[Sequence[Quantity]], parts: Sequence[Quantity]) ->
     """Return whether the parts, all of one unit, make up one of the accepted amounts."""
     if len(parts) < 2 or len({one.unit for one in parts}) > 1:
         return False
-    return any(_same(sum(one.value for one in parts), wanted[0].value) for wanted in accepted)
+    return any(_is_same_number(sum(one.value for one in parts), wanted[0].value) for wanted in accepted)
 
 
-def _same(one: float, other: float) -> bool:
+def _is_same_number(one: float, other: float) -> bool:
     return abs(one - other) <= 1e-6 * max(abs(one), abs(other), 1)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,11 +36,11 @@ DAYS = ORDINALS | {
 }  # fmt: skip
 """Days of a month, as dates have them in words."""
 
-_DIGITS = later(r"(\d{1,12})(?:st|nd|rd|th)?")
+_DIGITS = lazy_pattern(r"(\d{1,12})(?:st|nd|rd|th)?")
 _SINGLE = ORDINALS | COUNTS
 
 
-def numbered(some_words: Sequence[str]) -> Iterator[str]:
+def words_with_digits(some_words: Sequence[str]) -> Iterator[str]:
     """Yield the words, each number that is written in words (or as an ordinal) in digits: "twenty", "three" is "23"."""
     at = 0
     while at < len(some_words):
@@ -48,7 +48,7 @@ def numbered(some_words: Sequence[str]) -> Iterator[str]:
             yield some_words[at]
             at += 1
             continue
-        value, used = _spelled(some_words, at)
+        value, used = _spelled_number(some_words, at)
         yield str(value) if used else some_words[at]
         at += used or 1
 
@@ -58,7 +58,7 @@ def _may_begin(word: str) -> bool:
     return word in _SINGLE or word[:1].isdecimal()
 
 
-def _spelled(some_words: Sequence[str], at: int) -> tuple[int, int]:
+def _spelled_number(some_words: Sequence[str], at: int) -> tuple[int, int]:
     """Return the number that begins there, below a thousand where it is spelled, and how many words it takes."""
     value, used = _below_hundred(some_words, at)
     if not used or some_words[at + used : at + used + 1] != ["hundred"]:
@@ -69,15 +69,19 @@ def _spelled(some_words: Sequence[str], at: int) -> tuple[int, int]:
 
 
 def _below_hundred(some_words: Sequence[str], at: int) -> tuple[int, int]:
-    value = _single(some_words[at]) if at < len(some_words) else None
+    value = _single_number(some_words[at]) if at < len(some_words) else None
     if value is None:
         return 0, 0
-    if some_words[at] in TENS and at + 1 < len(some_words) and (unit := _single(some_words[at + 1])) in range(1, 10):
+    if (
+        some_words[at] in TENS
+        and at + 1 < len(some_words)
+        and (unit := _single_number(some_words[at + 1])) in range(1, 10)
+    ):
         return value + (unit or 0), 2
     return value, 1
 
 
-def _single(word: str) -> int | None:
+def _single_number(word: str) -> int | None:
     digits = _DIGITS.fullmatch(word)
     return int(digits[1]) if digits else _SINGLE.get(word)
 
@@ -91,40 +95,42 @@ _UNIT = (
 BELOW_HUNDRED = rf"(?:(?:{'|'.join(TENS)})[- ](?:{'|'.join(ONES[1:10])})|{'|'.join([*TENS, *ONES])})"
 """A regular expression for a number in words."""
 _HUNDREDS = rf"(?:(?:{BELOW_HUNDRED}|a)[- ]hundred(?:(?: and)?[- ]{BELOW_HUNDRED})?)"
-_LARGE = later(
+_LARGE = lazy_pattern(
     rf"\b(?:(?P<thousands>{_HUNDREDS}|{BELOW_HUNDRED}|a)[- ]thousand"
     rf"(?:(?:,? and|,)?[- ](?P<rest>{_HUNDREDS}|{BELOW_HUNDRED}))?"
     rf"|(?P<hundreds>{_HUNDREDS}))\b(?! (?:hundred|thousand|million))"
 )
 _SMALLEST = rf"(?:\d{{1,4}}|{BELOW_HUNDRED})"
-_AND_A_HALF = later(rf"\b({_SMALLEST}) and (?:a|one)[- ]half\b")
-_UNITS_AND_A_HALF = later(rf"\b(an?|{_SMALLEST}) ({_UNIT})s? and (?:a|one)[- ]half\b")
-_HALF = later(rf"\bhalf(?: of)?[- ](?:an? |one )?({_UNIT})\b")
+_AND_A_HALF = lazy_pattern(rf"\b({_SMALLEST}) and (?:a|one)[- ]half\b")
+_UNITS_AND_A_HALF = lazy_pattern(rf"\b(an?|{_SMALLEST}) ({_UNIT})s? and (?:a|one)[- ]half\b")
+_HALF = lazy_pattern(rf"\bhalf(?: of)?[- ](?:an? |one )?({_UNIT})\b")
 _HOUR = rf"(\d{{1,2}}|{'|'.join(ONES[1:13])})"
-_PAST = later(rf"\b(?:(half|(?:a )?quarter|twenty|ten|five) (past)|((?:a )?quarter) (to)) {_HOUR}\b(?![:.]\d)")
+_PAST = lazy_pattern(rf"\b(?:(half|(?:a )?quarter|twenty|ten|five) (past)|((?:a )?quarter) (to)) {_HOUR}\b(?![:.]\d)")
 _MINUTES = {"half": 30, "quarter": 15, "twenty": 20, "ten": 10, "five": 5}
-_DAYTIME = later(r"\b(\d{1,2}(?::\d{2})?)(?: oclock| o'clock)?(?:,? (?:in the|at) (morning|afternoon|evening|night)\b)")
-_OCLOCK = later(rf"\b{_HOUR} o['\u2019]?clock\b")
-_PER = later(rf"(?:\b(?:per|each|every|an?)|/) ?({_UNIT})(?!s?\w)")
-_COUNTED = later(
+_DAYTIME = lazy_pattern(
+    r"\b(\d{1,2}(?::\d{2})?)(?: oclock| o'clock)?(?:,? (?:in the|at) (morning|afternoon|evening|night)\b)"
+)
+_OCLOCK = lazy_pattern(rf"\b{_HOUR} o['\u2019]?clock\b")
+_PER = lazy_pattern(rf"(?:\b(?:per|each|every|an?)|/) ?({_UNIT})(?!s?\w)")
+_COUNTED = lazy_pattern(
     rf"(?:\b(?:once|twice|thrice|(?:\d[\d.,]*|{BELOW_HUNDRED})(?: (?!a\b|an\b|per\b|each\b|every\b)\w+){{0,3}}))[ ,]*$"
 )
 _LY = {"daily": "every day", "nightly": "every night", "weekly": "every week", "monthly": "every month",
        "yearly": "every year", "annually": "every year", "hourly": "every hour"}  # fmt: skip
-_OFTEN = later(rf"\b(?:{'|'.join(_LY)})\b")
+_OFTEN = lazy_pattern(rf"\b(?:{'|'.join(_LY)})\b")
 _NAMED = {
     "a fortnight": "2 weeks", "fortnight": "2 weeks", "half a dozen": "6", "noon": "12 pm", "midnight": "12 am",
     "three quarters of an hour": "45 minutes", "a quarter of an hour": "15 minutes", "a decade": "10 years",
     "a couple of": "2", "a couple": "2", "a dozen": "12",
 }  # fmt: skip
-_DEGREES = later(r" ?(?:\u00b0|degrees?) ?(c\b|f\b|celsius|fahrenheit)")
-_NAME = later(rf"\b(?:{'|'.join(_NAMED)})\b")
-_MINUTES_SECONDS = later(r"\b(\d+) ?(?:min|mins|minutes|m) (?:and )?(\d+) ?(?:s|secs?)\b")
-_HOURS_MINUTES = later(r"\b(\d+) ?(?:h|hrs?) ?(\d+) ?(?:m|mins?)?\b")
-_GROUPED = later(r"(?<=\d)['\u00a0\u202f](?=\d{3}\b)")
+_DEGREES = lazy_pattern(r" ?(?:\u00b0|degrees?) ?(c\b|f\b|celsius|fahrenheit)")
+_NAME = lazy_pattern(rf"\b(?:{'|'.join(_NAMED)})\b")
+_MINUTES_SECONDS = lazy_pattern(r"\b(\d+) ?(?:min|mins|minutes|m) (?:and )?(\d+) ?(?:s|secs?)\b")
+_HOURS_MINUTES = lazy_pattern(r"\b(\d+) ?(?:h|hrs?) ?(\d+) ?(?:m|mins?)?\b")
+_GROUPED = lazy_pattern(r"(?<=\d)['\u00a0\u202f](?=\d{3}\b)")
 
 
-def digits(text: str) -> str:
+def write_digits(text: str) -> str:
     """Return the text in lower case, with digits where its numbers are of several words; no bold, no apostrophes.
 
     Halves are decimals ("four and a half hours", "half an hour"), times of day clock times ("half past six"), large
@@ -132,19 +138,19 @@ def digits(text: str) -> str:
     Single words ("seven") stay. Doing it twice changes nothing more.
     """
     plain = text.lower().replace("**", "").replace("\u2019", "'")
-    plain = _DEGREES.sub(lambda found: " celsius" if "c" in found[1] else " fahrenheit", plain)
+    plain = _DEGREES.sub(lambda result: " celsius" if "c" in result[1] else " fahrenheit", plain)
     plain = _MINUTES_SECONDS.sub(r"\1 minutes \2 seconds", _HOURS_MINUTES.sub(r"\1 hours \2 minutes", plain))
-    plain = _NAME.sub(lambda found: _NAMED[found[0]], _GROUPED.sub("", plain))
-    plain = _LARGE.sub(_large, plain)
-    plain = _UNITS_AND_A_HALF.sub(lambda found: f"{_number(found[1]) + 0.5:g} {found[2]}s", plain)
-    plain = _AND_A_HALF.sub(lambda found: f"{_number(found[1]) + 0.5:g}", plain)
+    plain = _NAME.sub(lambda result: _NAMED[result[0]], _GROUPED.sub("", plain))
+    plain = _LARGE.sub(_large_number, plain)
+    plain = _UNITS_AND_A_HALF.sub(lambda result: f"{_small_number(result[1]) + 0.5:g} {result[2]}s", plain)
+    plain = _AND_A_HALF.sub(lambda result: f"{_small_number(result[1]) + 0.5:g}", plain)
     plain = _HALF.sub(r"0.5 \1s", plain)
-    plain = _OCLOCK.sub(lambda found: f"{_number(found[1])}:00", _PAST.sub(_past, plain))
-    plain = _DAYTIME.sub(lambda found: f"{found[1]} {'am' if found[2] == 'morning' else 'pm'}", plain)
-    return _rates(_OFTEN.sub(lambda found: _LY[found[0]], plain)).replace("'", "")
+    plain = _OCLOCK.sub(lambda result: f"{_small_number(result[1])}:00", _PAST.sub(_clock_time, plain))
+    plain = _DAYTIME.sub(lambda result: f"{result[1]} {'am' if result[2] == 'morning' else 'pm'}", plain)
+    return _uniform_rates(_OFTEN.sub(lambda result: _LY[result[0]], plain)).replace("'", "")
 
 
-def _number(word: str) -> int:
+def _small_number(word: str) -> int:
     """Return what a number below a thousand is, in digits or in words."""
     if word.isdigit():
         return int(word)
@@ -154,27 +160,27 @@ def _number(word: str) -> int:
     return total
 
 
-def _large(found: re.Match[str]) -> str:
-    if found["hundreds"]:
-        return str(_number(found["hundreds"]))
-    return str(_number(found["thousands"]) * 1_000 + _number(found["rest"] or "0"))
+def _large_number(match: re.Match[str]) -> str:
+    if match["hundreds"]:
+        return str(_small_number(match["hundreds"]))
+    return str(_small_number(match["thousands"]) * 1_000 + _small_number(match["rest"] or "0"))
 
 
-def _past(found: re.Match[str]) -> str:
-    hour, minutes = _number(found[5]), _MINUTES[(found[1] or found[3]).removeprefix("a ")]
-    return f"{(hour - 2) % 12 + 1}:{60 - minutes}" if found[4] else f"{hour}:{minutes:02}"
+def _clock_time(match: re.Match[str]) -> str:
+    hour, minutes = _small_number(match[5]), _MINUTES[(match[1] or match[3]).removeprefix("a ")]
+    return f"{(hour - 2) % 12 + 1}:{60 - minutes}" if match[4] else f"{hour}:{minutes:02}"
 
 
-def _rates(plain: str) -> str:
+def _uniform_rates(plain: str) -> str:
     """Return the text with rates in one form: `3 times a week`, and `1 time a week` where no count stands before it."""
     parts, end = [], 0
-    for found in _PER.finditer(plain):
-        parts.append(plain[end : found.start()])
-        end = found.end()
+    for match in _PER.finditer(plain):
+        parts.append(plain[end : match.start()])
+        end = match.end()
         if _COUNTED.search(parts[-1][-60:]):
-            parts.append(f" a {found[1]}" if found[0].startswith("/") else f"a {found[1]}")
-        elif found[0].startswith("every"):
-            parts.append(f"1 time a {found[1]}")
+            parts.append(f" a {match[1]}" if match[0].startswith("/") else f"a {match[1]}")
+        elif match[0].startswith("every"):
+            parts.append(f"1 time a {match[1]}")
         else:
-            parts.append(found[0])
+            parts.append(match[0])
     return "".join([*parts, plain[end:]])

@@ -8,15 +8,15 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterable, Sequence
 
 
-_WORD = later(r"[^\W_]+(?:'[^\W_]+)*")
-BULLET = later(r"^\s*(?:[-*•+]|\d{1,3}[.)])\s+")
+_WORD = lazy_pattern(r"[^\W_]+(?:'[^\W_]+)*")
+BULLET = lazy_pattern(r"^\s*(?:[-*•+]|\d{1,3}[.)])\s+")
 """What begins a line of a list."""
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 STOP_WORDS: Sequence[str] = (
@@ -48,39 +48,39 @@ class _Plain(dict[int, str]):
 _PLAIN = _Plain()
 
 
-def plain(text: str) -> str:
+def casefold_plain(text: str) -> str:
     """Return the text case-folded, without accents, curly apostrophes straightened."""
     return text.lower() if text.isascii() else text.translate(_PLAIN)
 
 
-def words(text: str) -> list[str]:
+def plain_words(text: str) -> list[str]:
     """Return the words of a text in plain form, apostrophes dropped."""
-    return [word.replace("'", "") for word in _WORD.findall(plain(text))]
+    return [word.replace("'", "") for word in _WORD.findall(casefold_plain(text))]
 
 
-def joined(text: str) -> str:
+def space_delimited(text: str) -> str:
     """Return the words of a text with one space before, between and after, for `has_phrase`."""
-    return f" {' '.join(words(text))} "
+    return f" {' '.join(plain_words(text))} "
 
 
-def phrases(*alternatives: str) -> re.Pattern[str]:
+def phrase_pattern(*alternatives: str) -> re.Pattern[str]:
     """Return a pattern for any of the alternatives (regular expressions), at the bounds of words."""
-    return later(rf"\b(?:{'|'.join(alternatives)})\b")
+    return lazy_pattern(rf"\b(?:{'|'.join(alternatives)})\b")
 
 
 def has_phrase(joined_text: str, phrase: str) -> bool:
     """Tell whether a text, as `joined` returns it, holds all words of the phrase in a row."""
-    needle = joined(phrase)
+    needle = space_delimited(phrase)
     return needle.strip() != "" and needle in joined_text
 
 
-def bare(text: str) -> str:
+def strip_punctuation(text: str) -> str:
     """Return the text in lower case without ASCII punctuation (the published comparison of sentences)."""
     return text.lower().translate(_NO_PUNCTUATION)
 
 
 @lru_cache(maxsize=1 << 15)
-def stem(word: str) -> str:
+def word_stem(word: str) -> str:
     """Return the word without its commonest English endings; a rough key, not a dictionary form.
 
     Not nltk's: importing that takes over a second, and each stem 20 times as long; verdicts would change, too.
@@ -96,22 +96,22 @@ def stem(word: str) -> str:
     return word
 
 
-_BRITISH = later(r"(?<=[a-z]{3})our(?=s?$|ed$|ing$|ite|ful|hood|ly$)")
+_BRITISH = lazy_pattern(r"(?<=[a-z]{3})our(?=s?$|ed$|ing$|ite|ful|hood|ly$)")
 """In these, the spelling of one country is that of the other: harbour, favourite."""
 _ENDINGS = ("ingly", "edly", "ing", "ied", "ies", "ed", "es", "ly", "s", "e")
 _SHORTEST_STEM = 3
 
-_STOP_STEMS = frozenset(map(stem, STOP_WORDS))
+_STOP_STEMS = frozenset(map(word_stem, STOP_WORDS))
 
 
 def content_stems(text: str) -> frozenset[str]:
     """Return the stems of the words that carry meaning; all stems where none does."""
-    return content_of(words(text))
+    return content_of(plain_words(text))
 
 
 def content_of(some_words: Iterable[str]) -> frozenset[str]:
     """Return the stems of those words that carry meaning; all stems where none does."""
-    stems = frozenset(stem(word) for word in some_words)
+    stems = frozenset(word_stem(word) for word in some_words)
     return (stems - _STOP_STEMS) or stems
 
 
@@ -120,7 +120,7 @@ def upper_first(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def snippet(text: str, limit: int = 300) -> str:
+def evidence_snippet(text: str, limit: int = 300) -> str:
     """Return the text as evidence: whole if short, else its beginning and end."""
     if len(text) <= limit:
         return text
@@ -128,6 +128,6 @@ def snippet(text: str, limit: int = 300) -> str:
     return f"{text[:half]} … {text[-half:]}"
 
 
-def around(text: str, start: int, end: int, margin: int = 60) -> str:
+def excerpt_around(text: str, start: int, end: int, margin: int = 60) -> str:
     """Return the part of a text around a place, as evidence."""
-    return snippet(text[max(0, start - margin) : end + margin])
+    return evidence_snippet(text[max(0, start - margin) : end + margin])

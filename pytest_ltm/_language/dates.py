@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from pytest_ltm._text.numbers import NUMBERS, ONES
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.numbers import NUMBERS, ONES
+from pytest_ltm._language.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     import re
@@ -60,7 +60,7 @@ _THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late"
 _TO = r"\s*(?:-|\u2013|to|and|through|until)\s*(?:the )?"
 _TH = r"(?:st|nd|rd|th)?"
 _DAY, _MONTH, _YEAR = r"\d{1,2}", rf"(?:{MONTH_PATTERN})(?:[a-z]*\.?)", r"(?:\d{4}|(?<=['\u2019])\d\d)"
-_NAMED = later(
+_NAMED = lazy_pattern(
     rf"\b(?:(?P<month>{_MONTH})\W{{1,2}}(?P<day>{_DAY}){_TH}{_TO}(?P<end>{_DAY}){_TH}\W{{1,3}}(?P<year>{_YEAR})"
     rf"|(?P<month1>{_MONTH})\W{{1,2}}(?P<day1>{_DAY}){_TH}{_TO}(?P<until1>{_MONTH})\W{{1,2}}(?P<end1>{_DAY}){_TH}\W{{1,3}}"
     rf"(?P<year1>{_YEAR})"
@@ -77,23 +77,23 @@ _NAMED = later(
     r"|(?P<year10>(?:19|20)\d\d))\b(?![-/]\d)"
 )
 """The names of groups are those of parts, with a number where a part occurs more than once."""
-_MOVED = later(
+_MOVED = lazy_pattern(
     rf"\b(?P<unit>weekend|week|few days|{'|'.join(_DAYS)})s?,?\s+(?:(?:just|right|immediately|directly|shortly)\s+)?"
     r"(?P<way>before|preceding|prior to|leading up to|after|following|of)\s+(?:the\s+)?$"
 )
-_COUNTED = later(
+_COUNTED = lazy_pattern(
     rf"\b(?P<count>\d+|an?|{'|'.join(ONES)})\s+(?P<unit>year|month)s?\s+(?P<way>before|prior to|after)\s+(?:the\s+)?$"
 )
 """A date so many months or years from another one."""
-_UNSURE = later(
+_UNSURE = lazy_pattern(
     r"(?:\brelative to\s+(?:the )?|"
     r"\b(?:day|night|week|weekend|month|year)s?\s+(?:before|after|prior to|from)\s+(?:the\s+)?"
     rf"|(?:\d|\b(?:{MONTH_PATTERN})[a-z]*)[^.;]{{0,20}}\b(?:to|and|until)\s+(?:early |mid |late )?(?:the )?)$"
 )
 """What makes a date after it the end of a stretch, or its distance: neither can be told exactly."""
-_MANY = later(r"\b(?:two|three|four|few|many|several|couple of|\d+)\s+$")
-_PART = later(rf"\b(?P<part>{'|'.join(_THIRDS)})(?:[- ]|\s+of\s+|\s+to\s+)?(?:in\s+)?(?:the\s+)?$")
-_WEEK_OF = later(r"\b(?P<which>first|1st|second|2nd|third|3rd|last)\s+week(?P<end>end)?\s+(?:of|in)\s+$")
+_MANY = lazy_pattern(r"\b(?:two|three|four|few|many|several|couple of|\d+)\s+$")
+_PART = lazy_pattern(rf"\b(?P<part>{'|'.join(_THIRDS)})(?:[- ]|\s+of\s+|\s+to\s+)?(?:in\s+)?(?:the\s+)?$")
+_WEEK_OF = lazy_pattern(r"\b(?P<which>first|1st|second|2nd|third|3rd|last)\s+week(?P<end>end)?\s+(?:of|in)\s+$")
 _MOST_OF_A_YEAR = 360
 _SEASON_DAYS = range(89, 93)
 _ORDER = {"first": 0, "1st": 0, "second": 7, "2nd": 7, "third": 14, "3rd": 14}
@@ -101,15 +101,15 @@ _MIDDLE = 12
 """Of a day and a month in figures, one above this is the day."""
 
 
-def stretches(text: str) -> list[DateRange]:
+def dated_stretches(text: str) -> list[DateRange]:
     """Return the times that a text names with their year, in its order; what it says in other ways is left out.
 
     Of a time that can be read in two ways it is the first reading.
     """
-    return [readings[0] for readings, _ in dated(text)]
+    return [readings[0] for readings, _ in dated_readings(text)]
 
 
-def dated(text: str) -> Iterator[tuple[tuple[DateRange, ...], int]]:
+def dated_readings(text: str) -> Iterator[tuple[tuple[DateRange, ...], int]]:
     """Yield the times that a text names with their year, each as its possible readings, with where its name stands.
 
     Two readings have 05/06/2022, and the weekend before a Sunday.
@@ -119,13 +119,13 @@ def dated(text: str) -> Iterator[tuple[tuple[DateRange, ...], int]]:
         before = text[end : named.start()]
         moved = _MOVED.search(before)
         sure = _COUNTED.search(before) or (moved is not None and not _MANY.search(before[: moved.start()]))
-        readings = tuple(placed for one in _stretches(named) for placed in _placed(one, before))
+        readings = tuple(placed for one in _iter_stretches(named) for placed in _place_stretch(one, before))
         if readings and (sure or not _UNSURE.search(before)):
             yield readings, named.start()
         end = named.end()
 
 
-def _stretches(named: re.Match[str]) -> Iterator[DateRange]:
+def _iter_stretches(named: re.Match[str]) -> Iterator[DateRange]:
     part = {name.rstrip("0123456789"): text for name, text in named.groupdict().items() if text}
     year, month = int(part["year"]) + 2000 * (len(part["year"]) == 2), part.get("month", "")
     readings = [(month, part.get("day", ""))]
@@ -135,12 +135,12 @@ def _stretches(named: re.Match[str]) -> Iterator[DateRange]:
         readings.append((part["day"], month))
     for one, day in readings:
         try:
-            yield _stretch(year, one, day, part)
+            yield _stretch_of(year, one, day, part)
         except ValueError:  # such as 31 June
             continue
 
 
-def _stretch(year: int, month: str, day: str, part: dict[str, str]) -> DateRange:
+def _stretch_of(year: int, month: str, day: str, part: dict[str, str]) -> DateRange:
     if "season" in part:
         first, last = _SEASONS[part["season"]]
         over = last > len(MONTHS)
@@ -162,51 +162,51 @@ def _end_of(year: int, month: int) -> date:
     return date(year, month, monthrange(year, month)[1])
 
 
-def _placed(stretch: DateRange, before: str) -> tuple[DateRange, ...]:
+def _place_stretch(stretch: DateRange, before: str) -> tuple[DateRange, ...]:
     """Return the stretches that the words before a date may make of it: the week before it, the Friday after it, ..."""
-    if found := _WEEK_OF.search(before):
+    if match := _WEEK_OF.search(before):
         first = stretch.last - timedelta(6)
-        if found["which"] != "last":
-            first = stretch.first + timedelta(_ORDER[found["which"]])
+        if match["which"] != "last":
+            first = stretch.first + timedelta(_ORDER[match["which"]])
         week = DateRange(first, first + timedelta(6))
-        return (_weekend(week) if found["end"] else week,)
-    if found := _COUNTED.search(before):
-        count = int(found["count"]) if found["count"].isdigit() else NUMBERS[found["count"]]
+        return (_weekend_of(week) if match["end"] else week,)
+    if match := _COUNTED.search(before):
+        count = int(match["count"]) if match["count"].isdigit() else NUMBERS[match["count"]]
         try:
-            return (_counted(stretch, count if found["way"] == "after" else -count, found["unit"]),)
+            return (_count_stretch(stretch, count if match["way"] == "after" else -count, match["unit"]),)
         except ValueError:  # before the first year
             return ()
-    if found := _MOVED.search(before):
-        return _moved(stretch, found["unit"], found["way"])
-    found = _PART.search(before)
-    if found and stretch.days not in _SEASON_DAYS:  # nobody means the same days by "late summer"
-        days, third = stretch.days, _THIRDS[found["part"]]
+    if match := _MOVED.search(before):
+        return _move_stretch(stretch, match["unit"], match["way"])
+    match = _PART.search(before)
+    if match and stretch.days not in _SEASON_DAYS:  # nobody means the same days by "late summer"
+        days, third = stretch.days, _THIRDS[match["part"]]
         last = max(days * (third + 1) // 3 - 1, 0)
         return (DateRange(stretch.first + timedelta(days * third // 3), stretch.first + timedelta(last)),)
     return (stretch,)
 
 
-def _counted(stretch: DateRange, count: int, unit: str) -> DateRange:
+def _count_stretch(stretch: DateRange, count: int, unit: str) -> DateRange:
     """Return the month that many months or years away; of a whole year, the year."""
     if unit == "year" and stretch.days > _MOST_OF_A_YEAR:
-        return _stretch(stretch.first.year + count, "", "", {})
+        return _stretch_of(stretch.first.year + count, "", "", {})
     month = stretch.first.year * 12 + stretch.first.month - 1 + count * (12 if unit == "year" else 1)
-    return _stretch(month // 12, str(month % 12 + 1), "", {})
+    return _stretch_of(month // 12, str(month % 12 + 1), "", {})
 
 
-def _weekend(week: DateRange) -> DateRange:
+def _weekend_of(week: DateRange) -> DateRange:
     saturday = week.first + timedelta((5 - week.first.weekday()) % 7)
     return DateRange(saturday, saturday + timedelta(1))
 
 
-def _moved(stretch: DateRange, unit: str, way: str) -> tuple[DateRange, ...]:
+def _move_stretch(stretch: DateRange, unit: str, way: str) -> tuple[DateRange, ...]:
     day = timedelta(1)
     if way == "of":
         if stretch.days > 1 and unit == "week":
             return (stretch,)
         monday = stretch.first - stretch.first.weekday() * day
         week = DateRange(monday, monday + 6 * day)
-        return (_weekend(week) if unit == "weekend" else week if unit == "week" else stretch,)
+        return (_weekend_of(week) if unit == "weekend" else week if unit == "week" else stretch,)
     first = stretch.last + day if way in ("after", "following") else stretch.first - 7 * day
     week = DateRange(first, first + 6 * day)
     if unit in _DAYS:
@@ -214,7 +214,7 @@ def _moved(stretch: DateRange, unit: str, way: str) -> tuple[DateRange, ...]:
         return (DateRange(only, only),)
     if unit != "weekend":
         return (week,)
-    weekend = _weekend(week)
+    weekend = _weekend_of(week)
     earlier = DateRange(weekend.first - 7 * day, weekend.last - 7 * day)
     return (weekend, earlier) if weekend.last >= stretch.first > weekend.first else (weekend,)
 
@@ -222,20 +222,20 @@ def _moved(stretch: DateRange, unit: str, way: str) -> tuple[DateRange, ...]:
 # --- Times that are named without their year.
 
 _WHOLE = "|".join(MONTHS)
-_YEARLESS = later(
+_YEARLESS = lazy_pattern(
     rf"\b(?:(?P<month>{_WHOLE})\s+(?:the )?(?P<day>{_DAY}){_TH}\b|(?P<day1>{_DAY}){_TH}\s+(?:of )?(?P<month1>{_WHOLE})"
     rf"|(?P<month2>{_WHOLE}))\b"
 )
 
 
-def yearless(text: str, year: int) -> list[DateRange]:
+def yearless_dates(text: str, year: int) -> list[DateRange]:
     """Return the days and months that a text names without a year, as those of a year; months with a capital."""
-    found = []
+    date_ranges = []
     for named in _YEARLESS.finditer(text):
         part = {name.rstrip("0123456789"): said for name, said in named.groupdict().items() if said}
         number = month_number(part["month"]) or 0
         days = monthrange(year, number)[1]
         day = int(part.get("day", 0))
         if day <= days:
-            found.append(DateRange(date(year, number, day or 1), date(year, number, day or days)))
-    return found
+            date_ranges.append(DateRange(date(year, number, day or 1), date(year, number, day or days)))
+    return date_ranges

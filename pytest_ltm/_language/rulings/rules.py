@@ -7,31 +7,31 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.clauses import level, places, sentence, sentence_start
-from pytest_ltm._text.quantities import holds, quantities
-from pytest_ltm._text.words import content_stems, plain, words
-from pytest_ltm.datasets.rulings.assertion import (
+from pytest_ltm._language.clauses import normalize_text, phrase_positions, sentence_around, sentence_start
+from pytest_ltm._language.quantities import holds_amounts, read_quantities
+from pytest_ltm._language.rulings.assertion import (
     LISTED,
     MANY,
     SHORT,
-    conclusion,
-    denies,
+    concluding_part,
+    denies_asked,
     doubt_of,
-    guesses,
+    goes_on_to_guess,
+    has_negation,
     is_english,
-    negates,
-    refuses,
-    spoken,
-    turns,
+    refuses_answer,
+    strip_reasoning,
+    turns_to_other,
 )
-from pytest_ltm.datasets.rulings.gold import CANNOT_TELL, HEDGED, Ruling
-from pytest_ltm.datasets.rulings.stance import FINAL, SEVERAL
-from pytest_ltm.datasets.rulings.wording import TITLES, in_other_words
+from pytest_ltm._language.rulings.gold import CANNOT_TELL, HEDGED, Ruling
+from pytest_ltm._language.rulings.stance import FINAL, SEVERAL
+from pytest_ltm._language.rulings.wording import TITLES, in_other_words
+from pytest_ltm._language.words import casefold_plain, content_stems, plain_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pytest_ltm.datasets.rulings.gold import Gold
+    from pytest_ltm._language.rulings.gold import Gold
 
 
 _WANTS_FACTS = re.compile(
@@ -46,30 +46,30 @@ _BUT_NOT = re.compile(r"\b(?:but|not|never|\w+n't)\b(?!.*\b(?:but|not|never|\w+n
 
 def abstention_ruling(hypothesis: str, question: str, explained: str) -> Ruling:
     """Return the ruling on an answer to a question that cannot be answered; `explained`: the file's reason why."""
-    end = _SUPPOSED.sub("", conclusion(hypothesis))
-    refused = refuses(end)
-    if refused or denies(end, _missing(question, explained)):
-        if guesses(end) or (not refused and turns(end)):
+    end = _SUPPOSED.sub("", concluding_part(hypothesis))
+    refused = refuses_answer(end)
+    if refused or denies_asked(end, _missing_stems(question, explained)):
+        if goes_on_to_guess(end) or (not refused and turns_to_other(end)):
             return Ruling("unscored", "refuses, and guesses")
         return Ruling("yes", "says that it cannot be known")
-    if _WANTS_FACTS.search(plain(end)):
+    if _WANTS_FACTS.search(casefold_plain(end)):
         return Ruling("yes", "asks for what it was not told")
-    if len(spoken(hypothesis)) > SHORT or refuses(hypothesis):
+    if len(strip_reasoning(hypothesis)) > SHORT or refuses_answer(hypothesis):
         return Ruling("unscored", "refuses on the way and answers in the end, or tells no end")
-    if negates(end) or not is_english(end) or not end:
+    if has_negation(end) or not is_english(end) or not end:
         return Ruling("unscored", "may refuse in words that no rule knows")
     return Ruling("no", "answers what cannot be known")
 
 
-def _missing(question: str, explained: str) -> frozenset[str]:
+def _missing_stems(question: str, explained: str) -> frozenset[str]:
     """Return the stems of what the question takes for granted, and the file says is missing."""
     asked = content_stems(question)
-    known = plain(explained)
-    found = _BUT_NOT.search(known)
-    if found is None:
+    known = casefold_plain(explained)
+    match = _BUT_NOT.search(known)
+    if match is None:
         return asked
-    missing = asked & content_stems(known[found.end() :])
-    return missing - content_stems(known[: found.start()]) or missing or asked
+    missing = asked & content_stems(known[match.end() :])
+    return missing - content_stems(known[: match.start()]) or missing or asked
 
 
 # --- Questions that offer two things: which one an answer names, alone, as the first, or as before the other.
@@ -90,10 +90,10 @@ _SOME, _ANY = 0.5, 0.01
 
 def options_of(question: str) -> tuple[frozenset[str], frozenset[str]] | None:
     """Return what tells the two things apart that a question offers: stems of their words; None if it offers none."""
-    found = _CHOICE.search(question)
-    if found is None:
+    match = _CHOICE.search(question)
+    if match is None:
         return None
-    first, second = content_stems(found[1]), content_stems(found[2])
+    first, second = content_stems(match[1]), content_stems(match[2])
     return first - second, second - first
 
 
@@ -106,12 +106,14 @@ def choice_ruling(gold: Gold, question: str, end: str, *, refused: bool) -> Ruli
     if options is None or marks[0] == marks[1]:
         return Ruling("unscored", "it is not clear which of the two is expected")
     right, wrong = options if marks[0] > marks[1] else options[::-1]
-    named, opening = _names_one(right, wrong, end), _opening(right, wrong, end)
-    if named is None and _EITHER.search(level(end)):
+    named, opening = _names_one(right, wrong, end), _first_named(right, wrong, end)
+    if named is None and _EITHER.search(normalize_text(end)):
         return Ruling("no", SEVERAL)
     if refused:
-        return CANNOT_TELL if not _share(right, content_stems(end)) else Ruling("unscored", "names it, and doubts")
-    ordered = set(_winners(right, wrong, question, end))
+        return (
+            CANNOT_TELL if not _shared_part(right, content_stems(end)) else Ruling("unscored", "names it, and doubts")
+        )
+    ordered = set(_order_winners(right, wrong, question, end))
     winners: set[bool | None] = {opening} if opening is not None else {*ordered} or {named}
     if len(winners) > 1:
         return Ruling("unscored", "names now one as the first, now the other")
@@ -119,45 +121,45 @@ def choice_ruling(gold: Gold, question: str, end: str, *, refused: bool) -> Ruli
     return Ruling("unscored", "names both, or neither") if one is None else RIGHT if one else WRONG
 
 
-def _opening(right: frozenset[str], wrong: frozenset[str], end: str) -> bool | None:
+def _first_named(right: frozenset[str], wrong: frozenset[str], end: str) -> bool | None:
     """Return which thing an answer names before anything else: "Pottery: you went in May"; None if neither."""
-    found = _OPENS_WITH.match(level(end))
-    return _names_one(right, wrong, found[0]) if found and content_stems(found[0]) <= right | wrong else None
+    match = _OPENS_WITH.match(normalize_text(end))
+    return _names_one(right, wrong, match[0]) if match and content_stems(match[0]) <= right | wrong else None
 
 
 def _names_one(right: frozenset[str], wrong: frozenset[str], text: str, least: float = _SOME) -> bool | None:
     """Return whether the text names the right thing alone (True) or the wrong one (False); at least a share of it."""
-    said = content_stems(text)
-    shares = _share(right, said), _share(wrong, said)
+    texts = content_stems(text)
+    shares = _shared_part(right, texts), _shared_part(wrong, texts)
     if min(shares) or max(shares) < least:
         return None
     return shares[0] > shares[1]
 
 
-def _share(option: frozenset[str], said: frozenset[str]) -> float:
-    return len(option & said) / max(1, len(option))
+def _shared_part(option: frozenset[str], texts: frozenset[str]) -> float:
+    return len(option & texts) / max(1, len(option))
 
 
-def _winners(right: frozenset[str], wrong: frozenset[str], question: str, end: str) -> Iterator[bool]:
+def _order_winners(right: frozenset[str], wrong: frozenset[str], question: str, end: str) -> Iterator[bool]:
     """Yield, for each sentence that puts the two in an order, whether the right one is the one that is asked for."""
-    asked = level(question)
+    asked = normalize_text(question)
     wants_first = bool(_FIRST.search(asked))
     if wants_first == bool(_LAST.search(asked)):
         return
-    for part in _SENTENCES.split(level(end)):
-        earlier = _earlier(right, wrong, part)
+    for part in _SENTENCES.split(normalize_text(end)):
+        earlier = _is_earlier(right, wrong, part)
         if earlier is not None:
             yield earlier == wants_first
 
 
-def _earlier(right: frozenset[str], wrong: frozenset[str], sentence: str) -> bool | None:
+def _is_earlier(right: frozenset[str], wrong: frozenset[str], sentence: str) -> bool | None:
     """Return whether a sentence says that the right thing came before the wrong one; None if it says nothing of it."""
     if opening := _OPENING.match(sentence):
-        return _pair(right, wrong, opening[2], opening[3], swapped=opening[1] in ("before", "prior to"))
+        return _order_of_pair(right, wrong, opening[2], opening[3], swapped=opening[1] in ("before", "prior to"))
     for pattern, swapped in ((_BEFORE, False), (_AFTER, True)):
-        for found in pattern.finditer(sentence):
-            ordered = _pair(
-                right, wrong, sentence[: found.start()], _CLAUSES.split(sentence[found.end() :])[0], swapped=swapped
+        for match in pattern.finditer(sentence):
+            ordered = _order_of_pair(
+                right, wrong, sentence[: match.start()], _CLAUSES.split(sentence[match.end() :])[0], swapped=swapped
             )
             if ordered is not None:
                 return ordered
@@ -168,10 +170,12 @@ def _earlier(right: frozenset[str], wrong: frozenset[str], sentence: str) -> boo
     return None
 
 
-def _pair(right: frozenset[str], wrong: frozenset[str], left: str, rest: str, *, swapped: bool) -> bool | None:
+def _order_of_pair(right: frozenset[str], wrong: frozenset[str], left: str, rest: str, *, swapped: bool) -> bool | None:
     """Return whether the right thing is left of a word of order, and the wrong one behind it; None if neither is so."""
     stems = [content_stems(part) for part in (left, rest)]
-    leans = [bool(_share(right, said)) - bool(_share(wrong, said)) for said in stems]  # 1: only the right one's words
+    leans = [
+        bool(_shared_part(right, stem)) - bool(_shared_part(wrong, stem)) for stem in stems
+    ]  # 1: only the right one's words
     return None if 0 in leans or leans[0] == leans[1] else (leans[0] > 0) != swapped
 
 
@@ -190,26 +194,26 @@ def order_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
     """Return the ruling on an answer that should name things in an order."""
     if refused:
         return CANNOT_TELL
-    keys = _keys(gold.texts[0])
-    segments = [content_stems(part) if part.strip() else frozenset() for part in _ITEMS.split(level(end))]
-    if not keys or _TURNED.search(level(end)):
+    keys = _distinct_keys(gold.texts[0])
+    segments = [content_stems(part) if part.strip() else frozenset() for part in _ITEMS.split(normalize_text(end))]
+    if not keys or _TURNED.search(normalize_text(end)):
         return Ruling("unscored", "an order of events")
-    found = [_place(key, segments) for key in keys]
-    if None in found or len(set(found)) < len(found):
+    numbers = [_last_part_naming(key, segments) for key in keys]
+    if None in numbers or len(set(numbers)) < len(numbers):
         return Ruling("unscored", "an order of events, not all of them named")
-    if found == sorted(found, key=lambda place: place or 0):
+    if numbers == sorted(numbers, key=lambda place: place or 0):
         return Ruling("yes", "names them in the order")
     return Ruling("no", "names them in another order")
 
 
-def _keys(expected: str) -> Sequence[frozenset[str]]:
+def _distinct_keys(expected: str) -> Sequence[frozenset[str]]:
     """Return for each thing of the order the stems that no other has; empty if one has none."""
-    items = [content_stems(part) for part in _ITEMS.split(level(expected)) if part.strip()]
+    items = [content_stems(part) for part in _ITEMS.split(normalize_text(expected)) if part.strip()]
     keys = [item - frozenset().union(*(other for other in items if other is not item)) for item in items]
     return keys if all(keys) and _FEWEST <= len(keys) <= _MOST_ITEMS else ()
 
 
-def _place(key: frozenset[str], segments: Sequence[frozenset[str]]) -> int | None:
+def _last_part_naming(key: frozenset[str], segments: Sequence[frozenset[str]]) -> int | None:
     """Return the number of the last part of the answer that names a thing: the order stands in the end."""
     places = [number for number, part in enumerate(segments) if len(key & part) >= _MOST * len(key)]
     return places[0] if len(places) == 1 else None
@@ -238,16 +242,16 @@ def phrase_ruling(  # noqa: PLR0911 - one rule, one line
         return choice_ruling(gold, question, end, refused=refused)
     if gold.kind == "phrase" and other_figures(gold.texts[0], question, end):
         return _FIGURES
-    if spots := _spots(gold, asked, end):
+    if spots := _accepted_spots(gold, asked, end):
         return _named_ruling(gold, question, end, spots)
     if not new:
         return CANNOT_TELL if refused else Ruling("unscored", "no word of it that the question has not")
     share = len(new & content_stems(end)) / len(new)
-    is_sentence = len(words(gold.texts[0])) > _LONG
+    is_sentence = len(plain_words(gold.texts[0])) > _LONG
     if share >= (_NEARLY_ALL if is_sentence else 1):
         return _worded_ruling(gold, question, end, refused=refused)
     ruling = in_other_words(gold.texts[0], question, end, full=True)
-    if ruling and (ruling.verdict == "yes" or len(spoken(hypothesis)) <= SHORT):
+    if ruling and (ruling.verdict == "yes" or len(strip_reasoning(hypothesis)) <= SHORT):
         return ruling
     if share == 0 and not is_sentence:
         return _absent_ruling(gold, new, hypothesis, end, refused=refused)
@@ -258,47 +262,47 @@ def phrase_ruling(  # noqa: PLR0911 - one rule, one line
     return _PARTLY
 
 
-def other_figures(expected: str, question: str, said: str) -> bool:
+def other_figures(expected: str, question: str, reply: str) -> bool:
     """Return whether an answer has other figures than the expected one, where that has some: S29 for S22."""
-    mine, theirs = (frozenset(re.findall(r"\w*\d\w*", text.lower())) for text in (expected, said))
+    mine, theirs = (frozenset(re.findall(r"\w*\d\w*", text.lower())) for text in (expected, reply))
     return bool(mine) and not mine & theirs and bool(theirs - frozenset(re.findall(r"\w*\d\w*", question.lower())))
 
 
-def _spots(gold: Gold, asked: frozenset[str], end: str) -> list[tuple[int, int]]:
+def _accepted_spots(gold: Gold, asked: frozenset[str], end: str) -> list[tuple[int, int]]:
     """Return where an accepted wording stands in the levelled answer; none that stands in the question, too."""
-    text = level(end)
-    new = [_bare(wording) for wording in gold.texts if not content_stems(wording) <= asked]
-    return [spot for wording in new for spot in places(text, wording, plural=True)]
+    text = normalize_text(end)
+    new = [_strip_article(wording) for wording in gold.texts if not content_stems(wording) <= asked]
+    return [spot for wording in new for spot in phrase_positions(text, wording, plural=True)]
 
 
-def _bare(wording: str) -> str:
+def _strip_article(wording: str) -> str:
     return _ARTICLE.sub("", wording) or wording
 
 
 def _named_ruling(gold: Gold, question: str, end: str, spots: Sequence[tuple[int, int]]) -> Ruling:
     """Return the ruling on an answer in which the expected words stand in a row."""
-    text = level(end)
-    doubt = doubt_of([_bare(wording) for wording in gold.texts], question, end)
+    text = normalize_text(end)
+    doubt = doubt_of([_strip_article(wording) for wording in gold.texts], question, end)
     if doubt in FINAL:
         return Ruling("no", doubt)
-    if refuses(text[sentence_start(text, max(spots)[0]) :]):
+    if refuses_answer(text[sentence_start(text, max(spots)[0]) :]):
         return _DOUBTS
-    if not HEDGED.search(gold.whole) and all(HEDGED.search(sentence(text, *spot)) for spot in spots):
+    if not HEDGED.search(gold.whole) and all(HEDGED.search(sentence_around(text, *spot)) for spot in spots):
         return _DOUBTS
-    return _doubted("names it", doubt, gold)
+    return _doubted_ruling("names it", doubt, gold)
 
 
 def _worded_ruling(gold: Gold, question: str, end: str, *, refused: bool) -> Ruling:
     """Return the ruling on an answer that has the expected words in another order."""
-    doubt = doubt_of([_bare(gold.texts[0])], question, end)
+    doubt = doubt_of([_strip_article(gold.texts[0])], question, end)
     if doubt in FINAL:
         return Ruling("no", doubt)
     if refused:
         return _DOUBTS
-    return _doubted("has its words", doubt, gold)
+    return _doubted_ruling("has its words", doubt, gold)
 
 
-def _doubted(named: str, doubt: str, gold: Gold) -> Ruling:
+def _doubted_ruling(named: str, doubt: str, gold: Gold) -> Ruling:
     if not doubt:
         return Ruling("yes", named)
     names = [part for part in LISTED.split(gold.texts[0]) if part.strip()]
@@ -311,8 +315,8 @@ def _lists_less(expected: str, hypothesis: str) -> bool:
     parts = [part for part in LISTED.split(expected) if part.strip()]
     if len(parts) < 2 or not all(_NAME.match(part) for part in parts):
         return False
-    said = content_stems(hypothesis)
-    return any(content_stems(part).isdisjoint(said) for part in parts)
+    texts = content_stems(hypothesis)
+    return any(content_stems(part).isdisjoint(texts) for part in parts)
 
 
 def _absent_ruling(gold: Gold, new: frozenset[str], hypothesis: str, end: str, *, refused: bool) -> Ruling:
@@ -320,8 +324,8 @@ def _absent_ruling(gold: Gold, new: frozenset[str], hypothesis: str, end: str, *
         return CANNOT_TELL
     if not is_english(end):
         return Ruling("unscored", "is in another language")
-    if holds(gold.amounts, quantities(end)):
+    if holds_amounts(gold.amounts, read_quantities(end)):
         return Ruling("unscored", "names its amount in other words")
-    if new & content_stems(spoken(hypothesis)):
+    if new & content_stems(strip_reasoning(hypothesis)):
         return Ruling("unscored", "has its words on the way only")
     return Ruling("no", "has none of its words")

@@ -8,18 +8,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def few(parts: Sequence[str], most: int) -> str:
+def join_some(parts: Sequence[str], most: int) -> str:
     """Return `a, b and 3 more`; all of them where they are not more than `most`."""
     more = len(parts) - most
     return ", ".join(parts[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def shortened(parts: Sequence[str], most: int, rest: str = "… and {:,} more") -> list[str]:
+def first_and_rest(parts: Sequence[str], most: int, rest: str = "… and {:,} more") -> list[str]:
     """Return the first parts, and `rest` with the number of the others, where there are any."""
     more = len(parts) - most
     return [*parts[:most], rest.format(more)] if more > 0 else list(parts)
 
 
-def listed(parts: Sequence[str]) -> str:
+def join_words(parts: Sequence[str]) -> str:
     """Return `a, b and c`."""
     return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))

@@ -13,10 +13,10 @@ class _Later:
         self._given = pattern, flags
 
     def __getattr__(self, name: str) -> Any:
-        found = self.__dict__[name] = getattr(re.compile(*self._given), name)
-        return found
+        result = self.__dict__[name] = getattr(re.compile(*self._given), name)
+        return result
 
 
-def later(pattern: str, flags: int = 0) -> re.Pattern[str]:
+def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
     """Return what serves as `re.compile(pattern, flags)`, compiled once one of its methods is asked for."""
     return cast("re.Pattern[str]", _Later(pattern, flags))

@@ -5,33 +5,33 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.patterns import lazy_pattern
 
 LIMIT = 20_000
 """Characters compared; a longer text is cut, for ROUGE-L takes time with the product of both lengths."""
-_WORD = later(r"\w+")
+_WORD = lazy_pattern(r"\w+")
 _ORDERS = (1, 2, 4)
 
 
 def rouge_l(target: str, text: str) -> float:
     """Return the f-measure of ROUGE-L, Porter-stemmed (Lin, 2004), of a sentence and a text."""
-    return rouge(target, text, "rougeL")["rougeL"]
+    return rouge_scores(target, text, "rougeL")["rougeL"]
 
 
-def rouge(target: str, text: str, *kinds: str) -> dict[str, float]:
+def rouge_scores(target: str, text: str, *kinds: str) -> dict[str, float]:
     """Return the f-measures of the rouge-score library, Porter-stemmed, by name: `rouge1`, `rouge2`, `rougeL`."""
-    found = _scorer(kinds or ("rouge1", "rouge2", "rougeL")).score(target[:LIMIT], text[:LIMIT])
-    return {name: float(score.fmeasure) for name, score in found.items()}
+    result = _rouge_scorer(kinds or ("rouge1", "rouge2", "rougeL")).score(target[:LIMIT], text[:LIMIT])
+    return {name: float(score.fmeasure) for name, score in result.items()}
 
 
 @cache
-def _scorer(kinds: tuple[str, ...]) -> Any:
+def _rouge_scorer(kinds: tuple[str, ...]) -> Any:
     from rouge_score.rouge_scorer import RougeScorer
 
     return RougeScorer(list(kinds), use_stemmer=True)
 
 
-def bleu(target: str, text: str) -> dict[str, float]:
+def bleu_scores(target: str, text: str) -> dict[str, float]:
     """Return `bleu1`, `bleu2` and `bleu4` of one sentence: words in lower case, smoothed where no n-gram is shared.
 
     The smoothing adds 0.1 to counts of 0 (method 1 of Chen and Cherry, 2014).

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.clauses import level, places
-from pytest_ltm._text.dates import MONTHS
-from pytest_ltm._text.meanings import FRAME, telling
-from pytest_ltm._text.numbers import ORDINALS
-from pytest_ltm._text.quantities import quantities
-from pytest_ltm._text.words import STOP_WORDS, content_stems, phrases, plain, words
-from pytest_ltm.datasets.rulings.stance import FINAL, OPEN, stance, strangers
+from pytest_ltm._language.clauses import normalize_text, phrase_positions
+from pytest_ltm._language.dates import MONTHS
+from pytest_ltm._language.meanings import FRAME, telling_keys
+from pytest_ltm._language.numbers import ORDINALS
+from pytest_ltm._language.quantities import read_quantities
+from pytest_ltm._language.rulings.stance import FINAL, OPEN, stance_at, unknown_names
+from pytest_ltm._language.words import STOP_WORDS, casefold_plain, content_stems, phrase_pattern, plain_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,22 +36,22 @@ _THOUGHT = re.compile(r"<(think|thinking|thought|reasoning|scratchpad)>.*?(?:</\
 _ENGLISH = frozenset(STOP_WORDS) | {"yes", "youve", "hes", "shes", "weve", "theyre", "whats", "youd", "theyve"}
 
 
-def spoken(answer: str) -> str:
+def strip_reasoning(answer: str) -> str:
     """Return what an answer says aloud: without the thinking that some models put in tags before it."""
     return _THOUGHT.sub("", answer).strip() if "<" in answer else answer.strip()
 
 
-def conclusion(answer: str) -> str:
+def concluding_part(answer: str) -> str:
     """Return the part of an answer that says what it comes to.
 
     A short answer is its own conclusion; of a long one it is what its last mark begins ("therefore", "the answer is"),
     or else its last three sentences.
     """
-    text = spoken(answer)
+    text = strip_reasoning(answer)
     if len(text) <= SHORT:
         return text
     tail = text[-2 * SHORT :]
-    marks = [found.start() for found in _MARKS.finditer(tail)]
+    marks = [match.start() for match in _MARKS.finditer(tail)]
     if marks and len(tail) - marks[-1] > _LEAST:
         return tail[marks[-1] :]
     return " ".join([part for part in _SENTENCE.split(tail[-SHORT:]) if part.strip()][-3:])
@@ -59,8 +59,8 @@ def conclusion(answer: str) -> str:
 
 def is_english(text: str) -> bool:
     """Return whether rules that know English words can read a text: it has a common one, or hardly any words."""
-    said = [word for word in words(text) if word.isalpha()]
-    return len(said) <= _FEW or not _ENGLISH.isdisjoint(said)
+    words = [word for word in plain_words(text) if word.isalpha()]
+    return len(words) <= _FEW or not _ENGLISH.isdisjoint(words)
 
 
 # --- Whether an answer says that the answer cannot be known, denies what the question takes for granted, or guesses.
@@ -74,7 +74,7 @@ _KNOWN = r"(?:determine|tell|answer|find|know|say|provide|calculate|confirm|reca
 _THINGS = (
     r"(?:information|info|details?|records?|mention|indication|evidence|data|reference|context|recollection|idea|clue)"
 )
-_REFUSAL = phrases(
+_REFUSAL = phrase_pattern(
     rf"(?:not|isn't|aren't) (?:\w+ )?(?:enough|sufficient|any) {_THINGS}",
     r"(?:is|are|was|were) (?:not (?:enough|sufficient)|insufficient)",
     rf"(?:insufficient|no|without|need|needs|require|requires|lack|lacks|lacking) (?:\w+ ){{0,2}}{_THINGS}",
@@ -98,10 +98,10 @@ _REFUSAL = phrases(
     r"(?:conversations?|chats?|history|records?|notes|messages|memory)",
 )
 _BARE_NOT = re.compile(r"\b(do|does|did|is|are|was|were|has|have|had|could|would|ca|wo)nt\b")
-_DENIES = phrases(
+_DENIES = phrase_pattern(
     r"(?:not|no|none|nothing|never|cannot|nor|without|rather than|instead of|(?:\w+n't))(?! doubt| problem| worries)"
 )
-_ONLY_THIS = phrases(
+_ONLY_THIS = phrase_pattern(
     r"(?:only|just) (?:\w+ ){0,2}(?:mention\w*|told|talk\w*|said|know|have|see|find|discuss\w*)|only(?=\W*$)"
 )
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -117,34 +117,36 @@ _GUESS = re.compile(
     r"\b(?:but|however|though|although|still|that said|if i had to)\b(?:(?!\bnot\b|n't\b|\bno\b)[^.!?]){0,80}?"
     rf"\b{_ASSERTS}\b(?! (?:\w+ )?(?:not|un\w+)\b)"
 )
-_TOLD = phrases(rf"(?:{_SAID}\w*|know of)")
-_NOT_SO = phrases(r"(?:not|no|none|nothing|never|nor|\w+n't)")
+_TOLD = phrase_pattern(rf"(?:{_SAID}\w*|know of)")
+_NOT_SO = phrase_pattern(r"(?:not|no|none|nothing|never|nor|\w+n't)")
 
 
-def refuses(text: str) -> bool:
+def refuses_answer(text: str) -> bool:
     """Return whether a text says that the answer cannot be known."""
-    return _REFUSAL.search(_BARE_NOT.sub(r"\1n't", plain(text).replace("_", " "))) is not None
+    return _REFUSAL.search(_BARE_NOT.sub(r"\1n't", casefold_plain(text).replace("_", " "))) is not None
 
 
-def guesses(text: str) -> bool:
+def goes_on_to_guess(text: str) -> bool:
     """Return whether a text goes on to an answer after all: "..., but I think it was Tuesday".
 
     One that refuses in its last sentence takes its guess back.
     """
     last = [part for part in _SENTENCE_ENDS.split(text) if part.strip()][-1:]
-    return _goes_on(text) and not any(refuses(part) and not _goes_on(part) for part in last)
+    return _goes_on(text) and not any(refuses_answer(part) and not _goes_on(part) for part in last)
 
 
 def _goes_on(text: str) -> bool:
-    return any(not _NOT_SO.search(found[0]) and not _TOLD.search(found[0]) for found in _GUESS.finditer(plain(text)))
+    return any(
+        not _NOT_SO.search(match[0]) and not _TOLD.search(match[0]) for match in _GUESS.finditer(casefold_plain(text))
+    )
 
 
-def denies(text: str, asked: AbstractSet[str]) -> bool:
+def denies_asked(text: str, asked: AbstractSet[str]) -> bool:
     """Return whether a clause of the text denies something that was asked about, or says that there is only other.
 
     `asked`: stems of the words that the question takes for granted.
     """
-    for clause in _CLAUSE.split(plain(text)):
+    for clause in _CLAUSE.split(casefold_plain(text)):
         negation = _DENIES.search(clause)
         if negation:  # "rather than" denies what follows, "not" anything in its clause
             denied = clause[negation.end() :] if " " in negation[0] else clause
@@ -155,17 +157,17 @@ def denies(text: str, asked: AbstractSet[str]) -> bool:
     return False
 
 
-def turns(text: str) -> bool:
+def turns_to_other(text: str) -> bool:
     """Return whether a text that denies something goes on to tell something else: "no prize for this, but for that"."""
-    rest = re.split(r"\bbut\b", plain(text))[1:]
+    rest = re.split(r"\bbut\b", casefold_plain(text))[1:]
     return any(not _NOT_SO.search(part) and not _TOLD.search(part) and not _ONLY_THIS.search(part) for part in rest)
 
 
-def negates(text: str) -> bool:
+def has_negation(text: str) -> bool:
     """Return whether a text has any word of negation or of a limit: it may refuse in a way that no rule knows."""
     return bool(
-        _DENIES.search(plain(text))
-        or re.search(r"\b(?:only|just|n/?a|lack\w*|unable|in\w*sufficient)\b|\?", plain(text))
+        _DENIES.search(casefold_plain(text))
+        or re.search(r"\b(?:only|just|n/?a|lack\w*|unable|in\w*sufficient)\b|\?", casefold_plain(text))
     )
 
 
@@ -195,11 +197,11 @@ def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
 
     `wordings`: the expected answer's, the main one first.
     """
-    text, known = level(end), f"{question} {' '.join(wordings)}"
-    people = strangers(question, " ".join(wordings), end)
-    spots = [spot for wording in wordings for spot in places(text, wording, plural=True)]
-    for some in [spots] if spots else [places(text, word, plural=True) for word in wordings[0].split()]:
-        reasons = [stance(text, *spot, known=known, people=people) for spot in some]
+    text, known = normalize_text(end), f"{question} {' '.join(wordings)}"
+    people = unknown_names(question, " ".join(wordings), end)
+    spots = [spot for wording in wordings for spot in phrase_positions(text, wording, plural=True)]
+    for some in [spots] if spots else [phrase_positions(text, word, plural=True) for word in wordings[0].split()]:
+        reasons = [stance_at(text, *spot, known=known, people=people) for spot in some]
         if reasons and all(reasons):
             worst = next((one for one in reasons if one in (*FINAL, OPEN)), reasons[0])
             return worst if spots or worst == OPEN else f"perhaps {worst}"
@@ -215,9 +217,9 @@ def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
 def lists_more(expected: str, question: str, end: str) -> bool:
     """Return whether an answer to which a list is expected lists something else, too, or only a part of it."""
     parts = [content_stems(part) for part in LISTED.split(expected) if part.strip()]
-    if len(parts) < 2 or len(words(expected)) > _LONG:
+    if len(parts) < 2 or len(plain_words(expected)) > _LONG:
         return False
-    if _ONLY.search(level(end)) and not _ONLY.search(level(expected)):
+    if _ONLY.search(normalize_text(end)) and not _ONLY.search(normalize_text(expected)):
         return True
     known = frozenset().union(*parts) | content_stems(question)
     items = [part for part in LISTED.split(_ASIDES.sub("", end)) if part.strip()]
@@ -227,10 +229,10 @@ def lists_more(expected: str, question: str, end: str) -> bool:
 
 
 def _is_other(part: str, known: frozenset[str]) -> bool:
-    said = words(part)
-    if not 0 < len(said) <= _ITEM or not part.strip()[0].isalpha() or refuses(part) or quantities(part):
+    texts = plain_words(part)
+    if not 0 < len(texts) <= _ITEM or not part.strip()[0].isalpha() or refuses_answer(part) or read_quantities(part):
         return False
-    return known.isdisjoint(content_stems(part)) and not FRAME.issuperset(telling(part))
+    return known.isdisjoint(content_stems(part)) and not FRAME.issuperset(telling_keys(part))
 
 
 def _is_one_of_two(wording: str, question: str, end: str) -> bool:
@@ -244,8 +246,8 @@ def _is_one_of_two(wording: str, question: str, end: str) -> bool:
 
 def _is_now_elsewhere(wordings: Sequence[str], question: str, text: str) -> bool:
     """Return whether a clause says what is so now, and no clause says that of the expected answer."""
-    mark = _AT_LAST if not _PRESENT.search(level(question)) else _NOW
-    now = [part for part in _CLAUSES.split(text) if mark.search(part) and not refuses(part)]
+    mark = _AT_LAST if not _PRESENT.search(normalize_text(question)) else _NOW
+    now = [part for part in _CLAUSES.split(text) if mark.search(part) and not refuses_answer(part)]
     telling = content_stems(" ".join(wordings)) - content_stems(question)
     return bool(now and telling) and not any(telling & content_stems(part) for part in now if part.strip())
 
@@ -258,21 +260,25 @@ def _is_of_another(wordings: Sequence[str], question: str, end: str) -> bool:
     asked = content_stems(question)
     if not _NAME.search(f"it is {wordings[0]}"):
         return False
-    ordinary = {*words(question), "session", "step", "user"}
-    if _MONTHS.isdisjoint(words(" ".join(wordings))):
+    ordinary = {*plain_words(question), "session", "step", "user"}
+    if _MONTHS.isdisjoint(plain_words(" ".join(wordings))):
         ordinary |= _MONTHS
     with_it, without = [0], []
     for part in _SENTENCES.split(end):
-        if any(places(level(part), wording, plural=True) for wording in wordings):
+        if any(phrase_positions(normalize_text(part), wording, plural=True) for wording in wordings):
             with_it.append(len(asked & content_stems(part)))
-        elif any(not ordinary.issuperset(words(name)) for name in _NAME.findall(part)):
+        elif any(not ordinary.issuperset(plain_words(name)) for name in _NAME.findall(part)):
             without.append(len(asked & content_stems(part)))
     return max(without, default=0) >= max(with_it) + _MORE_WORDS
 
 
 def _is_at_another_place(wordings: Sequence[str], question: str, end: str) -> bool:
     """Return whether the n-th thing is asked for, and a numbered list has the expected one at another place."""
-    asked = [ORDINALS[word] for word in words(question) if word in ORDINALS]
-    lines = [found for line in end.splitlines() if (found := _NUMBERED.match(line))]
-    have = {int(line[1]) for line in lines if any(places(level(line[2]), wording, plural=True) for wording in wordings)}
+    asked = [ORDINALS[word] for word in plain_words(question) if word in ORDINALS]
+    lines = [match for line in end.splitlines() if (match := _NUMBERED.match(line))]
+    have = {
+        int(line[1])
+        for line in lines
+        if any(phrase_positions(normalize_text(line[2]), wording, plural=True) for wording in wordings)
+    }
     return len(asked) == 1 and len(lines) > 1 and bool(have) and asked[0] not in have

@@ -5,8 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.clauses import clause, level, places, sentence_start, standing
-from pytest_ltm._text.words import STOP_WORDS, stem, words
+from pytest_ltm._language.clauses import (
+    clause_around,
+    normalize_text,
+    phrase_positions,
+    sentence_start,
+    why_not_standing,
+)
+from pytest_ltm._language.words import STOP_WORDS, plain_words, word_stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -57,23 +63,23 @@ _SUBJECT = re.compile(
 _NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][a-z]+\b")
 
 
-def stance(text: str, start: int, end: int, *, known: str, people: Iterable[str] = ()) -> str:
+def stance_at(text: str, start: int, end: int, *, known: str, people: Iterable[str] = ()) -> str:
     """Return why what stands at a place of a levelled text may not be what an answer says: "" if it says so.
 
     `known`: question and expected answer, whose words make no doubt; `people`: names that are not in it.
     """
     first = sentence_start(text, start)
     before, after = text[first:start], text[end : end + 60]
-    if reason := DENIED if _NOT.search(before) else standing(text, start, end, known=known):
+    if reason := DENIED if _NOT.search(before) else why_not_standing(text, start, end, known=known):
         return reason
     if _WHETHER.search(before):
         return ASKED
-    asked = level(known)
+    asked = normalize_text(known)
     offers = [_OR_BEFORE.search(before), _OR_AFTER.match(after)]
-    strange = any(one and stem(one["other"]) not in set(map(stem, words(asked))) for one in offers)
+    strange = any(one and word_stem(one["other"]) not in set(map(word_stem, plain_words(asked))) for one in offers)
     if strange or _BESIDE[0].search(before) or _BESIDE[1].match(after) or _ONE_OF.search(text[first:]):
         return SEVERAL if len(text) <= BRIEF else OPEN
-    return _of_another(before, after, clause(text, start, end)[0] + text[start:end], asked, people)
+    return _of_another(before, after, clause_around(text, start, end)[0] + text[start:end], asked, people)
 
 
 def _of_another(before: str, after: str, part: str, asked: str, people: Iterable[str]) -> str:
@@ -82,42 +88,47 @@ def _of_another(before: str, after: str, part: str, asked: str, people: Iterable
         return OVER
     if (mixed := _MIX.match(after)) and mixed[0].split()[-1] not in asked:
         return MORE
-    found = _SUBJECT.match(part)
-    if found is None:
+    match = _SUBJECT.match(part)
+    if match is None:
         return ""
-    stranger = (found["name"] or found["owner"] or "") in people
-    return OTHER if stranger or (found["who"] and found["who"] not in asked) else ""
+    stranger = (match["name"] or match["owner"] or "") in people
+    return OTHER if stranger or (match["who"] and match["who"] not in asked) else ""
 
 
-def strangers(question: str, gold: str, said: str) -> frozenset[str]:
+def unknown_names(question: str, gold: str, text: str) -> frozenset[str]:
     """Return the names, in lower case, that an answer has and the question has not; none if that names nobody."""
     if not _NAME.search(question):
         return frozenset()
     known = {*re.findall("[a-z]+", f"{question} {gold}".lower()), *STOP_WORDS, "both"}
-    return frozenset(word for word in map(str.lower, re.findall(r"\b[A-Z][a-z]+\b", said)) if word not in known)
+    return frozenset(word for word in map(str.lower, re.findall(r"\b[A-Z][a-z]+\b", text)) if word not in known)
 
 
-def _is_owner(wordings: Sequence[str], said: str) -> bool:
+def _is_owner(wordings: Sequence[str], text: str) -> bool:
     """Return whether an answer names only something of the expected one: "the library's café"."""
-    last = {words(wording)[-1] for wording in wordings if words(wording)}
-    ends = [found[1] for one in last for found in re.finditer(rf"\b{re.escape(one)}(['\u2019]s \w|\b)", said.lower())]
+    last = {plain_words(wording)[-1] for wording in wordings if plain_words(wording)}
+    ends = [match[1] for one in last for match in re.finditer(rf"\b{re.escape(one)}(['\u2019]s \w|\b)", text.lower())]
     return bool(ends) and all(ends)
 
 
-def _is_one_of_names(wording: str, said: str) -> bool:
+def _is_one_of_names(wording: str, text: str) -> bool:
     """Return whether an answer has one expected name in a list of three or more."""
-    row = _LISTED.search(said)
-    return row is not None and not re.search(r",|;|&|\band\b|\bor\b", wording) and bool(places(level(row[0]), wording))
+    row = _LISTED.search(text)
+    return (
+        row is not None
+        and not re.search(r",|;|&|\band\b|\bor\b", wording)
+        and bool(phrase_positions(normalize_text(row[0]), wording))
+    )
 
 
-def rejected(wordings: Sequence[str], question: str, said: str) -> str:
+def why_rejected(wordings: Sequence[str], question: str, reply: str) -> str:
     """Return why an answer that repeats an accepted wording is not right for all that; "" if it is, or repeats none."""
-    text, known = level(said), f"{question} {' '.join(wordings)}"
-    spots = [spot for wording in wordings for spot in places(text, wording, plural=True)]
-    people = strangers(question, " ".join(wordings), said)
+    text, known = normalize_text(reply), f"{question} {' '.join(wordings)}"
+    spots = [spot for wording in wordings for spot in phrase_positions(text, wording, plural=True)]
+    people = unknown_names(question, " ".join(wordings), reply)
     if spots and (
-        (_is_owner(wordings, said) and not question.lower().startswith("whose")) or _is_one_of_names(wordings[0], said)
+        (_is_owner(wordings, reply) and not question.lower().startswith("whose"))
+        or _is_one_of_names(wordings[0], reply)
     ):
         return MORE
-    reasons = [stance(text, *spot, known=known, people=people) for spot in spots]
+    reasons = [stance_at(text, *spot, known=known, people=people) for spot in spots]
     return next((one for one in reasons if one in FINAL), reasons[0]) if reasons and all(reasons) else ""

@@ -10,7 +10,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._text.patterns import later
+from pytest_ltm._language.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 MAX_DEPTH = 40
 MAX_STARTS = 24
 
-_FENCE = later(r"```[ \t]*\w*[ \t]*\n?")
-_SPACE = later(r"(?:[\s,;]+|\.{3}|…|//[^\n]*|#[^\n]*)*")
-_STRING = later(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_SINGLE = later(r"'[^'\\\n]*(?:(?:\\.|'(?=\w))[^'\\\n]*)*'(?!\w)")
-_BARE = later(r"[^\s,:;\[\]{}\"][^,:;\[\]{}\"\n]*")
-_COLON = later(r"\s*:")
+_FENCE = lazy_pattern(r"```[ \t]*\w*[ \t]*\n?")
+_SPACE = lazy_pattern(r"(?:[\s,;]+|\.{3}|…|//[^\n]*|#[^\n]*)*")
+_STRING = lazy_pattern(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_SINGLE = lazy_pattern(r"'[^'\\\n]*(?:(?:\\.|'(?=\w))[^'\\\n]*)*'(?!\w)")
+_BARE = lazy_pattern(r"[^\s,:;\[\]{}\"][^,:;\[\]{}\"\n]*")
+_COLON = lazy_pattern(r"\s*:")
 _LITERALS = {"true": True, "false": False, "null": None, "none": None, "nan": None}
 
 
@@ -50,7 +50,7 @@ def published_json(text: str) -> Any:
     return _JsonReader(source, single_quotes=False).value(start, 0)[0]
 
 
-def values(text: str) -> Iterator[Any]:
+def json_values(text: str) -> Iterator[Any]:
     """Yield the objects and lists of a text, fenced blocks first (the last one first), then those in the prose.
 
     Never raises; at most MAX_STARTS brackets are tried, so the time is linear.
@@ -75,8 +75,8 @@ def fenced_blocks(text: str) -> list[str]:
 
 
 def _first_bracket(text: str, start: int = 0) -> int:
-    found = [at for at in (text.find("{", start), text.find("[", start)) if at >= 0]
-    return min(found, default=-1)
+    result = [at for at in (text.find("{", start), text.find("[", start)) if at >= 0]
+    return min(result, default=-1)
 
 
 class _JsonReader:
@@ -140,25 +140,25 @@ class _JsonReader:
         if quote == "'" and not self.single_quotes:
             raise NoJSON("a text in single quotes")
         if quote == '"' and (quoted := _STRING.match(self.text, at)):
-            return _unescaped(quoted.group()), quoted.end()
+            return _unescape_text(quoted.group()), quoted.end()
         if quote == "'" and self.closing:
             if quoted := _SINGLE.match(self.text, at):
-                return _unescaped(quoted.group()), quoted.end()
+                return _unescape_text(quoted.group()), quoted.end()
             self.closing = False
         bare = _BARE.match(self.text, at)
         if bare is None:
             raise NoJSON("a value was expected")
-        return _literal(bare.group().strip()), bare.end()
+        return _parse_literal(bare.group().strip()), bare.end()
 
 
-def _unescaped(quoted: str) -> str:
+def _unescape_text(quoted: str) -> str:
     try:
         return str(json.loads(f'"{quoted[1:-1]}"', strict=False))
     except ValueError:
         return quoted[1:-1]
 
 
-def _literal(word: str) -> Any:
+def _parse_literal(word: str) -> Any:
     if word.lower() in _LITERALS:
         return _LITERALS[word.lower()]
     try:

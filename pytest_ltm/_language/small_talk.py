@@ -6,13 +6,13 @@ import re
 from functools import cache
 from typing import Any
 
-from pytest_ltm._storage.schema import packaged
+from pytest_ltm._storage.schema import load_packaged_yaml
 
 
 @cache
 def read_templates() -> dict[str, Any]:
     """Return the sentences with alternatives and slots, and the words for the slots."""
-    templates: dict[str, Any] = packaged(__file__, "small_talk.yml")
+    templates: dict[str, Any] = load_packaged_yaml(__file__, "small_talk.yml")
     return templates
 
 

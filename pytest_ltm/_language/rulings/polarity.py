@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.clauses import level
-from pytest_ltm.datasets.rulings.gold import CANNOT_TELL, Ruling
-from pytest_ltm.datasets.rulings.stance import SEVERAL
+from pytest_ltm._language.clauses import normalize_text
+from pytest_ltm._language.rulings.gold import CANNOT_TELL, Ruling
+from pytest_ltm._language.rulings.stance import SEVERAL
 
 if TYPE_CHECKING:
-    from pytest_ltm.datasets.rulings.gold import Gold
+    from pytest_ltm._language.rulings.gold import Gold
 
 
 _START = r"(?:^|[.!?:\n\u2013\u2014]\s*|\bis:?\s*|\b(?:actually|well|therefore|so|say|on balance|overall),?\s*)[\W_]*"
@@ -41,27 +41,27 @@ _EITHER_WAY = re.compile(
 _MAYBE = re.compile(r"^\W*(?:possibly|perhaps|maybe|(?:\w+ ){1,2}(?:might|may|could)(?: be| have)?)\W*$")
 
 
-def polarity(text: str) -> str:
+def yes_or_no(text: str) -> str:
     """Return whether a text says `yes` or `no`, in whatever words; "" where it says neither, or both."""
-    plain_text = level(text)
+    plain_text = normalize_text(text)
     if _EITHER_WAY.search(plain_text):
         return ""
-    said = [word for word, pattern in (("yes", _YES), ("no", _NO)) if pattern.search(plain_text)]
-    if not said:
+    words = [word for word, pattern in (("yes", _YES), ("no", _NO)) if pattern.search(plain_text)]
+    if not words:
         return "no" if _DENIES.match(plain_text) else ""
-    return said[0] if len(said) == 1 else ""
+    return words[0] if len(words) == 1 else ""
 
 
 def commits_to_neither(text: str) -> bool:
     """Return whether a text says that it may be yes or no: "perhaps", "he might be", "it depends"."""
-    return bool(_EITHER_WAY.search(level(text)) or _MAYBE.search(level(text)))
+    return bool(_EITHER_WAY.search(normalize_text(text)) or _MAYBE.search(normalize_text(text)))
 
 
 def yes_or_no_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
     """Return the ruling on an answer that should say yes or no."""
-    said = polarity(end)
+    said = yes_or_no(end)
     if refused:
         return Ruling("unscored", "says it, and doubts") if said else CANNOT_TELL
     if not said:
         return Ruling("no", SEVERAL) if commits_to_neither(end) else Ruling("unscored", "says neither yes nor no")
-    return Ruling("yes" if said == polarity(gold.texts[0]) else "no", f"says {said}")
+    return Ruling("yes" if said == yes_or_no(gold.texts[0]) else "no", f"says {said}")

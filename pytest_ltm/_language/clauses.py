@@ -6,37 +6,37 @@ import re
 from bisect import bisect_right
 from functools import lru_cache
 
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import phrases, plain, words
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.words import casefold_plain, phrase_pattern, plain_words
 
-_END = later(r"(?<!\bdr)(?<!\bm[rs])(?<!\bmrs)[.;:!?](?=\s|$)|[,\n\u2013\u2014()]|\bbut\b")
-_SENTENCE_END = later(r"[.;!?](?=\s|$|\*)|\n")
-_DENIED = phrases(
+_END = lazy_pattern(r"(?<!\bdr)(?<!\bm[rs])(?<!\bmrs)[.;:!?](?=\s|$)|[,\n\u2013\u2014()]|\bbut\b")
+_SENTENCE_END = lazy_pattern(r"[.;!?](?=\s|$|\*)|\n")
+_DENIED = phrase_pattern(
     r"(?:not|no|never|cannot|cant|neither|nor|without|except|besides|(?:is|was|are|were|do|does|did|has|have|had|wo|"
     r"would|could)nt)(?! only| just| doubt)",
     r"(?:instead of|rather than|other than|apart from|anything but)",
 )
-_COMPARED = later(r"(?:\b(?:no|not|never|nothing|nobody|none)|nt)\b.*\b(?:as|than) (?:the |an? )?$")
+_COMPARED = lazy_pattern(r"(?:\b(?:no|not|never|nothing|nobody|none)|nt)\b.*\b(?:as|than) (?:the |an? )?$")
 """What denies all others: "no other colour pleases me as much as teal"."""
-_UNDONE = phrases(
+_UNDONE = phrase_pattern(
     r"(?:anymore|any more|no longer|cancel\w+|called off|is wrong|was wrong|sold out|unavailable|"
     r"until|(?:is|was|did|does)(?:nt| not))"
 )
-_OVER = phrases(
+_OVER = phrase_pattern(
     r"(?:used to|leaving|until|(?:since|after|when) \w+ left|gave up|quit|stopped|dropped|got rid of|"
     r"(?:sold|sell|gave away|donat\w+)(?!.*\bto\b)|took over from|succeed(?:s|ed)|since leaving)"
 )
 """What was sold is over; to whom it was sold holds."""
-_BEFORE = phrases(r"(?:previous(?:ly)?|former(?:ly)?|original(?:ly)?|initial(?:ly)?|earlier|before(?: that)?)")
-_AT_LAST = phrases(r"(?:before|previously|formerly|originally|initially|earlier|at first|in the past)$")
+_BEFORE = phrase_pattern(r"(?:previous(?:ly)?|former(?:ly)?|original(?:ly)?|initial(?:ly)?|earlier|before(?: that)?)")
+_AT_LAST = phrase_pattern(r"(?:before|previously|formerly|originally|initially|earlier|at first|in the past)$")
 EARLIER = "says that it was so earlier"
 """A reason for doubt that is none where somebody only says when it was told: "you told me earlier that it is teal"."""
-CHANGED = later(
+CHANGED = lazy_pattern(
     r"\b(?:(?:up|down|moved|switched|changed|went|rescheduled|promoted|renamed|grew|grown|shrunk|increased|decreased|rose|"
     r"risen|fell|fallen|raised|lowered|extended|dropped)(?: it| them)? from|replac\w+)\b"
     r"(?!.*\b(?:to|by|with)\b)"
 )
-_INTENDED = phrases(
+_INTENDED = phrase_pattern(
     r"(?:thinking (?:of|about)|plan(?:s|ned|ning)?|consider\w*|hop(?:e|es|ing)|wants? to|wanted to|meant to|close to|"
     r"about to|aim\w*|asked for)"
 )
@@ -46,25 +46,25 @@ _NEAR, _AGO = 40, 70
 """So many characters before something may say what it is."""
 
 
-def clause(text: str, start: int, end: int) -> tuple[str, str]:
+def clause_around(text: str, start: int, end: int) -> tuple[str, str]:
     """Return what stands before and after a place, in its clause."""
     before = text[max(0, start - _AGO) : start]
-    cut = max((found.end() for found in _END.finditer(before)), default=0)
+    cut = max((match.end() for match in _END.finditer(before)), default=0)
     after = text[end : end + _AGO]
     stop = _END.search(after)
     return before[cut:], after[: stop.start()] if stop else after
 
 
-def sentence(text: str, start: int, end: int) -> str:
+def sentence_around(text: str, start: int, end: int) -> str:
     """Return the sentence in which a place is."""
     stop = _SENTENCE_END.search(text, end)
     return text[sentence_start(text, start) : stop.start() if stop else len(text)]
 
 
-def nearby(text: str, start: int, end: int) -> str:
+def text_nearby(text: str, start: int, end: int) -> str:
     """Return what stands near a place in its sentence: in a text of one long sentence, all places take linear time."""
     first = max(0, start - _SENTENCE)
-    return sentence(text[first : end + _SENTENCE], start - first, end - first)
+    return sentence_around(text[first : end + _SENTENCE], start - first, end - first)
 
 
 def sentence_start(text: str, place: int) -> int:
@@ -76,36 +76,36 @@ def sentence_start(text: str, place: int) -> int:
 
 @lru_cache(maxsize=2)
 def _sentence_ends(text: str) -> list[int]:
-    return [found.end() for found in _SENTENCE_END.finditer(text)]
+    return [match.end() for match in _SENTENCE_END.finditer(text)]
 
 
-def places(text: str, phrase: str, *, plural: bool = False) -> list[tuple[int, int]]:
+def phrase_positions(text: str, phrase: str, *, plural: bool = False) -> list[tuple[int, int]]:
     """Return where the words of a phrase stand in a row, in a text as `level` returns it; `plural`: also with an s."""
-    first, row = _row(phrase, plural)
-    return [found.span() for found in row.finditer(text)] if first and first in text else []
+    first, row = _phrase_pattern(phrase, plural)
+    return [match.span() for match in row.finditer(text)] if first and first in text else []
 
 
 @lru_cache(maxsize=1 << 12)
-def _row(phrase: str, plural: bool) -> tuple[str, re.Pattern[str]]:
+def _phrase_pattern(phrase: str, plural: bool) -> tuple[str, re.Pattern[str]]:
     """Return the first word of a phrase, "" if it has none, and how its words in a row are found."""
-    named = words(phrase)
+    named = plain_words(phrase)
     between, end = r"[\W_]+", "s?" if plural else ""
     row = re.compile(rf"(?<![^\W_]){between.join(map(re.escape, named))}{end}(?![^\W_])")
     return "".join(named[:1]), row
 
 
-def level(text: str) -> str:
+def normalize_text(text: str) -> str:
     """Return the text without case, accents, apostrophes and marks of bold."""
-    return plain(text).replace("'", "").replace("*", "")
+    return casefold_plain(text).replace("'", "").replace("*", "")
 
 
-def standing(text: str, start: int, end: int, *, known: str) -> str:
+def why_not_standing(text: str, start: int, end: int, *, known: str) -> str:
     """Return why what stands at a place of a levelled text may not be what holds: "" if it holds.
 
     `known`: question and expected answer; a word of doubt that stands there, too, makes no doubt.
     """
-    before, after = clause(text, start, end)
-    allowed = level(known)
+    before, after = clause_around(text, start, end)
+    allowed = normalize_text(known)
     for doubt, pattern, where in (
         ("denies it", _DENIED, before),
         ("denies it", _UNDONE, after[:_NEAR]),
@@ -115,8 +115,10 @@ def standing(text: str, start: int, end: int, *, known: str) -> str:
         (EARLIER, _AT_LAST, after),
         ("says that it may come", _INTENDED, before[-_NEAR:]),
     ):
-        found = pattern.search(where)
-        said = found is not None and (pattern.search(allowed) or (pattern is _AT_LAST and found[0] in words(allowed)))
-        if found and not said and not (pattern is _DENIED and _COMPARED.search(where)):
+        match = pattern.search(where)
+        said = match is not None and (
+            pattern.search(allowed) or (pattern is _AT_LAST and match[0] in plain_words(allowed))
+        )
+        if match and not said and not (pattern is _DENIED and _COMPARED.search(where)):
             return doubt
     return ""

@@ -7,14 +7,22 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
+from pytest_ltm._language.clauses import CHANGED
+from pytest_ltm._language.dates import MONTHS
+from pytest_ltm._language.meanings import meaning_keys, telling_keys
+from pytest_ltm._language.numbers import ONES, TENS, write_digits
 from pytest_ltm._language.proof import is_readable
+from pytest_ltm._language.quantities import (
+    CURRENCIES,
+    UNITS,
+    Quantity,
+    distinct_amounts,
+    is_comparable,
+    read_quantities,
+    unit_of,
+)
 from pytest_ltm._language.values import differs_in_sign, is_same_value
-from pytest_ltm._text.clauses import CHANGED
-from pytest_ltm._text.dates import MONTHS
-from pytest_ltm._text.meanings import keys, telling
-from pytest_ltm._text.numbers import ONES, TENS, digits
-from pytest_ltm._text.quantities import CURRENCIES, UNITS, Quantity, comparable, distinct, quantities, unit_of
-from pytest_ltm._text.words import content_of, content_stems, stem, words
+from pytest_ltm._language.words import content_of, content_stems, plain_words, word_stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,7 +39,7 @@ _ORDER_ASKED = re.compile(r"\b(?:order of|(?:the|what|which|in|correct|chronolog
 PER = re.compile(r"\W*(?:a|per|each|every|1 time a) (hour|day|night|week|month|year)\b")
 _DIGITS = re.compile(r"[\d.,:]+[a-z%]*")
 _METRICS = frozenset(
-    stem(word)
+    word_stem(word)
     for word in (
         *UNITS, *(f"{unit}s" for unit in UNITS), *ONES, *TENS, *map(str.lower, MONTHS),
         "ago", "about", "around", "approximately", "over", "am", "pm", "total", "exactly", "half", "dozen",
@@ -61,16 +69,16 @@ class Gold:
 def read_gold(answer: str, question: str) -> Gold:
     """Return what a gold answer asks of an answer to the question."""
     main, also = answer.strip(), ""
-    if found := _ALSO.search(main):
-        main, also = main[: found.start()], found[0]
+    if match := _ALSO.search(main):
+        main, also = main[: match.start()], match[0]
     texts: tuple[str, ...] = (main,)
-    if (found := _ASIDE.search(main)) and "(" not in main[: found.start()]:
-        texts = (main[: found.start()], found[1])
+    if (match := _ASIDE.search(main)) and "(" not in main[: match.start()]:
+        texts = (main[: match.start()], match[1])
     texts = tuple(text for text in texts if text.strip()) or (answer,)
-    first = words(texts[0])[:1]
+    first = plain_words(texts[0])[:1]
     if first in (["yes"], ["no"]):
         return Gold(answer.strip(), texts, "yes or no")
-    amounts = tuple(tuple(_in_units_asked(found, question)) for found in map(_plain_amounts, texts) if found)
+    amounts = tuple(tuple(_in_units_asked(match, question)) for match in map(_plain_amounts, texts) if match)
     if amounts and not _other_words(texts[0], question):
         extra = tuple((one,) for one in _plain_amounts(also))
         return Gold(answer.strip(), texts, "amount", (*amounts, *extra))
@@ -79,10 +87,10 @@ def read_gold(answer: str, question: str) -> Gold:
 
 
 def _plain_amounts(text: str) -> list[Quantity]:
-    found = quantities(text)
-    lengths = [one for one in found if one.unit == "minutes"]
-    prices = [one for one in found if one.unit in CURRENCIES and PER.match(digits(text), one.end)]
-    return lengths or (prices if len(found) == 2 and prices else found)
+    quantities = read_quantities(text)
+    lengths = [one for one in quantities if one.unit == "minutes"]
+    prices = [one for one in quantities if one.unit in CURRENCIES and PER.match(write_digits(text), one.end)]
+    return lengths or (prices if len(quantities) == 2 and prices else quantities)
 
 
 def _in_units_asked(amounts: list[Quantity], question: str) -> list[Quantity]:
@@ -94,7 +102,7 @@ def _in_units_asked(amounts: list[Quantity], question: str) -> list[Quantity]:
 
 def _other_words(text: str, question: str) -> frozenset[str]:
     """Return the stems of a gold answer that are neither amounts nor taken from the question."""
-    named = [word for word in words(digits(text)) if not _DIGITS.fullmatch(word)]
+    named = [word for word in plain_words(write_digits(text)) if not _DIGITS.fullmatch(word)]
     return frozenset(content_of(named) if named else ()) - content_stems(question) - _METRICS
 
 
@@ -124,11 +132,11 @@ def proven_ruling(ruling: Ruling, *texts: str) -> Ruling:
     return Ruling("unscored", ruling.reason) if ruling.reason in _UNPROVEN else ruling
 
 
-def rule_by_value(gold: str, said: str) -> Ruling | None:
+def rule_by_value(gold: str, text: str) -> Ruling | None:
     """Return the ruling on an answer that is the expected value in another form, or has another sign; else None."""
-    if is_same_value(said, gold):
+    if is_same_value(text, gold):
         return Ruling("yes", "is the expected value")
-    return Ruling("no", "has another sign") if differs_in_sign(said, gold) else None
+    return Ruling("no", "has another sign") if differs_in_sign(text, gold) else None
 
 
 HEDGED = re.compile(
@@ -163,24 +171,24 @@ _AGO = 30
 _YEARS = range(1900, 2100)
 
 
-def answering(gold: Gold, question: str, end: str, text: str) -> list[Quantity]:
+def answering_quantities(gold: Gold, question: str, end: str, text: str) -> list[Quantity]:
     """Return the amounts that may be the answer: of the right kind, in bold, of what is asked for, where there are any.
 
     `text`: the answer's conclusion `end`, written with digits.
     """
-    every = quantities(text)
+    every = read_quantities(text)
     units = {one.unit for parts in gold.amounts for one in parts}
     whole = [
         one for one in every if not any(_is_part(one, other) for other in every) and not _is_label(question, text, one)
     ]
-    same = [one for one in whole if "" in units or any(comparable(one.unit, unit) for unit in units)]
+    same = [one for one in whole if "" in units or any(is_comparable(one.unit, unit) for unit in units)]
     bare = [one for one in whole if not one.unit]
     pool = [*same, *(one for one in bare if _RESULT.fullmatch(text, one.start - 2))] if same else bare
     if not any(_is_year(one) for parts in gold.amounts for one in parts):
         pool = [one for one in pool if not _is_year(one)] or pool
     if len(gold.amounts[0]) == 1:
-        pool = _counting(question, text, pool) if units == {""} else _measuring(question, text, pool)
-    bold = {(one.value, one.unit) for part in _BOLD.findall(end) for one in quantities(part)}
+        pool = _counted_numbers(question, text, pool) if units == {""} else _measured_amounts(question, text, pool)
+    bold = {(one.value, one.unit) for part in _BOLD.findall(end) for one in read_quantities(part)}
     return [one for one in pool if (one.value, one.unit) in bold] or pool
 
 
@@ -199,34 +207,37 @@ _ASIDE_AFTER = re.compile(
 _BRACKETS = re.compile(r"\([^()]*\)")
 
 
-def settled(text: str, held: Sequence[Quantity], *, known: str) -> Sequence[Quantity]:
+def settled_amounts(text: str, held: Sequence[Quantity], *, known: str) -> Sequence[Quantity]:
     """Return the amounts that an answer settles on: what it comes to, where it says so, else what is not said aside.
 
     Aside is what stands in brackets, or is said of another time or an aim, if the question (`known`) is not about that.
     """
-    if len(distinct(held)) <= 1:
+    if len(distinct_amounts(held)) <= 1:
         return held
     held = _asked_line(text, held, known)
-    inside = [found.span() for found in _BRACKETS.finditer(text)]
+    inside = [match.span() for match in _BRACKETS.finditer(text)]
     bare = [one for one in held if not any(start < one.start < end for start, end in inside)] or held
     plain = [one for one in bare if not _is_aside(text, one, known)] or bare
     marked = [one for one in plain if _is_final(text, one)]
-    if len(distinct(marked)) == 1:
+    if len(distinct_amounts(marked)) == 1:
         return marked
-    if len(distinct(plain)) > 1 and len(distinct(totals := [one for one in held if _is_final(text, one)])) == 1:
+    if (
+        len(distinct_amounts(plain)) > 1
+        and len(distinct_amounts(totals := [one for one in held if _is_final(text, one)])) == 1
+    ):
         return totals
     return plain
 
 
 def _asked_line(text: str, held: Sequence[Quantity], known: str) -> Sequence[Quantity]:
     """Return the amounts of the one line that has most words of the question, where each has a line of its own."""
-    lines = [found.span() for found in re.finditer(r"[^\n]+", text)]
+    lines = [match.span() for match in re.finditer(r"[^\n]+", text)]
     own = [[one for one in held if start <= one.start < end] for start, end in lines]
     if max(map(len, own)) > 1:
         return held
-    asked = frozenset(keys(known))
+    asked = frozenset(meaning_keys(known))
     shares = [
-        len(asked.intersection(telling(text[start:end]))) if one else -1
+        len(asked.intersection(telling_keys(text[start:end]))) if one else -1
         for (start, end), one in zip(lines, own, strict=True)
     ]
     return own[shares.index(max(shares))] if shares.count(max(shares)) == 1 else held
@@ -234,23 +245,23 @@ def _asked_line(text: str, held: Sequence[Quantity], known: str) -> Sequence[Qua
 
 def is_at_another_rate(text: str, one: Quantity, known: str) -> bool:
     """Return whether an amount is of another time than the one that is asked for: per year, not per month."""
-    asked, found = PER.findall(digits(known)), PER.match(text, one.end)
-    return bool(asked) and found is not None and found[1] not in asked
+    asked, result = PER.findall(write_digits(known)), PER.match(text, one.end)
+    return bool(asked) and result is not None and result[1] not in asked
 
 
 def _is_aside(text: str, one: Quantity, known: str) -> bool:
     before, after = text[max(0, one.start - 60) : one.start], text[one.end : one.end + 50]
     if is_at_another_rate(text, one, known):
         return True
-    for found in (_ASIDE_BEFORE.search(before), _ASIDE_AFTER.match(after)):
-        if found and not any(word in known for word in words(found[0])[:1]):
+    for result in (_ASIDE_BEFORE.search(before), _ASIDE_AFTER.match(after)):
+        if result and not any(word in known for word in plain_words(result[0])[:1]):
             return True
     return False
 
 
-def ranges(text: str, pool: Sequence[Quantity]) -> Iterator[tuple[Quantity, Quantity]]:
+def amount_ranges(text: str, pool: Sequence[Quantity]) -> Iterator[tuple[Quantity, Quantity]]:
     """Yield the two ends of each range, or choice of two, that one of the amounts belongs to."""
-    ordered = sorted(quantities(text), key=lambda one: one.start)
+    ordered = sorted(read_quantities(text), key=lambda one: one.start)
     for one, other in pairwise(ordered):
         if one not in pool and other not in pool:
             continue
@@ -263,10 +274,10 @@ def ranges(text: str, pool: Sequence[Quantity]) -> Iterator[tuple[Quantity, Quan
 
 def in_range(text: str, pool: Sequence[Quantity]) -> bool:
     """Return whether one of the amounts is the end of a range, or one of a choice."""
-    return any(True for _ in ranges(text, pool))
+    return any(True for _ in amount_ranges(text, pool))
 
 
-def _counting(question: str, text: str, pool: Sequence[Quantity]) -> list[Quantity]:
+def _counted_numbers(question: str, text: str, pool: Sequence[Quantity]) -> list[Quantity]:
     """Return the numbers that count what the question asks to count, and those that are the total; else bare ones.
 
     Where it asks for a unit ("how many miles"), numbers with another unit are none.
@@ -277,16 +288,16 @@ def _counting(question: str, text: str, pool: Sequence[Quantity]) -> list[Quanti
     asked = counted[1].split()
     word = next((word for word in asked if unit_of(word)), asked[-1])
     if unit := unit_of(word):
-        return [one for one in pool if not one.unit or comparable(one.unit, unit)]
+        return [one for one in pool if not one.unit or is_comparable(one.unit, unit)]
     bare = [one for one in pool if not one.unit]
-    things = [one for one in bare if stem(word) in _next_stems(text, one) or _is_final(text, one)]
-    return [*things, *_single(text, stem(word))] or bare
+    things = [one for one in bare if word_stem(word) in _next_stems(text, one) or _is_final(text, one)]
+    return [*things, *_single_amounts(text, word_stem(word))] or bare
 
 
-def _measuring(question: str, text: str, pool: Sequence[Quantity]) -> list[Quantity]:
+def _measured_amounts(question: str, text: str, pool: Sequence[Quantity]) -> list[Quantity]:
     """Return the amounts of the thing that the question asks for, 500 g of flour, where there are any; else all."""
     counted = _COUNTED.search(question.lower())
-    thing = stem(counted[1].split()[-1]) if counted else ""
+    thing = word_stem(counted[1].split()[-1]) if counted else ""
     return [one for one in pool if thing in _next_stems(text, one)] or list(pool)
 
 
@@ -305,17 +316,17 @@ def _is_year(one: Quantity) -> bool:
 
 def _is_label(question: str, text: str, one: Quantity) -> bool:
     """Return whether a bare number only names one of several things: session 4; not where the question asks for it."""
-    found = None if one.unit else _LABEL.search(text[max(0, one.start - 12) : one.start])
-    return found is not None and not (found[1] and found[1] in question.lower())
+    match = None if one.unit else _LABEL.search(text[max(0, one.start - 12) : one.start])
+    return match is not None and not (match[1] and match[1] in question.lower())
 
 
 def _next_stems(text: str, one: Quantity) -> set[str]:
     following = re.findall(r"[\w-]+|[^\w\s]", text[one.end : one.end + 40])[:3]
     stop = next((place for place, word in enumerate(following) if not word[0].isalnum()), len(following))
-    return {stem(word) for word in following[:stop]}
+    return {word_stem(word) for word in following[:stop]}
 
 
-def _single(text: str, thing: str) -> list[Quantity]:
+def _single_amounts(text: str, thing: str) -> list[Quantity]:
     """Return where a text speaks of only one such thing: "one" alone counts nothing."""
-    found = re.finditer(rf"\b(?:only|just) (?:one|a single) (?:\w+ ){{0,2}}{re.escape(thing)}", text)
-    return [Quantity(1, "", one.start(), one.end()) for one in found]
+    matches = re.finditer(rf"\b(?:only|just) (?:one|a single) (?:\w+ ){{0,2}}{re.escape(thing)}", text)
+    return [Quantity(1, "", one.start(), one.end()) for one in matches]

@@ -6,24 +6,24 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.clauses import level, places, sentence_start
-from pytest_ltm._text.meanings import (
+from pytest_ltm._language.clauses import normalize_text, phrase_positions, sentence_start
+from pytest_ltm._language.meanings import (
     FRAME,
     LIGHT,
     STOPS,
-    compounds,
+    compound_keys,
     found_in,
     is_like,
-    key,
-    keys,
+    meaning_key,
+    meaning_keys,
     misspelled_in,
-    telling,
+    telling_keys,
 )
-from pytest_ltm._text.words import STOP_WORDS, stem, words
-from pytest_ltm.datasets.rulings.amounts import is_turned
-from pytest_ltm.datasets.rulings.assertion import LISTED, MANY, SHORT, doubt_of, is_english, lists_more, refuses
-from pytest_ltm.datasets.rulings.gold import CANNOT_TELL, Ruling
-from pytest_ltm.datasets.rulings.stance import FINAL, PEOPLE, SEVERAL
+from pytest_ltm._language.rulings.amounts import is_turned
+from pytest_ltm._language.rulings.assertion import LISTED, MANY, SHORT, doubt_of, is_english, lists_more, refuses_answer
+from pytest_ltm._language.rulings.gold import CANNOT_TELL, Ruling
+from pytest_ltm._language.rulings.stance import FINAL, PEOPLE, SEVERAL
+from pytest_ltm._language.words import STOP_WORDS, plain_words, word_stem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,43 +64,47 @@ class _Thing:
     """The words that an answer needs: their keys, of a name their stems."""
     is_name: bool
 
-    def found(self, said: str) -> frozenset[str]:
+    def found(self, text: str) -> frozenset[str]:
         """Return which of its words an answer has; those of a name must be spelled alike."""
         if self.is_name:
-            return misspelled_in(self.wanted, list(map(stem, words(said))))
-        return found_in(self.wanted, (*keys(said), *compounds(said)))
+            return misspelled_in(self.wanted, list(map(word_stem, plain_words(text))))
+        return found_in(self.wanted, (*meaning_keys(text), *compound_keys(text)))
 
-    def as_said(self, said: str) -> str:
+    def as_said(self, text: str) -> str:
         """Return its words as an answer has them."""
-        return " ".join(word for word in words(said) if found_in(self.wanted, (key(word),)))
+        return " ".join(word for word in plain_words(text) if found_in(self.wanted, (meaning_key(word),)))
 
     def missing(self, said: str) -> frozenset[str]:
         """Return which of its words an answer has not."""
         return frozenset(self.wanted) - self.found(said)
 
 
-def _things(gold: str, question: str) -> list[list[_Thing]]:
+def _gold_things(gold: str, question: str) -> list[list[_Thing]]:
     """Return the things that a gold answer names, each with its alternatives: "law or history" is one of two."""
     main = gold if _WHY.search(question) else _REASON.sub("", gold) or gold
-    asked, bare = frozenset(keys(question)), _REMARK.sub("", main).strip(_MARKS)
+    asked, bare = frozenset(meaning_keys(question)), _REMARK.sub("", main).strip(_MARKS)
     if both := _ALSO.match(bare):
-        return [[_thing(way, asked, named=True) for way in both.groups()]]
+        return [[_gold_thing(way, asked, named=True) for way in both.groups()]]
     parts = [_OR.split(part.strip(_MARKS)) for part in _BETWEEN.split(bare)]
     if len(parts) == 1:
-        parts[0] += [remark for remark in _REMARK.findall(main) if len(telling(remark)) <= _FEW]
+        parts[0] += [remark for remark in _REMARK.findall(main) if len(telling_keys(remark)) <= _FEW]
     ways = [
-        [_thing(way, asked, named=n > 0 or _is_name(bare)) for way in part if telling(way)]
+        [_gold_thing(way, asked, named=n > 0 or _is_name(bare)) for way in part if telling_keys(way)]
         for n, part in enumerate(parts)
     ]
     return [several for several in ways if several]
 
 
-def _thing(part: str, asked: AbstractSet[str], *, named: bool) -> _Thing:
+def _gold_thing(part: str, asked: AbstractSet[str], *, named: bool) -> _Thing:
     """Return one thing; `named`: whether a single word with a capital is a name, not only a beginning."""
-    found = _WHOSE.match(part) or _TITLE.match(part)
-    text = found["name"].strip(_MARKS) if found else part
-    is_name = _is_name(text) and (named or found is not None or " " in text)
-    every = [one for one in map(stem, words(text)) if one not in STOPS | TITLES] if is_name else telling(text)
+    match = _WHOSE.match(part) or _TITLE.match(part)
+    text = match["name"].strip(_MARKS) if match else part
+    is_name = _is_name(text) and (named or match is not None or " " in text)
+    every = (
+        [one for one in map(word_stem, plain_words(text)) if one not in STOPS | TITLES]
+        if is_name
+        else telling_keys(text)
+    )
     heavy = [one for one in every if one not in LIGHT] or every
     return _Thing(text, tuple([one for one in heavy if one not in asked] or heavy), is_name)
 
@@ -135,7 +139,7 @@ _BRIEFLY = 4
 _SENTENCE = 30
 
 
-def in_other_words(gold: str, question: str, said: str, *, full: bool) -> Ruling | None:
+def in_other_words(gold: str, question: str, text: str, *, full: bool) -> Ruling | None:
     """Return the ruling on an answer that does not repeat the expected one; None if it cannot be told.
 
     Args:
@@ -144,100 +148,109 @@ def in_other_words(gold: str, question: str, said: str, *, full: bool) -> Ruling
         said: What the answer concludes.
         full: Whether an answer that has only some of the words is wrong, not perhaps good enough.
     """
-    if _EITHER.search(said) and not _OR.search(gold):
+    if _EITHER.search(text) and not _OR.search(gold):
         return Ruling("no", SEVERAL)
-    things = [min(ways, key=lambda one: len(one.missing(said)) / len(one.wanted)) for ways in _things(gold, question)]
-    if not things or (not is_english(said) and len(things) == 1):
+    things = [
+        min(ways, key=lambda one: len(one.missing(text)) / len(one.wanted)) for ways in _gold_things(gold, question)
+    ]
+    if not things or (not is_english(text) and len(things) == 1):
         return None
-    if refuses(said):
-        return None if any(one.found(said) for one in things) else CANNOT_TELL
-    if any(one.missing(said) for one in things):
-        return _partial_ruling(gold, things, question, said, full=full)
-    return _whole_ruling(gold, things, question, said)
+    if refuses_answer(text):
+        return None if any(one.found(text) for one in things) else CANNOT_TELL
+    if any(one.missing(text) for one in things):
+        return _partial_ruling(gold, things, question, text, full=full)
+    return _whole_ruling(gold, things, question, text)
 
 
-def _whole_ruling(gold: str, things: Sequence[_Thing], question: str, said: str) -> Ruling | None:
+def _whole_ruling(gold: str, things: Sequence[_Thing], question: str, text: str) -> Ruling | None:
     """Return the ruling on an answer that has all words of all things."""
-    if any(one.is_name for one in things) and _people(said) - _people(f"{gold} {question}"):
+    if any(one.is_name for one in things) and _people_keys(text) - _people_keys(f"{gold} {question}"):
         return None
-    if any(_is_scattered(one, gold, question, said) for one in things):
+    if any(_is_scattered(one, gold, question, text) for one in things):
         return None
-    if doubts := list(filter(None, (doubt_of([one.as_said(said), one.text, gold], question, said) for one in things))):
+    if doubts := list(filter(None, (doubt_of([one.as_said(text), one.text, gold], question, text) for one in things))):
         return Ruling("no", doubts[0]) if doubts[0] in FINAL and not _OR.search(gold) else None
-    if lists_more(gold, question, said) or (len(things) > 1 and _goes_on(gold, question, said)):
-        names = all(one.is_name for one in things) and not _REMARKS.search(said)
+    if lists_more(gold, question, text) or (len(things) > 1 and _goes_on(gold, question, text)):
+        names = all(one.is_name for one in things) and not _REMARKS.search(text)
         return Ruling("no", MANY) if names else None
     return Ruling("yes", "names all of it in other words")
 
 
-def _is_scattered(thing: _Thing, gold: str, question: str, said: str) -> bool:
+def _is_scattered(thing: _Thing, gold: str, question: str, text: str) -> bool:
     """Return whether an answer has a thing's words only as words of others: "linen napkins, a paper tablecloth"."""
-    parts = [part for part in LISTED.split(said) if thing.found(part)]
-    return all(thing.missing(part) and _strange(telling(part), gold, question) for part in parts) and len(parts) > 1
+    parts = [part for part in LISTED.split(text) if thing.found(part)]
+    return (
+        all(thing.missing(part) and _unknown_keys(telling_keys(part), gold, question) for part in parts)
+        and len(parts) > 1
+    )
 
 
-def is_left_behind(gold: str, question: str, said: str) -> bool:
+def is_left_behind(gold: str, question: str, text: str) -> bool:
     """Return whether an answer that says of the expected one that it is over names something else in its place."""
-    spots = places(level(said), gold, plural=True)
-    before = [level(said)[sentence_start(level(said), start) : start] for start, _ in spots]
-    if any(map(_SINCE.search, before)) or _PAST.search(question) or len(said) > SHORT:
+    spots = phrase_positions(normalize_text(text), gold, plural=True)
+    before = [normalize_text(text)[sentence_start(normalize_text(text), start) : start] for start, _ in spots]
+    if any(map(_SINCE.search, before)) or _PAST.search(question) or len(text) > SHORT:
         return False
-    return bool(_strange(telling(said), gold, question))
+    return bool(_unknown_keys(telling_keys(text), gold, question))
 
 
-def _people(text: str) -> frozenset[str]:
-    return frozenset(map(key, re.findall(rf"\b(?:step-?)?({PEOPLE})\b", level(text))))
+def _people_keys(text: str) -> frozenset[str]:
+    return frozenset(map(meaning_key, re.findall(rf"\b(?:step-?)?({PEOPLE})\b", normalize_text(text))))
 
 
-def _goes_on(gold: str, question: str, said: str) -> bool:
+def _goes_on(gold: str, question: str, text: str) -> bool:
     """Return whether an answer names something behind an "and" that is not expected."""
-    parts = [telling(part) for part in _FURTHER.findall(said)]
-    return any(part and part == _strange(part, gold, question) for part in parts)
+    parts = [telling_keys(part) for part in _FURTHER.findall(text)]
+    return any(part and part == _unknown_keys(part, gold, question) for part in parts)
 
 
-def _strange(some: Sequence[str], gold: str, question: str) -> list[str]:
+def _unknown_keys(some: Sequence[str], gold: str, question: str) -> list[str]:
     """Return the keys that neither the expected answer nor the question has, in whatever form."""
-    known = frozenset(keys(f"{gold} {question}"))
+    known = frozenset(meaning_keys(f"{gold} {question}"))
     return [one for one in some if one not in known | LIGHT | FRAME and not any(is_like(one, other) for other in known)]
 
 
-def _partial_ruling(gold: str, things: Sequence[_Thing], question: str, said: str, *, full: bool) -> Ruling | None:
+def _partial_ruling(gold: str, things: Sequence[_Thing], question: str, text: str, *, full: bool) -> Ruling | None:
     """Return the ruling on an answer that has not all words: wrong if it is brief, and what is asked for has a name."""
     names, size = all(one.is_name for one in things), max(len(one.wanted) for one in things)
-    left = frozenset[str]().union(*(one.missing(said) for one in things))
+    left = frozenset[str]().union(*(one.missing(text) for one in things))
     if size > _SMALL or (not names and _SUBJECTIVE.search(_TALKED.sub("", question))):
         return None
-    if _is_abbreviated(gold, said) or is_turned(gold, said) or any(is_like(a, b) for a in left for b in keys(said)):
+    if (
+        _is_abbreviated(gold, text)
+        or is_turned(gold, text)
+        or any(is_like(a, b) for a in left for b in meaning_keys(text))
+    ):
         return None
-    strange = frozenset(_strange(telling(said), gold, question))
-    absent = [one for one in things if not one.found(said)]
+    strange = frozenset(_unknown_keys(telling_keys(text), gold, question))
+    absent = [one for one in things if not one.found(text)]
     nothing = len(absent) == len(things)
-    brief = len(telling(said)) <= 2 * len(telling(gold)) + _BRIEFLY
-    brief |= nothing and size < _FEW and len(words(said)) <= _SENTENCE
+    brief = len(telling_keys(text)) <= 2 * len(telling_keys(gold)) + _BRIEFLY
+    brief |= nothing and size < _FEW and len(plain_words(text)) <= _SENTENCE
     one_word = names and things[0].wanted[0] not in left  # of a name of several: some people say no more
     wrong = (
         ("names something else", nothing and strange),
         ("leaves one of several out", absent and (full or (names and strange))),
-        ("names another of the kind", len(things) == 1 and _is_replaced(things[0], said, strange)),
+        ("names another of the kind", len(things) == 1 and _is_replaced(things[0], text, strange)),
         ("names only a part of it", full and len(strange) <= len(left) + 1 and (strange or not one_word)),
     )
     which = wrong[:1] if nothing else wrong[1:]
     return next((Ruling("no", why) for why, holds in which if holds and brief), None)
 
 
-def _is_abbreviated(gold: str, said: str) -> bool:
+def _is_abbreviated(gold: str, reply: str) -> bool:
     """Return whether a word of one text may be made of letters of the other: UK, MSc."""
     return any(
         _MIXED.match(word)
-        or (len(word) > (not word.isupper()) + 1 and word.lower() in "".join(one[0] for one in words(other)))
-        for text, other in ((gold, said), (said, gold))
+        or (len(word) > (not word.isupper()) + 1 and word.lower() in "".join(one[0] for one in plain_words(other)))
+        for text, other in ((gold, reply), (reply, gold))
         for word in re.findall(r"\w+", text)
     )
 
 
-def _is_replaced(thing: _Thing, said: str, strange: AbstractSet[str]) -> bool:
+def _is_replaced(thing: _Thing, text: str, strange: AbstractSet[str]) -> bool:
     """Return whether an answer has another word beside one of a thing's two: semi-finals for quarter-finals."""
-    mine, theirs = telling(thing.text), keys(said)
+    mine, theirs = telling_keys(thing.text), meaning_keys(text)
     for place, word in enumerate(mine):
         if word in theirs and len(mine) == _PAIR:
             beside = theirs.index(word) + (1 if place == 0 else -1)

@@ -7,26 +7,26 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pytest_ltm._text.numbers import numbered
-from pytest_ltm._text.patterns import later
-from pytest_ltm._text.words import STOP_WORDS, phrases, stem, words
+from pytest_ltm._language.numbers import words_with_digits
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.words import STOP_WORDS, phrase_pattern, plain_words, word_stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-_KNOWS_NOT = phrases(
+_KNOWS_NOT = phrase_pattern(
     r"(?:dont|do not|didnt|cant|cannot|not able to|unable to|no way to) (?:\w+ ){0,3}"
     r"(?:have|access|know|recall|remember|see|retrieve|store|possess)",
     r"no (?:access|information|record|memory|knowledge)",
     r"would need (?:access|more information)",
 )
-_EXAMPLE = phrases(
+_EXAMPLE = phrase_pattern(
     "example", "template", "hypothetical", "placeholder", "(?:might|would) look like", "sample", "assuming",
     r"suggest\w*", "popular", "common", "typical",
 )  # fmt: skip
-_STOP = frozenset(map(stem, (*STOP_WORDS, "called", "known", "name", "named", "titled", "used")))
-_LABEL = later(r"\s*(?:[AQ]|step |fact )\d{1,3}[:.]\s*", re.IGNORECASE)
+_STOP = frozenset(map(word_stem, (*STOP_WORDS, "called", "known", "name", "named", "titled", "used")))
+_LABEL = lazy_pattern(r"\s*(?:[AQ]|step |fact )\d{1,3}[:.]\s*", re.IGNORECASE)
 _ALL_OF = 2
 """Up to so many words an expected answer must be named completely."""
 _MOST_OF = 0.5
@@ -43,37 +43,37 @@ class Recollection:
     """Stems of the words that carry the answer: those that the question does not say already."""
 
     def __post_init__(self) -> None:
-        said = frozenset(keys(self.question))
+        said = frozenset(recollection_keys(self.question))
         label = _LABEL.match(self.expected)
-        content = frozenset(keys(self.expected[label.end() :] if label else self.expected))
+        content = frozenset(recollection_keys(self.expected[label.end() :] if label else self.expected))
         object.__setattr__(self, "needed", (content - said) or content)
 
     def share(self, told: frozenset[str]) -> float:
         """Return the share of what is needed that an answer tells, given as `keys` of it."""
         return len(self.needed & told) / len(self.needed) if self.needed else 0.0
 
-    def in_full(self, told: frozenset[str]) -> bool:
+    def in_full(self, texts: frozenset[str]) -> bool:
         """Tell whether an answer says enough; a number that is needed must be there."""
         numbers = {key for key in self.needed if key.isdecimal()}
-        return numbers <= told and self.share(told) >= (1 if len(self.needed) <= _ALL_OF else _MOST_OF)
+        return numbers <= texts and self.share(texts) >= (1 if len(self.needed) <= _ALL_OF else _MOST_OF)
 
 
-def unsure(answer: str, one: Recollection) -> bool:
+def is_unsure(answer: str, one: Recollection) -> bool:
     """Tell whether an answer may say in other words what it does not say in those expected.
 
     Who declines, or only repeats the question, does not.
     """
-    told = frozenset(keys(answer))
-    return not declines(answer) and not one.in_full(told) and not told <= frozenset(keys(one.question))
+    told = frozenset(recollection_keys(answer))
+    return not is_declined(answer) and not one.in_full(told) and not told <= frozenset(recollection_keys(one.question))
 
 
-def recalled(answer: str, one: Recollection, others: Iterable[Recollection]) -> bool:
+def is_recalled(answer: str, one: Recollection, others: Iterable[Recollection]) -> bool:
     """Tell whether an answer says the one thing that was asked for.
 
     An answer that tells more than half of the others, too (at least three), picks none; neither does an
     example from somebody who does not know.
     """
-    told = frozenset(keys(answer))
+    told = frozenset(recollection_keys(answer))
     if not one.in_full(told) or only_offers_example(answer):
         return False
     rest = [other for other in others if other.needed - one.needed]
@@ -81,10 +81,10 @@ def recalled(answer: str, one: Recollection, others: Iterable[Recollection]) -> 
     return too < max(3, len(rest) / 2)
 
 
-def keys(text: str) -> Iterator[str]:
+def recollection_keys(text: str) -> Iterator[str]:
     """Yield the stems of the words that carry meaning, and numbers as digits; `twenty-three` is 23."""
-    for word in numbered(words(text)):
-        key = word if word.isdecimal() else stem(word)
+    for word in words_with_digits(plain_words(text)):
+        key = word if word.isdecimal() else word_stem(word)
         if key not in _STOP:
             yield key
 
@@ -92,17 +92,17 @@ def keys(text: str) -> Iterator[str]:
 @lru_cache(maxsize=1 << 15)
 def keys_of_word(word: str) -> frozenset[str]:
     """Return the same for what a text has between two blanks, remembered: texts say the same words again and again."""
-    return frozenset(keys(word))
+    return frozenset(recollection_keys(word))
 
 
-def declines(answer: str) -> bool:
+def is_declined(answer: str) -> bool:
     """Tell whether an answer says nothing, or that it cannot know."""
-    text = " ".join(words(answer))
+    text = " ".join(plain_words(answer))
     return not text or _KNOWS_NOT.search(text) is not None
 
 
 def only_offers_example(answer: str) -> bool:
     """Tell whether an answer says that it does not know, and then shows an example or a suggestion."""
-    text = " ".join(words(answer))
+    text = " ".join(plain_words(answer))
     excuse = _KNOWS_NOT.search(text)
     return excuse is not None and _EXAMPLE.search(text, excuse.end()) is not None
