@@ -178,7 +178,8 @@ class ForeignCaller(Generic[E]):
         except self._fatal:
             raise
         except AgentFault as fault:  # an adapter's own word
-            own = self._made(f"{self.who}: {text_of(fault)}", fatal=fault.fatal, interrupted=fault.interrupted)
+            who = self.who if "{}" in self._failing else f"{self.who} {self._failing}"
+            own = self._made(f"{who}: {text_of(fault)}", fatal=fault.fatal, interrupted=fault.interrupted)
             own.usage, own.refused = fault.usage, fault.refused
             raise own from fault
         except BaseException as error:
