@@ -69,8 +69,8 @@ class PlayedConversation:
         today = plan_for(given.items, settings)
         self.plan = mode.plan(today.plan)
         self._factory = factory = ConversationFactory(
-            plan=self.plan, clock=self._clock, counter=tokens, filler=today.filler, history=history,
-            calling=self._calling,
+            plan=self.plan, seed=settings.seed.value, clock=self._clock, counter=tokens, filler=today.filler,
+            history=history, calling=self._calling,
         )  # fmt: skip
         opened = self._opened = mode.open(factory)
         self.start = self._clock.now

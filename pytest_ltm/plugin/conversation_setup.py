@@ -209,7 +209,7 @@ class AgentFactory:
         retried: Callable[[Failed], object] = lambda _: None,
     ) -> None:
         self._source, self._settings, self._folder, self._label = source, settings, folder, label
-        self._rng = definition_rng(settings.seed, trial, "retries", label)
+        self._rng = definition_rng(settings.seed.value, trial, "retries", label)
         self._retried = retried
         spec = redact_secrets(source.spec)
         self.record = AgentRecord(
@@ -442,7 +442,7 @@ def users_for(given: ConversationInputs, opened: OpenConversation, **options: An
     settings, place, timings = given.settings, given.place, opened.timings
 
     def opening(model: Any, name: str) -> BudgetedCaller:
-        rng = definition_rng(settings.seed, place.trial, "user retries", place.agent)
+        rng = definition_rng(settings.seed.value, place.trial, "user retries", place.agent)
         result, known = find_user_model(model, base=given.config.rootpath), given.user_cost(name)
         call = call_of(result, settings, timings, rng=rng, note=UserRetry, who=WHO, error=UserError)
         account = None if name == SCRIPTED else given.account  # a list of messages spends nothing
@@ -451,7 +451,7 @@ def users_for(given: ConversationInputs, opened: OpenConversation, **options: An
     return UserConnection(
         **{
             "open": opening, "journal": opened.journal, "timings": timings,
-            "seed_of": lambda example: user_seed(settings.seed, place.trial, example),
+            "seed_of": lambda example: user_seed(settings.seed.value, place.trial, example),
             "tariff_of": lambda name: given.user_cost(name).tariff, **options,
         }
     )  # fmt: skip
@@ -471,7 +471,7 @@ def connection_of(
     from pytest_ltm.judges._connection import JudgeCache, JudgeConnection
     from pytest_ltm.judges._registry import WHO
 
-    rng = definition_rng(settings.seed, trial, "judge retries", of)
+    rng = definition_rng(settings.seed.value, trial, "judge retries", of)
     call = call_of(judge.judge, settings, timings, rng=rng, note=JudgeRetry, who=WHO, error=JudgeError)
     cache = JudgeCache(settings.ltm_dir / CACHE) if settings.judge_cache else None
     return JudgeConnection(

@@ -208,7 +208,7 @@ class Report:
         summary = summary_json(
             result,
             pytest_ltm_version=version("pytest-ltm"),
-            seed=settings.seed,
+            seed=settings.seed.recorded,
             plan=settings.described(),
             wall_seconds=self._wall_seconds(),
             **self._gate.json(),
