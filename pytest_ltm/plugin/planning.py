@@ -89,7 +89,8 @@ def plan_for(known: Sequence[LtmItem], settings: RunSettings) -> Planned:
     judge, votes = _judging.planned_judge(known[0].item.config, settings)
     plan = Plan(
         examples=tuple(examples), seed=settings.seed.recorded, trial=place.trial, span=span,
-        tokenizer=settings.tokenizer, filler=filler.configuration(), scoring=settings.scoring, judge=judge, judge_votes=votes, time=settings.time,
+        tokenizer=settings.tokenizer, filler=filler.configuration(), scoring=settings.scoring, judge=judge,
+        judge_votes=votes, time=settings.time,
         opening=_opening_message(settings, told_conversation, talked.told, isolated=span is None),
         history=None if told_conversation is None else told_conversation.described,
         count=_reply_count_mode(settings, place.agent), sessions=settings.sessions, reading=settings.reading,
