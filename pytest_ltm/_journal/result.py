@@ -471,6 +471,8 @@ class RunResult(Struct, frozen=True, kw_only=True):
     """By agent and span, where anything was timed."""
     suite: str = ""
     """The name of its suite, with the version; "" where that says nothing of what was played."""
+    trust: str = ""
+    """A sentence on what its scores rest on: where agents ran, whether texts were public, how the judge was checked."""
 
     @property
     def is_imported(self) -> bool:
