@@ -41,6 +41,8 @@ class SuiteEntry(Struct, frozen=True, kw_only=True):
     """The memory span that is its own, in tokens; None: the conversation's."""
     threshold: float | None = None
     """The least score that passes; None: the scenario's own."""
+    floor: float | None = None
+    """What can be earned without memory; None: the scenario's own."""
     pass_k: int | None = None
     """The number of trials of each example that must pass; None: not given."""
     reset: str | None = None
@@ -146,7 +148,7 @@ def scenarios_folder() -> Path:
 
 
 _SUITE = ("name", "version", "examples", "reset", *SETTINGS, "scenarios", "incompatible")
-_ENTRY = ("scenario", "name", "parameters", "examples", "span", "threshold", "pass_k", "reset", "incompatible")
+_ENTRY = ("scenario", "name", "parameters", "examples", "span", "threshold", "floor", "pass_k", "reset", "incompatible")
 
 
 def _of_entries(fields: Mapping[str, Field]) -> dict[str, Any]:
@@ -189,6 +191,7 @@ def _parse_entry(item: Field, common: Mapping[str, Any], known: Collection[str] 
         parameters=fields["parameters"].json() if "parameters" in fields else {},
         span=fields["span"].tokens() if "span" in fields else None,
         threshold=fields["threshold"].number(0, 1) if "threshold" in fields else None,
+        floor=fields["floor"].number(0, 1) if "floor" in fields else None,
         pass_k=fields["pass_k"].whole(least=1) if "pass_k" in fields else None,
         **{**common, **_of_entries(fields)},
     )

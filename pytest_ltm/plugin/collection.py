@@ -238,7 +238,8 @@ class BuiltInSuite(pytest.Collector):
 
 
 def _marker_of(entry: SuiteEntry) -> pytest.MarkDecorator:
-    entries = {name: getattr(entry, name) for name in ("examples", "span", "threshold", "pass_k", "incompatible")}
+    names = ("examples", "span", "threshold", "floor", "pass_k", "incompatible")
+    entries = {name: getattr(entry, name) for name in names}
     return pytest.mark.ltm.with_args(**{name: value for name, value in entries.items() if value not in (None, ())})
 
 

@@ -114,7 +114,7 @@ OPTIONS = (
     Option("--ltm-seed", "N", "seed of everything random", "0", IntegerParser()),
     Option("--ltm-examples", "N", "examples of each scenario, overriding marker and suite", parse=IntegerParser(1)),
     Option("--ltm-trials", "N", "fresh conversations for each agent and span, for statistics", "1", IntegerParser(1)),
-    Option("--ltm-filler", "SPEC", "filler: varied, mixed, trivia, trivia:FILE or pkg.mod:factory", "varied"),
+    Option("--ltm-filler", "SPEC", "filler: varied, letters, mixed, trivia, trivia:FILE or pkg.mod:factory", "varied"),
     Option("--ltm-tokenizer", "NAME", "encoding that measures spans: cl100k_base, o200k_base, ...", "cl100k_base"),
     Option("--ltm-scoring", "RULES", "rules of the evaluators: current, v3.5 or paper", "current",
            one_of("current", "v3.5", "paper")),
