@@ -251,6 +251,7 @@ class ConversationRecord(Struct):
         events.SessionBegan: _session,
         events.Watcher: _watcher,
         events.JudgeAsked: _judge,
+        events.JudgeChecked: lambda _record, _event: None,  # it belongs to the run
         events.UserModelAsked: _user,
         events.VerdictRecorded: _verdict,
         events.Fault: _fault,

@@ -17,7 +17,7 @@ from pytest_ltm._storage.errors import ScenarioError, did_you_mean
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime, timedelta
 
     from pytest_ltm._model.judge_request import Judge
@@ -383,6 +383,11 @@ class Ltm:
             else:
                 self._send(step)
         return replies
+
+    @property
+    def known_answers(self) -> Iterator[tuple[str, str]]:
+        """The questions that it has asked of which a right answer is known, each with it."""
+        return ((asked.text, asked.answer) for asked, _ in self._answered if asked.answer)
 
     def _credited(self, request: Ask) -> str:
         reply: str = self._send(request)

@@ -113,7 +113,7 @@ def spans_json(run: RunResult) -> list[dict[str, Any]]:
 
 
 _FINDINGS = {
-    "clean": "nothing leaks between conversations", "right": "all were graded right",
+    "clean": "nothing leaks between conversations",
     "unfinished": "it was cut off",
 }  # fmt: skip
 
@@ -124,8 +124,12 @@ def precheck_sentences(run: RunResult) -> list[str]:
 
 
 def _precheck_sentence(one: Precheck) -> str:
-    who = f"isolation probe of {one.of!r}" if one.kind == "probe" else "judge's canaries"
-    text = f"skipped: {one.why}" if one.verdict == "skipped" else _FINDINGS.get(one.verdict, one.why)
+    who = f"isolation probe of {one.of!r}" if one.kind == "probe" else f"judge's {one.kind}"
+    text = (
+        f"skipped: {one.why}"
+        if one.verdict == "skipped"
+        else _FINDINGS.get(one.verdict) or one.why or "all were graded right"
+    )
     # Agents get messages, a judge gets calls: the words of the rest of the report.
     parts = [pluralize(one.calls, "message" if one.kind == "probe" else "call")]
     about = "~" * one.estimated

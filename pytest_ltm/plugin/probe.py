@@ -86,7 +86,7 @@ class Probe:
             definitions = {} if self._unfit(label, source) else self._definitions(own)
             if definitions:
                 talk = _Rehearsal(self._settings, source, own[0][0])
-                _probe_verdict(talk.say, Secret.of(self._settings.seed, label), probe_questions(definitions))
+                _probe_verdict(talk.say, Secret.of(self._settings.seed.value, label), probe_questions(definitions))
                 token_uses[label] = talk.use
         return {label: use for label, use in token_uses.items() if use.messages}
 
@@ -107,7 +107,7 @@ class Probe:
             return Decided(agent=label, verdict="skipped", why=why or "nothing here has a definition")
         talk = _ProbeConversation(self._run, label, source, own[0][0])
         try:
-            result = _probe_verdict(talk.say, Secret.of(self._settings.seed, label), probe_questions(definitions))
+            result = _probe_verdict(talk.say, Secret.of(self._settings.seed.value, label), probe_questions(definitions))
             return talk.decided(*result)
         except BudgetSpent:
             return None

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_ltm._engine.resume import JOURNAL, TIMINGS
 from pytest_ltm._journal import amendments as _amendments
-from pytest_ltm._journal.result import RunResult, at_span, lost_examples, why_unmeasured
+from pytest_ltm._journal.result import RunResult, at_span, lost_examples, misjudged_checks, why_unmeasured
 from pytest_ltm._journal.run_file import SUMMARY, conversations_in, cut_short, newest_first
 from pytest_ltm._journal.timings import Began, Ended, Retry, Timing, Timings, load_all_timings, wall_seconds
 from pytest_ltm._language.lists import first_and_rest
@@ -200,6 +200,8 @@ class Report:
             self._unplayed = self._count_unplayed()
         if self._unplayed:
             session.exitstatus = UNMEASURABLE
+        if session.exitstatus in (*DECIDED, UNMEASURABLE):
+            self._run.config.pluginmanager.get_plugin("ltm-canaries").complete_checks()
         result = self.result = self._read()
         if not result.conversations:
             return
@@ -208,7 +210,7 @@ class Report:
         summary = summary_json(
             result,
             pytest_ltm_version=version("pytest-ltm"),
-            seed=settings.seed,
+            seed=settings.seed.recorded,
             plan=settings.described(),
             wall_seconds=self._wall_seconds(),
             **self._gate.json(),
@@ -275,7 +277,8 @@ class Report:
             else ended or self._unplayed or self._lost(result)
         )
         if why and self._gate.verdict is None:
-            reason = first_reason(result) if config.get_verbosity() < 0 else ""  # else it is below the table
+            brief = config.get_verbosity() < 0 and not misjudged_checks(result)
+            reason = first_reason(result) if brief else ""  # else it is below the table
             why = why if reason.endswith(why) or not reason else f"{why}; the first: {reason}"
             for line in wrap_text(f"unmeasurable (exit status {UNMEASURABLE}): {why}", width, "  "):
                 terminalreporter.write_line(line, yellow=True)

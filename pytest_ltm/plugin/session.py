@@ -481,6 +481,7 @@ class LtmRun:
             items=known, settings=self.settings, source=self.sources[agent], folder=folder,
             tariff=self.costs.agents[agent].tariff, judge_tariff=self.costs.judge.tariff, user_cost=self.costs.user,
             account=self.costs.account(folder.name, agent=agent), refused=self._refused or "",
+            conversations=len(self.conversations()),
         )  # fmt: skip
 
     def plan(self, known: Sequence[LtmItem]) -> Plan:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._model.score import Scoring
+    from pytest_ltm._model.seed import Seed
     from pytest_ltm._model.suite import Suite
     from pytest_ltm._model.transcript import Count
     from pytest_ltm.datasets import DatasetSuite
@@ -67,7 +68,7 @@ class RunSettings(Struct, frozen=True):
     spans: Mapping[str, int | None]
     """Label -> tokens, or None where examples are isolated."""
     suite: Suite | None
-    seed: int
+    seed: Seed
     examples: int | None
     trials: int
     definitions: DefinitionsFolder | None
@@ -133,6 +134,7 @@ class RunSettings(Struct, frozen=True):
             "count": self.count,
             "judge": redact_secrets(self.judge),
             "time": self.time,
+            **({"seed_source": self.seed.source} if self.seed.source else {}),
             **({"sessions": self.sessions} if self.sessions else {}),
             **({} if self.reading == RAW else {"reading": to_record(self.reading)}),
             **({} if self.shard is None else {"shard": str(self.shard)}),

@@ -15,6 +15,7 @@ from msgspec import convert, structs
 from pytest_ltm._journal.cost import Limits, read_prices
 from pytest_ltm._language.lists import join_words
 from pytest_ltm._model import suite as _suite
+from pytest_ltm._model.seed import FRESH, Seed
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.errors import did_you_mean
@@ -170,8 +171,8 @@ def _run_settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
         None if folder is None else name_option_in_errors("--ltm-definitions", lambda: DefinitionsFolder(folder))
     )
     ltm_dir, own = said("dir"), name_option_in_errors("--ltm-suite", lambda: _suite_of(config, has_paths=has_paths))
-    seed = said("seed") if own is None or own.seed is None or not set_by_suite(config, own, "seed") else own.seed
-    dataset = dataset_of(config, has_paths=has_paths, seed=seed, ltm_dir=ltm_dir)
+    seed = _settled_seed(config, own)
+    dataset = dataset_of(config, has_paths=has_paths, seed=seed.value, ltm_dir=ltm_dir)
     languages = said("language")
     tokenizer = name_option_in_errors("--ltm-tokenizer", lambda: token_counter(said("tokenizer")).name)
     _time.check_installed(said("time"))
@@ -206,6 +207,26 @@ def _run_settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
         reading=_reading(config),
         assumed_reply=said("assume_reply"),
     )
+
+
+def _settled_seed(config: pytest.Config, suite: _suite.Suite | None) -> Seed:
+    """Return the seed: the same in all workers and when resumed. Agents do not inherit a secret one."""
+    if suite is not None and suite.seed is not None and set_by_suite(config, suite, "seed"):
+        return Seed(value=suite.seed)
+    worker: dict[str, str] = getattr(config, "workerinput", {})
+    config.option.ltm_seed = worker.get("ltm_seed", config.option.ltm_seed)  # a fresh one is drawn by the controller
+    if _options.option_text(config, "ltm_seed") == FRESH and _options.option_or_ini(config, "ltm_compare"):
+        raise pytest.UsageError(
+            "--ltm-seed: a fresh seed makes texts that no baseline has: --ltm-compare has nothing to compare with. "
+            "Use the baseline's seed: a number, or env:NAME for a secret one"
+        )
+    seed: Seed = _options.option_value(config, "ltm_seed")
+    if seed.source:
+        config.option.ltm_seed = seed.option
+    # The workers of a controller take it from its environment.
+    if seed.variable and (worker or not getattr(config.option, "tx", None)):
+        config.add_cleanup(partial(os.environ.__setitem__, seed.variable, os.environ.pop(seed.variable)))
+    return seed
 
 
 def _reading(config: pytest.Config) -> Reading:

@@ -75,7 +75,7 @@ def summary_json(
     run: RunResult,
     *,
     pytest_ltm_version: str,
-    seed: int,
+    seed: int | str,
     plan: Mapping[str, Any],
     wall_seconds: float | None = None,
     gate: Mapping[str, Any] | None = None,
