@@ -24,7 +24,15 @@ def test_cat(ltm):
 @pytest.mark.slow
 def test_a_run_is_packed_without_what_only_resuming_needs_and_scored_again(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(TALK, encoding="utf-8")
-    words = ["--ltm-agent=full", "--ltm-span=2k", "--ltm-suite=needle", "--ltm-price=full=0/0", "-q", "-p", "no:randomly"]
+    words = [
+        "--ltm-agent=full",
+        "--ltm-span=2k",
+        "--ltm-suite=needle",
+        "--ltm-price=full=0/0",
+        "-q",
+        "-p",
+        "no:randomly",
+    ]
     played = subprocess.run([sys.executable, "-m", "pytest", *words], cwd=tmp_path, check=False, capture_output=True)
     assert played.returncode in {0, 1}, played.stdout
     [run] = (tmp_path / ".ltm" / "runs").iterdir()
