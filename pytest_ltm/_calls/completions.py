@@ -302,7 +302,7 @@ class Completions:
         if answer.status == HTTPStatus.NOT_FOUND and not mentions(answer.text, "model"):
             return f" There is no {self.model.base_url}{self._provider.path}; addresses usually end in /v1"
         if answer.status == HTTPStatus.NOT_FOUND:
-            return f". {self.model.base_url}/models lists the models that it has"
+            return f" {self.model.base_url}/models lists the models that it has"
         return ""
 
     def _raise_if_too_long(self, answer: HttpAnswer) -> None:
