@@ -8,7 +8,7 @@ from msgspec import structs
 
 from pytest_ltm._journal.result import at_span, ended_early, span_place
 from pytest_ltm._language.lists import first_and_rest, join_words
-from pytest_ltm._results.columns import GUESSED, LEFT_OPEN, UNSCORED, known_sum, result_columns
+from pytest_ltm._results.columns import GUESSED, HAMPERED, LEFT_OPEN, UNSCORED, known_sum, result_columns
 from pytest_ltm._results.figures import EFFORTS, SCORES, figure_notes, shown_figures
 from pytest_ltm._results.metrics import agent_metrics, leading_sentences, metric_lines, quiet_line
 from pytest_ltm._results.sentences import precheck_sentences, span_sentences
@@ -264,13 +264,15 @@ def _results_table(columns: Sequence[Column], verbosity: int, suite: str) -> Tex
         )
         for row in rows
     ]
-    heads = tuple((column.name, one_line(column.span_label) + " " * room) for column in columns)
+    heads = tuple(
+        (column.name, one_line(column.span_label) + (HAMPERED * column.hampered).ljust(room)) for column in columns
+    )
     return TextTable(heads=heads, rows=tuple(rows), label="memory span", corner=suite)
 
 
 def _number_marks(text: str) -> str:
     """Return what stands behind a number."""
-    return text[len(text.rstrip(GUESSED + UNSCORED)) :]
+    return text[len(text.rstrip(GUESSED + UNSCORED + HAMPERED)) :]
 
 
 def without_memory(column: Column) -> list[str]:
