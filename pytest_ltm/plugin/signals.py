@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import threading
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -23,7 +23,7 @@ from pytest_ltm._storage.errors import DiskFault
 from pytest_ltm.plugin.resume import resume_command
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator
     from types import FrameType
 
     from pytest_ltm.plugin.session import LtmRun
@@ -106,19 +106,17 @@ class Signals:
             return
         from pytest_ltm._calls.frozen import FrozenGuard
 
-        with self._uncaptured():
-            err = os.dup(2)
+        err = os.dup(self._terminal())
         way = "" if run.is_worker else f"\nresume with: {resume_command(run)}"
         limit = run.settings.reply_timeout
         guard = FrozenGuard(math.inf if limit is None else limit + SLACK, err, f"{FROZEN}{way}\n")
         self._guards.callback(os.close, err)
         self._guards.callback(guard.close)
 
-    @contextmanager
-    def _uncaptured(self) -> Iterator[None]:
-        capture: Any = self._run.config.pluginmanager.get_plugin("capturemanager")
-        with nullcontext() if capture is None else capture.global_and_fixture_disabled():
-            yield
+    def _terminal(self) -> int:
+        """Return the descriptor of the screen for errors, whoever captures."""
+        boundary: Any = self._run.config.pluginmanager.get_plugin("ltm-boundary")
+        return int(boundary.terminal("stderr"))
 
     def _end(self, number: int, _: FrameType | None) -> None:
         run, session = self._run, self._session
@@ -139,14 +137,14 @@ class Signals:
         run = self._run
         with suppress(DiskFault):
             run.keep()
-        capture: Any = run.config.pluginmanager.get_plugin("capturemanager")
-        if capture is not None:
-            capture.suspend_global_capture(in_=True)
-        way = "" if run.is_worker else f" (exit status {UNMEASURABLE})\nresume with: {resume_command(run)}"
+        way, screen = (
+            "" if run.is_worker else f" (exit status {UNMEASURABLE})\nresume with: {resume_command(run)}",
+            self._terminal(),
+        )
         text = f"\nltm: what runs goes on in spite of all interruptions, so this process ends{way}\n"
         with suppress(OSError):
-            os.write(2, text.encode())
-            faulthandler.dump_traceback(2)
+            os.write(screen, text.encode())
+            faulthandler.dump_traceback(screen)
         with suppress(OSError), (run.folder.path / STACKS).open("a", encoding="utf-8") as file:
             faulthandler.dump_traceback(file)
         os._exit(UNMEASURABLE)
