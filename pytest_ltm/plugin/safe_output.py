@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pytest
 
-from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.disk import read_regular, write_whole
 from pytest_ltm._storage.sanitize import COLOR, LineSanitizer, Screen, fit_for, for_file, for_screen, is_plain
 from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.plugin.internals.item_context import cut_file
@@ -40,6 +40,8 @@ def underlying_file(file: Any) -> Any:
     return file.beneath if isinstance(file, Screen) else file
 
 
+_WRITTEN_BY_OTHERS = ("xmlpath", "htmlpath", "json_report_file", "report_log", "allure_report_dir")
+"""The options that name the files, or the folder, of pytest's JUnit report and of well-known plugins."""
 _DESCRIPTORS = {"stdout": 1, "stderr": 2}
 
 
@@ -217,17 +219,15 @@ class Boundary:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Generator[None, None, None]:
-        """Clean what others wrote of node ids, which may show a secret parameter, and must not change during a run."""
+        """Clean what others wrote of ids and parameters as they are."""
         yield
-        for name in ("xmlpath", "htmlpath"):
-            given = getattr(self._config.option, name, None)
-            path = Path(os.path.expandvars(given)).expanduser() if given else None
-            if path is None or not path.is_file():
-                continue
-            with suppress(OSError, UnicodeDecodeError):
-                text = path.read_text(encoding="utf-8")
-                if redact_secrets(text) != text:
-                    write_whole(path, for_file(text))
+        for given in (getattr(self._config.option, name, None) for name in _WRITTEN_BY_OTHERS):
+            path = Path(os.path.expandvars(given)).expanduser() if given else Path(os.devnull)
+            for file in path.rglob("*") if path.is_dir() else [path]:
+                with suppress(OSError, UnicodeDecodeError):
+                    text = read_regular(file).decode("utf-8")
+                    if redact_secrets(text) != text:
+                        write_whole(file, for_file(text))
 
     def pytest_unconfigure(self) -> None:
         """Go away, once agents that nobody needs are gone."""
@@ -251,13 +251,28 @@ class Boundary:
         setattr(owner, name, screen)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(self) -> Generator[None, AnyReport, AnyReport]:
-        """Clean how an item failed, or why a file could not be collected, and what was captured on the way."""
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Clean what was captured before reports of others read it, and what they add."""
+        item._report_sections[:] = [
+            (when, _clean_text(name), _clean_text(text)) for when, name, text in item._report_sections
+        ]
         report = yield
         _clean_report(report)
         return report
 
-    pytest_make_collect_report = pytest_runtest_makereport
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Clean why a file could not be collected."""
+        report = yield
+        _clean_report(report)
+        return report
+
+    def pytest_make_parametrize_id(self, val: object) -> str | None:
+        """Name a secret parameter by its variable; pytest keeps ids apart."""
+        text = val.decode("utf-8", "replace") if isinstance(val, bytes) else val
+        if not isinstance(text, str) or redact_secrets(text) == text:
+            return None
+        return re.sub(r"\W+", "_", redact_secrets(text)).strip("_")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_warning_recorded(self, warning_message: warnings.WarningMessage) -> None:
@@ -273,6 +288,17 @@ class Boundary:
     def pytest_internalerror(self, excrepr: Any) -> None:
         """Clean the traceback of an error of pytest or a plugin."""
         _clean_deep(excrepr, _DEEPEST)
+
+
+class EarlyBoundary:
+    """Cleans how an item failed before reports of others read it."""
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Clean a report as soon as it is made."""
+        report = yield
+        _clean_report(report)
+        return report
 
 
 def _stand_at_exit() -> None:

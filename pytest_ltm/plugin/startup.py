@@ -37,7 +37,7 @@ from pytest_ltm.plugin.probe import Probe
 from pytest_ltm.plugin.report import Brevity, Report
 from pytest_ltm.plugin.resume import ResumeGuard, Unfinished
 from pytest_ltm.plugin.resume_command_line import recorded_settings, source_of
-from pytest_ltm.plugin.safe_output import Boundary, show_sanitized
+from pytest_ltm.plugin.safe_output import Boundary, EarlyBoundary, show_sanitized
 from pytest_ltm.plugin.selection import LanguageFilter, Selection, Sharding
 from pytest_ltm.plugin.session import Costs, LtmRun
 from pytest_ltm.plugin.settings import RunSettings, in_languages
@@ -69,6 +69,7 @@ def _register_plugins(config: pytest.Config) -> None:
     run = config.stash[RUN] = LtmRun(config, settings, selection, *_run_mode(config, settings, forecasts))
     manager = config.pluginmanager
     manager.register(Boundary(config), "ltm-boundary")
+    manager.register(EarlyBoundary(), "ltm-early-boundary")
     _register_before(run, manager)
     if not manager.hasplugin("ltm-run"):
         manager.register(run, "ltm-run")
