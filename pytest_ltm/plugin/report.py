@@ -191,15 +191,20 @@ class Report:
         """Write the summary; say 75 instead of 0 or 1 where the result cannot be measured."""
         self._run.progress.clear()
         refused = session.exitstatus == pytest.ExitCode.USAGE_ERROR  # by a worker, where there are any
-        if refused or not self._run.plays or not self._run.folder.path.is_dir():
+        if refused or not self._run.plays:
             return
         by_a_person = not (self._run.disk_is_gone or self._run.ended_by)
         if not by_a_person and session.exitstatus == pytest.ExitCode.INTERRUPTED:
             session.exitstatus = UNMEASURABLE
         if session.exitstatus in DECIDED and not (session.shouldfail or session.shouldstop):
             self._unplayed = self._count_unplayed()
+        is_gone = not self._run.folder.path.is_dir()
+        if is_gone and session.exitstatus in {*DECIDED, UNMEASURABLE}:
+            self._unplayed = f"{self._run.folder.shown()} was deleted: there are no results, and nothing to resume"
         if self._unplayed:
             session.exitstatus = UNMEASURABLE
+        if is_gone:
+            return
         if session.exitstatus in (*DECIDED, UNMEASURABLE):
             self._run.config.pluginmanager.get_plugin("ltm-canaries").complete_checks()
         result = self.result = self._read()

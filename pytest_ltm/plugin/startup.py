@@ -38,7 +38,7 @@ from pytest_ltm.plugin.probe import Probe
 from pytest_ltm.plugin.report import Brevity, Report
 from pytest_ltm.plugin.resume import ResumeGuard, Unfinished
 from pytest_ltm.plugin.resume_command_line import recorded_settings, source_of
-from pytest_ltm.plugin.safe_output import Boundary
+from pytest_ltm.plugin.safe_output import Boundary, EarlyBoundary, show_sanitized
 from pytest_ltm.plugin.selection import LanguageFilter, Selection, Sharding
 from pytest_ltm.plugin.session import Costs, LtmRun
 from pytest_ltm.plugin.settings import RunSettings, in_languages
@@ -57,7 +57,8 @@ def start_run(config: pytest.Config) -> None:
     if config.option.help or getattr(config.option, "version", 0):
         return
     try:
-        _register_plugins(config)
+        with show_sanitized(config):
+            _register_plugins(config)
     except pytest.UsageError as error:
         raise pytest.UsageError(*(fit_for(sys.stderr, for_screen(str(word))) for word in error.args)) from error
 
@@ -69,6 +70,7 @@ def _register_plugins(config: pytest.Config) -> None:
     run = config.stash[RUN] = LtmRun(config, settings, selection, *_run_mode(config, settings, forecasts))
     manager = config.pluginmanager
     manager.register(Boundary(config), "ltm-boundary")
+    manager.register(EarlyBoundary(), "ltm-early-boundary")
     _register_before(run, manager)
     if not manager.hasplugin("ltm-run"):
         manager.register(run, "ltm-run")
