@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from pytest_ltm._model.plan import Questions
     from pytest_ltm._model.score import Scoring
     from pytest_ltm._model.suite import Suite
     from pytest_ltm._model.transcript import Count
@@ -86,6 +87,8 @@ class RunSettings(Struct, frozen=True):
     """When the sessions of the agent are over, as the option says it; "": it has one."""
     reading: Reading = RAW
     """What is read of replies."""
+    questions: Questions = "together"
+    """How the questions of a data set are asked."""
     retries: int = 4
     """How often a message is sent again after a passing fault of the agent."""
     dataset: DatasetSuite | None = None
@@ -135,6 +138,7 @@ class RunSettings(Struct, frozen=True):
             "time": self.time,
             **({"sessions": self.sessions} if self.sessions else {}),
             **({} if self.reading == RAW else {"reading": to_record(self.reading)}),
+            **({} if self.questions == "together" else {"questions": self.questions}),
             **({} if self.shard is None else {"shard": str(self.shard)}),
             **({} if self.rescored is None else {"rescored": self.rescored.name}),
         }

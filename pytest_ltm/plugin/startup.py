@@ -29,7 +29,7 @@ from pytest_ltm.plugin.agents import chosen_agents, fix_latest
 from pytest_ltm.plugin.canaries import Canaries
 from pytest_ltm.plugin.collection import check_parameters
 from pytest_ltm.plugin.conversation_setup import LiveMode
-from pytest_ltm.plugin.dataset import SPANS, dataset_of
+from pytest_ltm.plugin.dataset import SPANS, dataset_of, questions_of
 from pytest_ltm.plugin.gate import Gate
 from pytest_ltm.plugin.live import LiveServer
 from pytest_ltm.plugin.options import chosen_spans, name_option_in_errors, path_base, set_by_suite
@@ -171,7 +171,8 @@ def _run_settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
     )
     ltm_dir, own = said("dir"), name_option_in_errors("--ltm-suite", lambda: _suite_of(config, has_paths=has_paths))
     seed = said("seed") if own is None or own.seed is None or not set_by_suite(config, own, "seed") else own.seed
-    dataset = dataset_of(config, has_paths=has_paths, seed=seed, ltm_dir=ltm_dir)
+    questions = questions_of(config)
+    dataset = dataset_of(config, has_paths=has_paths, seed=seed, ltm_dir=ltm_dir, questions=questions)
     languages = said("language")
     tokenizer = name_option_in_errors("--ltm-tokenizer", lambda: token_counter(said("tokenizer")).name)
     _time.check_installed(said("time"))
@@ -204,6 +205,7 @@ def _run_settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
         prices=name_option_in_errors("--ltm-price", lambda: read_prices(_options.option_lines(config, "ltm_price"))),
         limits=Limits(said("max_cost"), said("max_tokens")),
         reading=_reading(config),
+        questions=questions,
         assumed_reply=said("assume_reply"),
     )
 

@@ -192,8 +192,8 @@ def read_moment(text: str | None) -> datetime | None:
 class Pipeline(Thinks):
     """One conversation.
 
-    Resettable, Checkpointable, AcceptsHistory, TimeAware, ReportsUsage, ShowsRetrieval, ShowsContext, LimitsMessages,
-    Configured.
+    Resettable, Checkpointable, AnswersAlone, AcceptsHistory, TimeAware, ReportsUsage, ShowsRetrieval, ShowsContext,
+    LimitsMessages, Configured.
     """
 
     def reset(self) -> None:
@@ -221,6 +221,16 @@ class Pipeline(Thinks):
         if self._settings.replied == "stored":
             self._keep(message, text)
         return self._since(before, text)
+
+    def answer_alone(self, message: str) -> Reply:
+        """Return the same; only what has ended by now, a session or a day, is written up for good."""
+        before = self.usage()
+        self._arrive()
+        held = self._user, self._pad, dict(self._strength)
+        try:
+            return self._since(before, self._think(self._shown(message)))
+        finally:
+            self._user, self._pad, self._strength = held
 
     def accept(self, message: str, reply: str) -> Reply | None:
         """Keep an exchange that is told, on the way of any other."""

@@ -67,7 +67,8 @@ class CrossTalkDetector:
 class Stored(TakesTurns):
     """One conversation.
 
-    AcceptsHistory, TimeAware, ReportsUsage, ShowsRetrieval, Configured; Resettable and Checkpointable as the store is.
+    AnswersAlone, AcceptsHistory, TimeAware, ReportsUsage, ShowsRetrieval, Configured; Resettable and Checkpointable as
+    the store is.
     """
 
     def __init__(
@@ -105,6 +106,10 @@ class Stored(TakesTurns):
     def reply(self, message: str) -> Any:
         """Return what is read from what the store finds for the message; both are then added."""
         return run_steps(self._replying(message))
+
+    def answer_alone(self, message: str) -> Any:
+        """Return the same; nothing is added. What a search changes within the store is its own affair."""
+        return run_steps(self._replying(message, adds=False))
 
     def accept(self, message: str, reply: str) -> Any:
         """Add an exchange."""
@@ -163,7 +168,7 @@ class Stored(TakesTurns):
                 f"{self._never[0][:_SHOWN]!r}: where it makes texts of its own, its recall cannot be told by them"
             )
 
-    def _replying(self, message: str) -> Steps:
+    def _replying(self, message: str, *, adds: bool = True) -> Steps:
         asks = takes_user(getattr(self._store, "search", None))
         result = yield self._called("search", message, k=self._reading.k, **({"user": self._user} if asks else {}))
         self._searches += bool(self._said)
@@ -178,7 +183,8 @@ class Stored(TakesTurns):
             self._used += cast("Usage | None", fault.usage) or Usage()
             raise
         self._used += thought.usage
-        yield from self._adding(message, thought.result)
+        if adds:
+            yield from self._adding(message, thought.result)
         free = self._thinker.free
         return Reply(thought.result, thought.usage, None, free, thought.finish_reason, thought.thoughts)
 
