@@ -51,6 +51,7 @@ class Send(Struct, frozen=True):
     kind: Kind
     text: str
     about: tuple[int, ...] = ()
+    alone: bool = False
 
 
 class SendFiller(Struct, frozen=True):
@@ -311,8 +312,8 @@ class Conversation:
             case Fill(tokens):
                 # A watcher that counts replies needs real ones; else telling spares the agent's time and money.
                 self._attempt(lambda: self.pastime.fill(tokens, answered=self.listening))
-            case Send(by, kind, text, about):
-                self._attempt(lambda: self.channel.ask(by, kind, text, about))
+            case Send(by, kind, text, about, alone):
+                self._attempt(lambda: self.channel.ask(by, kind, text, about, alone=alone))
             case SendFiller(filler):
                 self._attempt(lambda: self.channel.tell(filler))
 

@@ -429,7 +429,8 @@ class LivePort:
 
     def _put_back(self) -> None:
         can, said = self.capabilities, self._said.remembered
-        if can.rewinds or (can.saves and not self._strayed):
+        strayed = self._strayed or len(said) < len(self._said)
+        if can.rewinds or (can.saves and not strayed):
             self._load()
         elif "AcceptsHistory" in can and "Stateless" not in can:
             self._tell_all()

@@ -280,6 +280,9 @@ class Oracle(Prompted):
     def __init__(self, make: Callable[[], Memory], memory: str) -> None:
         self._make, self._policy = make, memory
         self._prompts: Sequence[ExpectedReply] = ()
+        self._places: dict[str, int] = {}
+        """The number of the newest exchange of each message."""
+        self._heard = 0
         self.reset()
 
     def prompt(self, prompts: Sequence[ExpectedReply]) -> None:
@@ -312,10 +315,7 @@ class Oracle(Prompted):
     def reset(self) -> None:
         """Forget everything."""
         self._memory = self._make()
-        self._places: dict[str, int] = {}
-        """The number of the newest exchange of each message."""
-        self._heard = 0
-        self._prompts = ()
+        self._places, self._heard, self._prompts = {}, 0, ()
 
     def configuration(self) -> Mapping[str, Any]:
         """Return what its answers depend on, beside what it is told."""

@@ -268,10 +268,10 @@ class PlayedConversation:
             notices.append(f"{times + 1} sessions: {again}")
         elif self.plan.sessions and not talk.gone:
             notices.append("one session only: the conversation ended before the second of --ltm-sessions was due")
-        asked = [one for one in talk.channel.transcript if one.kind == "ask"]
-        together = sum(not one.alone for one in asked) if self.plan.questions == "alone" else 0
-        if together:
-            notices.append(f"{pluralize(together, 'question')} asked in one talk, not each alone: {NOT_ASKED_ALONE}")
+        alone = self.plan.questions == "alone"
+        together = alone * sum(one.kind == "ask" and not one.alone for one in talk.channel.transcript)
+        asked = f"{pluralize(together, 'question')} asked in one talk, not each alone"
+        notices += [f"{asked}: {NOT_ASKED_ALONE}"] * bool(together)
         if covers_all(talk.channel.transcript):
             notices.append(
                 "each question got at least as many memories as there were exchanges before it, so nothing was left "

@@ -30,6 +30,7 @@ class Reader:
         self._make = make
         self._policy = memory
         self._now: float | None = None
+        self._position = -1
         self.reset()
 
     def reply(self, message: str, user: str = "") -> str:
