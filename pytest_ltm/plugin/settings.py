@@ -31,6 +31,8 @@ class AgentChoice(Struct, frozen=True):
     spec: str
     language: str = "en"
     """What it is talked to in, as `--ltm-language` says it."""
+    family: str = ""
+    """The spec with several values that it is one of; "": it stands for itself."""
 
     @property
     def own_label(self) -> str:
@@ -45,7 +47,7 @@ def _language_suffix(language: str) -> str:
 def in_languages(agents: Iterable[AgentChoice], languages: Sequence[str]) -> tuple[AgentChoice, ...]:
     """Return each agent once for each language, as agents of their own."""
     return tuple(
-        AgentChoice(f"{agent.label}{_language_suffix(language)}", agent.spec, language)
+        AgentChoice(f"{agent.label}{_language_suffix(language)}", agent.spec, language, agent.family)
         for agent in agents
         for language in languages
     )

@@ -232,3 +232,88 @@ def test_bundled_agents_answer_alike_whatever_was_asked_before(played: Project) 
         single = answers(played)
         assert len(single) == len(BUNDLED)
         assert single == {one: whole[one] for one in single}
+
+
+# --- Several values of how memories are read: one ingestion, a column for each.
+
+STORE = """
+import pathlib
+
+class Store:
+    def __init__(self):
+        self.rows = []
+    def add(self, text, **_):
+        with open(pathlib.Path(__file__).with_name("added.txt"), "a", encoding="utf-8") as file:
+            file.write(text.replace("\\n", " ") + "\\n")
+        self.rows.append(text)
+    def search(self, query, *, k):
+        words = set(query.lower().split())
+        return sorted(self.rows, key=lambda row: -len(words & set(row.lower().split())))[:k]
+    def close(self):
+        with open(pathlib.Path(__file__).with_name("added.txt"), "a", encoding="utf-8") as file:
+            file.write("closed\\n")
+        del self.rows
+
+class AsyncStore(Store):
+    async def add(self, text, **known):
+        super().add(text, **known)
+    async def search(self, query, *, k):
+        return super().search(query, k=k)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("store", ["Store", "AsyncStore"])
+def test_a_store_takes_a_history_in_once_for_several_k(played: Project, store: str) -> None:
+    played.file(STORE, "stores.py")
+    locomo(played, "--ltm-no-probe", agent=f"S=store:stores:{store}?k=1,3")
+    several = answers(played)
+    added = (played.path / "added.txt").read_text("utf-8").splitlines()
+    locomo(played, "--ltm-no-probe", agent=f"S.k1=store:stores:{store}?k=1,S.k3=store:stores:{store}?k=3")
+
+    assert sum("Last Friday I played the Elgar" in line for line in added) == 1
+    assert added.count("closed") == 4  # two stores that were read, and two that were not needed
+    assert several == answers(played)
+    assert [column["agent"] for column in summary(played)] == ["S.k1", "S.k3"]
+
+
+@pytest.mark.slow
+def test_several_k_of_a_memory_answer_as_each_does_by_itself(played: Project) -> None:
+    query = "preset=retrieval&reading.k"
+    locomo(played, agent=f"M=memory:rules?{query}=1,2,10")
+    several = answers(played)
+    singles = ",".join(f"M.k{k}=memory:rules?{query}={k}" for k in (1, 2, 10))
+    locomo(played, agent=singles)
+
+    assert len(several) == 21
+    assert several == answers(played)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [["--ltm-questions=together"], ["--ltm-locomo-after=0"], ["--ltm-trials=2"]])
+def test_what_cannot_be_shared_is_taken_in_by_each(played: Project, options: list[str]) -> None:
+    played.file(STORE, "stores.py")
+    locomo(played, *options, agent="S=store:stores:Store?k=1,3")
+    several = answers(played)
+    locomo(played, *options, agent="S.k1=store:stores:Store?k=1,S.k3=store:stores:Store?k=3")
+
+    assert several == answers(played)
+
+
+@pytest.mark.slow
+def test_killed_in_the_second_of_several_k_a_run_is_resumed_and_ends_alike(played: Project) -> None:
+    played.file(STORE, "stores.py")
+    agent = "S=store:stores:Store?k=1,3"
+    locomo(played, agent=agent)
+    undisturbed = answers(played)
+    played.file(
+        STORE.replace("        words =", '        kill = pathlib.Path(__file__).with_name("kill.txt")\n'
+        '        if kill.exists() and k == 3 and "Lisbon" in query:\n            import os; os._exit(9)\n        words ='),
+        "stores.py",
+    )  # fmt: skip
+    (played.path / "kill.txt").touch()
+    locomo(played, agent=agent, subprocess=True)
+    (played.path / "kill.txt").unlink()
+    locomo(played, "--ltm-resume=latest", subprocess=True)
+
+    assert answers(played) == undisturbed

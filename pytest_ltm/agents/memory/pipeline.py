@@ -152,6 +152,25 @@ class Thinks(TakesTurns):
         observed, self._observed = self._observed, {}
         return tuple(Mishap(what, *numbers) for what, numbers in observed.items())
 
+    def ingested(self) -> bytes:
+        """Return what was made of all that was told, for an agent that differs in `reading` only."""
+        return self.save()
+
+    def adopt(self, ingested: bytes) -> None:
+        """Go on from what another of its kind returned; what was used so far stays."""
+        first, _, lines = ingested.partition(b"\n")
+        own = self._head()
+        head = json.loads(first) | {name: own[name] for name in ("settings", "used", "calls", "misread")}
+        self.load(json.dumps(head).encode() + b"\n" * bool(lines) + lines)
+
+    def save(self) -> bytes:
+        """Return all state."""
+        raise NotImplementedError
+
+    def load(self, state: bytes) -> None:
+        """Go back to what `save` returned."""
+        raise NotImplementedError
+
     def _head(self) -> dict[str, Any]:
         return {
             "version": VERSION, "settings": self._settings.record(), "now": format_moment(self._now),

@@ -84,6 +84,8 @@ class Stored(TakesTurns):
         self._heard, self._settings = heard, settings
         self._now: datetime | None = None
         self._used = Usage()
+        self._lent = False
+        """The store is another's."""
         self._begin()
         if hasattr(store, "reset"):
             self.reset = self._reset
@@ -136,6 +138,20 @@ class Stored(TakesTurns):
         """Close the reader, and the store if it can be closed; AgentFault says what is odd about the store."""
         return run_steps(self._closing())
 
+    def ingested(self) -> tuple[Any, ...]:
+        """Return the store and what is known of it, for another of its kind that only asks."""
+        return self._store, self._user, self._said, self._by_id
+
+    def adopt(self, ingested: tuple[Any, ...]) -> None:
+        """Go on from what another returned, whose store is not closed with this one's."""
+        close = getattr(self._store, "close", None)
+        if callable(close) and not inspect.iscoroutinefunction(close):
+            close()
+        self._store, self._user, self._said, self._by_id = ingested
+        self._lent = True
+        for text in self._said:
+            self._heard.add(text, self._user)
+
     def _reset(self) -> Any:
         self._begin()
         return self._called("reset")
@@ -158,7 +174,7 @@ class Stored(TakesTurns):
     def _closing(self) -> Steps:
         self._thinker.close()
         close = getattr(self._store, "aclose", None) or getattr(self._store, "close", None)
-        if callable(close):
+        if callable(close) and not self._lent:
             yield close()
         if self._said and self._searches and self._empty == self._searches:
             raise AgentFault(f"store {self._name!r} found nothing in any of {self._searches:,} searches")
