@@ -401,6 +401,11 @@ SCORES = (
            reports="terminal markdown"),
     Figure("pass_k.any", "share", _pass_k(every=False), _tries_label("pass@{}: any trial"), missing="null",
            reports="terminal markdown"),
+    Figure(
+        "asked_together", "count", lambda column: column.sum_of("asked_together") or None, "asked in one talk",
+        "questions that a data set asks of the history alone, and that followed others in one talk, because the agent "
+        "cannot be as it was before a question; absent where there are none", missing="absent",
+    ),
 )  # fmt: skip
 """What it earned."""
 EFFORTS = (

@@ -338,7 +338,7 @@ def _quote_names(names: list[str]) -> str:
 
 _METHODS = {
     "Resettable": ("reset",), "AcceptsHistory": ("accept",), "Checkpointable": ("save", "load"),
-    "KeepsUsers": ("begin_session",), "SeparatesUsers": ("reply",),
+    "KeepsUsers": ("begin_session",), "SeparatesUsers": ("reply",), "AnswersAlone": ("answer_alone",),
     "TimeAware": ("tell_time",), "ShowsRetrieval": ("retrieved",), "ReportsUsage": ("usage",),
     "ShowsContext": ("in_context",),
     "CountsTokens": ("count_tokens",), "AcceptsImages": ("reply_with_images",), "Configured": ("configuration",),

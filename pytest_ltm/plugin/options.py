@@ -107,6 +107,9 @@ OPTIONS = (
     Option("--ltm-span", "SPAN[,SPAN...]", "memory spans in tokens, such as 2k,32k, or 'isolated'", "2k"),
     Option("--ltm-suite", "NAME|FILE", "built-in suite, *.ltm-suite.yml file, or 'none'", "standard"),
     Option("--ltm-data", "PATH", "file or folder of the data set for --ltm-suite=locomo, longmemeval or logs"),
+    Option("--ltm-questions", "alone|together",
+           "ask each question of a data set of the history alone, or all in one talk (default: as its paper does)",
+           parse=one_of("alone", "together")),
     Option("--ltm-definitions", "DIR", "play the definition files in DIR instead of generating examples", is_path=True),
     Option("--ltm-language", "CODE[,CODE...]",
            "language of scenarios and filler: en, de; en:de is told in one and asked in the other; several: each apart",
@@ -186,7 +189,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "reports and costs": (
         "--ltm-dir", "--ltm-report", "--ltm-summary", "--ltm-price", "--ltm-max-cost", "--ltm-max-tokens",
     ),
-    DATA_SETS: ("--ltm-data", "--ltm-definitions"),
+    DATA_SETS: ("--ltm-data", "--ltm-questions", "--ltm-definitions"),
     ADVANCED: (),
 }  # fmt: skip
 """What `pytest --help` shows together, the groups in this order; options in none of them are advanced."""

@@ -30,7 +30,7 @@ from pytest_ltm.plugin.agents import chosen_agents, fix_latest
 from pytest_ltm.plugin.canaries import Canaries
 from pytest_ltm.plugin.collection import check_parameters
 from pytest_ltm.plugin.conversation_setup import LiveMode
-from pytest_ltm.plugin.dataset import SPANS, dataset_of
+from pytest_ltm.plugin.dataset import SPANS, dataset_of, questions_of
 from pytest_ltm.plugin.gate import Gate
 from pytest_ltm.plugin.live import LiveServer
 from pytest_ltm.plugin.options import chosen_spans, name_option_in_errors, path_base, set_by_suite
@@ -174,7 +174,8 @@ def _run_settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
     )
     ltm_dir, own = said("dir"), name_option_in_errors("--ltm-suite", lambda: _suite_of(config, has_paths=has_paths))
     seed = _settled_seed(config, own)
-    dataset = dataset_of(config, has_paths=has_paths, seed=seed.value, ltm_dir=ltm_dir)
+    questions = questions_of(config)
+    dataset = dataset_of(config, has_paths=has_paths, seed=seed.value, ltm_dir=ltm_dir, questions=questions)
     languages = said("language")
     tokenizer = name_option_in_errors("--ltm-tokenizer", lambda: token_counter(said("tokenizer")).name)
     _time.check_installed(said("time"))
@@ -207,6 +208,7 @@ def _run_settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
         prices=name_option_in_errors("--ltm-price", lambda: read_prices(_options.option_lines(config, "ltm_price"))),
         limits=Limits(said("max_cost"), said("max_tokens")),
         reading=_reading(config),
+        questions=questions,
         assumed_reply=said("assume_reply"),
     )
 

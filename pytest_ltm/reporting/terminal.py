@@ -218,6 +218,8 @@ def _quiet_line(column: Column) -> str:
     parts = ["nothing has a score"]
     if column.out_of:
         parts = [f"total {column.standing}", *without_memory(column), f"accuracy {column.share}"]
+        if together := column.sum_of("asked_together"):
+            parts.append(f"{pluralize(together, 'question')} in one talk")
     parts += [f"{column.amended:,} amended by hand"] * bool(column.amended)
     within = f" (all of {', '.join(map(one_line, column.scoreless))})" if column.scoreless else ""
     parts += [f"{column.missing:,} of {len(column.rows):,} without a score{within}"] * bool(column.missing)
