@@ -95,6 +95,8 @@ SCENARIOS = {
     "def test_a(ltm):\n    ltm.say(3)": "a message is a non-empty text, not 3*test_a.py:3",
     "def test_a(ltm):\n    ltm.say('x')\n    ltm.watch('y')": "ltm.watch('y'): a watcher is a function*test_a.py:4",
     "def test_a(ltm):\n    ltm.say('x')\n    ltm.ask('y')\n    ltm.check('z')": "check() missing * argument: 'ok'*test_a.py:5",
+    "def test_a(ltm):\n    ltm.say('x')\n    ltm.check('a cat', ltm.ask('y'))": "a check needs True or False, not str*test_a.py:4",
+    "def test_a(ltm):\n    ltm.say('x')\n    ltm.check('c' in ltm.ask('y'), 'a cat')": "the label comes first*test_a.py:4",
     "def test_a(ltm):\n    ltm.say('x')\n    ltm.ask('y')\n    ltm.score(80)": "ltm.score(80): a score is a number from 0 to 1*",
     "def test_a(ltm):\n    ltm.say('x')\n    ltm.ask('y')\n    ltm.score(1)\n    ltm.score(1)": "scored twice: *Use check()",
     "@pytest.fixture(scope='module')\ndef talk(ltm): ...\ndef test_a(talk): ...": "ScopeMismatch*function scoped fixture ltm*test_a.py:2",
