@@ -18,7 +18,6 @@ COMMANDS = {
     "--ltm-span=2k": "--ltm-span: this is not an LTM run, * Add --ltm-agent=SPEC",
     "--ltm": "--ltm: the ini value ltm_agents names no agent. Add lines 'name = spec'",
     "--ltm-agent=": "--ltm-agent: no agent is given. Name one, as in --ltm-agent=full",
-    "--ltm-agent=bot": "unknown agent 'bot'. To name an agent in bot.py, write 'bot:Bot'.",
     "--ltm-agent=bot.py": "unknown agent 'bot.py'. An agent in a file is named with dots, as in 'bot:Bot'.",
     "--ltm-agent=bott:Bot": "agent 'bott:Bot': there is no module 'bott', neither installed nor in '*'.",
     "--ltm-agent=bot:Bott": "agent 'bot:Bott': module 'bot' (*bot.py) has no 'Bott'. Did you mean 'Bot'?",
