@@ -12,7 +12,7 @@ from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.datasets._dataset import SPAN, SPAN_TOKENS, Dataset, DatasetSuite
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.items import ItemPlace
-from pytest_ltm.plugin.options import name_option_in_errors, path_base
+from pytest_ltm.plugin.options import name_option_in_errors, path_base, value_source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +45,9 @@ def dataset_of(config: pytest.Config, *, has_paths: bool, seed: int, ltm_dir: Pa
     cache = None if any(getattr(config.option, one, False) for one in _WRITES_NOTHING) else ltm_dir
     options = _options_of(config, dataset)
     try:
-        return name_option_in_errors("--ltm-data", lambda: dataset.open(where, options, seed=seed, cache=cache))
+        return name_option_in_errors(
+            value_source(config, "--ltm-data"), lambda: dataset.open(where, options, seed=seed, cache=cache)
+        )
     except pytest.UsageError as error:
         if isinstance(error.__cause__, ConfigurationError):  # it names its own option
             raise pytest.UsageError(str(error.__cause__)) from error

@@ -23,7 +23,7 @@ from pytest_ltm._storage.errors import LtmError, did_you_mean
 from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.items import LTM_ITEM, items_by_conversation
-from pytest_ltm.plugin.options import name_option_in_errors, path_base
+from pytest_ltm.plugin.options import name_option_in_errors, path_base, value_source
 from pytest_ltm.reporting.markdown import STEP_SUMMARY, add_to_step_summary, run_markdown
 
 if TYPE_CHECKING:
@@ -64,7 +64,9 @@ def parse_gate_options(config: pytest.Config, settings: RunSettings, run_folder:
     under = _parse_rules(config, "ltm_fail_under", _rules.parse_limit_rule, "0.8")
     gate_options = GateOptions(
         rules=(*against, *under),
-        before=name_option_in_errors("--ltm-compare", lambda: _baseline_side(config, settings, run_folder)),
+        before=name_option_in_errors(
+            value_source(config, "--ltm-compare"), lambda: _baseline_side(config, settings, run_folder)
+        ),
         overlapping=_options.option_value(config, "ltm_compare_plans") == "overlapping",
         save=name_option_in_errors("--ltm-save", lambda: _baseline_name(config, settings)),
         summary=_options.option_value(config, "ltm_summary"),
@@ -79,7 +81,9 @@ def _parse_rules(config: pytest.Config, dest: str, parse_one: Callable[[str], Ru
     flag = _options.option_table(config).rows[dest].flag
     if any(not str(text).strip() for text in config.getoption(dest) or ()):
         raise pytest.UsageError(f"{flag}: no rule is given. Write one, as in {flag}={example}, or leave the option out")
-    return name_option_in_errors(flag, lambda: list(map(parse_one, _options.option_lines(config, dest))))
+    return name_option_in_errors(
+        _options.value_source(config, flag), lambda: list(map(parse_one, _options.option_lines(config, dest)))
+    )
 
 
 def _baseline_side(config: pytest.Config, settings: RunSettings, run_folder: Path) -> GateSide | None:

@@ -69,7 +69,19 @@ COMMANDS = {
     "--ltm-agent=echo --ltm-suite=locomo": "--ltm-data: LoCoMo is not shipped: download * and give --ltm-data=PATH",
     "--ltm-agent=echo --ltm-data=talks.json": "--ltm-data: needs a data set. Add --ltm-suite=locomo or longmemeval",
     "--ltm-agent=echo --ltm-definitions=no": "--ltm-definitions: *no: cannot be read: No such file or directory",
+    "--ltm-agent=echo --ltm-agent-proces": "no option --ltm-agent-proces. Did you mean '--ltm-agent-process'?",
+    "--ltm-agent=echo -n 4": "-n needs pytest-xdist: pip install 'pytest-ltm[xdist]'",
     "--ltm-agent=echo ltm/colour": "not found: ltm/colour. Did you mean 'ltm/colours'?",
+}
+
+INI = {
+    "ltm_spans = 2k": "tox.ini: there is no key 'ltm_spans'. Did you mean 'ltm_span'?",
+    "ltm_span = 2q": "tox.ini: ltm_span: '2q' is not a memory span",
+    "ltm_trials = three": "tox.ini: ltm_trials*three",
+    "ltm_suite = standart": "tox.ini: ltm_suite: *standart",
+    "ltm_judge = opnai:x": "tox.ini: ltm_judge: *opnai",
+    "ltm_compare_fail = men:5%": "tox.ini: ltm_compare_fail: 'men:5%': there is no metric 'men'",
+    "ltm_agents = broken = nowhere:Bot": "tox.ini: ltm_agents: agent 'nowhere:Bot': there is no module 'nowhere'",
 }
 
 SCENARIOS = {
@@ -161,6 +173,16 @@ def test_on_the_command_line(project: Project, monkeypatch: pytest.MonkeyPatch, 
     project.file(GOOD, "test_good.py")
     told = _told(project, *words.split())
     assert _has(told, COMMANDS[words]), told
+
+
+@pytest.mark.parametrize("line", INI)
+def test_in_the_ini_file(project: Project, line: str) -> None:
+    project.file(GOOD, "test_good.py")
+    project.file(
+        f"[pytest]\nltm_agents = echo = echo\n{line}\n".replace("ltm_agents = echo = echo\nltm_ag", "ltm_ag"), "tox.ini"
+    )
+    told = _told(project, "--ltm")
+    assert _has(told, INI[line]), told
 
 
 @pytest.mark.parametrize("source", SCENARIOS)
