@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 
 from pytest_ltm._journal.result import RunResult, why_unmeasured
 from pytest_ltm._results import change_report
+from pytest_ltm._results.columns import result_columns
 from pytest_ltm._results.gate import rules as _rules
 from pytest_ltm._results.gate.baseline import FOLDER, check_name
 from pytest_ltm._results.gate.changes import Changes, CompareHints, GateSide, check_comparable, compare_sides, one_agent
@@ -24,6 +25,7 @@ from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.items import LTM_ITEM, items_by_conversation
 from pytest_ltm.plugin.options import name_option_in_errors, path_base, value_source
+from pytest_ltm.reporting.agents import next_step, run_sentences
 from pytest_ltm.reporting.markdown import STEP_SUMMARY, add_to_step_summary, run_markdown
 
 if TYPE_CHECKING:
@@ -329,13 +331,21 @@ class Gate:
             "comparison": None if self.changes is None else change_report.changes_json(self.changes),
         }
 
+    def sentences(self, result: RunResult) -> list[str]:
+        """Return the sentence on each agent, and the command that comes next."""
+        compared = None if self.changes is None else change_report.changes_json(self.changes)
+        said, step = run_sentences(result_columns(result), compared), next_step(result)
+        return [*said[:-1], *(f"{text}. Next: {step}" if step else text for text in said[-1:])]
+
     def write(self, result: RunResult) -> None:
         """Write the Markdown summary, and add it to the step summary of a CI job."""
         if not self.options.summary and not os.environ.get(STEP_SUMMARY):
             return
-        notes = [*self.told, *self._notes]
+        notes, said = [*self.told, *self._notes], self.sentences(result)
         rules = self.options.rules
-        text = run_markdown(result, verdict=self.verdict, changes=self.changes, rules=rules, notes=notes)
+        text = run_markdown(
+            result, sentences=said, verdict=self.verdict, changes=self.changes, rules=rules, notes=notes
+        )
         if self.options.summary:
             try:
                 self.options.summary.write_bytes(for_file(text))
