@@ -150,6 +150,8 @@ class Report:
             if self._run.plays and path:
                 _check_writable(flag, path)
         terminal: Any = self._run.config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is not None and self._run.config.get_verbosity() == 0:
+            terminal.showfspath = False  # the examples of all files take turns: each would begin another line
         if terminal is not None and self._run.plays and self._run.config.get_verbosity() < 0:
             for line in self._warnings():
                 terminal.write_line(line, yellow=True)
@@ -275,6 +277,9 @@ class Report:
         ):
             terminalreporter.write_line(line)
         self._gate.show(terminalreporter)
+        for line in self._gate.sentences(result) if config.get_verbosity() >= 0 else ():
+            for part in wrap_text(line, width, "  "):
+                terminalreporter.write_line(part, bold=True)
         ended = f"ended by {self._run.ended_by}" if self._run.ended_by else ""
         why = (
             "records could not be written to disk"
@@ -340,6 +345,7 @@ class Report:
                 *legend,
                 *notices,
                 *left_out,
+                *settings.scenarios_left_out(),
                 *played,
                 *self._alone(held),
                 *untimed,

@@ -123,6 +123,21 @@ class RunSettings(Struct, frozen=True):
         """Return what the agent of a label is talked to in."""
         return next((agent.language for agent in self.agents if agent.label == label), "en")
 
+    def spans_too_short(self, name: str) -> list[str]:
+        """Return the labels of the spans that are too short for a scenario, as the suite says it."""
+        if self.suite is None or self.definitions is not None:
+            return []
+        least = next((entry.least_span or 0 for entry in self.suite.entries if entry.name == name), 0)
+        return [label for label, tokens in self.spans.items() if tokens is not None and tokens < least]
+
+    def scenarios_left_out(self) -> list[str]:
+        """Return a sentence for each scenario of the suite that is not played at every memory span."""
+        return [
+            f"{entry.name} needs a memory span of {entry.least_span:,} tokens or more: not played at {', '.join(short)}"
+            for entry in (self.suite.entries if self.suite else ())
+            if (short := self.spans_too_short(entry.name))
+        ]
+
     def described(self) -> dict[str, object]:
         """Return what the run was made from, JSON values, for `summary.json`."""
         return {
