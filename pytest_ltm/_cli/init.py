@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._cli.skill import add_skill, write_skill
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm._storage.schema import load_packaged_yaml
 
@@ -23,6 +24,7 @@ IGNORE = ".gitignore"
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the folder and the agent."""
     parser.add_argument("folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="(default: this one)")
+    add_skill(parser)
     parser.add_argument("--agent", metavar="SPEC", help="your agent, as for --ltm-agent: then no stub is written")
 
 
@@ -32,6 +34,8 @@ def write_first_files(given: Namespace) -> int:
     That is an agent stub (ltm_agent.py), a scenario (test_ltm_appointment.py), a workflow for GitHub Actions and two
     lines for .gitignore. No file is overwritten.
     """
+    if given.skill is not None:
+        return write_skill(given.folder / given.skill)
     folder: Path = given.folder
     agent = given.agent or STUB
     texts = {path: text.format(agent=agent) for path, text in FILES["always"].items()}
