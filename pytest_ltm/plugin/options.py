@@ -165,7 +165,7 @@ OPTIONS = (
     Option("--ltm-dir", "DIR", "where run folders are written", ".ltm", is_path=True),
     Option("--ltm-report", "FILE.html", "write a self-contained HTML report of the run", is_path=True,
            endings=(".html", ".htm")),
-    Option("--ltm-summary", "FILE.md", "write a Markdown summary of the run, such as a CI job's step summary",
+    Option("--ltm-summary", "FILE.md", "write a Markdown summary of the run; -: print it in place of the tables",
            is_path=True),
     Option("--ltm-compare", "NAME|FILE|RUN", "show what changed since a baseline or another run with an equal plan"),
     Option("--ltm-compare-plans", "WHAT",

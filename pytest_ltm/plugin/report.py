@@ -23,7 +23,7 @@ from pytest_ltm._results.statistics.totals import agent_paces
 from pytest_ltm._results.text import one_line, pluralize, score_text, wrap_text
 from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.errors import DiskFault, LtmError
-from pytest_ltm._storage.sanitize import escape_unprintable
+from pytest_ltm._storage.sanitize import escape_unprintable, for_screen
 from pytest_ltm.agents._profile import spec_within
 from pytest_ltm.plugin import dataset as _dataset
 from pytest_ltm.plugin import judging as _judging
@@ -264,6 +264,25 @@ class Report:
         for traceback in self._tracebacks if config.option.tbstyle != "no" else ():
             terminalreporter.write_sep("_", "ERROR in the agent", red=True, bold=True)
             terminalreporter.write_line(escape_unprintable(traceback))
+        if self._gate.page:
+            terminalreporter.write_line("\n".join([for_screen(self._gate.page), *[self._page] * bool(self._page)]))
+        else:
+            self._show_tables(result, terminalreporter)
+        ended = f"ended by {self._run.ended_by}" if self._run.ended_by else ""
+        why = (
+            "records could not be written to disk"
+            if self._run.disk_is_gone
+            else ended or self._unplayed or self._lost(result)
+        )
+        if why and self._gate.verdict is None:
+            brief = config.get_verbosity() < 0 and not misjudged_checks(result)
+            reason = first_reason(result) if brief else ""  # else it is below the table
+            why = why if reason.endswith(why) or not reason else f"{why}; the first: {reason}"
+            for line in wrap_text(f"unmeasurable (exit status {UNMEASURABLE}): {why}", terminalreporter._tw.fullwidth, "  "):
+                terminalreporter.write_line(line, yellow=True)
+
+    def _show_tables(self, result: RunResult, terminalreporter: Any) -> None:
+        config = self._run.config
         if config.get_verbosity() >= 0:
             terminalreporter.write_sep("=", "long-term memory")
         width, colored = terminalreporter._tw.fullwidth, terminalreporter.hasmarkup
@@ -280,18 +299,6 @@ class Report:
         for line in self._gate.sentences(result) if config.get_verbosity() >= 0 else ():
             for part in wrap_text(line, width, "  "):
                 terminalreporter.write_line(part, bold=True)
-        ended = f"ended by {self._run.ended_by}" if self._run.ended_by else ""
-        why = (
-            "records could not be written to disk"
-            if self._run.disk_is_gone
-            else ended or self._unplayed or self._lost(result)
-        )
-        if why and self._gate.verdict is None:
-            brief = config.get_verbosity() < 0 and not misjudged_checks(result)
-            reason = first_reason(result) if brief else ""  # else it is below the table
-            why = why if reason.endswith(why) or not reason else f"{why}; the first: {reason}"
-            for line in wrap_text(f"unmeasurable (exit status {UNMEASURABLE}): {why}", width, "  "):
-                terminalreporter.write_line(line, yellow=True)
 
     def _lost(self, result: RunResult) -> str:
         """Return why the result cannot be measured: somebody else than memory took scores away, or nothing has one."""
