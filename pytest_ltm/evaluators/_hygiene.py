@@ -26,7 +26,7 @@ from pytest_ltm._language.recital import copies_user, recites_messages, short_it
 from pytest_ltm._language.refusal import offers_guess, tells_nothing
 from pytest_ltm._language.words import phrase_pattern, plain_words
 from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm.evaluators._rules import RuleCheck, Ruled, answer_at, share_score
+from pytest_ltm.evaluators._rules import RuleCheck, Ruled, answer_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +70,7 @@ class KnowsHistory(Ruled):
             RuleCheck(f"{asked}: {expected}", answer_at(answers, place), self._right(place, answer_at(answers, place)))
             for place, (expected, asked) in enumerate(zip(self.expected, self.asked, strict=True))
         ]
-        return share_score(parts, rule=f"{self.family}/{self.version}", reason="{ok} of {of} answered")
+        return self.share(parts, "{ok} of {of} answered")
 
     def _right(self, place: int, answer: str) -> bool | None:
         expected, others = self.expected[place], self.others[place] if place < len(self.others) else ()

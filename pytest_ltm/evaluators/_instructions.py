@@ -18,7 +18,7 @@ from pytest_ltm._language.words import (
     word_stem,
 )
 from pytest_ltm._model.score import Unscored
-from pytest_ltm.evaluators._rules import RuleCheck, Ruled, judge_verdict, judged_share, share_score
+from pytest_ltm.evaluators._rules import RuleCheck, Ruled, judge_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -135,9 +135,8 @@ class SaysAtEachTrigger(Ruled):
         ]
         reason = f"{{ok}} of {{of}} activations answered with {self.sentence!r}"
         if not self.current and all(published):
-            return share_score(parts, rule=f"{self.family}/{self.scoring}", reason=reason)
-        verdict = judged_share(parts, self.judge, rule=f"{self.family}/{self.version}", reason=reason)
-        return self.standing_in(verdict, self.judge)
+            return replace(self.share(parts, reason), rule=f"{self.family}/{self.scoring}")
+        return self.judged_share(parts, self.judge, reason)
 
     def _as_published(self, answer: str) -> bool:
         """Return whether the published rules are sure that an answer says the sentence."""

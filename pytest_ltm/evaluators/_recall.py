@@ -35,15 +35,7 @@ from pytest_ltm._language.words import (
     word_stem,
 )
 from pytest_ltm._model.score import Score, Scoring, Unscored
-from pytest_ltm.evaluators._rules import (
-    RuleCheck,
-    Ruled,
-    answer_at,
-    judge_verdict,
-    judged_share,
-    last_answer,
-    share_score,
-)
+from pytest_ltm.evaluators._rules import RuleCheck, Ruled, answer_at, judge_verdict, last_answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,9 +66,7 @@ class KnowsCurrentFacts(Ruled):
             answer = answer_at(answers, place)
             ok = prove(answer, (expected, *others)).answers(expected)
             parts.append(RuleCheck(f"knows {expected!r}", answer, ok))
-        return self.standing_in(
-            share_score(parts, rule=f"{self.family}/1", reason="{ok} of {of} known as they are now")
-        )
+        return self.standing_in(self.share(parts, "{ok} of {of} known as they are now"))
 
 
 # --- Delayed Recall: each answer tells the fact that was asked for.
@@ -108,8 +98,7 @@ class RecallsFacts(Ruled):
             )
             for place, one in enumerate(wanted)
         ]
-        verdict = judged_share(parts, self.judge, rule=f"{self.family}/1", reason="{ok} of {of} recalled")
-        return self.standing_in(verdict, self.judge)
+        return self.judged_share(parts, self.judge, "{ok} of {of} recalled")
 
 
 def _recall_part(
@@ -196,8 +185,7 @@ class RecallsSteps(Ruled):
         others = [part for place, part in enumerate(parts) if not self._asks_number(place)]
         if self.current and others and not any(part.ok or (self.judge and part.prompt) for part in others):
             parts = [structs.replace(part, ok=False) for part in parts]
-        verdict = judged_share(parts, self.judge, rule=f"{self.family}/1", reason="{ok} of {of} recalled")
-        return self.standing_in(verdict, self.judge)
+        return self.judged_share(parts, self.judge, "{ok} of {of} recalled")
 
     def _asks_number(self, place: int) -> bool:
         return self.expected[place].isdecimal() and "number" in plain_words(answer_at(self.questions, place))
@@ -264,8 +252,7 @@ class AppliesRule(Ruled):
             answer = _RATHER_THAN.sub(r"\1", answer_at(answers, place))
             ok = prove(answer, offered).answers(expected)
             parts.append(RuleCheck(f"takes {expected} in case {place + 1}", answer, ok))
-        reason = "{ok} of {of} cases decided as the rule would"
-        return self.standing_in(share_score(parts, rule=f"{self.family}/1", reason=reason))
+        return self.standing_in(self.share(parts, "{ok} of {of} cases decided as the rule would"))
 
 
 # --- Key-Value Pairs: the answer names the value that was looked up, and none that does not lie on the way to it.
