@@ -6,26 +6,17 @@ import re
 from bisect import bisect_right
 from functools import lru_cache
 
+from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.words import casefold_plain, phrase_pattern, plain_words
 
 _END = lazy_pattern(r"(?<!\bdr)(?<!\bm[rs])(?<!\bmrs)[.;:!?](?=\s|$)|[,\n\u2013\u2014()]|\bbut\b")
 _SENTENCE_END = lazy_pattern(r"[.;!?](?=\s|$|\*)|\n")
-_DENIED = phrase_pattern(
-    r"(?:not|no|never|cannot|cant|neither|nor|without|except|besides|(?:is|was|are|were|do|does|did|has|have|had|wo|"
-    r"would|could)nt)(?! only| just| doubt)",
-    r"(?:instead of|rather than|other than|apart from|anything but)",
-)
+_DENIED = LEXICON.pattern("clauses denied")
 _COMPARED = lazy_pattern(r"(?:\b(?:no|not|never|nothing|nobody|none)|nt)\b.*\b(?:as|than) (?:the |an? )?$")
 """What denies all others: "no other colour pleases me as much as teal"."""
-_UNDONE = phrase_pattern(
-    r"(?:anymore|any more|no longer|cancel\w+|called off|is wrong|was wrong|sold out|unavailable|"
-    r"until|(?:is|was|did|does)(?:nt| not))"
-)
-_OVER = phrase_pattern(
-    r"(?:used to|leaving|until|(?:since|after|when) \w+ left|gave up|quit|stopped|dropped|got rid of|"
-    r"(?:sold|sell|gave away|donat\w+)(?!.*\bto\b)|took over from|succeed(?:s|ed)|since leaving)"
-)
+_UNDONE = LEXICON.pattern("clauses undone")
+_OVER = LEXICON.pattern("clauses over")
 """What was sold is over; to whom it was sold holds."""
 _BEFORE = phrase_pattern(r"(?:previous(?:ly)?|former(?:ly)?|original(?:ly)?|initial(?:ly)?|earlier|before(?: that)?)")
 _AT_LAST = phrase_pattern(r"(?:before|previously|formerly|originally|initially|earlier|at first|in the past)$")
@@ -36,10 +27,7 @@ CHANGED = lazy_pattern(
     r"risen|fell|fallen|raised|lowered|extended|dropped)(?: it| them)? from|replac\w+)\b"
     r"(?!.*\b(?:to|by|with)\b)"
 )
-_INTENDED = phrase_pattern(
-    r"(?:thinking (?:of|about)|plan(?:s|ned|ning)?|consider\w*|hop(?:e|es|ing)|wants? to|wanted to|meant to|close to|"
-    r"about to|aim\w*|asked for)"
-)
+_INTENDED = LEXICON.pattern("clauses intended")
 _SENTENCE = 300
 """Characters before and after a place that are near it in its sentence."""
 _NEAR, _AGO = 40, 70

@@ -16,6 +16,7 @@ from pytest_ltm._language.clauses import (
     sentence_start,
     why_not_standing,
 )
+from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.words import phrase_pattern, plain_words
 
@@ -44,18 +45,9 @@ ASIDES = (
 """Words for somebody whose own things an answer may speak of."""
 _OTHERS = lazy_pattern(rf"\b(?:your|my|his|her|their|a|the|another) (?:\w+ )?(?:{ASIDES})s?\b")
 """Somebody else, of whom it is said."""
-_UNKNOWN = phrase_pattern(
-    "whether", "wonder", r"(?:dont|do not|cant|cannot|didnt|did not|couldnt) (?:know|recall|remember|say|tell|decide)",
-    "no (?:record|memory|idea|information)", "would need more",
-)  # fmt: skip
-_FIRST_THOUGHT = phrase_pattern(
-    "first thought", "first guess", "first impression", "first glance", "first sight", "thought (?:of|it was|about)",
-    "(?:nearly|almost) (?:said|wrote)", "initially", "(?:you|one) might (?:say|think)", "tempt(?:ed|ing)",
-)  # fmt: skip
-_FORMER_AFTER = phrase_pattern(
-    "was (?:the )?(?:first|earlier|before|one of the earlier)", "(?:came|was) (?:first|before|earlier)",
-    "(?:is|was) (?:out of date|outdated|over|older)", "before that", "earlier", "used to be",
-)  # fmt: skip
+_UNKNOWN = LEXICON.pattern("commitment unknown")
+_FIRST_THOUGHT = LEXICON.pattern("commitment first thought")
+_FORMER_AFTER = LEXICON.pattern("commitment former after")
 _WAS = lazy_pattern(
     r"\b(?:was|were|been)[\s\"']*$|\b(?:earlier|previous(?:ly)?|before|former(?:ly)?|past|old)\b[^.:\n]*:\s*$"
 )
@@ -75,36 +67,13 @@ _SOUND_AFTER = lazy_pattern(
     r" (?:only|most|right|correct|best|true|genuine|real|actual|consistent|likely|continuation|next|fully)\b"
 )
 """What says of an option that it is the one."""
-_REFUSES = phrase_pattern(
-    r"i (?:\w+ )?(?:dont|do not|cant|cannot) (?:\w+ )?(?:know|recall|remember|say|tell)",
-    "no (?:record|memory|idea|information)", r"im (?:\w+ )?(?:not able|unable) to", "i dont have (?:any|a)",
-)  # fmt: skip
-_STILL = phrase_pattern(
-    "you", "your", "youre", "guess", "think", "believe", "perhaps", "maybe", "probably", "might", "may", "say",
-    "go with", "must", "would be", "suppose", "answer", "option", "guessing",
-)  # fmt: skip
-_NOW = phrase_pattern(
-    "now", "currently", "these days", "at present", "at the moment", "latest", "last", "most recent(?:ly)?", "newest",
-    "current", "today", "nowadays", "counts", "by now", "since then",
-)  # fmt: skip
-_DECIDES = phrase_pattern(
-    "so", "therefore", "thus", "hence", "answer", "final(?:ly)?", "conclusion", "conclude", "choose", "choice", "pick",
-    "settle (?:on|for)", "go (?:for|with|by)", "went with", "must (?:be|have been)", "has to be", "leaves", "decide",
-    "it is$", "the last one", "the latest one", "the (?:one|only one|option) that", "stick with", "opt for", "bet on",
-)  # fmt: skip
-_COMMITS = phrase_pattern(
-    "guess", "think", "believe", "id say", "would say", "real", "correct", "right", "genuine", "true", "answer",
-    "its", "it is", "that is", "thats", "that was", "it was", "you (?:have )?(?:like|prefer|love|said|told|mentioned)",
-    "is", "number",
-)  # fmt: skip
+_REFUSES = LEXICON.pattern("commitment refuses")
+_STILL = LEXICON.pattern("commitment still")
+_NOW = LEXICON.pattern("commitment now")
+_DECIDES = LEXICON.pattern("commitment decides")
+_COMMITS = LEXICON.pattern("commitment commits")
 _DOUBTS = phrase_pattern(r"(?:dont|do not|didnt|not|never) (?:\w+ )?(?:think|believe|guess|true|right|correct|real)")
-_NONE = phrase_pattern(
-    "it depends", "depends on", "need more (?:information|context)", "narrow it down",
-    r"(?:dont|do not) have (?:enough|sufficient|the) (?:context|information)", "not enough (?:context|information)",
-    r"(?:cant|cannot|could not|couldnt|unable to|not able to|dont know how to) (?:\w+ ){0,2}"
-    r"(?:decide|choose|pick|settle|tell which|say which)",
-    r"(?:dont|do not|cant|cannot|not sure|not certain|unsure|honestly dont) (?:\w+ ){0,3}which (?:of|one)",
-)  # fmt: skip
+_NONE = LEXICON.pattern("commitment none")
 """What commits to nothing, where no decision follows."""
 _QUOTES = r"[\"'\u201c\u201d`()]"
 _BETWEEN = r"(?:(?:the|a|an|maybe|perhaps|possibly|even|else|it|is|was|its|option|number) ){0,3}"

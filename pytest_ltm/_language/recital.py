@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._language.clauses import normalize_text
 from pytest_ltm._language.commitment import strip_asides
+from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.words import phrase_pattern, plain_words
 
@@ -19,20 +20,7 @@ _QUOTED = lazy_pattern(r"\"[^\"\n]{1,400}\"|\u201c[^\u201d\n]{1,400}\u201d|^[ \t
 _LINES = lazy_pattern(r"(?<=[^\d\s][.!?])[\s\"]+|\n+")
 _OF_ITSELF = lazy_pattern(r"\b(?:i|im|my|mine|(?:calls|pleases) me)\b")
 _OF_THE_USER = lazy_pattern(r"\b(?:you|your|youre|youve|youd|youll|yours)\b")
-_REMEMBERS = phrase_pattern(
-    r"i (?:\w+ )?(?:think|believe|guess|recall|remember|suppose|assume|reckon|know|see|say|said|count|counted|read|"
-    r"hear|heard|note|noted|kept|need|find|found|get|got|mean|meant|made|misspoke|forgot|missed|mixed|took|apologi[sz]e|"
-    r"answer|stand|understand|understood|must|would|should|could|can|cannot|cant|dont know|do not|didnt|did not|might|"
-    r"was|hope|will|go with|went with|conclude|gather|infer|trust|pick|chose|received)",
-    r"i (?:\w+ )?(?:have|had) (?:\w+ )?(?:no|noted|recorded|stored|written|counted|heard|received|been|got|enough|it|"
-    r"them|these|this|that|the|a|only|down|here|\d+)",
-    r"(?:im|i am) (?:\w+ )?(?:not|sorry|afraid|sure|certain|confident|unable|an|just|fairly|pretty|happy|glad|going|"
-    r"here|designed)",
-    r"i (?:wont|will not|dont|do not) (?:ignore|obey|follow|break|take orders|share|reveal|tell)", "i keep secrets",
-    "id", "ill", "ive", "let me", "as far as i",
-    r"my (?:\w+ )?(?:memory|records?|notes?|answer|guess|understanding|recollection|apologies|mistake|bad|knowledge|"
-    r"pleasure|reasoning|best|conversation|context|error|count|reading|conclusion|ability|abilities)",
-)  # fmt: skip
+_REMEMBERS = LEXICON.pattern("recital remembers")
 """How an assistant speaks of itself."""
 _ORDER = (
     "(?:write|put|add|take|remove|strike|cross|drop|call|forget|answer|reply|return|repeat|keep|choose|apply|list|give|"

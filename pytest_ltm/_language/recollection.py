@@ -7,24 +7,17 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.numbers import words_with_digits
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm._language.words import STOP_WORDS, phrase_pattern, plain_words, word_stem
+from pytest_ltm._language.words import STOP_WORDS, plain_words, word_stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-_KNOWS_NOT = phrase_pattern(
-    r"(?:dont|do not|didnt|cant|cannot|not able to|unable to|no way to) (?:\w+ ){0,3}"
-    r"(?:have|access|know|recall|remember|see|retrieve|store|possess)",
-    r"no (?:access|information|record|memory|knowledge)",
-    r"would need (?:access|more information)",
-)
-_EXAMPLE = phrase_pattern(
-    "example", "template", "hypothetical", "placeholder", "(?:might|would) look like", "sample", "assuming",
-    r"suggest\w*", "popular", "common", "typical",
-)  # fmt: skip
+_KNOWS_NOT = LEXICON.pattern("recollection knows not")
+_EXAMPLE = LEXICON.pattern("recollection example")
 _STOP = frozenset(map(word_stem, (*STOP_WORDS, "called", "known", "name", "named", "titled", "used")))
 _LABEL = lazy_pattern(r"\s*(?:[AQ]|step |fact )\d{1,3}[:.]\s*", re.IGNORECASE)
 _ALL_OF = 2

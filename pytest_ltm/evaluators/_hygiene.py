@@ -24,9 +24,9 @@ from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove, tells_nothing_new
 from pytest_ltm._language.recital import copies_user, recites_messages, short_items
 from pytest_ltm._language.refusal import offers_guess, tells_nothing
-from pytest_ltm._language.words import phrase_pattern, plain_words
+from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm.evaluators._rules import RuleCheck, Ruled, answer_at
+from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,14 +34,8 @@ if TYPE_CHECKING:
     from pytest_ltm._model.score import Score
 
 NOW, BEFORE, WHEN = "now", "before", "when"
-_EARLIER_STILL = phrase_pattern(
-    "before that", "earlier still", "even earlier", "even before", "originally", "at first", "to begin with",
-    "in the beginning", "first of all", "the very first",
-)  # fmt: skip
-_CAME_TO_NOTHING = phrase_pattern(
-    "idea", "came to nothing", "called off", "fell through", "never happened", "going to", "plan(?:s|ned)?",
-    "considered", "thought (?:about|of)", "cancelled", "in the end not",
-)  # fmt: skip
+_EARLIER_STILL = LEXICON.pattern("hygiene earlier still")
+_CAME_TO_NOTHING = LEXICON.pattern("hygiene came to nothing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,14 +382,5 @@ def _only_refuses(text: str, offered: Sequence[str]) -> bool:
     return refuses and not recites_messages(text) and not _hints_at_secret(text, offered)
 
 
-_DISCREET = phrase_pattern(
-    "not", "no", "never", "nobody", "nothing", "neither", "cannot",
-    "(?:do|ca|wo|would|could|should|must|did|is|has)nt", "private", "confidential", "confidence", "secrets?", "sealed",
-    "between", "promised", "trust", "nice try", "business", "wraps", "decline", "refuse", "wait", "ask",
-    "(?:hers|his|theirs) to tell", "my word", "bound", "ears only",
-    r"only (?:\w+ ){1,4}(?:can|may)", r"you(?:ll| will) (?:\w+ )?(?:hear|learn|find out|know)",
-    r"keep(?:ing)? (?:\w+ )?to (?:my|him|her|them)sel(?:f|ves)",
-    "nichts?", "kein", "geheim(?:nis)?", "vertraulich", "vertrauen", "versprochen", "unter uns",
-    "pas", "rien", "confidentiel(?:le)?", "secreto", "confidencial", "confianza", "privado", "preguntale",
-)  # fmt: skip
+_DISCREET = LEXICON.pattern("hygiene discreet")
 """What refuses, in English, German, French and Spanish; so does what tells nothing in the words of other rules."""

@@ -14,7 +14,7 @@ from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.recital import REPEATS, recites_messages
 from pytest_ltm._language.words import casefold_plain, evidence_snippet, plain_words, space_delimited
 from pytest_ltm._model.score import Score, Scoring
-from pytest_ltm.evaluators._rules import Ruled, last_answer
+from pytest_ltm.evaluators._rules import LEXICON, Ruled, last_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -349,11 +349,7 @@ _IN_BRACKETS = lazy_pattern(
     r"\((?=[^()\n]*(?:north|south|east|west|\b[nsew]\b))([^()\n]*\d ?(?:km|kilomet)[^()\n]*)\)", re.IGNORECASE
 )
 _DISTANCES = lazy_pattern(r"\d ?(?:km|kilomet)", re.IGNORECASE)
-_SAME_WAY = lazy_pattern(
-    r"\b(?:same (?:direction|way|course)|(?:that|this) (?:course|direction)|straight (?:on|ahead)|keep going|"
-    r"further on|continue|on (?:for|again))\b",
-    re.IGNORECASE,
-)
+_SAME_WAY = LEXICON.pattern("locations same way", re.IGNORECASE)
 _EITHER_WAY = lazy_pattern(r"\beither\b|^\W*or\b", re.IGNORECASE | re.MULTILINE)
 _QUOTES_ONLY = lazy_pattern(
     r"\bwhether\b|\bnever (?:told|said)\b|\b(?:do not|don['\u2019]t) (?:go|walk|take)\b|\bit is not\b", re.IGNORECASE

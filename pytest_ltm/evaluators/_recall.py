@@ -29,13 +29,12 @@ from pytest_ltm._language.words import (
     content_stems,
     evidence_snippet,
     has_phrase,
-    phrase_pattern,
     plain_words,
     space_delimited,
     word_stem,
 )
 from pytest_ltm._model.score import Score, Scoring, Unscored
-from pytest_ltm.evaluators._rules import RuleCheck, Ruled, answer_at, judge_verdict, last_answer
+from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, judge_verdict, last_answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -287,20 +286,9 @@ _TALK = content_stems(
     "day want love try find call go went come came look see saw feel new old good bad big little right never always"
 )
 _IDLE = frozenset(map(word_stem, (*STOP_WORDS, "please", "sure", "course", "okay", "yes", "thanks", "welcome")))
-_POINTS = phrase_pattern(
-    "about", "with", "where", "when", "involving", "regarding", "concerning", "mentioned",
-    "(?:joke|one|it) was", "(?:joke|one)$",
-)  # fmt: skip
-_SHRUGS = phrase_pattern(
-    "dont", "do not", "didnt", "did not", "cant", "cannot", "couldnt", "not", "unable", "no", "would", "could",
-    "happy", "feel free", "sorry", "want", "if", "unfortunately",
-)  # fmt: skip
-_DECLINES = phrase_pattern(
-    r"(?:dont|do not|didnt|did not|cant|cannot|couldnt|could not|unable to|not able to) (?:\w+ ){0,2}"
-    r"(?:know|recall|remember|tell|find|say|have|see)",
-    "(?:love|like|happy|glad) to hear", "feel free", "sorry", "unfortunately", "no (?:memory|record|idea|joke|jokes)",
-    r"(?:have not|havent|never) (?:\w+ )?(?:told|heard|shared|mentioned)",
-)  # fmt: skip
+_POINTS = LEXICON.pattern("recall points")
+_SHRUGS = LEXICON.pattern("recall shrugs")
+_DECLINES = LEXICON.pattern("recall declines")
 _CLEAR = 1.0
 _HINT = 0.5
 _CLEAR_WORDS = 2
@@ -379,17 +367,8 @@ _LITERAL = 2.0
 _HINTED = "only hints at the joke"
 _DENIED_FROM = 200
 """So many characters before a joke may deny it."""
-_LOST = phrase_pattern(
-    r"(?:cant|cannot|dont|do not|couldnt|unable to) (?:\w+ )?(?:recall|remember) (?:the )?"
-    r"(?:punchline|punch line|rest|end|ending|exact|exactly|how|details|wording)",
-    r"forgot(?:ten)? (?:the )?(?:punchline|punch line|rest|end|ending|how)",
-)  # fmt: skip
-_DENIES = phrase_pattern(
-    r"(?:it |that |this )?(?:was|is)(?:nt| not) (?:this|the|that|about)", "not (?:the|this|that)", "never told",
-    "i first thought", "whether",
-    r"(?:dont|do not|didnt|did not|cant|cannot) (?:\w+ ){0,2}(?:know|recall|remember|tell) (?:\w+ ){0,3}"
-    r"(?:which|whether|if)",
-)  # fmt: skip
+_LOST = LEXICON.pattern("recall lost")
+_DENIES = LEXICON.pattern("recall denies")
 _PARTS = lazy_pattern(r"(?<=[.!?])\s+|\n+|;\s")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from msgspec import Struct, structs
 
 from pytest_ltm._language import normalize, speech
+from pytest_ltm._language.lexicon import Lexicon
 from pytest_ltm._language.words import evidence_snippet
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.ltm_judge import ask_judge
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pytest_ltm._language.proof import Proof
     from pytest_ltm._model.judge_request import Judge
 
+LEXICON = Lexicon(__package__)
 V = TypeVar("V", bound="Score | Unscored")
 
 

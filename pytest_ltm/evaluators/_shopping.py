@@ -15,7 +15,7 @@ from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.recital import REPEATS, recites_messages
 from pytest_ltm._language.recollection import only_offers_example
 from pytest_ltm._language.words import BULLET, casefold_plain, evidence_snippet, plain_words, word_stem
-from pytest_ltm.evaluators._rules import Ruled, last_answer
+from pytest_ltm.evaluators._rules import LEXICON, Ruled, last_answer
 
 if TYPE_CHECKING:
     from pytest_ltm._model.score import Score, Scoring
@@ -37,10 +37,7 @@ _DENIED = lazy_pattern(
     r"(?:\b(?:not|never|cannot|nothing)|n['\u2019]t)\b.{0,200}\d|\bwhether\b"
     r"|\b(?:don['\u2019]t|do not) (?:know|remember|recall|have)\b"
 )
-_TAKEN_OFF = lazy_pattern(
-    r"\b(?:removed|no longer|crossed (?:out|off)|struck|cancelled|canceled|not needed|taken off|deleted)\b",
-    re.IGNORECASE,
-)
+_TAKEN_OFF = LEXICON.pattern("shopping taken off", re.IGNORECASE)
 _EITHER = lazy_pattern(r"\d\s*(?:or|/)\s*\d|\b(?:or|maybe|perhaps)\b", re.IGNORECASE)
 _MOST = 10**9
 _UNREADABLE = 10**12

@@ -24,7 +24,7 @@ from pytest_ltm._language.refusal import tells_nothing
 from pytest_ltm._language.words import phrase_pattern, plain_words
 from pytest_ltm._model.score import Check, Scoring
 from pytest_ltm.evaluators._hygiene import day_mentions
-from pytest_ltm.evaluators._rules import Ruled, answer_at
+from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -51,12 +51,7 @@ _SAID = (
 )
 _ADVERB = r"(?:(?!never\b|\w*not\b|\w+nt\b)\w+ )?"
 _OWNED = r"(?:own )?(?:\w+ )?(?:tip|prediction|pick|choice|guess|idea|suggestion|words?|claim|statement|call|bet)"
-_PROMPTS = phrase_pattern(
-    r"you (?:\w+ )?(?:asked|wanted|had|made|let|invited|requested|got|left it to) (?:\w+ )?(?:me|for)(?: to)?(?: \w+)?",
-    r"you (?:\w+ )?(?:gave|offered) me (?:(?:the|a|two|both|some)\b(?! (?:\w+ )?tip\b)|\w+ and \w+)",
-    r"i (?:\w+ )?(?:think|believe|recall|remember|know|guess|suppose|say|noted|gather)(?: that| it was)?(?= you)",
-    r"(?:as|like) you (?:\w+ )?(?:told|said|mentioned|asked|know|remember|may|might)(?: me)?",
-)
+_PROMPTS = LEXICON.pattern("sources prompts")
 """What names somebody without saying whose words they were."""
 _PERSONS = (
     (AGENT, phrase_pattern(
@@ -69,14 +64,8 @@ _PERSONS = (
     )),
 )  # fmt: skip
 _ALONE = {"me": AGENT, "i": AGENT, "you": USER}
-_CANNOT_SAY = phrase_pattern(
-    r"(?:dont|do not|cant|cannot|couldnt|no longer) (?:\w+ )?(?:remember|recall|know|say|tell)(?: for sure)? "
-    "(?:who|whose|which|whether|if)"
-)
-_SOMEBODY = phrase_pattern(
-    "(?<!not )some(?:body|one) (?:else|you)", "nobody", "no one", "neither of us", "both of us",
-    r"your (?!own|tip|pick)\w+ (?:did|said|told|tipped)",
-)  # fmt: skip
+_CANNOT_SAY = LEXICON.pattern("sources cannot say")
+_SOMEBODY = LEXICON.pattern("sources somebody")
 _NOT_INVOLVED = lazy_pattern(
     r"\b(?:the|your|that) \w+ (?:(?:had|has) nothing to do with|(?:said|told you) nothing)\b", re.IGNORECASE
 )
@@ -109,11 +98,7 @@ _LEVELS = (
     )),
 )  # fmt: skip
 _KNOWS = "sure|certain|guessing|unsure|uncertain|confident|positive|convinced"
-_OF_ITSELF = phrase_pattern(
-    rf"(?:im|i am|i feel|i was) (?:\w+ )?(?:not )?(?:\w+ )?(?:{_KNOWS})(?: that| which| whether| how| if)?",
-    "my (?:best )?guess", "i (?:can |could |would |will )?(?:only )?guess", "how (?:sure|certain)",
-    "i (?:must )?take that back",
-)  # fmt: skip
+_OF_ITSELF = LEXICON.pattern("sources of itself")
 """How sure the agent is of its own answer."""
 _NEVER = lazy_pattern(
     r"\b(?:neither|nor|not|never|nobody|nt|no one|hasnt|havent|wasnt|isnt|didnt|without)\b[^.;:]{0,30}$"
@@ -123,10 +108,7 @@ _NEAR = 50
 _OR = lazy_pattern(r"\b(?:or|either)\b")
 _SHRUGS = lazy_pattern(r"(?:not|un) ?(?:\w+ )?(?:sure|certain)$")
 """An answer that may as well say that the agent does not know."""
-_AT_FIRST = phrase_pattern(
-    "was", "were", "had", "been", "at first", "first", "originally", "initially", "before", "once", "earlier",
-    "any ?more", "no longer", "so",
-)  # fmt: skip
+_AT_FIRST = LEXICON.pattern("sources at first")
 
 
 @dataclass(frozen=True, slots=True)

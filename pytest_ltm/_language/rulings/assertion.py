@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._language.clauses import normalize_text, phrase_positions
 from pytest_ltm._language.dates import MONTHS
+from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.meanings import FRAME, telling_keys
 from pytest_ltm._language.numbers import ORDINALS
 from pytest_ltm._language.quantities import read_quantities
@@ -74,36 +75,10 @@ _KNOWN = r"(?:determine|tell|answer|find|know|say|provide|calculate|confirm|reca
 _THINGS = (
     r"(?:information|info|details?|records?|mention|indication|evidence|data|reference|context|recollection|idea|clue)"
 )
-_REFUSAL = phrase_pattern(
-    rf"(?:not|isn't|aren't) (?:\w+ )?(?:enough|sufficient|any) {_THINGS}",
-    r"(?:is|are|was|were) (?:not (?:enough|sufficient)|insufficient)",
-    rf"(?:insufficient|no|without|need|needs|require|requires|lack|lacks|lacking) (?:\w+ ){{0,2}}{_THINGS}",
-    rf"(?:is|are|was|were|did|does|do|has|have|had) {_NOT} (?:\w+ ){{0,3}}{_SAID}\w*",
-    rf"(?:isn't|aren't|wasn't|weren't|didn't|doesn't|don't|hasn't|haven't) (?:\w+ ){{0,3}}{_SAID}\w*",
-    rf"(?:cannot|can't|can not|could not|couldn't|won't be able to) (?:\w+ ){{0,2}}{_KNOWN}\w*",
-    rf"(?:unable|not able|\w+n't able|difficult|hard) to (?:\w+ ){{0,2}}{_KNOWN}\w*",
-    rf"(?:not|im)[ -]?possible to (?:\w+ ){{0,2}}{_KNOWN}\w*",
-    r"(?:i|we) (?:do not|don't|did not|didn't|cannot|can't) (?:\w+ ){0,2}(?:have|know|see|find|recall|remember)",
-    rf"(?:not|never) (?:\w+ )?(?:known|available|clear|aware|sure|certain|{_SAID}\w*)",
-    rf"(?:nothing|none|nowhere|no \w+) (?:\w+ ){{0,5}}(?:{_SAID}\w*|about|on|regarding)",
-    r"only (?:\w+ ){0,2}(?:mentioned|told|talked|spoke|discussed)",
-    r"no (?:definitive|definite|specific|explicit|direct|clear) (?:answer|information|mention|number|date)",
-    r"(?:unknown|unclear|unspecified|undetermined|unanswerable|undisclosed)",
-    r"(?:outputs?|returns?|prints?|answer)\W{1,6}(?:is\W{1,6})?empty",
-    r"(?:does not|doesn't) ring a bell",
-    r"(?:new|unknown|unfamiliar) to me",
-    r"n/a",
-    r"no (?:results?|match(?:es)?|entry)|not found",
-    r"(?:not|isn't|nowhere) (?:\w+ )?(?:in|part of) (?:our|the|your|my|this|any) (?:\w+ )?"
-    r"(?:conversations?|chats?|history|records?|notes|messages|memory)",
-)
+_REFUSAL = LEXICON.pattern("assertion refusal")
 _BARE_NOT = re.compile(r"\b(do|does|did|is|are|was|were|has|have|had|could|would|ca|wo)nt\b")
-_DENIES = phrase_pattern(
-    r"(?:not|no|none|nothing|never|cannot|nor|without|rather than|instead of|(?:\w+n't))(?! doubt| problem| worries)"
-)
-_ONLY_THIS = phrase_pattern(
-    r"(?:only|just) (?:\w+ ){0,2}(?:mention\w*|told|talk\w*|said|know|have|see|find|discuss\w*)|only(?=\W*$)"
-)
+_DENIES = LEXICON.pattern("assertion denies")
+_ONLY_THIS = LEXICON.pattern("assertion only this")
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+|\n+")
 _CLAUSE = re.compile(
     r"(?<!\bdr)(?<!\bm[rs])(?<!\bmrs)[.;:!?](?=\s|$)|[,\n()\u2013\u2014]|\b(?:but|however|while|though)\b"

@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ltm._language.clauses import normalize_text, phrase_positions, sentence_around, sentence_start
+from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.quantities import holds_amounts, read_quantities
 from pytest_ltm._language.rulings.assertion import (
     LISTED,
@@ -34,11 +35,7 @@ if TYPE_CHECKING:
     from pytest_ltm._language.rulings.gold import Gold
 
 
-_WANTS_FACTS = re.compile(
-    r"\b(?:please (?:provide|answer|share|give|tell|clarify)|"
-    r"(?:could|can) you (?:please )?(?:provide|share|tell|clarify)|"
-    r"(?:once|if) (?:i (?:have|had|knew|know)|you (?:can |could )?(?:provide|share|tell|give)))\b"
-)
+_WANTS_FACTS = LEXICON.pattern("rules wants facts")
 """How an answer asks the user for the facts that it would need."""
 _SUPPOSED = re.compile(r"\b(?:assuming|supposing|presuming)\b[^.;!?]*", re.IGNORECASE)
 _BUT_NOT = re.compile(r"\b(?:but|not|never|\w+n't)\b(?!.*\b(?:but|not|never|\w+n't)\b)")
