@@ -27,8 +27,7 @@ from pytest_ltm._language.commitment import (
 from pytest_ltm._language.numbers import words_with_digits
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.recital import ends_in_a_list, enumerates_everything, recites_messages, short_items
-from pytest_ltm._language.recollection import only_offers_example
-from pytest_ltm._language.refusal import tells_nothing
+from pytest_ltm._language.refusal import only_offers_example, tells_nothing
 from pytest_ltm._language.words import STOP_WORDS, plain_words, word_stem
 
 if TYPE_CHECKING:

@@ -2,32 +2,48 @@
 
 from __future__ import annotations
 
-from pytest_ltm._language.lexicon import LEXICON
-from pytest_ltm._language.words import plain_words
+from typing import TYPE_CHECKING
 
-_TOLD = (
-    "told|tell|mention|mentioned|mentioning|said|say|saying|shared|share|given|give|gave|spoken|talked|discussed|specified|"
-    "stated|named|described|brought up|revealed|explained|heard|recorded|noted|stored|taught|teach|learn|learned|"
-    "learnt|shown|showed|covered"
-)
-_KNOW = (
-    "know|recall|remember|find|see|tell|say|share|access|disclose|reveal|repeat|discuss|help|answer|give|pass|talk|confirm|"
-    "hand|provide|divulge|comment|go into|determine|infer|deduce|work out|derive|derived|be derived|form"
-)
-_UNABLE = (
-    "dont|do not|cant|cannot|can not|couldnt|could not|wont|will not|wouldnt|would not|not able to|unable to|"
-    "not going to|not allowed to|not free to|mustnt|must not|shouldnt|should not|may not|rather not|prefer not to|"
-    "not to|not supposed to|decline to|refuse to"
-)
-_NOTHING = LEXICON.pattern("refusal nothing")
-_GUESSES = LEXICON.pattern("refusal guesses")
+from pytest_ltm._language.lexicon import LEXICON
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.words import casefold_plain
+
+if TYPE_CHECKING:
+    import re
+
+_REFUSES, _WITHHOLDS = LEXICON.pattern("refuses"), LEXICON.pattern("withholds")
+_GUESSES, _EXAMPLE = LEXICON.pattern("refusal guesses"), LEXICON.pattern("recollection example")
+_TOKEN = lazy_pattern(r"[^\W_]+%?|,|[.!?;:\n]+(?=\s|$)")
+
+
+def _spoken_words(text: str) -> str:
+    """Return the words of a text with one space between them, and a stop where a sentence ends."""
+    tokens = _TOKEN.findall(casefold_plain(text).replace("'", ""))
+    return " ".join(token if token[0].isalnum() or token == "," else "." for token in tokens).strip(" .,")
+
+
+def find_refusal(text: str) -> re.Match[str] | None:
+    """Return where the words of a text first say that the answer is not known or was never told; None if nowhere."""
+    return _REFUSES.search(_spoken_words(text))
+
+
+def refuses_answer(text: str) -> bool:
+    """Return whether a text says that the answer is not known or was never told, whatever else it says."""
+    return find_refusal(text) is not None
 
 
 def tells_nothing(answer: str) -> bool:
-    """Tell whether an answer says that it has nothing to tell, and offers no guess for all that."""
-    return _NOTHING.search(" ".join(plain_words(answer))) is not None and not offers_guess(answer)
+    """Return whether an answer says that it has nothing to tell, or will not tell it, and offers no guess."""
+    text = _spoken_words(answer)
+    return bool(_REFUSES.search(text) or _WITHHOLDS.search(text)) and not offers_guess(answer)
 
 
 def offers_guess(answer: str) -> bool:
-    """Tell whether an answer offers a guess."""
-    return _GUESSES.search(" ".join(plain_words(answer))) is not None
+    """Return whether an answer offers a guess."""
+    return _GUESSES.search(_spoken_words(answer)) is not None
+
+
+def only_offers_example(answer: str) -> bool:
+    """Return whether an answer says that it does not know, and then shows an example or a suggestion."""
+    excuse = find_refusal(answer)
+    return excuse is not None and _EXAMPLE.search(excuse.string, excuse.end()) is not None

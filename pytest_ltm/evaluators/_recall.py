@@ -116,7 +116,7 @@ def _recall_part(
         return RuleCheck(label, answer, recalled)
     proof = prove(text, (one.expected,), question=one.question)
     ok = proof.answers(one.expected)
-    prompt = "answer" if ok is not True else ""
+    prompt = "" if ok or proof.state == "refuses" else "answer"
     return RuleCheck(label, answer, ok, prompt, (("question", one.question), ("reference", one.expected)))
 
 

@@ -13,7 +13,7 @@ from pytest_ltm._language.numbers import NUMBERS
 from pytest_ltm._language.overlap import rouge_l
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.recital import REPEATS, recites_messages
-from pytest_ltm._language.recollection import only_offers_example
+from pytest_ltm._language.refusal import only_offers_example
 from pytest_ltm._language.words import BULLET, casefold_plain, evidence_snippet, plain_words, word_stem
 from pytest_ltm.evaluators._rules import LEXICON, Ruled, last_answer
 

@@ -11,6 +11,7 @@ from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.meanings import FRAME, telling_keys
 from pytest_ltm._language.numbers import ORDINALS
 from pytest_ltm._language.quantities import read_quantities
+from pytest_ltm._language.refusal import refuses_answer
 from pytest_ltm._language.rulings.stance import FINAL, OPEN, stance_at, unknown_names
 from pytest_ltm._language.words import STOP_WORDS, casefold_plain, content_stems, phrase_pattern, plain_words
 
@@ -66,17 +67,6 @@ def is_english(text: str) -> bool:
 
 # --- Whether an answer says that the answer cannot be known, denies what the question takes for granted, or guesses.
 
-_SAID = (
-    r"(?:mention|provid|includ|specif|stat|contain|discuss|indicat|list|record|"
-    r"describ|shar|giv|given|said|say|told|tell|talk|spoke|speak|come up|came up|brought up|bring up)"
-)
-_NOT = r"(?:\w+ )?(?:not|n't|never)"
-_KNOWN = r"(?:determine|tell|answer|find|know|say|provide|calculate|confirm|recall|identify|give|remember|see|conclude)"
-_THINGS = (
-    r"(?:information|info|details?|records?|mention|indication|evidence|data|reference|context|recollection|idea|clue)"
-)
-_REFUSAL = LEXICON.pattern("assertion refusal")
-_BARE_NOT = re.compile(r"\b(do|does|did|is|are|was|were|has|have|had|could|would|ca|wo)nt\b")
 _DENIES = LEXICON.pattern("assertion denies")
 _ONLY_THIS = LEXICON.pattern("assertion only this")
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -92,13 +82,8 @@ _GUESS = re.compile(
     r"\b(?:but|however|though|although|still|that said|if i had to)\b(?:(?!\bnot\b|n't\b|\bno\b)[^.!?]){0,80}?"
     rf"\b{_ASSERTS}\b(?! (?:\w+ )?(?:not|un\w+)\b)"
 )
-_TOLD = phrase_pattern(rf"(?:{_SAID}\w*|know of)")
+_TOLD = LEXICON.pattern("speaks of")
 _NOT_SO = phrase_pattern(r"(?:not|no|none|nothing|never|nor|\w+n't)")
-
-
-def refuses_answer(text: str) -> bool:
-    """Return whether a text says that the answer cannot be known."""
-    return _REFUSAL.search(_BARE_NOT.sub(r"\1n't", casefold_plain(text).replace("_", " "))) is not None
 
 
 def goes_on_to_guess(text: str) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_ltm._language.clauses import normalize_text, phrase_positions, sentence_around, sentence_start
 from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.quantities import holds_amounts, read_quantities
+from pytest_ltm._language.refusal import refuses_answer
 from pytest_ltm._language.rulings.assertion import (
     LISTED,
     MANY,
@@ -20,7 +21,6 @@ from pytest_ltm._language.rulings.assertion import (
     goes_on_to_guess,
     has_negation,
     is_english,
-    refuses_answer,
     strip_reasoning,
     turns_to_other,
 )

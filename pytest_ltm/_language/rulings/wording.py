@@ -20,8 +20,9 @@ from pytest_ltm._language.meanings import (
     misspelled_in,
     telling_keys,
 )
+from pytest_ltm._language.refusal import refuses_answer
 from pytest_ltm._language.rulings.amounts import is_turned
-from pytest_ltm._language.rulings.assertion import LISTED, MANY, SHORT, doubt_of, is_english, lists_more, refuses_answer
+from pytest_ltm._language.rulings.assertion import LISTED, MANY, SHORT, doubt_of, is_english, lists_more
 from pytest_ltm._language.rulings.gold import CANNOT_TELL, Ruling
 from pytest_ltm._language.rulings.stance import FINAL, PEOPLE, SEVERAL
 from pytest_ltm._language.words import STOP_WORDS, plain_words, word_stem

@@ -12,6 +12,7 @@ from pytest_ltm._language import normalize, speech
 from pytest_ltm._language.dates import dated_stretches
 from pytest_ltm._language.meanings import found_in, meaning_key, meaning_keys, telling_keys
 from pytest_ltm._language.quantities import holds_amounts, read_quantities, same_amounts
+from pytest_ltm._language.refusal import refuses_answer
 from pytest_ltm._language.rulings.amounts import amount_ruling
 from pytest_ltm._language.rulings.assertion import (
     SHORT,
@@ -19,7 +20,6 @@ from pytest_ltm._language.rulings.assertion import (
     denies_asked,
     doubt_of,
     goes_on_to_guess,
-    refuses_answer,
     turns_to_other,
 )
 from pytest_ltm._language.rulings.gold import CANNOT_TELL, Ruling, proven_ruling, read_gold, rule_by_value

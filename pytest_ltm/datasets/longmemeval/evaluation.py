@@ -10,8 +10,9 @@ from pytest_ltm._language import normalize, speech
 from pytest_ltm._language.clauses import normalize_text, phrase_positions
 from pytest_ltm._language.dates import dated_stretches
 from pytest_ltm._language.quantities import read_quantities, same_amounts
+from pytest_ltm._language.refusal import refuses_answer
 from pytest_ltm._language.rulings.amounts import amount_ruling
-from pytest_ltm._language.rulings.assertion import SHORT, concluding_part, doubt_of, refuses_answer, strip_reasoning
+from pytest_ltm._language.rulings.assertion import SHORT, concluding_part, doubt_of, strip_reasoning
 from pytest_ltm._language.rulings.gold import HEDGED, Ruling, proven_ruling, read_gold, rule_by_value
 from pytest_ltm._language.rulings.polarity import yes_or_no_ruling
 from pytest_ltm._language.rulings.rules import abstention_ruling, options_of, order_ruling, phrase_ruling
