@@ -18,6 +18,7 @@ from pytest_ltm._language.clauses import (
 )
 from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.refusal import knows_not
 from pytest_ltm._language.words import phrase_pattern, plain_words
 
 if TYPE_CHECKING:
@@ -67,7 +68,6 @@ _SOUND_AFTER = lazy_pattern(
     r" (?:only|most|right|correct|best|true|genuine|real|actual|consistent|likely|continuation|next|fully)\b"
 )
 """What says of an option that it is the one."""
-_REFUSES = LEXICON.pattern("commitment refuses")
 _STILL = LEXICON.pattern("commitment still")
 _NOW = LEXICON.pattern("commitment now")
 _DECIDES = LEXICON.pattern("commitment decides")
@@ -173,7 +173,7 @@ def committed_values(reply: str, find: Callable[[str], Sequence[Mention]]) -> se
     values = {mention.value for mention in held}
     if _in_doubt(text) and not any(_DECIDES.search(part) for part in _sentences_of(text, held)):
         return set()
-    if _REFUSES.search(" ".join(plain_words(text))) and not any(_stands_alone(text, mention) for mention in held):
+    if knows_not(text) and not any(_stands_alone(text, mention) for mention in held):
         return set()
     if len(values) <= 1:
         return set() if held and all(is_alternative(text, mention) for mention in held) else values

@@ -12,14 +12,15 @@ if TYPE_CHECKING:
     import re
 
 _REFUSES, _WITHHOLDS = LEXICON.pattern("refuses"), LEXICON.pattern("withholds")
+_KNOWS_NOT = LEXICON.pattern("knows not itself")
 _GUESSES, _EXAMPLE = LEXICON.pattern("refusal guesses"), LEXICON.pattern("recollection example")
 _TOKEN = lazy_pattern(r"[^\W_]+%?|,|[.!?;:\n]+(?=\s|$)")
 
 
 def _spoken_words(text: str) -> str:
     """Return the words of a text with one space between them, and a stop where a sentence ends."""
-    tokens = _TOKEN.findall(casefold_plain(text).replace("'", ""))
-    return " ".join(token if token[0].isalnum() or token == "," else "." for token in tokens).strip(" .,")
+    parts = _TOKEN.findall(casefold_plain(text).replace("'", ""))
+    return " ".join(part if part[0].isalnum() or part == "," else "." for part in parts).strip(" .,")
 
 
 def find_refusal(text: str) -> re.Match[str] | None:
@@ -30,6 +31,11 @@ def find_refusal(text: str) -> re.Match[str] | None:
 def refuses_answer(text: str) -> bool:
     """Return whether a text says that the answer is not known or was never told, whatever else it says."""
     return find_refusal(text) is not None
+
+
+def knows_not(text: str) -> bool:
+    """Return whether the speaker says of itself that it does not know: "I can't recall", not "she can't know"."""
+    return _KNOWS_NOT.search(_spoken_words(text)) is not None
 
 
 def tells_nothing(answer: str) -> bool:

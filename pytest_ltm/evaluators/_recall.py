@@ -24,6 +24,7 @@ from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove
 from pytest_ltm._language.recital import ends_in_a_list, enumerates_everything, recites_messages, short_items
 from pytest_ltm._language.recollection import Recollection, is_recalled, is_unsure, keys_of_word, recollection_keys
+from pytest_ltm._language.refusal import refuses_answer
 from pytest_ltm._language.words import (
     STOP_WORDS,
     content_stems,
@@ -288,7 +289,7 @@ _TALK = content_stems(
 _IDLE = frozenset(map(word_stem, (*STOP_WORDS, "please", "sure", "course", "okay", "yes", "thanks", "welcome")))
 _POINTS = LEXICON.pattern("recall points")
 _SHRUGS = LEXICON.pattern("recall shrugs")
-_DECLINES = LEXICON.pattern("recall declines")
+_COURTESIES = LEXICON.pattern("recall courtesies")
 _CLEAR = 1.0
 _HINT = 0.5
 _CLEAR_WORDS = 2
@@ -404,7 +405,7 @@ def _says_something(answer: str) -> bool:
     """Whether a sentence other than an excuse says more than that there was a joke: it may be one in other words."""
     return any(
         {word for word in content_stems(sentence) - _TALK - _IDLE if not word.isdigit()}
-        and not _DECLINES.search(" ".join(plain_words(sentence)))
+        and not (refuses_answer(sentence) or _COURTESIES.search(" ".join(plain_words(sentence))))
         for sentence in _SENTENCE.findall(answer)
     )
 
