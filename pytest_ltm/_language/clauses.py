@@ -5,13 +5,19 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.words import casefold_plain, phrase_pattern, plain_words
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
 _END = lazy_pattern(r"(?<!\bdr)(?<!\bm[rs])(?<!\bmrs)[.;:!?](?=\s|$)|[,\n\u2013\u2014()]|\bbut\b")
-_SENTENCE_END = lazy_pattern(r"[.;!?](?=\s|$|\*)|\n")
+_SENTENCE_END = lazy_pattern(r"(?<!\b[Dd]r)(?<!\b[Mm][rs])(?<!\b[Mm]rs)[.;!?](?=[\s*\"\u201d]|$)|\n")
 _DENIED = LEXICON.pattern("clauses denied")
 _COMPARED = lazy_pattern(r"(?:\b(?:no|not|never|nothing|nobody|none)|nt)\b.*\b(?:as|than) (?:the |an? )?$")
 """What denies all others: "no other colour pleases me as much as teal"."""
@@ -60,6 +66,18 @@ def sentence_start(text: str, place: int) -> int:
     ends = _sentence_ends(text)
     before = bisect_right(ends, place)
     return ends[before - 1] if before else 0
+
+
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of a text that are not blank, with the marks at their ends."""
+    return [part for _, part in iter_sentences(text)]
+
+
+def iter_sentences(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the sentences of a text that are not blank, with the marks at their ends, and where they begin."""
+    for start, end in pairwise([0, *_sentence_ends(text), len(text)]):
+        if text[start:end].strip():
+            yield start, text[start:end]
 
 
 @lru_cache(maxsize=2)

@@ -10,10 +10,12 @@ from msgspec import Struct
 from pytest_ltm._language.clauses import (
     EARLIER,
     clause_around,
+    iter_sentences,
     normalize_text,
     phrase_positions,
     sentence_around,
     sentence_start,
+    split_sentences,
     why_not_standing,
 )
 from pytest_ltm._language.lexicon import LEXICON
@@ -22,7 +24,7 @@ from pytest_ltm._language.refusal import knows_not
 from pytest_ltm._language.words import phrase_pattern, plain_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
 
 _THOUGHT = lazy_pattern(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
@@ -97,7 +99,6 @@ _OR = lazy_pattern(r"\b(?:or|nor)\b")
 DENIES, UNKNOWN, OTHERS = "denies it", "says that it does not know", "says it of somebody else"
 _SINCE = (EARLIER, "says that it is over")
 _MARKUP = lazy_pattern(r"[\s*_`>#\"'.!?()\[\]{}:\u2192=-]+")
-_SENTENCES = lazy_pattern(r"[^.!?\n;]+(?:[.!?;](?!\s|$)[^.!?\n;]*)*")
 
 
 class Mention(Struct, frozen=True):
@@ -149,7 +150,7 @@ def trim_flood(text: str, relevant: Callable[[str], object], *, head: int = _HEA
 
     `head`: how many sentences may stand before it; 0 where part marks are earned by any sentence.
     """
-    parts = [match[0] for match in _SENTENCES.finditer(text) if match[0].strip()]
+    parts = split_sentences(text)
     if len(parts) <= _FLOOD or sum(bool(relevant(part)) for part in parts) > len(parts) * _FEW:
         return text
     return "\n".join(parts[:head] + parts[-_TAIL:])
@@ -171,7 +172,9 @@ def committed_values(reply: str, find: Callable[[str], Sequence[Mention]]) -> se
         return {alone}
     held = asserted_mentions(text, find) or _told_earlier(text, find)
     values = {mention.value for mention in held}
-    if _in_doubt(text) and not any(_DECIDES.search(part) for part in _sentences_of(text, held)):
+    if _NONE.search(" ".join(plain_words(text))) and not any(
+        _DECIDES.search(sentence_around(text, one.start, one.end)) for one in held
+    ):
         return set()
     if knows_not(text) and not any(_stands_alone(text, mention) for mention in held):
         return set()
@@ -182,7 +185,7 @@ def committed_values(reply: str, find: Callable[[str], Sequence[Mention]]) -> se
 
 def _decided_value(text: str, held: Sequence[Mention]) -> set[str]:
     """Return the one value on which a text decides: in its last deciding sentence, by "now", or at its start."""
-    for start, said in reversed(list(_iter_sentences(text))):
+    for start, said in reversed(list(iter_sentences(text))):
         inside = [mention for mention in held if start <= mention.start < start + len(said)]
         for marker in reversed(list(_DECIDES.finditer(said))):
             after = [mention for mention in inside if mention.start >= start + marker.end()]
@@ -194,7 +197,7 @@ def _decided_value(text: str, held: Sequence[Mention]) -> set[str]:
     now = {mention.value for mention in held if _NOW.search(_with_aside(text, mention))}
     if len(sound) == 1 or len(now) == 1:
         return sound if len(sound) == 1 else now
-    start, said = next(_iter_sentences(text), (0, ""))
+    start, said = next(iter_sentences(text), (0, ""))
     opening = [mention for mention in held if mention.start < start + len(said)]
     later = [mention for mention in held if mention not in opening]
     if len({one.value for one in opening}) == 1 and not any(is_alternative(text, one) for one in opening):
@@ -292,21 +295,6 @@ def _stands_alone(text: str, mention: Mention) -> bool:
     said = sentence_around(text, mention.start, mention.end)
     rest = said.replace(text[mention.start : mention.end], " ")
     return _STILL.search(" ".join(plain_words(said))) is not None or not plain_words(rest)
-
-
-def _in_doubt(text: str) -> bool:
-    return _NONE.search(" ".join(plain_words(text))) is not None
-
-
-def _sentences_of(text: str, held: Sequence[Mention]) -> Iterator[str]:
-    for mention in held:
-        yield sentence_around(text, mention.start, mention.end)
-
-
-def _iter_sentences(text: str) -> Iterator[tuple[int, str]]:
-    for match in _SENTENCES.finditer(text):
-        if match[0].strip():
-            yield match.start(), match[0]
 
 
 def _last_line(text: str, find: Callable[[str], Sequence[Mention]]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from pytest_ltm._language.clauses import split_sentences
 from pytest_ltm._language.commitment import is_misspelt
 from pytest_ltm._language.overlap import rouge_l
 from pytest_ltm._language.patterns import lazy_pattern
@@ -84,7 +85,6 @@ class QuoteAtReply(Ruled):
 
 # --- Trigger Response: one sentence is said at each activation.
 
-_SENTENCE_END = lazy_pattern(r"[.!?\n]+")
 _CONTRACTIONS = lazy_pattern(r"(?<=[a-z])('m|'s|'re|'ve|'ll|'d|n't)\b")
 _FULL = {"'m": " am", "'s": " is", "'re": " are", "'ve": " have", "'ll": " will", "'d": " would", "n't": " not"}
 _PUBLISHED_ROUGE = 0.75
@@ -163,8 +163,8 @@ def says_sentence(sentence: str, answer: str) -> bool:
         return False
     if space_delimited(wanted) in space_delimited(given) or space_delimited(sentence) in space_delimited(answer):
         return True
-    size = len([part for part in _SENTENCE_END.split(wanted) if part.strip()])
-    parts = [part for part in _SENTENCE_END.split(given) if part.strip()]
+    size = len(split_sentences(wanted))
+    parts = split_sentences(given)
     needed = set(plain_words(wanted))
     windows = (" ".join(parts[at : at + size]) for at in range(max(len(parts) - size + 1, 1)))
     return any(_is_near(wanted, window, needed) for window in windows)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from pytest_ltm._language.clauses import normalize_text
+from pytest_ltm._language.clauses import normalize_text, split_sentences
 from pytest_ltm._language.commitment import Mention, doubt_about, last_word, strip_asides, trim_flood
 from pytest_ltm._language.json import json_values
 from pytest_ltm._language.numbers import NUMBERS, ONES, TENS
@@ -405,7 +405,7 @@ def _only_quotes(text: str) -> bool:
     """Tell whether what stands before the first distance says that the way is not known, or not this one."""
     first = re.search(r"\d+(?:\.\d+)? ?(?:km|m\b|kilomet)", text)
     before = text[: first.start()] if first else ""
-    return _QUOTES_ONLY.search(re.split(r"(?<=[.!?])\s", before)[-1]) is not None
+    return _QUOTES_ONLY.search((split_sentences(before) or [""])[-1]) is not None
 
 
 def _going_on(legs: Sequence[Leg], text: str) -> list[Leg]:

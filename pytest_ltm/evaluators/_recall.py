@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import structs
 
-from pytest_ltm._language.clauses import normalize_text, phrase_positions, sentence_start
+from pytest_ltm._language.clauses import (
+    iter_sentences,
+    normalize_text,
+    phrase_positions,
+    sentence_start,
+    split_sentences,
+)
 from pytest_ltm._language.commitment import (
     DENIES,
     OTHERS,
@@ -134,15 +140,14 @@ def _claimed_of(answer: str, one: Recollection, others: Sequence[Recollection]) 
     """Return an answer without the sentences that deny the one thing, do not know it, or name it as one of two."""
     text, known = normalize_text(strip_asides(answer)), f"{one.question} {one.expected}"
     kept = []
-    for match in _SENTENCE.finditer(text):
-        part = match[0]
+    for start, part in iter_sentences(text):
         spots = [word for word in _WORD.finditer(part) if one.needed & keys_of_word(word[0])]
-        where = Mention(match.start() + spots[0].start(), match.start() + spots[-1].end(), "") if spots else None
+        where = Mention(start + spots[0].start(), start + spots[-1].end(), "") if spots else None
         doubted = where is not None and doubt_about(text, where, known=known) in _NO_CLAIM
         torn = where and _EITHER.search(part) and any(other.needed <= set(recollection_keys(part)) for other in others)
         if not (doubted or torn):
             kept.append(part)
-    return ". ".join(kept)
+    return " ".join(kept)
 
 
 _WORD = lazy_pattern(r"[^\W_]+")
@@ -220,7 +225,6 @@ def _step_numbers(answer: str) -> set[str]:
 
 # --- How To Think: each answer names the one thing that the user's rule takes.
 
-_SENTENCE = lazy_pattern(r"[^.!?\n]+")
 _RATHER_THAN = lazy_pattern(
     r"(\b(?:choose|pick|take|prefer|select|favou?r|buy|get|go with|(?:answer|choice) is)s?\b[^.;!?\n]{1,80}?)"
     r" over \b[^.,;:!?\n]*",
@@ -360,7 +364,7 @@ class RecallsJoke(Ruled):
                 before = plainly[max(sentence_start(plainly, max(start - 2, 0)), start - _DENIED_FROM) : start]
                 if _DENIES.search(before):
                     plainly = plainly[: start - len(before)] + " " * (end - start + len(before)) + plainly[end:]
-        return " ".join(part for part in _PARTS.split(plainly) if not _DENIES.match(part.lstrip("\"'*> -")))
+        return " ".join(part for part in split_sentences(plainly) if not _DENIES.match(part.lstrip("\"'*> -")))
 
 
 _JOKES = "jokes/2"
@@ -370,7 +374,6 @@ _DENIED_FROM = 200
 """So many characters before a joke may deny it."""
 _LOST = LEXICON.pattern("recall lost")
 _DENIES = LEXICON.pattern("recall denies")
-_PARTS = lazy_pattern(r"(?<=[.!?])\s+|\n+|;\s")
 
 
 def _weigh_joke(recalled: float, rival: float) -> tuple[float, str, bool]:
@@ -406,13 +409,13 @@ def _says_something(answer: str) -> bool:
     return any(
         {word for word in content_stems(sentence) - _TALK - _IDLE if not word.isdigit()}
         and not (refuses_answer(sentence) or _COURTESIES.search(" ".join(plain_words(sentence))))
-        for sentence in _SENTENCE.findall(answer)
+        for sentence in split_sentences(answer)
     )
 
 
 def _points_to(telling: frozenset[str] | set[str], answer: str) -> bool:
     """Return whether a sentence other than an excuse says what the joke was about, with one of those words."""
-    for sentence in _SENTENCE.findall(answer):
+    for sentence in split_sentences(answer):
         texts = plain_words(sentence)
         text = " ".join(texts)
         if telling & set(map(word_stem, texts)) and _POINTS.search(text) and not _SHRUGS.search(text):

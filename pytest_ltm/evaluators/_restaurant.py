@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from msgspec import structs
 
-from pytest_ltm._language.clauses import phrase_positions
+from pytest_ltm._language.clauses import phrase_positions, split_sentences
 from pytest_ltm._language.commitment import Mention, committed_values, is_misspelt, strip_asides
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.words import STOP_WORDS, evidence_snippet, phrase_pattern, plain_words, word_stem
@@ -215,10 +215,9 @@ class Dish:
 # --- What a guest's reply orders: dishes of the menu, dishes that are not on it, drinks.
 
 _ACTION = lazy_pattern(r"(?<!\*)\*(?![*\s])[^*\n]{1,400}\*(?!\*)")
-_SENTENCE = lazy_pattern(r"[^.!?\n;\u2013\u2014]+[.!?;]?")
 _POLITE = (" please", " thank you", " thanks", " plz", " pls", " if i may", " if i might")
 _PLEASE = lazy_pattern(r"\w,? please ?,", re.IGNORECASE)
-_BUT = lazy_pattern(r",? ?\bbut\b|, so\b|:(?=\s)")
+_BUT = lazy_pattern(r",? ?\bbut\b|, so\b|:(?=\s)|[\u2013\u2014]")
 _WILL = "ill|i will|i shall|we will|we shall|well|im going to|i am going to"
 _WISH = "id|i would|i should|we would|wed"
 _MAY = "can|could|may|might"
@@ -307,7 +306,7 @@ def _has_chosen(text: str) -> bool:
 
 def _ordering_words(reply: str, menu: Menu) -> Iterator[tuple[list[str], bool, bool]]:
     """Yield the words of each sentence as far as it may order something, whether it says so, whether it only asks."""
-    for sentence in _SENTENCE.findall(_BUT.sub(";", reply)):
+    for sentence in split_sentences(_BUT.sub("; ", reply)):
         text = menu.corrected(sentence)
         if gone := _GONE.search(text):
             cue = _CUE.search(text, gone.end())

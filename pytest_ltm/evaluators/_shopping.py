@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
+from pytest_ltm._language.clauses import split_sentences
 from pytest_ltm._language.commitment import is_misspelt, last_word, strip_asides
 from pytest_ltm._language.json import NoJSON, json_values, published_json
 from pytest_ltm._language.numbers import NUMBERS
@@ -32,7 +33,6 @@ _TIMES = lazy_pattern(r"(?<=\d)\s*[x\u00d7]|[x\u00d7](?=\d)")
 _FIRST_WORD = lazy_pattern(r"\s*([0-9]{1,9}|[a-z]{1,12})(?![a-z0-9.,])")
 _DIGIT = lazy_pattern(r"\d")
 _IN_PROSE = lazy_pattern(r"[,;.!?\n]|\band\b")
-_SENTENCE = lazy_pattern(r"(?<=[.!?])\s+|\n+")
 _DENIED = lazy_pattern(
     r"(?:\b(?:not|never|cannot|nothing)|n['\u2019]t)\b.{0,200}\d|\bwhether\b"
     r"|\b(?:don['\u2019]t|do not) (?:know|remember|recall|have)\b"
@@ -170,7 +170,7 @@ def _read_items(answer: str) -> list[Item]:
     rows = [" ".join(line.split("|")) for line in lines if _TABLE_ROW.match(line) and _DIGIT.search(line)]
     matching_sentences = bulleted or rows or [line for line in lines if _PLAIN_LINE.fullmatch(line)]
     if not matching_sentences:
-        sentences = (text for text in _SENTENCE.split(answer) if not _DENIED.search(text.lower()))
+        sentences = (text for text in split_sentences(answer.replace(";", ",")) if not _DENIED.search(text.lower()))
         matching_sentences = [part for text in sentences for part in _counting_parts(text)]
     return [item for line in matching_sentences if (item := _line_item(line))]
 

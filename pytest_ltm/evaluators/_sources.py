@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from pytest_ltm._language.clauses import normalize_text
+from pytest_ltm._language.clauses import normalize_text, split_sentences
 from pytest_ltm._language.commitment import (
     Mention,
     asserted_mentions,
@@ -40,7 +40,6 @@ _CHOICES = (WHO, SURE)
 """Questions that name what may be chosen: who always answers alike is right as often as that answer is."""
 _LEAST = 5
 """Words of a sentence that nobody repeats by chance."""
-_SENTENCE = lazy_pattern(r"[^.!?\n]+[.!?]*\n*|\n+")
 _QUOTED = lazy_pattern(r"\"[^\"\n]*\"|\u201c[^\u201d\n]*\u201d")
 
 # --- Whose words they were.
@@ -170,7 +169,7 @@ class KnowsSources(Ruled):
         if kind == PICK or (about >= 0 and not picked):
             return False
         answer = "".join(
-            one for one in _SENTENCE.findall(strip_asides(answer_at(answers, place))) if not one.rstrip().endswith("?")
+            one for one in split_sentences(strip_asides(answer_at(answers, place))) if not one.rstrip().endswith("?")
         )
         if recites_messages(answer) or _repeats_message(answer, self.told):
             return False
@@ -205,11 +204,11 @@ def _chosen_option(reply: str, options: Sequence[str]) -> str:
 
 def _repeats_message(answer: str, texts: Iterable[str]) -> bool:
     """Tell whether a sentence of an answer, outside quotation marks, is one of the messages'."""
-    nones = {" ".join(plain_words(part)) for part in _SENTENCE.findall(_QUOTED.sub(" ", answer))}
+    nones = {" ".join(plain_words(part)) for part in split_sentences(_QUOTED.sub(" ", answer))}
     return any(
         len(part.split()) >= _LEAST and part in nones
         for text in texts
-        for part in (" ".join(plain_words(one)) for one in _SENTENCE.findall(text))
+        for part in (" ".join(plain_words(one)) for one in split_sentences(text))
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._language.clauses import normalize_text, phrase_positions
+from pytest_ltm._language.clauses import normalize_text, phrase_positions, split_sentences
 from pytest_ltm._language.dates import MONTHS
 from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.meanings import FRAME, telling_keys
@@ -33,7 +33,6 @@ _MARKS = re.compile(
     r"\banswer\W{0,6}[:\n]|\btherefore\b|\bin conclusion\b|\bto conclude\b|\bin summary\b|\bthus,|\bhence\b|\bso,)",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"(?<=[.!?])[\"')*\]]{0,3}\s+|\n+")
 _THOUGHT = re.compile(r"<(think|thinking|thought|reasoning|scratchpad)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
 _ENGLISH = frozenset(STOP_WORDS) | {"yes", "youve", "hes", "shes", "weve", "theyre", "whats", "youd", "theyve"}
 
@@ -56,7 +55,7 @@ def concluding_part(answer: str) -> str:
     marks = [match.start() for match in _MARKS.finditer(tail)]
     if marks and len(tail) - marks[-1] > _LEAST:
         return tail[marks[-1] :]
-    return " ".join([part for part in _SENTENCE.split(tail[-SHORT:]) if part.strip()][-3:])
+    return " ".join(split_sentences(tail[-SHORT:])[-3:])
 
 
 def is_english(text: str) -> bool:
@@ -69,7 +68,6 @@ def is_english(text: str) -> bool:
 
 _DENIES = LEXICON.pattern("assertion denies")
 _ONLY_THIS = LEXICON.pattern("assertion only this")
-_SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+|\n+")
 _CLAUSE = re.compile(
     r"(?<!\bdr)(?<!\bm[rs])(?<!\bmrs)[.;:!?](?=\s|$)|[,\n()\u2013\u2014]|\b(?:but|however|while|though)\b"
 )
@@ -91,7 +89,7 @@ def goes_on_to_guess(text: str) -> bool:
 
     One that refuses in its last sentence takes its guess back.
     """
-    last = [part for part in _SENTENCE_ENDS.split(text) if part.strip()][-1:]
+    last = split_sentences(text)[-1:]
     return _goes_on(text) and not any(refuses_answer(part) and not _goes_on(part) for part in last)
 
 
@@ -143,7 +141,6 @@ _NOW = re.compile(r"\b(?:in the end|ended up|now|currently|these days|nowadays|a
 _AT_LAST = re.compile(r"\b(?:in the end|eventually|ended up|instead(?! of))\b")
 _PRESENT = re.compile(r"\b(?:now|current|currently|new|latest|these days|nowadays|still|at the moment)\b")
 _CLAUSES = re.compile(r"[,;\n()\u2013\u2014]|[.!?:](?=\s|$)|\b(?:and|but|while|whereas)\b")
-_SENTENCES = re.compile(r"[;\n]|(?<!\bDr)(?<!\bM[rs])(?<!\bMrs)(?<!\d)[.!?](?=\s|$)")
 _ONLY = re.compile(r"\bonly\b")
 _NAME = re.compile(r"(?<=[a-z,:] )['\"*\u201c]*((?!I\b)[A-Z0-9][\w-]*)")
 _PROPER = r"[A-Z][\w'&-]*(?: [A-Z][\w'&-]*){0,3}"
@@ -224,7 +221,7 @@ def _is_of_another(wordings: Sequence[str], question: str, end: str) -> bool:
     if _MONTHS.isdisjoint(plain_words(" ".join(wordings))):
         ordinary |= _MONTHS
     with_it, without = [0], []
-    for part in _SENTENCES.split(end):
+    for part in split_sentences(end):
         if any(phrase_positions(normalize_text(part), wording, plural=True) for wording in wordings):
             with_it.append(len(asked & content_stems(part)))
         elif any(not ordinary.issuperset(plain_words(name)) for name in _NAME.findall(part)):

@@ -7,7 +7,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._language.clauses import normalize_text, phrase_positions, sentence_around, sentence_start
+from pytest_ltm._language.clauses import (
+    normalize_text,
+    phrase_positions,
+    sentence_around,
+    sentence_start,
+    split_sentences,
+)
 from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.quantities import holds_amounts, read_quantities
 from pytest_ltm._language.refusal import refuses_answer
@@ -75,7 +81,6 @@ RIGHT, WRONG = Ruling("yes", "names the right one of the two"), Ruling("no", "na
 _CHOICE = re.compile(r"(?:,|:)\s*(?:was it |is it )?([^,:]+?),? or ([^,:]+?)\?*\s*$")
 _FIRST = re.compile(r"\b(?:first|earlier|earliest)\b")
 _LAST = re.compile(r"\b(?:last|later|latest|most recently|more recently|second)\b")
-_SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 _CLAUSES = re.compile(r"[,;:()\u2013\u2014]|\b(?:and|but|while|whereas|then)\b")
 _BEFORE = re.compile(r"\b(?:before|prior to|earlier than|ahead of|precede[sd]?|and then|then|followed by|and later)\b")
 _AFTER = re.compile(r"\b(?:after(?! that| this| which)|following|later than|subsequent to)\b")
@@ -143,7 +148,7 @@ def _order_winners(right: frozenset[str], wrong: frozenset[str], question: str, 
     wants_first = bool(_FIRST.search(asked))
     if wants_first == bool(_LAST.search(asked)):
         return
-    for part in _SENTENCES.split(normalize_text(end)):
+    for part in split_sentences(normalize_text(end)):
         earlier = _is_earlier(right, wrong, part)
         if earlier is not None:
             yield earlier == wants_first
