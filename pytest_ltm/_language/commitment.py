@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-_THOUGHT = lazy_pattern(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_STRUCK = lazy_pattern(r"~~[^~\n]*~~|<(s|del|strike)>.{0,400}?</\1>", re.DOTALL | re.IGNORECASE)
 _CORRECTS = lazy_pattern(
     r"(?:\b(?:hang on|hold on|scratch that|strike that|correction|oops|whoops|on second thoughts?|i take that back|"
     r"i misspoke|i stand corrected|my mistake|i (?:forgot|missed|omitted)|i meant|i mean|make that|or rather|"
@@ -120,13 +118,6 @@ def _is_longer(one: Mention, other: Mention) -> bool:
     return one.start <= other.start and other.end <= one.end and len(one.value) > len(other.value)
 
 
-def strip_asides(text: str) -> str:
-    """Return a reply without what it thinks aloud or strikes out."""
-    rest = _STRUCK.sub(" ", _THOUGHT.sub(" ", text))
-    cut = rest.lower().rfind("</think>")
-    return rest[cut + len("</think>") :] if cut >= 0 else rest
-
-
 _MOST_CORRECTIONS = 8
 
 
@@ -165,7 +156,7 @@ def committed_values(reply: str, find: Callable[[str], Sequence[Mention]]) -> se
     def asserts(text: str) -> bool:
         return bool(asserted_mentions(normalize_text(text), find))
 
-    text = _TALK.sub(lambda result: " " * len(result[0]), normalize_text(last_word(strip_asides(reply), asserts)))
+    text = _TALK.sub(lambda result: " " * len(result[0]), normalize_text(last_word(reply, asserts)))
     before, _, after = text.rpartition("\u2192")
     text = trim_flood(after if asserts(before) and asserts(after) else text, find)
     if alone := _last_line(text, find):

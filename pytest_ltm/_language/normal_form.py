@@ -60,6 +60,7 @@ _FRAME = lazy_pattern(
     r"<(?!/?\1>))*)(?:</\1>|\Z)",
     re.IGNORECASE,
 )
+_STRUCK = lazy_pattern(r"~~[^~\n]*~~|<(s|del|strike)>.{0,400}?</\1>", re.DOTALL | re.IGNORECASE)
 _WHOLE_TAG = lazy_pattern(r"\A<([A-Za-z][\w-]{0,30})(?:\s[^<>\n]{0,120})?>(.*)</\1>\Z", re.DOTALL)
 _BLOCK = lazy_pattern(
     r"</?(?:p|br|div|li|ul|ol|tr|h[1-6]|hr|section|article|html|body)\b[^<>\n]{0,120}>", re.IGNORECASE
@@ -108,14 +109,20 @@ def _strip_frame(text: str) -> str:
 
 
 def _without_tags(text: str) -> str:
+    text = strip_struck(text)
     if "<" not in text:
         return text
     framed = [match[2].strip() for match in _FRAME.finditer(text) if match[2].strip()]
     text = framed[-1] if framed else text
     whole = _WHOLE_TAG.match(text)
-    if whole and whole[1].lower() not in ("s", "del", "strike") and f"<{whole[1]}" not in whole[2]:
+    if whole and f"<{whole[1]}" not in whole[2]:
         text = whole[2].strip()
     return _INLINE.sub("", _BLOCK.sub("\n", _NOTE.sub("", text)))
+
+
+def strip_struck(text: str) -> str:
+    """Return a text without what it strikes out."""
+    return _STRUCK.sub(" ", text) if "~~" in text or "<" in text else text
 
 
 def _strip_quotes(text: str) -> str:

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ltm._language.clauses import normalize_text
-from pytest_ltm._language.commitment import strip_asides
 from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.words import phrase_pattern, plain_words
@@ -41,17 +40,14 @@ def recites_messages(reply: str) -> bool:
     They tell of the speaker as only the user would ("I have changed my name to Ada"), order something, or ask. What
     is quoted does not count.
     """
-    parts = [part for part in _LINES.split(normalize_text(_QUOTED.sub(" ", strip_asides(reply)))) if plain_words(part)]
+    parts = [part for part in _LINES.split(normalize_text(_QUOTED.sub(" ", reply))) if plain_words(part)]
     repeated = sum(map(_of_a_user, parts))
     return repeated >= _MANY or (repeated >= _SEVERAL and repeated >= _SHARE * len(parts))
 
 
 def copies_user(reply: str, values: Sequence[str]) -> bool:
     """Tell whether a reply names one of the values in a sentence that only the user would say: "my pet is a gecko"."""
-    lines = (
-        f" {' '.join(plain_words(part))} "
-        for part in _LINES.split(normalize_text(_QUOTED.sub(" ", strip_asides(reply))))
-    )
+    lines = (f" {' '.join(plain_words(part))} " for part in _LINES.split(normalize_text(_QUOTED.sub(" ", reply))))
     named = [f" {' '.join(plain_words(value))} " for value in values]
     return any(
         _FIRST_PERSON.search(part) and not _OF_THE_USER.search(part) and not _REMEMBERS.search(part)

@@ -15,7 +15,6 @@ from pytest_ltm._language.commitment import (
     find_mentions,
     is_alternative,
     last_word,
-    strip_asides,
 )
 from pytest_ltm._language.numbers import write_digits
 from pytest_ltm._language.patterns import lazy_pattern
@@ -105,7 +104,7 @@ class WorksOut(Ruled):
         for place, kind in enumerate(self.asked):
             others = self.others[place] if place < len(self.others) else ()
             answer = answer_at(answers, place)
-            earned.append(_CREDITS[kind](strip_asides(answer), self.expected[place], others))
+            earned.append(_CREDITS[kind](answer, self.expected[place], others))
             missed = missed or (answer if earned[-1] < 1 else "")
         checks = [
             Check(f"{kind}: {', '.join(expected)}", credit == 1)

@@ -14,7 +14,6 @@ from pytest_ltm._language.commitment import (
     find_mentions,
     is_misspelt,
     last_word,
-    strip_asides,
 )
 from pytest_ltm._language.json import NoJSON, json_values, published_json
 from pytest_ltm._language.patterns import lazy_pattern
@@ -137,7 +136,7 @@ class ListsNames(Ruled):
         return self._share([name for name in self.expected if name.lower() in names], len(names), answer)
 
     def _ours(self, answer: str) -> Score:
-        text = last_word(strip_asides(answer), lambda said: bool(_listed_names(said) or self._told(said)))
+        text = last_word(answer, lambda said: bool(_listed_names(said) or self._told(said)))
         given = _listed_names(text)
         given = _bulleted_names(text) if given is None else given
         wanted = {" ".join(plain_words(name)) for name in self.expected}

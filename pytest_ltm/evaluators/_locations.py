@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from pytest_ltm._language.clauses import normalize_text, split_sentences
-from pytest_ltm._language.commitment import Mention, doubt_about, last_word, strip_asides, trim_flood
+from pytest_ltm._language.commitment import Mention, doubt_about, last_word, trim_flood
 from pytest_ltm._language.json import json_values
 from pytest_ltm._language.numbers import NUMBERS, ONES, TENS
 from pytest_ltm._language.patterns import lazy_pattern
@@ -290,7 +290,7 @@ class LeadsTo(Ruled):
 
         if recites_messages(answer):
             return self._score2(0, REPEATS, answer)
-        text = _drop_corrections(last_word(strip_asides(answer), tells))
+        text = _drop_corrections(last_word(answer, tells))
         text = trim_flood(text, _may_tell)
         if _only_quotes(text):
             return self._score2(0, "does not claim to know the way", answer)

@@ -22,7 +22,6 @@ from pytest_ltm._language.commitment import (
     Mention,
     doubt_about,
     last_word,
-    strip_asides,
     trim_flood,
 )
 from pytest_ltm._language.numbers import words_with_digits
@@ -138,7 +137,7 @@ _STRANGE = 3
 
 def _claimed_of(answer: str, one: Recollection, others: Sequence[Recollection]) -> str:
     """Return an answer without the sentences that deny the one thing, do not know it, or name it as one of two."""
-    text, known = normalize_text(strip_asides(answer)), f"{one.question} {one.expected}"
+    text, known = normalize_text(answer), f"{one.question} {one.expected}"
     kept = []
     for start, part in iter_sentences(text):
         spots = [word for word in _WORD.finditer(part) if one.needed & keys_of_word(word[0])]
@@ -336,7 +335,7 @@ class RecallsJoke(Ruled):
             return Score(
                 0.0, "lists things instead of telling a joke", rule=_JOKES, evidence=evidence_snippet(answer)
             ), True
-        text = self._claimed(last_word(strip_asides(answer), lambda said: max(self._strengths(said)) >= _CLEAR))
+        text = self._claimed(last_word(answer, lambda said: max(self._strengths(said)) >= _CLEAR))
         text = trim_flood(text, self._speaks_of_a_joke)
         recalled, *rivals = self._strengths(text)
         rival = max(rivals, default=0.0)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from msgspec import structs
 
 from pytest_ltm._language.clauses import phrase_positions, split_sentences
-from pytest_ltm._language.commitment import Mention, committed_values, is_misspelt, strip_asides
+from pytest_ltm._language.commitment import Mention, committed_values, is_misspelt
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.words import STOP_WORDS, evidence_snippet, phrase_pattern, plain_words, word_stem
 from pytest_ltm._model.judge_prompts import PROMPTS
@@ -269,7 +269,7 @@ def read_order(reply: str, menu: Menu) -> Order:
     asked: list[str] = []
     liked: list[str] = []
     mentioned: _Reading | None = None
-    text = _without_actions(menu.by_name(strip_asides(reply)), menu)
+    text = _without_actions(menu.by_name(reply), menu)
     for sentence, cued, asks in _ordering_words(text, menu):
         reading = _Reading(sentence, menu, dishes)
         none = " ".join(sentence)

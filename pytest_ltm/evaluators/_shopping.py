@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from pytest_ltm._language.clauses import split_sentences
-from pytest_ltm._language.commitment import is_misspelt, last_word, strip_asides
+from pytest_ltm._language.commitment import is_misspelt, last_word
 from pytest_ltm._language.json import NoJSON, json_values, published_json
 from pytest_ltm._language.numbers import NUMBERS
 from pytest_ltm._language.overlap import rouge_l
@@ -81,7 +81,7 @@ class ListsItems(Ruled):
             self._expected_among(_items_of_value(value, 3)) for value in json_values(answer)
         ):
             return self.score(0, REPEATS, answer)
-        text = last_word(strip_asides(answer), lambda said: bool(self._expected_among(_read_items(said))))
+        text = last_word(answer, lambda said: bool(self._expected_among(_read_items(said))))
         given = _added_up(_read_items(text))
         counts = self._expected_among(given)
         if not counts:

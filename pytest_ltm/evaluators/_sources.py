@@ -15,7 +15,6 @@ from pytest_ltm._language.commitment import (
     committed_values,
     find_mentions,
     last_word,
-    strip_asides,
 )
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove
@@ -168,9 +167,7 @@ class KnowsSources(Ruled):
         picked = _chosen_option(answer_at(answers, about), self.others[about]) if about >= 0 else ""
         if kind == PICK or (about >= 0 and not picked):
             return False
-        answer = "".join(
-            one for one in split_sentences(strip_asides(answer_at(answers, place))) if not one.rstrip().endswith("?")
-        )
+        answer = "".join(one for one in split_sentences(answer_at(answers, place)) if not one.rstrip().endswith("?"))
         if recites_messages(answer) or _repeats_message(answer, self.told):
             return False
         if kind == WHEN:
@@ -199,7 +196,7 @@ def _named_pick(answer: str, options: Sequence[str]) -> str:
 
 def _chosen_option(reply: str, options: Sequence[str]) -> str:
     """Return which of the options a reply takes, "" if none or several."""
-    return _settled_source(_blank_out(normalize_text(strip_asides(reply)), [_AGAINST]), options)
+    return _settled_source(_blank_out(normalize_text(reply), [_AGAINST]), options)
 
 
 def _repeats_message(answer: str, texts: Iterable[str]) -> bool:

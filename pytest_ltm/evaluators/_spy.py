@@ -14,7 +14,6 @@ from pytest_ltm._language.commitment import (
     is_misspelt,
     is_retracted,
     last_word,
-    strip_asides,
     trim_flood,
 )
 from pytest_ltm._language.numbers import DAYS
@@ -70,7 +69,7 @@ class DecodesMessages(Ruled):
         if enumerates_everything(answer):
             return self.score(0, "lists things instead of decoding", answer)
         known = (*self.expected, *self.others)
-        text = _uniform_dates(normalize_text(last_word(strip_asides(answer), tells)))
+        text = _uniform_dates(normalize_text(last_word(answer, tells)))
         text = trim_flood(text, lambda part: any(_keyword_mentions(part, group) for group in known), head=0)
         claimed = self._claimed(text, self.expected)
         checks = tuple(Check(f"decodes {' / '.join(group)}", group[0] in claimed) for group in self.expected)

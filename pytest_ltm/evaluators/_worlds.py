@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from pytest_ltm._language.clauses import iter_sentences, normalize_text
-from pytest_ltm._language.commitment import Mention, strip_asides
+from pytest_ltm._language.commitment import Mention
 from pytest_ltm._language.numbers import write_digits
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove
@@ -131,7 +131,7 @@ def _says_of_world(answer: str, expected: str, others: Sequence[str], realm: str
 
 
 def _levelled_answer(answer: str) -> str:
-    said = strip_asides(answer)[-_LONGEST:].replace("_", " ")
+    said = answer[-_LONGEST:].replace("_", " ")
     text = write_digits(normalize_text(_ITEM.sub("", said) if len(_ITEM.findall(said)) > 1 else said))
     for pattern, instead in ((_THE_ANIMALS, "they"), (_FROM_TO, "to"), (_FIRST, "formerly"), (_ASKS_BACK, " ")):
         text = pattern.sub(instead, text)

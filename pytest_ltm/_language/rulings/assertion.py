@@ -33,13 +33,7 @@ _MARKS = re.compile(
     r"\banswer\W{0,6}[:\n]|\btherefore\b|\bin conclusion\b|\bto conclude\b|\bin summary\b|\bthus,|\bhence\b|\bso,)",
     re.IGNORECASE,
 )
-_THOUGHT = re.compile(r"<(think|thinking|thought|reasoning|scratchpad)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
 _ENGLISH = frozenset(STOP_WORDS) | {"yes", "youve", "hes", "shes", "weve", "theyre", "whats", "youd", "theyve"}
-
-
-def strip_reasoning(answer: str) -> str:
-    """Return what an answer says aloud: without the thinking that some models put in tags before it."""
-    return _THOUGHT.sub("", answer).strip() if "<" in answer else answer.strip()
 
 
 def concluding_part(answer: str) -> str:
@@ -48,7 +42,7 @@ def concluding_part(answer: str) -> str:
     A short answer is its own conclusion; of a long one it is what its last mark begins ("therefore", "the answer is"),
     or else its last three sentences.
     """
-    text = strip_reasoning(answer)
+    text = answer.strip()
     if len(text) <= SHORT:
         return text
     tail = text[-2 * SHORT :]

@@ -27,7 +27,6 @@ from pytest_ltm._language.rulings.assertion import (
     goes_on_to_guess,
     has_negation,
     is_english,
-    strip_reasoning,
     turns_to_other,
 )
 from pytest_ltm._language.rulings.gold import CANNOT_TELL, HEDGED, Ruling
@@ -57,7 +56,7 @@ def abstention_ruling(hypothesis: str, question: str, explained: str) -> Ruling:
         return Ruling("yes", "says that it cannot be known")
     if _WANTS_FACTS.search(casefold_plain(end)):
         return Ruling("yes", "asks for what it was not told")
-    if len(strip_reasoning(hypothesis)) > SHORT or refuses_answer(hypothesis):
+    if len(hypothesis) > SHORT or refuses_answer(hypothesis):
         return Ruling("unscored", "refuses on the way and answers in the end, or tells no end")
     if has_negation(end) or not is_english(end) or not end:
         return Ruling("unscored", "may refuse in words that no rule knows")
@@ -253,7 +252,7 @@ def phrase_ruling(  # noqa: PLR0911 - one rule, one line
     if share >= (_NEARLY_ALL if is_sentence else 1):
         return _worded_ruling(gold, question, end, refused=refused)
     ruling = in_other_words(gold.texts[0], question, end, full=True)
-    if ruling and (ruling.verdict == "yes" or len(strip_reasoning(hypothesis)) <= SHORT):
+    if ruling and (ruling.verdict == "yes" or len(hypothesis) <= SHORT):
         return ruling
     if share == 0 and not is_sentence:
         return _absent_ruling(gold, new, hypothesis, end, refused=refused)
@@ -328,6 +327,6 @@ def _absent_ruling(gold: Gold, new: frozenset[str], hypothesis: str, end: str, *
         return Ruling("unscored", "is in another language")
     if holds_amounts(gold.amounts, read_quantities(end)):
         return Ruling("unscored", "names its amount in other words")
-    if new & content_stems(strip_reasoning(hypothesis)):
+    if new & content_stems(hypothesis):
         return Ruling("unscored", "has its words on the way only")
     return Ruling("no", "has none of its words")
