@@ -36,7 +36,7 @@ CHANGED = lazy_pattern(
 _INTENDED = LEXICON.pattern("clauses intended")
 _SENTENCE = 300
 """Characters before and after a place that are near it in its sentence."""
-_NEAR, _AGO = 40, 70
+_NEAR, _AGO = 40, 200
 """So many characters before something may say what it is."""
 
 
