@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+
 from pytest_ltm._cli.skill import add_skill, write_skill
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm._storage.schema import load_packaged_yaml

@@ -200,15 +200,13 @@ class Report:
             session.exitstatus = UNMEASURABLE
         if session.exitstatus in DECIDED and not (session.shouldfail or session.shouldstop):
             self._unplayed = self._count_unplayed()
-        is_gone = not self._run.folder.path.is_dir()
-        if is_gone and session.exitstatus in {*DECIDED, UNMEASURABLE}:
+        if is_gone := not self._run.folder.path.is_dir():
             self._unplayed = f"{self._run.folder.shown()} was deleted: there are no results, and nothing to resume"
-        if self._unplayed:
-            session.exitstatus = UNMEASURABLE
+        self._mark_unplayed(session)
         if is_gone:
             return
-        if session.exitstatus in (*DECIDED, UNMEASURABLE):
-            self._run.config.pluginmanager.get_plugin("ltm-canaries").complete_checks()
+        if session.exitstatus in {*DECIDED, UNMEASURABLE}:
+            self._complete_judge_checks()
         result = self.result = self._read()
         if not result.conversations:
             return
@@ -232,6 +230,10 @@ class Report:
         self._gate.write(result)
         session.exitstatus = self._gate.status(int(session.exitstatus))
         if session.exitstatus in DECIDED and self._lost(result):
+            session.exitstatus = UNMEASURABLE
+
+    def _mark_unplayed(self, session: pytest.Session) -> None:
+        if self._unplayed and session.exitstatus in {*DECIDED, UNMEASURABLE}:
             session.exitstatus = UNMEASURABLE
 
     def _count_unplayed(self) -> str:
@@ -268,18 +270,20 @@ class Report:
             terminalreporter.write_line("\n".join([for_screen(self._gate.page), *[self._page] * bool(self._page)]))
         else:
             self._show_tables(result, terminalreporter)
-        ended = f"ended by {self._run.ended_by}" if self._run.ended_by else ""
-        why = (
-            "records could not be written to disk"
-            if self._run.disk_is_gone
-            else ended or self._unplayed or self._lost(result)
-        )
-        if why and self._gate.verdict is None:
-            brief = config.get_verbosity() < 0 and not misjudged_checks(result)
-            reason = first_reason(result) if brief else ""  # else it is below the table
-            why = why if reason.endswith(why) or not reason else f"{why}; the first: {reason}"
-            for line in wrap_text(f"unmeasurable (exit status {UNMEASURABLE}): {why}", terminalreporter._tw.fullwidth, "  "):
+        if (why := self._why_unmeasurable(result)) and self._gate.verdict is None:
+            text = f"unmeasurable (exit status {UNMEASURABLE}): {why}"
+            for line in wrap_text(text, terminalreporter._tw.fullwidth, "  "):
                 terminalreporter.write_line(line, yellow=True)
+
+    def _why_unmeasurable(self, result: RunResult) -> str:
+        """Return why the result cannot be measured; with the first reason under -q, else it is below the table."""
+        ended = f"ended by {self._run.ended_by}" if self._run.ended_by else ""
+        why = ended or self._unplayed or self._lost(result)
+        if self._run.disk_is_gone:
+            why = "records could not be written to disk"
+        brief = self._run.config.get_verbosity() < 0 and not misjudged_checks(result)
+        reason = first_reason(result) if brief else ""
+        return why if not why or not reason or reason.endswith(why) else f"{why}; the first: {reason}"
 
     def _show_tables(self, result: RunResult, terminalreporter: Any) -> None:
         config = self._run.config
@@ -326,6 +330,10 @@ class Report:
         except LtmError as error:
             return f"report: {one_line(str(error))}"
         return f"report: {one_line(given)}"
+
+    def _complete_judge_checks(self) -> None:
+        if canaries := self._run.config.pluginmanager.get_plugin("ltm-canaries"):
+            canaries.complete_checks()
 
     def _read(self) -> RunResult:
         matching, notices = results_in(self._run.folder.path)
