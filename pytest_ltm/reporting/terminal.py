@@ -48,6 +48,7 @@ _KINDS = {
     "requires": "not possible",
     "not reached": "not reached",
     "agent": "agent error{s}",
+    "evaluator": "evaluator{s} out of time",
     "judge": "judge error{s}",
     "user": "simulated user error{s}",
     "scenario": "scenario error{s}",
