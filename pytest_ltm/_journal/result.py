@@ -34,6 +34,7 @@ Cause: TypeAlias = Literal[
     "requires",
     "not reached",
     "agent",
+    "evaluator",
     "judge",
     "user",
     "scenario",
@@ -241,8 +242,8 @@ class ScenarioResult:
 
     @property
     def infrastructure(self) -> bool:
-        """Whether agent, judge, simulated user or budget took the score away: such a run cannot be measured."""
-        return self.cause in ("agent", "judge", "user", "not reached")
+        """Whether agent, evaluator, judge, simulated user or budget took the score away: such a run cannot be measured."""
+        return self.cause in ("agent", "evaluator", "judge", "user", "not reached")
 
     @property
     def upper_end(self) -> float:

@@ -99,7 +99,7 @@ class Ruled:
         """Return answers as the current rules read them; published rules read what came in."""
         if not self.current:
             return answers
-        spoken = map(speech, answers)
+        spoken = (_both_ends(speech(answer)) for answer in answers)
         return list(spoken if self.reads_speech else map(normalize, spoken))
 
     def proven(self, proof: Proof, expected: str, answer: str) -> Score:
@@ -120,6 +120,14 @@ class Ruled:
         note = "" if judge else f" (the rule of {self.scoring} asks a model; the current rule stands in)"
         rule = f"{self.family}/{self.scoring}+{verdict.rule}"
         return replace(verdict, reason=verdict.reason + note, rule=rule)
+
+
+_LONGEST, _BEGINNING = 16_000, 4_000
+"""In characters: of a longer reply the beginning and the end are read, an answer does not stand within."""
+
+
+def _both_ends(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_BEGINNING]}\n{text[_BEGINNING - _LONGEST :]}"
 
 
 def last_answer(answers: Sequence[str]) -> str:

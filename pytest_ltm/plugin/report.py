@@ -290,7 +290,9 @@ class Report:
         if config.get_verbosity() >= 0:
             terminalreporter.write_sep("=", "long-term memory")
         width, colored = terminalreporter._tw.fullwidth, terminalreporter.hasmarkup
-        alone = self._alone(result.conversations) if config.get_verbosity() < 0 else []  # else it is a note
+        # else they are notes below the table
+        notes = [*self._alone(result.conversations), *mishap_sentences(result.conversations)]
+        alone = notes if config.get_verbosity() < 0 else []
         for line in (
             *summary_lines(result, width=width, verbosity=config.get_verbosity(), color=colored),
             *(line for text in alone for line in wrap_text(f"note: {text}", width, "      ")),

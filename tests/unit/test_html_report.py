@@ -132,8 +132,8 @@ def test_each_agent_has_a_sentence_the_best_at_the_largest_span_first(page: Page
         in page.text
     )
     assert (
-        "poorremembers to about 2k tokens (100%, 25% at 32k); loses names and colours first; 0 better, 10 worse than good"
-        in page.text
+        "poorremembers to about 2k tokens (100%, 25% at 32k); loses names and colours first; 0 better, 10 worse than "
+        "good" in page.text
     )
     assert "40 examples, 1 trial, judged by rules" in page.text
 
