@@ -285,9 +285,11 @@ class Stored(TakesTurns):
         used = {name: getattr(self._used, name) for name in Usage.__struct_fields__}
         said = [[one.text, one.role, one.at.isoformat() if one.at else None] for one in self._said.values()]
         ids = [[key, one.text] for key, one in self._by_id.items()]
-        session = {"session": self._session, "spoke": None if self._spoke is None else self._spoke.isoformat()}
-        whole = {"user": self._user, "now": now, "used": used, "said": said, "ids": ids, "records": self._records}
-        whole |= {**session, "unsettled": self._unsettled}
+        whole = {
+            "user": self._user, "now": now, "used": used, "said": said, "ids": ids, "records": self._records,
+            "session": self._session, "spoke": None if self._spoke is None else self._spoke.isoformat(),
+            "unsettled": self._unsettled,
+        }  # fmt: skip
         return json.dumps({**whole, "store": b64encode(state).decode()}).encode()
 
     def _called(self, method: str, *values: Any, **named: Any) -> Any:
