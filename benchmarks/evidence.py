@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 
-_WHOLE = "window: 400k, recent: 0, replied: skipped, reading: {k: 50, budget: 390k}"
+_WHOLE = "window: 400k, recent: 0, reading: {k: 50, budget: 390k}"
 """Fifty memories, as the published metrics widen k until so many sessions are seen; a window that holds them."""
 LONGMEMEVAL = [
     (value, key) for value in ("session", "round") for key in ("value", "facts", "keyphrases", "summary")

@@ -187,9 +187,6 @@ class Paging(Thinks):
         """Return all that is said with `send_message`, "" if nothing is."""
         before = self.usage()
         text, start, asked = self._answered(message)
-        if self._settings.replied == "skipped":
-            del self._queue[start:]
-            return self._since(before, text)
         self._keep(message, text)
         if self._pressure.at and asked > self._pressure.at:
             self._evict(start)

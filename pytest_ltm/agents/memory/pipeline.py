@@ -237,8 +237,7 @@ class Pipeline(Thinks):
         before = self.usage()
         self._arrive()
         text = self._think(self._shown(message))
-        if self._settings.replied == "stored":
-            self._keep(message, text)
+        self._keep(message, text)
         return self._since(before, text)
 
     def answer_alone(self, message: str) -> Reply:
