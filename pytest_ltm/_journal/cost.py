@@ -598,6 +598,8 @@ class Forecast(Struct, frozen=True, kw_only=True):
     filler_tokens: int
     told: int
     """Exchanges that the agent is told without being asked for a reply."""
+    retold: int = 0
+    """Exchanges that it is told again, because after a question asked alone there is no other way back."""
     scenarios: TokenUse
     filler: TokenUse
     """Filler, and the history of a data set."""
@@ -627,6 +629,7 @@ class Forecast(Struct, frozen=True, kw_only=True):
             tokens=self.tokens + other.tokens,
             filler_tokens=self.filler_tokens + other.filler_tokens,
             told=self.told + other.told,
+            retold=self.retold + other.retold,
             scenarios=self.scenarios + other.scenarios,
             filler=self.filler + other.filler,
             harness=self.harness + other.harness,

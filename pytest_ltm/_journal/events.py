@@ -81,6 +81,8 @@ class MessageSent(JournalRecord, tag="message", frozen=True, kw_only=True):
     """Names of the files that an AcceptsImages agent sees beside it."""
     user: str = ""
     """Whose message it is, as an agent that SeparatesUsers is told."""
+    alone: bool = False
+    """A question that leaves no trace: the agent is then as it was before."""
 
 
 class ReplyReceived(JournalRecord, tag="reply", frozen=True, kw_only=True):

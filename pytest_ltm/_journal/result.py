@@ -34,6 +34,7 @@ Cause: TypeAlias = Literal[
     "requires",
     "not reached",
     "agent",
+    "evaluator",
     "judge",
     "user",
     "scenario",
@@ -241,8 +242,8 @@ class ScenarioResult:
 
     @property
     def infrastructure(self) -> bool:
-        """Whether agent, judge, simulated user or budget took the score away: such a run cannot be measured."""
-        return self.cause in ("agent", "judge", "user", "not reached")
+        """Whether agent, evaluator, judge, simulated user or budget took the score away: such a run cannot be measured."""
+        return self.cause in ("agent", "evaluator", "judge", "user", "not reached")
 
     @property
     def upper_end(self) -> float:
@@ -356,6 +357,8 @@ class ConversationResult:
     lost_tokens: int = field(default=0, metadata={SPARSE: True})
     """What attempts used that came to nothing, and telling a restored agent again; in no other figure."""
     lost_cost_usd: float | None = field(default=None, metadata={SPARSE: True})
+    asked_together: int = field(default=0, metadata={SPARSE: True})
+    """Questions that were to be asked alone and followed others in one talk, for want of a way back."""
     mishaps: tuple[Mishap, ...] = field(default=(), metadata={SPARSE: True})
     """What went wrong within the agent without making a fault: replies cut off, notebooks that could not be read."""
     notices: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ltm._journal.result import at_span, span_place
 from pytest_ltm._language.lists import join_words
-from pytest_ltm._model.agent import Mishap
+from pytest_ltm._model.agent import add_mishaps
 from pytest_ltm._results.gate.verdict import p_text
 from pytest_ltm._results.statistics.comparison import ALPHA, chance_here, trials_to_tell
 from pytest_ltm._results.statistics.spans_reached import effective_span
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pytest_ltm._journal.result import ConversationResult, Precheck, RunResult
+    from pytest_ltm._model.agent import Mishap
     from pytest_ltm._results.statistics.comparison import Comparison
     from pytest_ltm._results.statistics.pairs import Pair
     from pytest_ltm._results.statistics.spans_reached import EffectiveSpan, SpanPoint
@@ -38,15 +39,13 @@ def span_sentences(run: RunResult) -> list[str]:
 
 def mishap_sentences(conversations: Iterable[ConversationResult]) -> list[str]:
     """Return a sentence for all that went wrong within an agent at a span, but what never did."""
-    sums: dict[tuple[str, str, str], Mishap] = {}
+    totals: dict[tuple[str, str], dict[str, Mishap]] = {}
     for held in conversations:
-        for each in held.mishaps:
-            key = held.agent, held.span_label, each.what
-            known = sums.get(key, Mishap(each.what, 0))
-            sums[key] = Mishap(each.what, known.times + each.times, known.of + each.of)
+        add_mishaps(totals.setdefault((held.agent, held.span_label), {}), held.mishaps)
     return [
-        f"{at_span(one_line(agent), one_line(span))}: {one_line(what)}: {_times_text(mishap)}"
-        for (agent, span, what), mishap in sums.items()
+        f"{at_span(one_line(agent), one_line(span))}: {one_line(mishap.what)}: {_times_text(mishap)}"
+        for (agent, span), total in totals.items()
+        for mishap in total.values()
         if mishap.times
     ]
 

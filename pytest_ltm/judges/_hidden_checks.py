@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from pytest_ltm._journal.judge_precheck import LEAST_CHECKS
-from pytest_ltm._language.recollection import is_declined
-from pytest_ltm._language.rulings.assertion import refuses_answer
+from pytest_ltm._language.refusal import refuses_answer
 from pytest_ltm._model.judge_prompts import PROMPTS
 
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ def share_of_checks(conversations: int) -> int:
 
 def _is_usable(reference: str) -> bool:
     words = reference.split()
-    return 0 < len(words) <= _LONGEST and not refuses_answer(reference) and not is_declined(reference)
+    return 0 < len(words) <= _LONGEST and not refuses_answer(reference)
 
 
 def _content_words(text: str) -> set[str]:

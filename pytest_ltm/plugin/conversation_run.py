@@ -14,7 +14,7 @@ from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import Bill, lost_with_judge
 from pytest_ltm._journal.result import ConversationResult, ScenarioResult
 from pytest_ltm._journal.retrieval_recall import covers_all
-from pytest_ltm._model.agent import Usage
+from pytest_ltm._model.agent import NOT_ASKED_ALONE, Usage
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.errors import LtmInternalError
@@ -279,7 +279,11 @@ class PlayedConversation:
             notices.append(f"{times + 1} sessions: {again}")
         elif self.plan.sessions and not talk.gone:
             notices.append("one session only: the conversation ended before the second of --ltm-sessions was due")
-        if covers_all([one for one in talk.channel.transcript if one.kind == "ask"]):
+        alone = self.plan.questions == "alone"
+        together = alone * sum(one.kind == "ask" and not one.alone for one in talk.channel.transcript)
+        asked = f"{pluralize(together, 'question')} asked in one talk, not each alone"
+        notices += [f"{asked}: {NOT_ASKED_ALONE}"] * bool(together)
+        if covers_all(talk.channel.transcript):
             notices.append(
                 "each question got at least as many memories as there were exchanges before it, so nothing was left "
                 "out and retrieval is not measured: choose a smaller k or a longer span"
@@ -301,6 +305,7 @@ class PlayedConversation:
             ended=ended,
             gone=talk.gone or "",
             journal=self._opened.journal.head,
+            asked_together=together,
             **fields,
         )
 

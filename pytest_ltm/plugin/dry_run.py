@@ -140,6 +140,7 @@ class Rehearsed(ConversationMode):
                 tokens=result.tokens,
                 filler_tokens=result.filler_tokens,
                 told=sum(exchange.told for exchange in transcript),
+                retold=self._simulated.retold,
                 scenarios=use("say", "ask"),
                 filler=use("filler", "history"),
                 harness=use("opening", "reset"),

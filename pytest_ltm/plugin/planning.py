@@ -94,6 +94,7 @@ def plan_for(known: Sequence[LtmItem], settings: RunSettings) -> Planned:
         opening=_opening_message(settings, told_conversation, talked.told, isolated=span is None),
         history=None if told_conversation is None else told_conversation.described,
         count=_reply_count_mode(settings, place.agent), sessions=settings.sessions, reading=settings.reading,
+        questions=settings.questions,
     )  # fmt: skip
     return Planned(plan, filler, unready)
 

@@ -229,7 +229,7 @@ class LtmRun:
         report = yield
         if isinstance(collector, pytest.Session) and self.settings.suite is not None:
             suite = _collection.BuiltInSuite.from_parent(
-                collector, name=_collection.ROOT, nodeid=_collection.ROOT, suite=self.settings.suite
+                collector, name=_collection.ROOT, nodeid=_collection.ROOT, settings=self.settings
             )
             report.result = [*report.result, suite]
         return report

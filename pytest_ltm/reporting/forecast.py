@@ -84,6 +84,10 @@ TYPICAL = (
     "assumed length of replies: 25 tokens to a statement, 45 to a question, 25 to opening and reset messages; to "
     "filler, the list that it asks for. Other lengths change tokens out, and little else"
 )
+RETOLD = (
+    "told again: after each question asked alone, what was said before it; what that costs an agent is not known. "
+    "answer_alone(message), or save() and load(state), spare it"
+)
 BRIEF = "embedded agents cost nothing, so their replies are counted as they would really be"
 
 
@@ -215,11 +219,13 @@ def _forecast_rows(columns: Sequence[_Column]) -> list[TableRow]:
     def least(column: _Column) -> float | None:
         return column.priced.least(column.whole.agent_use)
 
+    retold = [column.whole.retold for column in columns]
     rows = [
         row("conversations", lambda c: short_count(c.whole.conversations)),
         row("examples", lambda c: short_count(c.whole.examples)),
         row("messages", lambda c: short_count(c.whole.agent_use.messages)),
         row("told, not answered", lambda c: short_count(c.whole.told)),
+        *([row("told again, at most", lambda c: short_count(c.whole.retold))] if any(retold) else []),
         row("tokens said", lambda c: short_count(c.whole.tokens)),
         row("of which filler", filler),
         row("tokens in", lambda c: short_count(c.whole.agent_use.tokens_in), above=True),
@@ -271,6 +277,7 @@ def _forecast_notes(
     else:
         notes += [BRIEF] * any(priced.brief for priced in agents.values())
         notes += [TYPICAL] * any(not priced.brief for priced in agents.values())
+    notes += [f"{one.whole.agent}: {RETOLD}" for one in columns if one.whole.retold]
     cut = sum(column.whole.cut_short for column in columns)
     if cut:
         notes.append(

@@ -194,6 +194,7 @@ def _conversation_json(held: ConversationResult) -> dict[str, Any]:
         "usage": None if held.input_tokens is None else usage,
         **_estimated_flag(held.estimated),
         **({"lost": {"tokens": held.lost_tokens, "cost_usd": held.lost_cost_usd}} if held.lost_tokens else {}),
+        **({"mishaps": to_record(held.mishaps)} if held.mishaps else {}),
         **({"journal": held.journal} if held.journal else {}),
         "notices": list(held.notices),
         "examples": [_example_json(row) for row in held.scenarios],

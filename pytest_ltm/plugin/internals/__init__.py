@@ -12,6 +12,6 @@ config.hook.pytest_runtest_protocol, which pytest and xdist call; warnings.catch
 CaptureManager._capture_fixture, its resume/suspend/read methods and _global_capturing.out/err.tmpfile.buffer; that
 _pytest.capture looks up setattr in its module first; logging.LogCaptureHandler with the two stash keys of caplog;
 stepwiseplugin.lastfailed/cached_info.last_failed; WorkerInteractor.item_index and sendevent (xdist). Elsewhere in the
-plugin are only read: item._fixtureinfo, session._fixturemanager.getfixturedefs, terminalreporter._tw; and
-Module._getobj is overridden.
+plugin are only read: config._inicfg and config._parser._inidict, item._fixtureinfo,
+session._fixturemanager.getfixturedefs, terminalreporter._tw; and Module._getobj is overridden.
 """
