@@ -25,7 +25,13 @@ from pytest_ltm._language.commitment import (
 )
 from pytest_ltm._language.numbers import words_with_digits
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm._language.recital import ends_in_a_list, enumerates_everything, recites_messages, short_items
+from pytest_ltm._language.recital import (
+    ends_in_a_list,
+    enumerates_everything,
+    recites_messages,
+    repeats_told,
+    short_items,
+)
 from pytest_ltm._language.refusal import only_offers_example, tells_nothing
 from pytest_ltm._language.words import STOP_WORDS, plain_words, word_stem
 
@@ -72,7 +78,7 @@ def prove(  # noqa: PLR0911 - one kind of answer, one line
     find = values if callable(values) else _value_finder(answer, values)
     text = trim_flood(normalize_text(answer), find)
     named = list(find(text))[-_MOST:]
-    if idle := _prove_idle(answer, {one.value for one in named}):
+    if idle := _prove_idle(answer, text, named):
         return idle
     if not named:
         return _without_mention(answer, text, values)
@@ -95,9 +101,10 @@ def prove(  # noqa: PLR0911 - one kind of answer, one line
     return Proof("asserts", f"settles on {value!r}", value)
 
 
-def _prove_idle(answer: str, values: set[str]) -> Proof | None:
-    """Return the proof of what looks like an answer, and is none."""
-    if len(values) > 1 and recites_messages(answer):
+def _prove_idle(answer: str, text: str, named: Sequence[Mention]) -> Proof | None:
+    """Return the proof of what looks like an answer, and is none; `text`: the levelled answer."""
+    several = len({one.value for one in named}) > 1
+    if several and (recites_messages(answer) or (repeats_told(answer) and not _prove_conclusion(text, named))):
         return Proof("recites", "repeats messages instead of answering")
     if enumerates_everything(answer) or ends_in_a_list(answer):
         return Proof("recites", "lists everything instead of answering")
