@@ -33,7 +33,7 @@ from pytest_ltm._language.recital import (
     short_items,
 )
 from pytest_ltm._language.refusal import only_offers_example, tells_nothing
-from pytest_ltm._language.words import STOP_WORDS, plain_words, word_stem
+from pytest_ltm._language.words import STOP_WORDS, is_english, plain_words, word_stem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -129,8 +129,8 @@ def is_readable(text: str) -> bool:
 def _without_mention(answer: str, text: str, values: Sequence[str] | Finder) -> Proof:
     if tells_nothing(text):
         return Proof("refuses", "tells nothing")
-    if not is_readable(answer):
-        return Proof("unclear", "is in a script that rules do not read")
+    if not is_readable(answer) or not is_english(answer):
+        return Proof("unclear", "is in a script or language that rules do not read")
     long = [] if callable(values) else [value for value in values if len(telling_words(value)) > _LONG]
     if long:
         return Proof("unclear", "may say it in other words", possible=frozenset(long))
@@ -175,7 +175,7 @@ _ASIDE = lazy_pattern(
     r"formerly|earlier|"
     r"while|whereas|because|(?<!ve )(?<!have )(?<!has )since|right after|unlike|except|rather than|instead of|"
     r"used to|it was|it had been|"
-    r"you were|you had|"
+    r"you (?:were|had|left|went off|gave up|quit|dropped|moved on from)|"
     r"(?:your |the )?former|despite|whatever|when|in the (?:past|holidays)|on (?:holidays|occasion)|(?:and )?not|only|"
     r"except(?: for)?|switch(?:ing)? to)\b[^.;:!?\n]*"
 )
@@ -394,4 +394,8 @@ def tells_nothing_new(answer: str) -> bool | None:
     text = normalize_text(answer)
     if tells_nothing(text):
         return True
-    return None if plain_words(text) and (_LIMITS.search(text) or not is_readable(answer)) else False
+    return (
+        None
+        if plain_words(text) and (_LIMITS.search(text) or not (is_readable(answer) and is_english(answer)))
+        else False
+    )
