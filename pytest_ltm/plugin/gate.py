@@ -351,7 +351,7 @@ class Gate:
 
     def show(self, reporter: Any) -> None:
         """Print what moved, and the verdict; the last line of a gate is what to look at first."""
-        width = max(reporter._tw.fullwidth, 40)
+        width = max(self._run.config.get_terminal_writer().fullwidth, 40)
         lines = [line for note in self._notes for line in wrap_text(note, width, "  ")]
         if self.changes is not None:
             loud = self._run.config.get_verbosity() >= 0

@@ -268,14 +268,14 @@ class Report:
         if why and self._gate.verdict is None:
             reason = first_reason(result) if config.get_verbosity() < 0 else ""  # else it is below the table
             why = why if reason.endswith(why) or not reason else f"{why}; the first: {reason}"
-            for line in wrap_text(f"unmeasurable (exit status {UNMEASURABLE}): {why}", terminalreporter._tw.fullwidth, "  "):
+            for line in wrap_text(f"unmeasurable (exit status {UNMEASURABLE}): {why}", config.get_terminal_writer().fullwidth, "  "):
                 terminalreporter.write_line(line, yellow=True)
 
     def _show_tables(self, result: RunResult, terminalreporter: Any) -> None:
         config = self._run.config
         if config.get_verbosity() >= 0:
             terminalreporter.write_sep("=", "long-term memory")
-        width, colored = terminalreporter._tw.fullwidth, terminalreporter.hasmarkup
+        width, colored = config.get_terminal_writer().fullwidth, terminalreporter.hasmarkup
         alone = self._alone(result.conversations) if config.get_verbosity() < 0 else []  # else it is a note
         for line in (
             *summary_lines(result, width=width, verbosity=config.get_verbosity(), color=colored),
@@ -468,7 +468,7 @@ class Brevity:
             for name in shadows:
                 delattr(reporter, name)
         if brief and self._report.result is not None and option.reportchars == _LISTING:
-            for line in failing_lines(self._report.result, reporter._tw.fullwidth):
+            for line in failing_lines(self._report.result, config.get_terminal_writer().fullwidth):
                 reporter.write_line(line)
             shown = ", --tb=short shows them" * (option.tbstyle == _AUTO)
             reporter.write_line(f"{pluralize(failed, 'failure')}: -rf lists them{shown}")

@@ -47,9 +47,10 @@ class Boundary:
         """Stand before the screen, and before --log-file."""
         reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
-            self._swap(reporter._tw, "_file", _PYTESTS)
-            if is_plain(reporter._tw._file):
-                reporter._tw.fullwidth -= _LONGER
+            writer: Any = self._config.get_terminal_writer()
+            self._swap(writer, "_file", _PYTESTS)
+            if is_plain(writer._file):
+                writer.fullwidth -= _LONGER
         handler: Any = getattr(self._config.pluginmanager.get_plugin("logging-plugin"), "log_file_handler", None)
         if getattr(handler, "stream", None) is not None:
             self._swap(handler, "stream", _PYTESTS)
