@@ -223,7 +223,7 @@ class Gate:
         """More for the Markdown summary, a sentence each."""
         self._notes: list[str] = []
         self.page = ""
-        """The Markdown summary, where it is to be printed."""
+        """The Markdown summary, where it is printed."""
         self._failed: list[str] = []
 
     # --- before the run

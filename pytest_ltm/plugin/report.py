@@ -268,7 +268,9 @@ class Report:
         if why and self._gate.verdict is None:
             reason = first_reason(result) if config.get_verbosity() < 0 else ""  # else it is below the table
             why = why if reason.endswith(why) or not reason else f"{why}; the first: {reason}"
-            for line in wrap_text(f"unmeasurable (exit status {UNMEASURABLE}): {why}", config.get_terminal_writer().fullwidth, "  "):
+            for line in wrap_text(
+                f"unmeasurable (exit status {UNMEASURABLE}): {why}", config.get_terminal_writer().fullwidth, "  "
+            ):
                 terminalreporter.write_line(line, yellow=True)
 
     def _show_tables(self, result: RunResult, terminalreporter: Any) -> None:

@@ -1,4 +1,4 @@
-"""What the plugin uses of pytest's private names: listed, there, and nothing besides; tried on each supported pytest."""
+"""The private names of pytest that the plugin uses: all of them are listed, and found in each supported pytest."""
 
 from __future__ import annotations
 
@@ -72,6 +72,10 @@ def test_the_plugin_uses_the_private_names_that_are_listed_and_no_others() -> No
     assert {name for name in LISTED if not re.search(rf"\b{name.rpartition('.')[2]}\b", code)} == set()
 
 
+def test_the_page_for_pytest_says_how_many_there_are() -> None:
+    assert f"working: {len(LISTED)} entries" in (PACKAGE.parent / "docs" / "upstream.md").read_text("utf-8")
+
+
 @pytest.mark.parametrize("name", sorted(LISTED - ABSENT))
 def test_each_listed_name_is_in_the_pytest_that_is_installed(name: str, request: pytest.FixtureRequest) -> None:
     if name.startswith(("xdist.", "dsession.")):
@@ -102,7 +106,9 @@ def roots(request: pytest.FixtureRequest) -> dict[str, Any]:
         "fixturedef": lambda: next(iter(item._fixtureinfo.name2fixturedefs.values()))[-1],
         "capture": lambda: manager.get_plugin("capturemanager"),
         "logging": lambda: manager.get_plugin("logging-plugin"),
-        "writer": config.get_terminal_writer if manager.get_plugin("terminalreporter") else lambda: terminal(config)._tw,
+        "writer": config.get_terminal_writer
+        if manager.get_plugin("terminalreporter")
+        else lambda: terminal(config)._tw,
         "reporter": lambda: terminal(config),
         "dsession": lambda: importlib.import_module("xdist.dsession").DSession,
     }

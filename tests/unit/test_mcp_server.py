@@ -35,7 +35,9 @@ def ask(folder: Path, *calls: Call, options: Sequence[str] = ()) -> list[tuple[b
                 tools = (await session.list_tools()).tools
                 return [(not tool.annotations.read_only_hint, tool.name) for tool in tools if tool.annotations]
             answers = [await session.call_tool(name, arguments) for name, arguments in calls]
-            return [(bool(each.is_error), "".join(getattr(part, "text", "") for part in each.content)) for each in answers]
+            return [
+                (bool(each.is_error), "".join(getattr(part, "text", "") for part in each.content)) for each in answers
+            ]
 
     return anyio.run(talk)
 
@@ -110,6 +112,8 @@ def test_a_run_that_takes_too_long_ends_and_says_so(monkeypatch: pytest.MonkeyPa
     from pytest_ltm._cli import mcp_server
 
     monkeypatch.setattr(mcp_server, "_ENDING_SECONDS", 0.1)
-    code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('begun', flush=True); time.sleep(60)"
+    code = (
+        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('begun', flush=True); time.sleep(60)"
+    )
     output, _ = mcp_server._run_python(["-c", code], 1)
     assert output == "begun\n\nended after 1 seconds, the most that this server allows"
