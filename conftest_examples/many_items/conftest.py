@@ -64,7 +64,7 @@ class TreeSetupState(SetupState):
             while finalizers:
                 try:
                     finalizers.pop()()
-                except Exception as error:
+                except Exception as error:  # noqa: BLE001 - all of them are torn down, as pytest does
                     errors.append(error)
         if errors:
             raise errors[0]
@@ -73,10 +73,11 @@ class TreeSetupState(SetupState):
 # --- The values of fixtures: pytest's are cached once for each definition.
 
 
+SCOPES = {"class": pytest.Class, "module": pytest.Module, "package": pytest.Package}
+
+
 class OwnFixtures(dict):
     """An item's fixture definitions, copied, so that values are cached for it or for those that share its scope."""
-
-    SCOPES = {"class": pytest.Class, "module": pytest.Module, "package": pytest.Package}
 
     def __init__(self, item, pool):
         self.item, self.pool = item, pool
@@ -98,7 +99,7 @@ class OwnFixtures(dict):
         parameters = frozenset(self.parameters_under(definition, set()))
         if definition.scope == "session" and not parameters:
             return definition
-        kind = self.SCOPES.get(definition.scope)
+        kind = SCOPES.get(definition.scope)
         node = self.item.session if definition.scope == "session" else kind and self.item.getparent(kind)
         key = definition, node or self.item, parameters
         if key not in self.pool:
@@ -155,7 +156,7 @@ class Lane:
                 self.body.switch()
             except FATAL:
                 raise
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - skips and failures are BaseExceptions, too
                 self.error = error
         return not self.body.dead
 

@@ -12,9 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_changes_of_the_first_release_are_read_in_two_minutes() -> None:
-    [section] = re.findall(
-        r"^## 0\.1\.0 .*?(?=^## |\Z)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
-    )
+    section = (ROOT / "CHANGELOG.md").read_text("utf-8").partition("\n## 0.1.0 ")[2].partition("\n## ")[0]
     words = re.sub(r"\]\([^)]*\)", "]", section).split()
     assert 200 < len(words) <= 600
 
