@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pytest_ltm._language.clauses import text_nearby
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm._language.words import casefold_plain, phrase_pattern, plain_words
+from pytest_ltm._language.words import casefold_plain, plain_words
 from pytest_ltm._model.score import Check, Scoring, Unscored
-from pytest_ltm.evaluators._rules import Ruled, answer_at
+from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,25 +20,15 @@ if TYPE_CHECKING:
 
 NEAR = 1.0
 """Minutes before and after a due moment in which a reminder is neither late nor early: clocks are told in minutes."""
-_NO_REMINDER = phrase_pattern(
-    r"(?:i ?['’]?ll|i will|i ?['’]?m going to|i am going to)(?: \w+)? "
-    r"(?:remind|tell|let|give you|nudge|notify|mention|bring|ping)(?!.*\bnow\b)",
-    r"(?:i wont|i won['’]t|i will not|shall i|should i|do you want me|would you like me)",
-    r"(?:i have|i['’]?ve|i) (?:already|just) (?:reminded|told|mentioned)",
-    r"(?:i have|i['’]?ve|i) (?:\w+ )?(?:set|scheduled)|too early|on my list|is next",
-    r"not (?:yet|time|due)|no longer|cancel+ed|withdrawn|(?:is|has been) set|will follow",
-)
+_NO_REMINDER = LEXICON.pattern("reminders no reminder")
 """What a sentence has that only speaks of a reminder."""
 _AT_ONCE = lazy_pattern(r"(?<!not )(?<!not yet )\btime (?:to|for)\b[^,;:.!?\n]*$")
 """What stands before a task in its own clause and reminds of it, whatever else the sentence announces."""
 _CLAUSE = 80
 """Characters before a task that may be of its clause."""
-_CUE = phrase_pattern(r"time|remind\w*|remember|forget|due|now|today", r"need(?:s|ed)? to|have to|don['’]t miss")
+_CUE = LEXICON.pattern("reminders cue")
 """What a sentence has that reminds."""
-_OF_THE_USER = phrase_pattern(
-    r"(?:remind|tell|nudge) me\b(?!.*\btime (?:to|for)\b)", r"give me a nudge",
-    r"(?:cancel|drop|forget|scrap|move|shift|put off) the reminder",
-)  # fmt: skip
+_OF_THE_USER = LEXICON.pattern("reminders of the user")
 """What a sentence has in which the user asks for a reminder, or ends it: to repeat it is not to remind."""
 
 
