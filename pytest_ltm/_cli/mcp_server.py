@@ -24,7 +24,7 @@ _READING_SECONDS = 120
 _ENDING_SECONDS = 30  # in which a run that was told to end writes its results
 _REFUSED = (
     "This server only reads runs. {tool} starts the agent and sends it messages, which may cost money: "
-    "whoever runs the server allows it with `ltm mcp --allow-runs`."
+    "the person who starts the server allows it with `ltm mcp --allow-runs`."
 )
 INSTRUCTIONS = """Tests the long-term memory of conversational agents, and reads the results.
 Begin with `runs`, or with `check_agent` and `run` for an agent that has none. `show` lists what failed in a run,

@@ -242,7 +242,7 @@ class ScenarioResult:
 
     @property
     def infrastructure(self) -> bool:
-        """Whether agent, evaluator, judge, simulated user or budget took the score away: such a run cannot be measured."""
+        """Whether agent, evaluator, judge, user or budget took the score away: such a run cannot be measured."""
         return self.cause in ("agent", "evaluator", "judge", "user", "not reached")
 
     @property

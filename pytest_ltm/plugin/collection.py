@@ -266,9 +266,6 @@ class YamlModule(OwnModule):
         module.__file__ = str(self.path)
         return module
 
-    def _importtestmodule(self) -> types.ModuleType:
-        return self._getobj()
-
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         """Collect the scenario, which is reported at its first step's line."""
         for node in super().collect():

@@ -237,7 +237,7 @@ class DryRun:
             users=users,
             probes=self._probes,
             canaries=self._graded(),
-            width=terminalreporter._tw.fullwidth,
+            width=self._run.config.get_terminal_writer().fullwidth,
             latency=settings.latency,
             waits_really=_options.option_text(self._run.config, "ltm_time") == "sleep",
             color=terminalreporter.hasmarkup,

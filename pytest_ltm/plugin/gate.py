@@ -229,7 +229,7 @@ class Gate:
         """More for the Markdown summary, a sentence each."""
         self._notes: list[str] = []
         self.page = ""
-        """The Markdown summary, where it is to be printed."""
+        """The Markdown summary, where it is printed."""
         self._failed: list[str] = []
 
     # --- before the run
@@ -365,7 +365,7 @@ class Gate:
 
     def show(self, reporter: Any) -> None:
         """Print what moved, and the verdict; the last line of a gate is what to look at first."""
-        width = max(reporter._tw.fullwidth, 40)
+        width = max(self._run.config.get_terminal_writer().fullwidth, 40)
         lines = [line for note in self._notes for line in wrap_text(note, width, "  ")]
         if self.changes is not None:
             loud = self._run.config.get_verbosity() >= 0

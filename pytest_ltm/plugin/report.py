@@ -276,7 +276,7 @@ class Report:
             self._show_tables(result, terminalreporter)
         if (why := self._why_unmeasurable(result)) and self._gate.verdict is None:
             text = f"unmeasurable (exit status {UNMEASURABLE}): {why}"
-            for line in wrap_text(text, terminalreporter._tw.fullwidth, "  "):
+            for line in wrap_text(text, self._run.config.get_terminal_writer().fullwidth, "  "):
                 terminalreporter.write_line(line, yellow=True)
 
     def _why_unmeasurable(self, result: RunResult) -> str:
@@ -293,7 +293,7 @@ class Report:
         config = self._run.config
         if config.get_verbosity() >= 0:
             terminalreporter.write_sep("=", "long-term memory")
-        width, colored = terminalreporter._tw.fullwidth, terminalreporter.hasmarkup
+        width, colored = config.get_terminal_writer().fullwidth, terminalreporter.hasmarkup
         # else they are notes below the table
         notes = [*self._alone(result.conversations), *mishap_sentences(result.conversations)]
         alone = notes if config.get_verbosity() < 0 else []
@@ -507,7 +507,7 @@ class Brevity:
             for name in shadows:
                 delattr(reporter, name)
         if brief and self._report.result is not None and option.reportchars == _LISTING:
-            for line in failing_lines(self._report.result, reporter._tw.fullwidth):
+            for line in failing_lines(self._report.result, config.get_terminal_writer().fullwidth):
                 reporter.write_line(line)
             shown = ", --tb=short shows them" * (option.tbstyle == _AUTO)
             reporter.write_line(f"{pluralize(failed, 'failure')}: -rf lists them{shown}")

@@ -132,7 +132,7 @@ class Rescoring:
         yield
         if self.came_to is None:
             return
-        width = max(terminalreporter._tw.fullwidth, 40)
+        width = max(self._run.config.get_terminal_writer().fullwidth, 40)
         for line in rescored_lines(self.came_to, width):
             terminalreporter.write_line(line)
         if self._holder:

@@ -10,7 +10,7 @@ import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -20,7 +20,6 @@ from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.plugin.internals.item_context import cut_file
 
 if TYPE_CHECKING:
-    import io
     import warnings
     from collections.abc import Generator, Iterator
 
@@ -76,7 +75,7 @@ class _Descriptor:
 
     def __init__(self, name: str, captured: Any) -> None:
         self.number, self._captured, self._old = _DESCRIPTORS[name], captured, getattr(sys, name)
-        self.beneath, self._file = os.dup(self.number), cast("io.FileIO", TemporaryFile(buffering=0))  # noqa: SIM115
+        self.beneath, self._file = os.dup(self.number), TemporaryFile(buffering=0)  # noqa: SIM115
         self._lines, self._rest = LineSanitizer(), b""
         self.terminal = self._old
         if self.is_behind(self._old):
@@ -157,13 +156,12 @@ class Boundary:
         self.stand()
         reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
-            file = reporter._tw._file.beneath if isinstance(reporter._tw._file, Screen) else reporter._tw._file
+            writer: Any = self._config.get_terminal_writer()
+            file = writer._file.beneath if isinstance(writer._file, Screen) else writer._file
             door = next((one for one in self._descriptors.values() if one.is_behind(file)), None)
-            self._swap(
-                reporter._tw, "_file", Screen(file if door is None else door.terminal, _PYTESTS, self.drain), file
-            )
-            if is_plain(reporter._tw._file):
-                reporter._tw.fullwidth -= _LONGER
+            self._swap(writer, "_file", Screen(file if door is None else door.terminal, _PYTESTS, self.drain), file)
+            if is_plain(writer._file):
+                writer.fullwidth -= _LONGER
         handler: Any = getattr(self._config.pluginmanager.get_plugin("logging-plugin"), "log_file_handler", None)
         if getattr(handler, "stream", None) is not None:
             self._swap(handler, "stream", Screen(handler.stream, _PYTESTS))
