@@ -232,7 +232,7 @@ class ConversationRecord(Struct):
 
     def _said(self, exchange: Exchange, now: datetime | None) -> None:
         self.transcript.append(exchange)
-        self.position, self.now, self.faults_in_a_row = exchange.end, now or self.now, 0
+        self.position, self.now, self.faults_in_a_row = self.transcript.position, now or self.now, 0
 
     # A table, not a match: this is looked up for each event.
     _ADD: ClassVar[Mapping[type[events.Event], Callable[[Any, Any], None]]] = {
@@ -246,6 +246,7 @@ class ConversationRecord(Struct):
         events.SessionBegan: _session,
         events.Watcher: _watcher,
         events.JudgeAsked: _judge,
+        events.JudgeChecked: lambda _record, _event: None,  # it belongs to the run
         events.UserModelAsked: _user,
         events.VerdictRecorded: _verdict,
         events.Fault: _fault,
@@ -262,5 +263,5 @@ def _fold_exchange(
         number=asked.exchange, by=asked.by, kind=asked.kind, message=asked.text, reply=reply, start=asked.position,
         message_tokens=asked.tokens, reply_tokens=got.tokens, now=asked.now, retrieved=got.retrieved,
         places=got.places, user=asked.user, unread=None if reply == got.text else got.text,
-        was_cut=got.finish_reason in CUT_SHORT,
+        was_cut=got.finish_reason in CUT_SHORT, alone=asked.alone,
     )  # fmt: skip

@@ -401,6 +401,11 @@ SCORES = (
            reports="terminal markdown"),
     Figure("pass_k.any", "share", _pass_k(every=False), _tries_label("pass@{}: any trial"), missing="null",
            reports="terminal markdown"),
+    Figure(
+        "asked_together", "count", lambda column: column.sum_of("asked_together") or None, "asked in one talk",
+        "questions that a data set asks of the history alone, and that followed others in one talk, because the agent "
+        "cannot be as it was before a question; absent where there are none", missing="absent",
+    ),
 )  # fmt: skip
 """What it earned."""
 EFFORTS = (
@@ -419,12 +424,12 @@ EFFORTS = (
     ),
     Figure(
         "filler_share", "share", _get("filler_share"), "of which filler",
-        "share of tokens that belong to no scenario, 0 to 1", missing="null", reports="terminal html",
+        "share of tokens that belong to no scenario, 0 to 1", missing="null", reports="verbose html",
     ),
     Figure(
         "agent_share", "share", lambda column: _ratio(column.sum_of("reply_tokens"), column.tokens), "of which replies",
         "share of tokens that the agent generated, 0 to 1; beyond what --ltm-count lets them count, they move no "
-        "question further from what it asks about", missing="null",
+        "question further from what it asks about", missing="null", reports="verbose markdown html",
     ),
     Figure(
         "reply_tokens", "count", _sum_of("reply_tokens"), "reply tokens",
@@ -432,7 +437,7 @@ EFFORTS = (
     ),
     Figure(
         "simulated_seconds", "simulated", _sum_of("simulated_seconds"), "simulated time",
-        "total time that passed in the conversations", reports="terminal html",
+        "total time that passed in the conversations", reports="verbose html",
     ),
     Figure(
         "overruns", "count", lambda column: sum(row.overrun for row in column.rows), "overran the span",

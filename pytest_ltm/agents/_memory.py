@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 CAPABILITIES = frozenset({
-    "Resettable", "Checkpointable", "AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval", "ShowsContext",
-    "LimitsMessages", "Configured",
+    "Resettable", "Checkpointable", "AnswersAlone", "AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval",
+    "ShowsContext", "LimitsMessages", "Configured",
 })  # fmt: skip
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pytest_ltm.agents.memory.thinker import Thinker
 
 
-ALWAYS = frozenset({"AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval", "Configured"})
+ALWAYS = frozenset({"AnswersAlone", "AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval", "Configured"})
 _CALLS = {
     "add": ("text", "role", "at", "session", "user"), "add_session": ("messages", "at", "session", "user"),
     "search": ("query", "k"),

@@ -112,6 +112,8 @@ class _Child:
         return fields | {"mishaps": [*fields.get("mishaps", ()), *map(asdict, logged)]} if logged else fields
 
     def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
+        if request.get("alone"):
+            return _reply_fields(self._call("answer_alone", request["message"]))
         images = [base64.b64decode(one) for one in request.get("images", ())]
         if images:
             return _reply_fields(self._call("reply_with_images", request["message"], images))

@@ -94,7 +94,7 @@ class Probe:
             definitions = {} if self._unfit(label, source) else self._definitions(own)
             if definitions:
                 talk = _Rehearsal(self._settings, source, own[0][0])
-                _probe_verdict(talk.say, Secret.of(self._settings.seed, label), probe_questions(definitions))
+                _probe_verdict(talk.say, Secret.of(self._settings.seed.value, label), probe_questions(definitions))
                 token_uses[label] = talk.use
         return {label: use for label, use in token_uses.items() if use.messages}
 
@@ -117,7 +117,7 @@ class Probe:
         talk = _ProbeConversation(self._run, label, source, own[0][0], messages=2 + len(questions))
         try:
             with talk.shown():
-                result = _probe_verdict(talk.say, Secret.of(self._settings.seed, label), questions)
+                result = _probe_verdict(talk.say, Secret.of(self._settings.seed.value, label), questions)
             if talk.asked and result[0] != "leaks":
                 self._forecast_time(talk.seconds / talk.asked, source, own, definitions)
             return talk.decided(*result)

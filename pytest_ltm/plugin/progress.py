@@ -113,7 +113,7 @@ class Progress:
     @property
     def _writer(self) -> Any:
         reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
-        return None if reporter is None else reporter._tw
+        return None if reporter is None else self._config.get_terminal_writer()
 
     def heard(self, played: PlayedConversation, exchange: Exchange) -> None:
         """Show that a conversation of this process has moved on."""

@@ -75,7 +75,7 @@ def summary_json(
     run: RunResult,
     *,
     pytest_ltm_version: str,
-    seed: int,
+    seed: int | str,
     plan: Mapping[str, Any],
     wall_seconds: float | None = None,
     gate: Mapping[str, Any] | None = None,
@@ -110,6 +110,7 @@ def summary_json(
         "prechecks": to_record(run.prechecks),
         "conversations": [_conversation_json(each) for each in run.conversations],
         "notices": list(run.notices),
+        **({"trust": run.trust} if run.trust else {}),
         "metrics": METRICS,
     }
 

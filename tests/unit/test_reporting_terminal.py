@@ -50,11 +50,17 @@ def test_a_summary_looks_as_it_did(name: str, width: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["grid", "gaps"])
-def test_a_quiet_summary_is_one_line_for_each_agent_and_span(name: str) -> None:
+def test_a_quiet_summary_is_one_line_for_each_agent_and_span_and_the_notes_on_them(name: str) -> None:
     text = summary(RUNS[name](), width=100, verbosity=-1)
 
     assert same_as_snapshot(text, f"terminal_{name}_quiet")
-    assert len(text.splitlines()) == len(RUNS[name]().conversations)
+    lines = [line for line in text.splitlines() if not line.startswith(("note: ", "      "))]
+    assert len(lines) == len(RUNS[name]().conversations)
+
+
+def test_a_quiet_summary_keeps_what_changes_the_meaning_of_a_score() -> None:
+    told = conversation("bot", "2k", {"colours": [0.0]}, notices=("store 'Mine' found nothing in any of 15 searches",))
+    assert "note: bot at 2k: store 'Mine' found nothing in any of 15 searches" in summary(run(told), verbosity=-1)
 
 
 def test_where_agents_do_not_fit_the_best_comes_first_and_yardsticks_are_folded() -> None:

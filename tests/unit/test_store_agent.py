@@ -284,7 +284,7 @@ def test_a_model_that_reads_has_its_parameters_in_the_spec() -> None:
 
 
 def test_it_has_the_powers_of_its_store() -> None:
-    always = {"AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval", "Configured"}
+    always = {"AnswersAlone", "AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval", "Configured"}
     assert capabilities_of(made("Plain")) == profile_of(find_agent("store:some_stores:Plain")).capabilities == always
     both = always | {"Resettable", "Checkpointable"}
     assert capabilities_of(made("Whole")) == profile_of(find_agent("store:some_stores:Whole")).capabilities == both

@@ -71,7 +71,8 @@ class CrossTalkDetector:
 class Stored(TakesTurns):
     """One conversation.
 
-    AcceptsHistory, TimeAware, ReportsUsage, ShowsRetrieval, Configured; Resettable and Checkpointable as the store is.
+    AnswersAlone, AcceptsHistory, TimeAware, ReportsUsage, ShowsRetrieval, Configured; Resettable and Checkpointable as
+    the store is.
     """
 
     def __init__(
@@ -87,6 +88,8 @@ class Stored(TakesTurns):
         self._heard, self._settings = heard, settings
         self._now: datetime | None = None
         self._used = Usage()
+        self._lent = False
+        """The store is another's."""
         self._begin()
         if hasattr(store, "reset"):
             self.reset = self._reset
@@ -116,6 +119,10 @@ class Stored(TakesTurns):
         """Return what is read from what the store finds for the message; both are then added."""
         return run_steps(self._replying(message))
 
+    def answer_alone(self, message: str) -> Any:
+        """Return the same; nothing is added. What a search changes within the store is its own affair."""
+        return run_steps(self._replying(message, adds=False))
+
     def accept(self, message: str, reply: str) -> Any:
         """Add an exchange."""
         return run_steps(self._adding(message, reply))
@@ -140,6 +147,20 @@ class Stored(TakesTurns):
     def close(self) -> Any:
         """Close the reader, and the store if it can be closed; AgentFault says what is odd about the store."""
         return run_steps(self._closing())
+
+    def ingested(self) -> tuple[Any, ...]:
+        """Return the store and what is known of it, for another of its kind that only asks."""
+        return self._store, self._user, self._said, self._by_id
+
+    def adopt(self, ingested: tuple[Any, ...]) -> None:
+        """Go on from what another returned, whose store is not closed with this one's."""
+        close = getattr(self._store, "close", None)
+        if callable(close) and not inspect.iscoroutinefunction(close):
+            close()
+        self._store, self._user, self._said, self._by_id = ingested
+        self._lent = True
+        for text in self._said:
+            self._heard.add(text, self._user)
 
     def _reset(self) -> Any:
         self._begin()
@@ -166,7 +187,7 @@ class Stored(TakesTurns):
     def _closing(self) -> Steps:
         self._thinker.close()
         close = getattr(self._store, "aclose", None) or getattr(self._store, "close", None)
-        if callable(close):
+        if callable(close) and not self._lent:
             yield close()
         if self._said and self._searches and self._empty == self._searches:
             raise AgentFault(f"store {self._name!r} found nothing in any of {self._searches:,} searches")
@@ -176,7 +197,7 @@ class Stored(TakesTurns):
                 f"{self._never[0][:_SHOWN]!r}: where it makes texts of its own, its recall cannot be told by them"
             )
 
-    def _replying(self, message: str) -> Steps:
+    def _replying(self, message: str, *, adds: bool = True) -> Steps:
         yield from self._flush()
         if self._unsettled and self._offers("settle"):
             yield self._called("settle")
@@ -195,7 +216,8 @@ class Stored(TakesTurns):
             self._used += cast("Usage | None", fault.usage) or Usage()
             raise
         self._used += thought.usage
-        yield from self._adding(message, thought.result)
+        if adds:
+            yield from self._adding(message, thought.result)
         free = self._thinker.free
         return Reply(thought.result, thought.usage, None, free, thought.finish_reason, thought.thoughts)
 
