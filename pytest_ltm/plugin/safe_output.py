@@ -156,13 +156,12 @@ class Boundary:
         self.stand()
         reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
-            file = reporter._tw._file.beneath if isinstance(reporter._tw._file, Screen) else reporter._tw._file
+            writer: Any = self._config.get_terminal_writer()
+            file = writer._file.beneath if isinstance(writer._file, Screen) else writer._file
             door = next((one for one in self._descriptors.values() if one.is_behind(file)), None)
-            self._swap(
-                reporter._tw, "_file", Screen(file if door is None else door.terminal, _PYTESTS, self.drain), file
-            )
-            if is_plain(reporter._tw._file):
-                reporter._tw.fullwidth -= _LONGER
+            self._swap(writer, "_file", Screen(file if door is None else door.terminal, _PYTESTS, self.drain), file)
+            if is_plain(writer._file):
+                writer.fullwidth -= _LONGER
         handler: Any = getattr(self._config.pluginmanager.get_plugin("logging-plugin"), "log_file_handler", None)
         if getattr(handler, "stream", None) is not None:
             self._swap(handler, "stream", Screen(handler.stream, _PYTESTS))

@@ -43,9 +43,11 @@ from pytest_ltm.plugin.resume_command_line import RUN_FOLDER, run_file
 from pytest_ltm.plugin.state import LANE, REPORTED, is_ours
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
+    from pytest_ltm._engine.conversation import Conversation
     from pytest_ltm._journal import events
+    from pytest_ltm._journal.result import ScenarioResult
     from pytest_ltm._model.plan import Plan
     from pytest_ltm._model.transcript import Exchange
     from pytest_ltm.plugin.concurrency import ConcurrentRunner
@@ -187,8 +189,7 @@ class LtmRun:
         acts = not any(getattr(config.option, name, False) for name in ("collectonly", "setuponly", "setupplan"))
         self.rehearses = acts and config.option.ltm_dry_run
         """Whether conversations are held with simulated agents, to estimate them; no real time passes."""
-        if self.rehearses:
-            self.settings = settings = structs.replace(settings, time="simulated")
+        self.settings = settings = structs.replace(settings, time="simulated") if self.rehearses else settings
         self.plays = acts and not self.rehearses
         """Whether anything is played: else nothing is written and no agent is made."""
         with allow_missing_keys() if self.rehearses else nullcontext():
@@ -223,6 +224,8 @@ class LtmRun:
         self._pool: _internals.Pool = {}
         self._groups: dict[ConversationName, list[LtmItem]] = {}
         self._playing: PlayedConversation | None = None
+        self._results: dict[str, Mapping[str, ScenarioResult]] = {}
+        """Of the conversations that this process has begun."""
         self._at_once: ConcurrentRunner | None = None
         """Plays what is not played alone, where several conversations are played at once."""
         self._to_come: list[ConversationName] = []
@@ -246,7 +249,7 @@ class LtmRun:
         report = yield
         if isinstance(collector, pytest.Session) and self.settings.suite is not None:
             suite = _collection.BuiltInSuite.from_parent(
-                collector, name=_collection.ROOT, nodeid=_collection.ROOT, suite=self.settings.suite
+                collector, name=_collection.ROOT, nodeid=_collection.ROOT, settings=self.settings
             )
             report.result = [*report.result, suite]
         return report
@@ -440,6 +443,22 @@ class LtmRun:
         return [*several, *([] if self._playing is None else [self._playing])]
 
     @property
+    def in_progress(self) -> list[Conversation]:
+        """The conversations that this process is playing."""
+        return [one.conversation for one in self._all_playing if not one.all_are_reported]
+
+    @property
+    def results(self) -> list[ScenarioResult]:
+        """The results of the examples that have ended in this process."""
+        return [row for results in self._results.values() for row in results.values()]
+
+    @property
+    def ended(self) -> list[str]:
+        """The conversations that this process has played to their ends."""
+        playing = {str(one.given.items[0].conversation) for one in self._all_playing if not one.all_are_reported}
+        return [name for name in self._results if name not in playing]
+
+    @property
     def _stopping(self) -> bool:
         session = self._session
         return session is not None and bool(session.shouldfail or session.shouldstop)
@@ -488,6 +507,7 @@ class LtmRun:
             again=lambda: _selection.repeat_command(self.config, self.settings, given.place),
             heard=self._heard,
         )
+        self._results[str(name)] = playing.results
         for observer in self.observing:
             playing.observe(observer(playing))
         return playing
@@ -498,6 +518,7 @@ class LtmRun:
             items=known, settings=self.settings, source=self.sources[agent], folder=folder,
             tariff=self.costs.agents[agent].tariff, judge_tariff=self.costs.judge.tariff, user_cost=self.costs.user,
             account=self.costs.account(folder.name, agent=agent), refused=self._refused or "",
+            conversations=len(self.conversations()),
         )  # fmt: skip
 
     def plan(self, known: Sequence[LtmItem]) -> Plan:
