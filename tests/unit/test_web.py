@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 import socket
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from asking import Got, ask
@@ -23,7 +24,7 @@ from pytest_ltm.web.review import decisions
 pytest.importorskip("starlette", reason="the page needs the extra web")
 
 from pytest_ltm.web.app import make_app
-from pytest_ltm.web.guard import ENTRANCE, MOST_BYTES
+from pytest_ltm.web.guard import ENTRANCE, MOST_BYTES, MOST_STRANGERS, Strangers
 from pytest_ltm.web.human_test import LONG, TWICE
 
 if TYPE_CHECKING:
@@ -105,6 +106,54 @@ def test_the_token_of_one_person_is_not_that_of_another_or_of_the_reviewer(app: 
     ann, bob = _mailbox.invite_person(run, "ann"), _mailbox.invite_person(run, "bob")
     tokens = {ask(app, f"/sit/{ann.link}").csrf, ask(app, f"/sit/{bob.link}").csrf, look(app).csrf}
     assert len(tokens) == 3
+
+
+@pytest.mark.parametrize(("size", "status"), [(300, 404), (5_000, 414)])
+def test_a_long_name_in_an_address_is_refused(app: Starlette, size: int, status: int) -> None:
+    for path in ("/compare?before=run&after=", "/report/", "/live?run="):
+        assert ask(app, path + "a" * size).status == status
+
+
+def test_who_leaves_while_posting_breaks_nothing(app: Starlette, run: Path) -> None:
+    person = _mailbox.invite_person(run, "ann")
+    sent: list[object] = []
+
+    async def leave() -> dict[str, object]:
+        return {"type": "http.disconnect"}
+
+    async def send(message: object) -> None:
+        sent.append(message)
+
+    headers = [(b"host", b"127.0.0.1:1"), (b"origin", b"http://127.0.0.1:1"), (b"content-length", b"1000")]
+    scope = {
+        "type": "http", "http_version": "1.1", "method": "POST", "path": f"/sit/{person.link}/consent",
+        "raw_path": b"", "query_string": b"", "scheme": "http", "root_path": "", "server": ("127.0.0.1", 1),
+        "client": ("127.0.0.1", 2), "headers": headers,
+    }  # fmt: skip
+    asyncio.run(app(scope, leave, send))  # type: ignore[arg-type]
+    assert not sent
+
+
+class Transport:
+    """A connection that notes that it was ended."""
+
+    is_open = True
+
+    def abort(self) -> None:
+        self.is_open = False
+
+
+def test_connections_without_a_key_are_few_and_the_oldest_goes_first() -> None:
+    strangers, connections = Strangers(), [Transport() for _ in range(MOST_STRANGERS + 3)]
+
+    async def connect() -> None:
+        for port, transport in enumerate(connections):
+            strangers.welcome(("127.0.0.1", port), cast("asyncio.Transport", transport))
+            if not port:
+                strangers.admit(("127.0.0.1", port))
+
+    asyncio.run(connect())
+    assert [number for number, one in enumerate(connections) if not one.is_open] == [1, 2]
 
 
 def test_too_much_is_refused_before_it_is_read(app: Starlette, run: Path) -> None:
