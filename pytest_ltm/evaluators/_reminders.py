@@ -26,6 +26,8 @@ _AT_ONCE = lazy_pattern(r"(?<!not )(?<!not yet )\btime (?:to|for)\b[^,;:.!?\n]*$
 """What stands before a task in its own clause and reminds of it, whatever else the sentence announces."""
 _CLAUSE = 80
 """Characters before a task that may be of its clause."""
+_CUE = LEXICON.pattern("reminders cue")
+"""What a sentence has that reminds."""
 _OF_THE_USER = LEXICON.pattern("reminders of the user")
 """What a sentence has in which the user asks for a reminder, or ends it: to repeat it is not to remind."""
 
@@ -35,10 +37,12 @@ class RemindsInTime(Ruled):
     """The share of due moments whose first reply reminds, times the share of tasks never named at a wrong moment.
 
     So nothing is earned by never reminding, nor by always doing so. A task is named by its last word; what only
-    announces a reminder, asks about it or says that there is none does not count, and neither do replies to messages
-    that are about the task. Within a minute of its moment a reminder is right in any reply. A moment after which
-    nothing was said does not count; without any other there is nothing to score. There are no published results to
-    agree with: every scoring has this rule.
+    announces a reminder, asks about it or says that there is none does not count, and neither do replies to
+    messages that are about the task. In a reply to somebody else's message a reminder names the task as it was
+    given, or has a word such as "time" or "remind": an answer of another scenario may have its last word. Within a
+    minute of its moment a reminder is right in any reply. A moment after which nothing was said, or the next
+    message was about the task, does not count; without any other there is nothing to score. There are no published
+    results to agree with: every scoring has this rule.
     """
 
     family: ClassVar[str] = "reminds-in-time"
@@ -50,6 +54,8 @@ class RemindsInTime(Ruled):
     """For each reply the minute of its message, in order."""
     talked: tuple[tuple[int, ...], ...] = ()
     """For each task the replies, from 0, to messages about it."""
+    elsewhere: tuple[int, ...] = ()
+    """The replies, from 0, to messages of other scenarios."""
     scoring: Scoring = "current"
 
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
@@ -61,12 +67,12 @@ class RemindsInTime(Ruled):
         for place, task in enumerate(self.tasks):
             about = self.talked[place] if place < len(self.talked) else ()
             others = [n for n in range(len(self.at)) if n not in about]
-            named = {n for n in others if _naming_sentences(answer_at(answers, n), task)}
+            named = {n for n in others if self._names(answer_at(answers, n), task, elsewhere=n in self.elsewhere)}
             reminded = {n for n in named if reminds_of_task(answer_at(answers, n), task)}
             right: set[int] = set()
             for number, due in enumerate(self.due[place], start=1):
                 first = bisect_left(self.at, due + NEAR)
-                if first == len(self.at):
+                if first == len(self.at) or first in about:
                     continue
                 fitting = set(range(bisect_left(self.at, due - NEAR), first + 1))
                 hits.append(Check(f"reminds of {task!r} when it is due ({number})", bool(reminded & fitting)))
@@ -79,6 +85,15 @@ class RemindsInTime(Ruled):
         in_time, at_peace = (sum(check.ok for check in checks) for checks in (hits, clean))
         reason = f"{in_time} of {len(hits)} reminders in time, {at_peace} of {len(clean)} tasks at no other time"
         return self.score(in_time / len(hits) * at_peace / len(clean), reason, missed, [*hits, *clean])
+
+    @staticmethod
+    def _names(reply: str, task: str, *, elsewhere: bool) -> bool:
+        """Return whether a reply names a task; `elsewhere`, in a sentence that reminds."""
+        wording = " ".join(plain_words(task))
+        return any(
+            not elsewhere or _CUE.search(said) or wording in " ".join(plain_words(said))
+            for said in _naming_sentences(reply, task)
+        )
 
 
 def reminds_of_task(reply: str, task: str) -> bool:

@@ -24,7 +24,7 @@ def asked(ltm):
 def test_sleeps(ltm):
     answer = asked(ltm)
     time.sleep(600)
-    ltm.check("is heard", answer)
+    ltm.check("is heard", answer != "")
 
 def test_spins(ltm):
     answer = asked(ltm)
@@ -49,7 +49,7 @@ def test_watches_for_ever(ltm):
 def test_takes_long_to_ask(ltm):
     time.sleep(1.3)
     ltm.say("Hello")
-    ltm.check("is heard", ltm.ask("There?"))
+    ltm.check("is heard", ltm.ask("There?") != "")
 """
 
 

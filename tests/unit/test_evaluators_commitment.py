@@ -54,8 +54,6 @@ def test_a_reply_settles_on_what_it_decides_for(reply: str, settled: set[str]) -
     assert committed_values(reply, COLOURS) == settled
 
 
-
-
 @pytest.mark.parametrize(
     ("word", "alike"),
     [
