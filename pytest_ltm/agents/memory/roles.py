@@ -40,6 +40,10 @@ def _numbered_lines(utterances: Sequence[Utterance]) -> str:
     return "\n".join(f"{number}. {one.role or 'note'}: {one.text}" for number, one in enumerate(utterances, start=1))
 
 
+def _day_text(at: datetime | None) -> str:
+    return "an unknown day" if at is None else at.strftime("%A, %Y-%m-%d")
+
+
 def _first_json_value(text: str, kind: type) -> Any:
     """Return the first JSON value of a kind in a text; NoJSON if there is none."""
     for value in json_values(text):
@@ -399,11 +403,14 @@ class Reread:
 
     message: str
     note: MemoryHit
+    now: datetime | None = None
     role: str = "note"
 
     def prompt(self) -> list[Message]:
-        """Return the messages."""
-        return _role_prompt(self.role, message=self.message, note=_numbered_lines(self.note.said))
+        """Return the messages, with the dates of the memory and of the message."""
+        said, day = (_day_text(one) for one in (self.note.at, self.now))
+        note = f"Said on {said}:\n{_numbered_lines(self.note.said)}"
+        return _role_prompt(self.role, message=self.message, note=note, day=day)
 
     def result(self, answer: ModelResponse) -> str:
         """Return the text."""
