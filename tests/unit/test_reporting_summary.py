@@ -95,7 +95,8 @@ def test_every_example_has_its_properties_outcome_and_reason() -> None:
 
 def test_every_metric_named_is_in_the_summary() -> None:
     held = amended().conversations[0]
-    voiced = replace(held, asked_together=1, scenarios=tuple(replace(row, user_calls=1, floor=0.1, upper=1.0) for row in held.scenarios))
+    rows = tuple(replace(row, user_calls=1, floor=0.1, upper=1.0) for row in held.scenarios)
+    voiced = replace(held, asked_together=1, scenarios=rows)
     taken = CallDurations(total=2.0, median=0.5, p95=1.0)
     pace = Pace(agent=voiced.agent, span_label=voiced.span_label, asking=taken, storing=taken)
     text = json.dumps({**summary(sample_runs.run(voiced, paces=(pace,))), "metrics": {}}) + json.dumps(
