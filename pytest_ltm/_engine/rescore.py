@@ -47,7 +47,7 @@ _TAKEN = (
     events.SessionBegan,
     events.Watcher,
 )
-A = TypeVar("A", events.JudgeAsked, events.UserModelAsked)
+A = TypeVar("A", events.JudgeAsked, events.JudgeChecked, events.UserModelAsked)
 _APART = (events.Header, events.ModelAsked, events.VerdictRecorded)
 
 

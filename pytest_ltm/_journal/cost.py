@@ -498,7 +498,9 @@ def spent_in(
 def lost_with_judge(journal: Path, timed: Path, judge: Tariff) -> SpentBudget:
     """Return what attempts of the judge used, in a recorded conversation, that came to nothing."""
     asked = events.iter_readable_events(journal)
-    lost = [one.usage for one in asked if isinstance(one, events.JudgeAsked) and one.fault is not None]
+    lost = [
+        one.usage for one in asked if isinstance(one, events.JudgeAsked | events.JudgeChecked) and one.fault is not None
+    ]
     timed_ones = iter_readable(timed, timings.decode_timing)
     lost += [one.lost for one in timed_ones if isinstance(one, timings.JudgeTime) and not one.remembered]
     spent = (SpentBudget(judge.of(usage) or 0.0, usage.total) for usage in lost if usage is not None)

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from pytest_ltm._storage.schema import ReportedCount  # noqa: TC001 - read from records
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
 
@@ -89,6 +89,14 @@ class Mishap(Struct, frozen=True):
     times: int = 1
     of: int = 0
     """How often it could have happened; 0: nobody counts that."""
+
+
+def add_mishaps(total: dict[str, Mishap], more: Iterable[Mishap]) -> dict[str, Mishap]:
+    """Add mishaps to a total, by what happened, and return it."""
+    for each in more:
+        known = total.get(each.what, Mishap(each.what, 0))
+        total[each.what] = Mishap(each.what, known.times + each.times, known.of + each.of)
+    return total
 
 
 CUT_OFF = "reply cut off at "

@@ -86,8 +86,8 @@ class Plan:
 
     examples: tuple[PlannedExample, ...]
     """Sorted by scenario and example, whatever the order they are given in; no key twice."""
-    seed: int
-    """Where all chance of the run comes from."""
+    seed: int | str
+    """Where all chance of the run comes from; of a secret its digest."""
     trial: int
     """The number of the conversation, from 0, among those with the same examples."""
     span: int | None
@@ -155,6 +155,7 @@ class Plan:
             raise known["count"].error(f"one of {', '.join(COUNTS)}")
         parts = {name: known[name].json() for name in ("filler", "history")}
         parts["count"] = known["count"].value
+        parts["seed"] = known["seed"].value if isinstance(known["seed"].value, str) else known["seed"].whole(least=None)
         parts["sessions"] = known["sessions"].text() if "sessions" in known else ""
         parts["reading"] = _reading(known["reading"]) if "reading" in known else RAW
         parts["questions"] = "together"
@@ -238,7 +239,7 @@ def agent_fingerprint(spec: str, configuration: Mapping[str, Any] | None) -> str
     return _json_digest({"configuration": redacted_configuration(known)})
 
 
-_LEAST = {"seed": -(2**63), "trial": 0, "judge_votes": 0}
+_LEAST = {"trial": 0, "judge_votes": 0}
 _OPTIONAL = frozenset({"sessions", "reading", "questions"})
 _TEXTS = ("tokenizer", "scoring", "judge", "time", "opening")
 

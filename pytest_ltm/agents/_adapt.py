@@ -21,6 +21,7 @@ from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._calls import Called, cannot_reply, method_that_replies
 from pytest_ltm.agents._capabilities import accepts_arguments, capabilities_of, register_control, required_parameters
+from pytest_ltm.agents._discovery import find_only_agent, refuse_framework_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -43,6 +44,10 @@ _CTRL_C: Fatal = (KeyboardInterrupt,)
 
 class AgentUnavailable(AgentError):
     """An agent that could not be had, in a text that says which and why."""
+
+
+_OWN_PROCESS, _OUR_PROCESS = frozenset({"cmd", "mcp"}), frozenset({"", "store", "ts"})
+"""Kinds of agents whose code runs on this machine, apart and not; all others are behind an address."""
 
 
 @dataclass(eq=False, repr=False)
@@ -81,6 +86,15 @@ class AgentSource:
     _made: list[Callable[[], object]] = field(default_factory=list, init=False)
     _is_async: bool = field(default=False, init=False)
     """Its agents are awaited in the shared loop, so that all of them happens in the loop's thread."""
+
+    @property
+    def place(self) -> str:
+        """Where its agents run, as a clause after a name; "" for ours."""
+        if self.embedded or self.kind == "memory":
+            return ""
+        if self.apart or self.kind in _OWN_PROCESS:
+            return "in a process of its own, which can read the files of the run"
+        return "outside this process" if self.kind not in _OUR_PROCESS else "in this process, which knows the answers"
 
     @property
     def serves_many(self) -> bool:
@@ -186,7 +200,7 @@ def dotted_source(spec: str, *, base: Path | None = None, hint: str = "") -> Age
 
     `base`: as for `DottedPath.resolve`. Raises AgentError for what is not there, or cannot reply.
     """
-    path = functools.partial(DottedPath, what="agent", error=AgentError, hint=hint)
+    path = functools.partial(DottedPath, what="agent", error=AgentError, hint=hint, may_be_module=True)
     given = path(spec).resolve(base)
     owner, _, name = spec.rpartition(".")
     if inspect.isfunction(given) and is_dotted(owner):
@@ -206,6 +220,9 @@ def agent_source(
     or Stateless or has `start(conversation_id)`. `calls`: the method of a class that replies; "": `reply`, or the only
     one of CALLS. Raises AgentError for anything else.
     """
+    if isinstance(given, ModuleType):
+        given, spec = find_only_agent(given, spec)
+    refuse_framework_object(given, spec)
     if isinstance(given, type) or not callable(given):
         calls = calls or method_that_replies(given, spec)
     made = functools.partial(AgentSource, spec=spec, settings=settings, unlimited=unlimited, given=given, calls=calls)
@@ -223,8 +240,7 @@ def _adapt_agent(made: object, spec: str, calls: str = "") -> Agent:
     """Return an instance or a function as an agent; AgentError for anything else."""
     if isinstance(made, type):
         raise AgentError(f"agent {spec!r}: the factory returned the class {made.__name__}. Return {made.__name__}().")
-    if isinstance(made, ModuleType):
-        raise AgentError(_about_module(made, spec))
+    refuse_framework_object(made, spec)
     if not calls and hasattr(made, "reply"):
         if not accepts_arguments(made.reply, 1):
             raise AgentError(cannot_reply(type(made), spec))
@@ -318,16 +334,6 @@ def _single_conversation_refusal(spec: str, kind: str) -> str:
         f"agent {spec!r} is {kind} and can serve one conversation only, but this run has more. Give a class or a "
         f"no-argument factory, or let it have reset(), start(conversation_id) or `stateless = True`."
     )
-
-
-def _about_module(module: ModuleType, spec: str) -> str:
-    mine = [
-        name
-        for name, value in vars(module).items()
-        if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
-    ]
-    example = mine[0] if mine else "NAME"
-    return f"agent {spec!r} is a module. Name what is in it, as in '{module.__name__}:{example}'."
 
 
 def _quote_names(names: list[str]) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pytest_ltm._calls.foreign import ForeignCaller, check_reply, check_texts, check_usage, is_count, shown
 from pytest_ltm._calls.hub import OutOfTime, call_in_own_thread, own_thread
+from pytest_ltm._calls.logged_errors import LoggedErrors
 from pytest_ltm._calls.time_limits import COPY, copied
 from pytest_ltm._model.agent import Agent, Announced, Apart, Reply, TakesTurns, Usage
 from pytest_ltm._model.tokens import APPROX, token_counter
@@ -71,6 +72,7 @@ class AgentCaller:
             count=token_counter(APPROX).count if count is None else count, restorable=self.capabilities.restorable,
         )  # fmt: skip
         self._call = partial(self._door.call_method, agent)
+        self._errors = LoggedErrors()
         self._saved: bytes | None = None
         """The agent's state, where it is known and nothing was said since."""
         self._told_time: datetime | None = None
@@ -239,9 +241,13 @@ class AgentCaller:
             return None
 
         try:
-            reply = self._door.persist(
-                attempt, sent=sent, anew=state is not None or "Stateless" in self.capabilities, ready=restore, used=used
-            )
+            with self._errors.collected():
+                reply = self._door.persist(
+                    attempt, sent=sent, anew=state is not None or "Stateless" in self.capabilities, ready=restore,
+                    used=used,
+                )  # fmt: skip
+            if logged := self._errors.take():
+                reply = replace(reply, mishaps=reply.mishaps + logged)
             if reply.usage is not None:
                 return replace(reply, usage=self._door.completed(reply.usage, sent, reply.text))
             return reply if before is None else replace(reply, usage=self._used_since(before))

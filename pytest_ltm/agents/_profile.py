@@ -217,6 +217,8 @@ class Profile(Struct, frozen=True, kw_only=True):
     """What is read for a reply, in words."""
     answers: Callable[[], Any] = FORGETS_NOTHING
     """Makes who answers in its place: the embedded reader, with a memory as good as the agent's could be."""
+    longest_reply: int | None = None
+    """Tokens that a reply may have; None: nobody says."""
     brief: bool = False
     """Those replies are taken as they are: it is an embedded agent, which answers for itself."""
 
@@ -284,9 +286,14 @@ def _chat_profile(offer: Offer) -> Profile:
         capabilities=capabilities_of_class(offer.agent),
         max_message_tokens=longest_message(context),
         reads=lambda: ChatModelReader(shown, offer.model.max_tokens),
-        policy=f"{words} sent again with each message",
+        policy=f"{words} sent again with each message{_most_out(offer.model.max_tokens)}",
         answers=answers,
+        longest_reply=offer.model.max_tokens,
     )
+
+
+def _most_out(longest_reply: int | None) -> str:
+    return "" if longest_reply is None else f"; out: at most {longest_reply:,} for each reply"
 
 
 def _memory_profile(given: Remembering, make: Callable[[], Any]) -> Profile:
@@ -297,8 +304,10 @@ def _memory_profile(given: Remembering, make: Callable[[], Any]) -> Profile:
         capabilities=REMEMBERS,
         max_message_tokens=given.longest,
         reads=lambda: Filled(given.most),
-        policy=f"up to {given.most:,} tokens for each reply; calls for other thinking are left out",
+        policy=f"up to {given.most:,} tokens for each reply; calls for other thinking are left out"
+        f"{_most_out(given.longest_reply)}",
         answers=make if given.free else FORGETS_NOTHING,
+        longest_reply=given.longest_reply,
         brief=given.free,
     )
 
@@ -350,7 +359,7 @@ class CostSimulator:
 
     def __init__(self, profile: Profile, counter: TokenCounter, clock: Clock, *, assumed: int | None = None) -> None:
         """`assumed`: tokens of each reply that would not be longer; None: typical of its kind."""
-        self._assumed = assumed
+        self._assumed, self._longest = assumed, profile.longest_reply
         self.capabilities, self.max_message_tokens = Capabilities(profile.capabilities), profile.max_message_tokens
         self.agent: Any = profile.answers()
         """What answers."""
@@ -388,6 +397,9 @@ class CostSimulator:
         elif not self._brief:
             text = _stretch_reply(text, TYPICAL[message.kind]) if answers is None else reply_of(answers)
         tokens = self._counter.count(text)
+        if self._longest is not None and tokens > self._longest:
+            text = text[: len(text) * self._longest // tokens]
+            tokens = self._longest
         if message.alone:
             asked, cached = self._reads.ask_alone(message.text)
             self.retold += self.told * (not (self.capabilities.leaves_no_trace or self.capabilities.rewinds))

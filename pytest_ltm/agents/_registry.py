@@ -13,6 +13,7 @@ import re
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
@@ -26,6 +27,7 @@ from pytest_ltm._storage.schema import Field, load_packaged_yaml, load_yaml, sho
 from pytest_ltm._storage.secrets import is_secret_name, redact_secrets, remember_secret
 from pytest_ltm.agents._adapt import ID, AgentSource, agent_source, dotted_source, is_keyless
 from pytest_ltm.agents._controls import Echo, Silent, make_cost, make_length_bias, make_oracle
+from pytest_ltm.agents._discovery import find_only_agent, is_module
 from pytest_ltm.agents._padding import make_padded
 from pytest_ltm.agents.reader.reader import make_reader
 
@@ -79,12 +81,19 @@ def _look_up(spec: str, base: Path | None, known: Iterable[str], apart: Processe
         )
     names = sorted({*EMBEDDED, *ADAPTERS, *known})
     hint = did_you_mean(name, names)
-    if is_dotted(spec) and not _NOT_DOTTED.match(spec):
+    if _names_code(spec, base):
         if apart is not None and apart.every:
             return apart.source(spec, base=base)
         return dotted_source(spec, base=base, hint=hint)
-    meant = suggest_provider(spec) or _file_hint(spec, base) or hint
+    meant = suggest_provider(spec) or _file_hint(spec) or hint
     raise AgentError(f"unknown agent {spec!r}.{meant} {_there_are(names)}")
+
+
+def _names_code(spec: str, base: Path | None) -> bool:
+    """Return whether a spec that no name or adapter takes is a dotted path, or a module with one agent."""
+    return (is_dotted(spec) and not _NOT_DOTTED.match(spec)) or is_module(
+        spec, base, installed=not suggest_provider(spec)
+    )
 
 
 def split_specs(values: Sequence[str]) -> list[tuple[str | None, str]]:
@@ -159,11 +168,9 @@ def _split_label(part: str, value: str) -> tuple[str | None, str]:
     return label, spec
 
 
-def _file_hint(spec: str, base: Path | None) -> str:
-    """Say how to name what somebody named as a file, or by its module alone."""
+def _file_hint(spec: str) -> str:
+    """Say how to name what somebody named as a file."""
     path, _, name = spec.replace("\\", "/").partition(":")
-    if path.isidentifier() and ((base or Path()) / f"{path}.py").is_file():
-        return f" To name an agent in {path}.py, write '{path}:Bot'."
     if not path.endswith(".py") and "/" not in path:
         return ""
     module = path.removesuffix(".py").strip("./").replace("/", ".")
@@ -308,7 +315,7 @@ def _from_file(
     names, secret = _parse_environment(fields.get("env"))
     settings = {"agent": agent, "parameters": parameters.json(), "env": names}
     kind, _, argument = agent.partition(":")
-    has_path = is_dotted(agent) and kind not in {*ADAPTERS, *EMBEDDED} and not _FILE.fullmatch(agent)
+    has_path = kind not in {*ADAPTERS, *EMBEDDED} and not _FILE.fullmatch(agent) and _names_code(agent, base)
     own = "process" in fields and fields["process"].boolean()
     if own and not has_path:
         raise fields["process"].fault(
@@ -322,7 +329,9 @@ def _from_file(
     elif Path(agent).suffix.lower() in {".yml", ".yaml"}:
         raise fields["agent"].fault(f"{agent!r} is a file again. Write the spec of an agent.")
     elif has_path:
-        given = DottedPath(agent, what="agent", error=AgentError).resolve(base)
+        given = DottedPath(agent, what="agent", error=AgentError, may_be_module=True).resolve(base)
+        if isinstance(given, ModuleType):
+            given, _ = find_only_agent(given, agent)
         source = agent_source(_bind_parameters(given, parameters, secret), spec=spec)
     else:
         if parameters.value or secret:

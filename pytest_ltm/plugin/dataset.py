@@ -12,7 +12,7 @@ from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.datasets._dataset import SPAN, SPAN_TOKENS, Dataset, DatasetSuite
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.items import ItemPlace
-from pytest_ltm.plugin.options import name_option_in_errors, path_base
+from pytest_ltm.plugin.options import name_option_in_errors, path_base, value_source
 from pytest_ltm.plugin.resume_command_line import recorded_settings
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ def dataset_of(
     options = _options_of(config, dataset)
     try:
         return name_option_in_errors(
-            "--ltm-data", lambda: dataset.open(where, options, seed=seed, cache=cache, questions=questions)
+            value_source(config, "--ltm-data"),
+            lambda: dataset.open(where, options, seed=seed, cache=cache, questions=questions),
         )
     except pytest.UsageError as error:
         if isinstance(error.__cause__, ConfigurationError):  # it names its own option

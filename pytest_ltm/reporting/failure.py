@@ -60,7 +60,7 @@ def failure_text(result: ScenarioResult, exchanges: Sequence[Exchange], again: s
         passed = f"{result.measured_span:,}" if result.measured_span is not None else "more"
         lines.append(f"  overran its memory span: {passed} tokens instead of {result.span:,}")
     if again:
-        note = "" if result.span is None else "   (whole conversation: -k would change it)"
+        note = "" if result.span is None else "   (whole conversation: another -k would change it)"
         lines.append(f"  again: {one_line(again)}{note}")
     return "\n".join(line.rstrip() for line in lines)
 

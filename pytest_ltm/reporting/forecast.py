@@ -177,14 +177,14 @@ def forecast_lines(
     """Return what the terminal says of a dry run, no line wider than `width`.
 
     `found`: one forecast for each agent and span. `priced`, `probes`: by agent. `users`: by the models of simulated
-    users. `canaries`: what the judge is asked first. `latency`: seconds for a reply. `waits_really`: the conversations'
-    time passes on the wall.
+    users. `canaries`: what the judge is asked with known grades. `latency`: seconds for a reply. `waits_really`: the
+    conversations' time passes on the wall.
     """
     columns = [_Column(each, priced[each.agent], judge, users, latency, waits_really) for each in forecasts]
     heads = tuple((each.agent, one_line(each.span_label)) for each in forecasts)
     table = TextTable(heads=heads, rows=tuple(_forecast_rows(columns)), label="memory span")
     before = [_Before(f"isolation probe of {name}", use, priced[name]) for name, use in probes.items()]
-    before += [_Before("judge's canaries", canaries, judge, of_judge=True)] * bool(canaries.messages)
+    before += [_Before("judge's canaries and checks", canaries, judge, of_judge=True)] * bool(canaries.messages)
     texts = _forecast_notes(columns, before, judge, users, latency)
     notes = [line for note in texts for line in wrap_text(one_line(note), width, "  ")]
     return [*_schedule_lines(forecasts, width), *render_table(table, width, color=color), "", *notes]

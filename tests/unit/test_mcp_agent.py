@@ -49,6 +49,14 @@ def test_a_server_keeps_and_finds_and_what_it_refuses_is_a_fault() -> None:
 
 
 @pytest.mark.slow
+def test_a_server_may_take_sessions_say_what_it_wrote_and_be_settled() -> None:
+    with closing(told(f"{SERVER} --sessions")) as agent:
+        agent.accept(TRAIN, "Noted.")
+        agent.reply(QUESTION)
+        assert f"1: {TRAIN.upper()}\n{TRAIN}\nNoted." in agent.retrieved()
+
+
+@pytest.mark.slow
 def test_a_file_says_which_tools_add_and_search(tmp_path: Path) -> None:
     (tmp_path / "bot.yml").write_text(PLAIN.format(agent=f"{SERVER} --plain"))
     with closing(told(str(tmp_path / "bot.yml"))) as agent:
