@@ -380,7 +380,7 @@ def test_ltm_1_asks_and_keeps_by_itself() -> None:
     told_by, shown = one._note_down("Hello there! Which instrument do I practise, please? It is late.")
 
     assert "oboe" in told_by
-    assert shown == ("Which instrument do I practise, please?", "Which instrument practise")
+    assert shown == ("Which instrument do I practise, please?", "instrument practise")
     assert not two._note_down("Which instrument do I practise?")[0]
 
 

@@ -82,8 +82,8 @@ def split_into_sentences(text: str) -> list[str]:
 
 def _telling_words(text: str) -> list[str]:
     """Return the names in a text, then its long words that are not common, each once."""
-    long = (word for word in _WORD.findall(text) if word.lower() not in COMMON["history"])
-    return list(dict.fromkeys([*_CAPITAL.findall(text), *long]))
+    words = [*_CAPITAL.findall(text), *_WORD.findall(text)]
+    return list(dict.fromkeys(word for word in words if word.lower() not in COMMON["history"]))
 
 
 def own_statements(text: str) -> Iterator[str]:
@@ -184,7 +184,9 @@ class Describe:
             for thing in _IS.findall(one) or [" ".join(_telling_words(one)[:_NAME])]:
                 user.pop(thing.lower(), None)
                 user[thing.lower()] = one
-        return Described(_drop_oldest_fields(user, self.size), _own_queries(self.message, self.count))
+        named = {thing: one for thing, one in user.items() if thing in map(str.lower, _IS.findall(str(one)))}
+        others = {thing: one for thing, one in user.items() if thing not in named}  # which go first
+        return Described(_drop_oldest_fields(others | named, self.size), _own_queries(self.message, self.count))
 
 
 def _drop_oldest_fields(user: Mapping[str, Any], size: int) -> Mapping[str, Any]:
