@@ -64,7 +64,7 @@ def scenario_result(
         upper=score.upper if score and score.upper > score.value else None,
         checks=score.checks if score else (),
         rule=_named_with(ending.verdict.rule, reading) if ending.verdict else "",
-        evidence=ending.verdict.evidence if ending.verdict else "",
+        evidence=str(ending.verdict.evidence) if ending.verdict else "",  # a reply may know more than its text
         threshold=lane.example.threshold,
         skills=lane.example.skills,
         gap=questions[-1].gap if questions else None,
