@@ -320,6 +320,13 @@ class Pipeline(Thinks):
         return MemoryItem(span=span, session=self._session, keys=keys, times=times)
 
     def _key(self, kind: str, utterances: tuple[Utterance, ...]) -> str:
+        """Return a key of what was said; `user` and `user-...`: of what the user said."""
+        side, _, rest = kind.partition("-")
+        if side == "user":
+            utterances = tuple(one for one in utterances if one.role == "user")
+            if not (rest and utterances):
+                return "\n".join(one.text for one in utterances)
+            kind = rest
         if kind == "facts":
             return "\n".join(fact.text for fact in self._think(roles.Facts(said=utterances)))
         if kind == "keyphrases":
@@ -361,6 +368,9 @@ class Pipeline(Thinks):
             self._user, queries = described.user, described.queries
         elif query.kind == "generated" and looks:
             queries = self._think(roles.Queries(message=message, last=last, count=query.count))
+        elif query.kind == "keyphrases" and looks:
+            queries = (" ".join(self._think(roles.Keyphrases(said=(Utterance("user", message),)))),)
+            queries = tuple(filter(None, queries))
         if notebook.kind == "text" and limit:
             self._pad = self._think(roles.Jot(pad=self._pad, message=message, last=last, size=limit))
         return (old if self._settings.mode == "code" else self._known(limit)), queries
@@ -438,7 +448,7 @@ class Pipeline(Thinks):
         return chosen
 
     def _reread(self, message: str, notes: Sequence[MemoryHit]) -> list[MemoryHit]:
-        read = ((note, self._think(roles.Reread(message=message, note=note))) for note in notes)
+        read = ((note, self._think(roles.Reread(message=message, note=note, now=self._now))) for note in notes)
         return [
             note if text == note.text else structs.replace(note, said=(Utterance("", text, note.at),))
             for note, text in read
