@@ -281,7 +281,7 @@ def test_consent_and_a_nickname_come_first(app: Starlette, run: Path) -> None:
     first = ask(app, f"/sit/{ann.link}", cookie=None)
     assert "take a memory test" in first.text
     ask(app, f"/sit/{ann.link}/consent", {"csrf": first.csrf, "nickname": "Annie"}, cookie=None)
-    assert "That was all" in ask(app, f"/sit/{ann.link}", cookie=None).text  # the run has ended
+    assert "Finished" in ask(app, f"/sit/{ann.link}", cookie=None).text  # the run has ended
     assert ann.consent is not None
 
 
