@@ -55,6 +55,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "list": Command("_cli.listing", "list_bundled", "list the bundled suites, scenarios or agents"),
         "check-agent": Command("_cli.check_agent", "check_agent", "send an agent five messages and see what it can do"),
         "doctor": Command("_cli.doctor", "show_diagnosis", "examine a run or the installation, and name the cure"),
+        "mcp": Command("_cli.mcp_server", "serve_tools", "answer a coding agent over the Model Context Protocol"),
     },
     "Read results": {
         "runs": Command("_cli.runs", "list_runs", "list runs: when, agents, totals, how they ended"),

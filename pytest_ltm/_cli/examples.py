@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli.arguments import add_json, add_place, add_run
 from pytest_ltm._journal import amendments
@@ -17,8 +17,7 @@ from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import clip_text, one_line, pluralize, shorten_text, verdict_text, wrap_text
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm._storage.schema import to_record
-from pytest_ltm.reporting.chat import ExampleChat, chat_json, chat_lines, example_lines
+from pytest_ltm.reporting.chat import ExampleChat, chat_json, chat_lines, example_json, example_lines
 from pytest_ltm.reporting.summary import refresh_summary
 
 if TYPE_CHECKING:
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
     from pytest_ltm._results.run_loading import LoadedRun
 
 
+FORMAT = "pytest-ltm show 1"
+"""What `show --json` prints (docs/coding-agents.md). Fields may be added; the number changes if one goes."""
 LEAST = 40
 """Narrower terminals get lines of this width."""
 MOST = 12
@@ -63,14 +64,16 @@ def show_examples(given: Namespace) -> int:
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     if given.item:
         chat = _example_chat(loaded_run, choose_result(loaded_run.result, given, parts=True))
-        lines = [json.dumps(chat_json(chat), indent=1)] if given.json else None
-        print("\n".join(lines or chat_lines(chat, width, color=color, full=given.full)))
+        if given.json:
+            print(json.dumps({"format": FORMAT, **chat_json(chat, full=given.full)}, indent=1))
+        else:
+            print("\n".join(chat_lines(chat, width, color=color, full=given.full)))
         return 0
     rows = [
         row for row in rows_within(loaded_run.result.scenarios, given) if not given.failed or row.outcome != "passed"
     ]
     if given.json:
-        print(json.dumps([to_record(row) for row in rows], indent=1))
+        print(json.dumps(_run_json(loaded_run.result, rows), indent=1))
     else:
         print("\n".join(_listed_rows(loaded_run, rows, width, color=color)))
     return 0
@@ -86,6 +89,15 @@ def _example_chat(run: LoadedRun, row: ScenarioResult) -> ExampleChat:
     definition = names.get(row.id)
     expected = definition.get("expected") if isinstance(definition, dict) else None
     return ExampleChat(result=row, record=record, expected=expected, damage="" if record else folder.damage())
+
+
+def _run_json(run: RunResult, rows: Sequence[ScenarioResult]) -> dict[str, Any]:
+    totals = [
+        {"agent": each.agent, "span": each.span_label, "low": each.low, "high": each.high, "out_of": each.full}
+        for each in result_columns(run)
+    ]
+    about = {"format": FORMAT, "run": run.run_id, "folder": run.folder, "totals": totals}
+    return {**about, "examples": [example_json(row) for row in rows], "notes": list(run.notices)}
 
 
 def _listed_rows(run: LoadedRun, rows: Sequence[ScenarioResult], width: int, *, color: bool) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from pytest_ltm._cli.skill import add_skill, write_skill
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm._storage.schema import load_packaged_yaml
 from pytest_ltm.agents._discovery import Framework, load_frameworks
@@ -53,6 +54,7 @@ class Start(Struct, frozen=True, kw_only=True):
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the folder, what the agent is made with, and the agent."""
     parser.add_argument("folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="(default: this one)")
+    add_skill(parser)
     names = [*load_frameworks(), *FILES["stubs"]]
     parser.add_argument(
         "--from", dest="library", choices=names, metavar="LIBRARY",
@@ -69,6 +71,8 @@ def write_first_files(given: Namespace) -> int:
     adapter is ltm_agent.py, the scenario test_ltm_appointment.py; the workflow for GitHub Actions goes to the root of
     the repository. No file is overwritten.
     """
+    if given.skill is not None:
+        return write_skill(given.folder / given.skill)
     folder: Path = given.folder
     start = _choose_start(folder, given)
     root = next((each for each in (folder.resolve(), *folder.resolve().parents) if (each / ".git").exists()), folder)

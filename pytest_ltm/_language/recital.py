@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pytest_ltm._language.clauses import normalize_text
-from pytest_ltm._language.commitment import strip_asides
+from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.words import phrase_pattern, plain_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from typing_extensions import Self
 
 REPEATS = "repeats messages instead of answering"
 LISTS = "lists everything instead of answering"
@@ -19,20 +22,7 @@ _QUOTED = lazy_pattern(r"\"[^\"\n]{1,400}\"|\u201c[^\u201d\n]{1,400}\u201d|^[ \t
 _LINES = lazy_pattern(r"(?<=[^\d\s][.!?])[\s\"]+|\n+")
 _OF_ITSELF = lazy_pattern(r"\b(?:i|im|my|mine|(?:calls|pleases) me)\b")
 _OF_THE_USER = lazy_pattern(r"\b(?:you|your|youre|youve|youd|youll|yours)\b")
-_REMEMBERS = phrase_pattern(
-    r"i (?:\w+ )?(?:think|believe|guess|recall|remember|suppose|assume|reckon|know|see|say|said|count|counted|read|"
-    r"hear|heard|note|noted|kept|need|find|found|get|got|mean|meant|made|misspoke|forgot|missed|mixed|took|apologi[sz]e|"
-    r"answer|stand|understand|understood|must|would|should|could|can|cannot|cant|dont know|do not|didnt|did not|might|"
-    r"was|hope|will|go with|went with|conclude|gather|infer|trust|pick|chose|received)",
-    r"i (?:\w+ )?(?:have|had) (?:\w+ )?(?:no|noted|recorded|stored|written|counted|heard|received|been|got|enough|it|"
-    r"them|these|this|that|the|a|only|down|here|\d+)",
-    r"(?:im|i am) (?:\w+ )?(?:not|sorry|afraid|sure|certain|confident|unable|an|just|fairly|pretty|happy|glad|going|"
-    r"here|designed)",
-    r"i (?:wont|will not|dont|do not) (?:ignore|obey|follow|break|take orders|share|reveal|tell)", "i keep secrets",
-    "id", "ill", "ive", "let me", "as far as i",
-    r"my (?:\w+ )?(?:memory|records?|notes?|answer|guess|understanding|recollection|apologies|mistake|bad|knowledge|"
-    r"pleasure|reasoning|best|conversation|context|error|count|reading|conclusion|ability|abilities)",
-)  # fmt: skip
+_REMEMBERS = LEXICON.pattern("recital remembers")
 """How an assistant speaks of itself."""
 _ORDER = (
     "(?:write|put|add|take|remove|strike|cross|drop|call|forget|answer|reply|return|repeat|keep|choose|apply|list|give|"
@@ -53,17 +43,53 @@ def recites_messages(reply: str) -> bool:
     They tell of the speaker as only the user would ("I have changed my name to Ada"), order something, or ask. What
     is quoted does not count.
     """
-    parts = [part for part in _LINES.split(normalize_text(_QUOTED.sub(" ", strip_asides(reply)))) if plain_words(part)]
+    parts = [part for part in _LINES.split(normalize_text(_QUOTED.sub(" ", reply))) if plain_words(part)]
     repeated = sum(map(_of_a_user, parts))
     return repeated >= _MANY or (repeated >= _SEVERAL and repeated >= _SHARE * len(parts))
 
 
+class ToldReply(str):
+    """A reply with what the agent had been told before."""
+
+    __slots__ = ("told",)
+    told: tuple[str, ...]
+
+    def __new__(cls, reply: str, told: tuple[str, ...]) -> Self:
+        """Return the reply as a text that knows what was told."""
+        made = super().__new__(cls, reply)
+        made.told = told
+        return made
+
+
+_IN_A_ROW = 5
+"""Words of a message that nobody says again by chance."""
+
+
+def repeats_told(reply: str) -> bool:
+    """Tell whether a reply has five words in a row, outside quotation marks, from each of two messages."""
+    rows = _rows_told(reply.told) if isinstance(reply, ToldReply) else {}
+    repeated = {rows[row] for row in _rows_of(_QUOTED.sub(" . ", reply)) if row in rows} if rows else set()
+    return len(repeated) >= _SEVERAL
+
+
+@lru_cache(maxsize=8)
+def _rows_told(told: tuple[str, ...]) -> dict[tuple[str, ...], int]:
+    """Return all rows of five words of the messages, but those that several have, with the number of their message."""
+    rows: dict[tuple[str, ...], int] = {}
+    for number, text in enumerate(told):
+        for row in set(_rows_of(text)):
+            rows[row] = -1 if row in rows else number
+    return {row: number for row, number in rows.items() if number >= 0}
+
+
+def _rows_of(text: str) -> Iterator[tuple[str, ...]]:
+    every = plain_words(text)
+    return zip(*(every[start:] for start in range(_IN_A_ROW)), strict=False)
+
+
 def copies_user(reply: str, values: Sequence[str]) -> bool:
     """Tell whether a reply names one of the values in a sentence that only the user would say: "my pet is a gecko"."""
-    lines = (
-        f" {' '.join(plain_words(part))} "
-        for part in _LINES.split(normalize_text(_QUOTED.sub(" ", strip_asides(reply))))
-    )
+    lines = (f" {' '.join(plain_words(part))} " for part in _LINES.split(normalize_text(_QUOTED.sub(" ", reply))))
     named = [f" {' '.join(plain_words(value))} " for value in values]
     return any(
         _FIRST_PERSON.search(part) and not _OF_THE_USER.search(part) and not _REMEMBERS.search(part)

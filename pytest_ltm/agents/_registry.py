@@ -11,9 +11,11 @@ import inspect
 import os
 import re
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
 
 from msgspec import structs
 
@@ -37,6 +39,9 @@ if TYPE_CHECKING:
 
 _NAMED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*=(.*)", re.DOTALL)
 _WHOLE = re.compile(r"(?:cmd|mcp|https?|replay):")
+_NEXT_SPEC = re.compile(r",(?!\d+(?:[,&]|$))")
+READINGS = ("k", "reading.k", "reader")
+"""What may have several values in the query of a `memory:` or `store:` spec."""
 _FILE = re.compile(r".*\.ya?ml", re.DOTALL | re.IGNORECASE)
 _NOT_DOTTED = re.compile(rf"{_WHOLE.pattern}|.*\.py(?::|$)")
 _HIDDEN_WHOLE = re.compile(r",\s*(?:[A-Za-z_][A-Za-z0-9_.-]*\s*=)?\s*((?:cmd|mcp|https?|replay):)")
@@ -94,8 +99,9 @@ def _names_code(spec: str, base: Path | None) -> bool:
 def split_specs(values: Sequence[str]) -> list[tuple[str | None, str]]:
     """Return (label or None, spec) for each agent that the values of `--ltm-agent` name.
 
-    A value is split at its commas unless it is a `cmd:`, `mcp:`, `http:` or `replay:` spec. Raises ConfigurationError
-    for an empty part, and for two agents with one label, given or made by `label_for`.
+    A value is split at its commas unless it is a `cmd:`, `mcp:`, `http:` or `replay:` spec; a number behind a comma
+    belongs to the query before it. Raises ConfigurationError for an empty part, and for two agents with one label,
+    given or made by `label_for`.
     """
     specs = [_split_label(part, value) for value in values for part in _split_specs(value)]
     seen: dict[str, str] = {}
@@ -108,6 +114,32 @@ def split_specs(values: Sequence[str]) -> list[tuple[str | None, str]]:
             )
         seen[effective] = spec
     return specs
+
+
+def reading_variants(spec: str) -> list[tuple[str, str]]:
+    """Return a suffix for the label and the spec of each agent that a spec with several values names.
+
+    >>> reading_variants("memory:rules?reading.k=5,10")
+    [('k5', 'memory:rules?reading.k=5'), ('k10', 'memory:rules?reading.k=10')]
+    """
+    head, mark, query = spec.partition("?")
+    if head.partition(":")[0] not in {"memory", "store"} or not mark:
+        return [("", spec)]
+    values: dict[str, list[str]] = {}
+    for name, text in parse_qsl(query, keep_blank_values=True):
+        parts = text.split(",") if name in READINGS and name != "reader" else [text]
+        values.setdefault(name, []).extend(parts)
+    several = [name for name, texts in values.items() if name in READINGS and len(texts) > 1]
+    if not several:
+        return [("", spec)]
+    fixed = [f"{name}={text}" for name, texts in values.items() if name not in several for text in texts]
+    return [
+        (
+            ".".join(f"{name.removeprefix('reading.').removeprefix('reader')}{text}" for name, text in chosen),
+            f"{head}?{'&'.join([*fixed, *(f'{name}={text}' for name, text in chosen)])}",
+        )
+        for chosen in product(*([(name, text) for text in values[name]] for name in several))
+    ]
 
 
 def label_for(spec: str) -> str:
@@ -125,7 +157,7 @@ def _split_specs(value: str) -> list[str]:
             f"{value!r}: a {hidden.group(1)!r} spec may hold commas, so it is never split off. "
             f"Give it an --ltm-agent of its own"
         )
-    return value.split(",")
+    return _NEXT_SPEC.split(value)
 
 
 def _split_label(part: str, value: str) -> tuple[str | None, str]:

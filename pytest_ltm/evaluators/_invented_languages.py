@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from pytest_ltm._language.clauses import normalize_text
-from pytest_ltm._language.commitment import Mention, is_alternative, strip_asides
+from pytest_ltm._language.commitment import Mention, is_alternative
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove, tells_nothing_new
 from pytest_ltm._model.score import Check, Scoring
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pytest_ltm._model.score import Score
 
 _JOINED = lazy_pattern(r"(?<=[^\W_])[-\u2010\u2011\u00b7](?=[^\W_])")
-_SUM = lazy_pattern(r"(?:[^\W_]+-?\s*\+\s*)+-?[^\W_]+")
-_WORD = lazy_pattern(r"[^\W_]+")
+_SUM = lazy_pattern(r"(?<![^\W_])(?:[^\W_]{1,60}-?\s{0,4}\+\s{0,4})+-?[^\W_]+")
+_WORD = lazy_pattern(r"(?<![^\W_])[^\W_]{1,60}(?![^\W_])")
 _ALIKE = 5
 """A word that has so many letters in a row of the expected one is another form of it, or of a part of it."""
 
@@ -72,7 +72,7 @@ class SpeaksLanguage(Ruled):
 
 
 def _join_parts(answer: str) -> str:
-    return _SUM.sub(" ", _JOINED.sub("", strip_asides(answer)))
+    return _SUM.sub(" ", _JOINED.sub("", answer))
 
 
 def _form_mentions(text: str, *, form: str, told: Sequence[str]) -> list[Mention]:

@@ -6,15 +6,15 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from pytest_ltm._language.clauses import normalize_text
-from pytest_ltm._language.commitment import Mention, doubt_about, last_word, strip_asides, trim_flood
+from pytest_ltm._language.clauses import normalize_text, split_sentences
+from pytest_ltm._language.commitment import Mention, doubt_about, last_word, trim_flood
 from pytest_ltm._language.json import json_values
 from pytest_ltm._language.numbers import NUMBERS, ONES, TENS
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.recital import REPEATS, recites_messages
 from pytest_ltm._language.words import casefold_plain, evidence_snippet, plain_words, space_delimited
 from pytest_ltm._model.score import Score, Scoring
-from pytest_ltm.evaluators._rules import Ruled, last_answer
+from pytest_ltm.evaluators._rules import LEXICON, Ruled, last_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -290,7 +290,7 @@ class LeadsTo(Ruled):
 
         if recites_messages(answer):
             return self._score2(0, REPEATS, answer)
-        text = _drop_corrections(last_word(strip_asides(answer), tells))
+        text = _drop_corrections(last_word(answer, tells))
         text = trim_flood(text, _may_tell)
         if _only_quotes(text):
             return self._score2(0, "does not claim to know the way", answer)
@@ -349,11 +349,7 @@ _IN_BRACKETS = lazy_pattern(
     r"\((?=[^()\n]*(?:north|south|east|west|\b[nsew]\b))([^()\n]*\d ?(?:km|kilomet)[^()\n]*)\)", re.IGNORECASE
 )
 _DISTANCES = lazy_pattern(r"\d ?(?:km|kilomet)", re.IGNORECASE)
-_SAME_WAY = lazy_pattern(
-    r"\b(?:same (?:direction|way|course)|(?:that|this) (?:course|direction)|straight (?:on|ahead)|keep going|"
-    r"further on|continue|on (?:for|again))\b",
-    re.IGNORECASE,
-)
+_SAME_WAY = LEXICON.pattern("locations same way", re.IGNORECASE)
 _EITHER_WAY = lazy_pattern(r"\beither\b|^\W*or\b", re.IGNORECASE | re.MULTILINE)
 _QUOTES_ONLY = lazy_pattern(
     r"\bwhether\b|\bnever (?:told|said)\b|\b(?:do not|don['\u2019]t) (?:go|walk|take)\b|\bit is not\b", re.IGNORECASE
@@ -409,7 +405,7 @@ def _only_quotes(text: str) -> bool:
     """Tell whether what stands before the first distance says that the way is not known, or not this one."""
     first = re.search(r"\d+(?:\.\d+)? ?(?:km|m\b|kilomet)", text)
     before = text[: first.start()] if first else ""
-    return _QUOTES_ONLY.search(re.split(r"(?<=[.!?])\s", before)[-1]) is not None
+    return _QUOTES_ONLY.search((split_sentences(before) or [""])[-1]) is not None
 
 
 def _going_on(legs: Sequence[Leg], text: str) -> list[Leg]:
@@ -510,7 +506,8 @@ def _point_text(point: Point) -> str:
 
 _SENTENCE_END = lazy_pattern(
     r"(?<=[.!?])\s+|\n+|\s(?==\s)"
-    r"|(?<=[,:;])\s+(?=(?:and )?(?:so|thus|therefore|hence|altogether|overall|in all|in total|as the crow flies)\b)"
+    r"|(?<=[,:;])\s+(?=(?:and )?(?:so|thus|therefore|hence|altogether|overall|in all|in total|as the crow flies|"
+    r"i\.e\b|that is|which (?:puts|means|makes)|meaning)\b)"
 )
 """Also where a sentence begins to conclude: "1 km west, then 2 km west, so it lies 3 km west"."""
 _CONCLUDES = (
@@ -562,12 +559,24 @@ class LiesAt(Ruled):
         ]
         single = [(sentence, legs) for sentence, legs in pairs if len(legs) == 1]
         best = [result for result in single if self._concludes(result[0], places)]
-        return (best or pairs or [("", [])])[-1]
+        sentence, legs = (best or pairs or [("", [])])[-1]
+        return sentence, [_turned_leg(leg) for leg in legs] if self._tells_way_back(sentence) else legs
+
+    def _tells_way_back(self, sentence: str) -> bool:
+        """Tell whether a sentence says where one stands, seen from what is looked for."""
+        start, goal = (re.escape(" ".join(plain_words(place))) or "$^" for place in self.places)
+        back = rf"^\W*(?:so )?(?:the )?{start} (?:is|lies|sits)\b.*\bof (?:the )?{goal}\W*$"
+        return self.current and re.match(back, normalize_text(sentence)) is not None
 
     def _concludes(self, sentence: str, places: Sequence[str]) -> bool:
         said = space_delimited(sentence)
         both = len(places) > 1 and all(space_delimited(place) in said for place in places)
         return both or any(space_delimited(word) in said for word in _CONCLUDES)
+
+
+def _turned_leg(leg: Leg) -> Leg:
+    ways = list(UNIT)
+    return replace(leg, way=ways[ways.index(leg.way) ^ 1]) if leg.way in UNIT else leg
 
 
 def _claims_distance(sentence: str) -> bool:

@@ -243,7 +243,8 @@ class BuiltInSuite(pytest.Collector):
 
 
 def _marker_of(entry: SuiteEntry) -> pytest.MarkDecorator:
-    entries = {name: getattr(entry, name) for name in ("examples", "span", "threshold", "pass_k", "incompatible")}
+    names = ("examples", "span", "threshold", "floor", "pass_k", "incompatible")
+    entries = {name: getattr(entry, name) for name in names}
     return pytest.mark.ltm.with_args(**{name: value for name, value in entries.items() if value not in (None, ())})
 
 
@@ -264,9 +265,6 @@ class YamlModule(OwnModule):
         self._line = scenario.steps[0].line - 1
         module.__file__ = str(self.path)
         return module
-
-    def _importtestmodule(self) -> types.ModuleType:
-        return self._getobj()
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         """Collect the scenario, which is reported at its first step's line."""

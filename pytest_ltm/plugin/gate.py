@@ -58,12 +58,16 @@ class GateOptions(Struct, frozen=True, kw_only=True):
     """The name of the baseline that is kept; "": none."""
     summary: Path | None = None
     """The file that `--ltm-summary` names."""
+    prints_summary: bool = False
+    """The summary is printed in place of the tables: `--ltm-summary=-`."""
 
 
 def parse_gate_options(config: pytest.Config, settings: RunSettings, run_folder: Path) -> GateOptions:
     """Return the options; `run_folder` is this run's own, which cannot be compared with itself."""
     against = _parse_rules(config, "ltm_compare_fail", _rules.parse_change_rule, "mean:5%")
     under = _parse_rules(config, "ltm_fail_under", _rules.parse_limit_rule, "0.8")
+    summary = _options.option_value(config, "ltm_summary")
+    prints_summary = summary is not None and summary.name == "-"
     gate_options = GateOptions(
         rules=(*against, *under),
         before=name_option_in_errors(
@@ -71,7 +75,8 @@ def parse_gate_options(config: pytest.Config, settings: RunSettings, run_folder:
         ),
         overlapping=_options.option_value(config, "ltm_compare_plans") == "overlapping",
         save=name_option_in_errors("--ltm-save", lambda: _baseline_name(config, settings)),
-        summary=_options.option_value(config, "ltm_summary"),
+        summary=None if prints_summary else summary,
+        prints_summary=prints_summary,
     )
     for rule in gate_options.rules:
         _refuse_rule(rule, next(_rule_problems(rule, gate_options.before, settings), ""))
@@ -223,6 +228,8 @@ class Gate:
         self.told: list[str] = []
         """More for the Markdown summary, a sentence each."""
         self._notes: list[str] = []
+        self.page = ""
+        """The Markdown summary, where it is printed."""
         self._failed: list[str] = []
 
     # --- before the run
@@ -338,14 +345,16 @@ class Gate:
         return [*said[:-1], *(f"{text}. Next: {step}" if step else text for text in said[-1:])]
 
     def write(self, result: RunResult) -> None:
-        """Write the Markdown summary, and add it to the step summary of a CI job."""
-        if not self.options.summary and not os.environ.get(STEP_SUMMARY):
+        """Write the Markdown summary, keep the one to print, and add it to the step summary of a CI job."""
+        if not (self.options.summary or self.options.prints_summary or os.environ.get(STEP_SUMMARY)):
             return
         notes, said = [*self.told, *self._notes], self.sentences(result)
         rules = self.options.rules
         text = run_markdown(
             result, sentences=said, verdict=self.verdict, changes=self.changes, rules=rules, notes=notes
         )
+        if self.options.prints_summary:
+            self.page = text
         if self.options.summary:
             try:
                 self.options.summary.write_bytes(for_file(text))
@@ -356,7 +365,7 @@ class Gate:
 
     def show(self, reporter: Any) -> None:
         """Print what moved, and the verdict; the last line of a gate is what to look at first."""
-        width = max(reporter._tw.fullwidth, 40)
+        width = max(self._run.config.get_terminal_writer().fullwidth, 40)
         lines = [line for note in self._notes for line in wrap_text(note, width, "  ")]
         if self.changes is not None:
             loud = self._run.config.get_verbosity() >= 0

@@ -12,18 +12,18 @@ import pytest
 
 from pytest_ltm._engine.resume import JOURNAL, TIMINGS
 from pytest_ltm._journal import amendments as _amendments
-from pytest_ltm._journal.result import RunResult, at_span, lost_examples, why_unmeasured
+from pytest_ltm._journal.result import RunResult, at_span, lost_examples, misjudged_checks, why_unmeasured
 from pytest_ltm._journal.run_file import SUMMARY, conversations_in, cut_short, newest_first
 from pytest_ltm._journal.timings import Began, Ended, Retry, Timing, Timings, load_all_timings, wall_seconds
 from pytest_ltm._language.lists import first_and_rest
 from pytest_ltm._results.gate.verdict import UNMEASURABLE
 from pytest_ltm._results.run_loading import prechecks_in, results_in, suite_of
-from pytest_ltm._results.sentences import mishap_sentences
+from pytest_ltm._results.sentences import mishap_sentences, trust_sentence
 from pytest_ltm._results.statistics.totals import agent_paces
 from pytest_ltm._results.text import one_line, pluralize, score_text, wrap_text
 from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.errors import DiskFault, LtmError
-from pytest_ltm._storage.sanitize import escape_unprintable
+from pytest_ltm._storage.sanitize import escape_unprintable, for_screen
 from pytest_ltm.agents._profile import spec_within
 from pytest_ltm.plugin import dataset as _dataset
 from pytest_ltm.plugin import judging as _judging
@@ -79,20 +79,9 @@ class Report:
     def pytest_report_header(self, config: pytest.Config) -> list[str]:
         """Say what is about to be run, so that a newcomer understands it and anyone can repeat it."""
         settings = self._run.settings
-        named = [f"{one.label} ({one.spec})" if one.label != one.spec else one.label for one in settings.agents]
         suite = settings.suite.title if settings.suite else "none"
         lines = [
-            f"ltm: agents: {', '.join(named)}",
-            *(
-                f"ltm: {label} replies by {source.calls}()"
-                for label, source in self._run.sources.items()
-                if source.calls
-            ),
-            *(
-                f"ltm: {label} is a person: `ltm serve` in another terminal shows the link to answer at"
-                for label, source in self._run.sources.items()
-                if spec_within(source).startswith("human:web")
-            ),
+            *self._agents_header(),
             f"ltm: memory spans (tokens): {', '.join(settings.spans)}; suite: {suite}",
             f"ltm: seed: {settings.seed}; trials: {settings.trials}; time: {settings.time}; filler: {settings.filler}",
             f"ltm: tokenizer: {settings.tokenizer}; scoring: {settings.scoring}",
@@ -118,6 +107,21 @@ class Report:
         if config.pluginmanager.hasplugin("pytest-split") and getattr(config.option, "splits", None):
             lines.append("ltm: --splits takes scenarios out of conversations; --ltm-shard=I/N keeps them whole")
         return [*lines, *self._gate.header()]
+
+    def _agents_header(self) -> list[str]:
+        sources, agents = self._run.sources.items(), self._run.settings.agents
+        named = [f"{one.label} ({one.spec})" if one.label != one.spec else one.label for one in agents]
+        apart = ", ".join(label for label, source in sources if source.apart)
+        return [
+            f"ltm: agents: {', '.join(named)}",
+            *(f"ltm: {label} replies by {source.calls}()" for label, source in sources if source.calls),
+            *(
+                f"ltm: {label} is a person: `ltm serve` in another terminal shows the link to answer at"
+                for label, source in sources
+                if spec_within(source).startswith("human:web")
+            ),
+            *[f"ltm: {apart} can read the run folder: keep --ltm-dir where its user cannot"] * bool(apart),
+        ]
 
     def _set_by_suite(self) -> list[str]:
         """Return which settings of the run its suite file decides, and which stand there in vain."""
@@ -193,15 +197,20 @@ class Report:
         """Write the summary; say 75 instead of 0 or 1 where the result cannot be measured."""
         self._run.progress.clear()
         refused = session.exitstatus == pytest.ExitCode.USAGE_ERROR  # by a worker, where there are any
-        if refused or not self._run.plays or not self._run.folder.path.is_dir():
+        if refused or not self._run.plays:
             return
         by_a_person = not (self._run.disk_is_gone or self._run.ended_by)
         if not by_a_person and session.exitstatus == pytest.ExitCode.INTERRUPTED:
             session.exitstatus = UNMEASURABLE
         if session.exitstatus in DECIDED and not (session.shouldfail or session.shouldstop):
             self._unplayed = self._count_unplayed()
-        if self._unplayed:
-            session.exitstatus = UNMEASURABLE
+        if is_gone := not self._run.folder.path.is_dir():
+            self._unplayed = f"{self._run.folder.shown()} was deleted: there are no results, and nothing to resume"
+        self._mark_unplayed(session)
+        if is_gone:
+            return
+        if session.exitstatus in {*DECIDED, UNMEASURABLE}:
+            self._complete_judge_checks()
         result = self.result = self._read()
         if not result.conversations:
             return
@@ -210,7 +219,7 @@ class Report:
         summary = summary_json(
             result,
             pytest_ltm_version=version("pytest-ltm"),
-            seed=settings.seed,
+            seed=settings.seed.recorded,
             plan=settings.described(),
             wall_seconds=self._wall_seconds(),
             **self._gate.json(),
@@ -225,6 +234,10 @@ class Report:
         self._gate.write(result)
         session.exitstatus = self._gate.status(int(session.exitstatus))
         if session.exitstatus in DECIDED and self._lost(result):
+            session.exitstatus = UNMEASURABLE
+
+    def _mark_unplayed(self, session: pytest.Session) -> None:
+        if self._unplayed and session.exitstatus in {*DECIDED, UNMEASURABLE}:
             session.exitstatus = UNMEASURABLE
 
     def _count_unplayed(self) -> str:
@@ -257,9 +270,30 @@ class Report:
         for traceback in self._tracebacks if config.option.tbstyle != "no" else ():
             terminalreporter.write_sep("_", "ERROR in the agent", red=True, bold=True)
             terminalreporter.write_line(escape_unprintable(traceback))
+        if self._gate.page:
+            terminalreporter.write_line("\n".join([for_screen(self._gate.page), *[self._page] * bool(self._page)]))
+        else:
+            self._show_tables(result, terminalreporter)
+        if (why := self._why_unmeasurable(result)) and self._gate.verdict is None:
+            text = f"unmeasurable (exit status {UNMEASURABLE}): {why}"
+            for line in wrap_text(text, self._run.config.get_terminal_writer().fullwidth, "  "):
+                terminalreporter.write_line(line, yellow=True)
+
+    def _why_unmeasurable(self, result: RunResult) -> str:
+        """Return why the result cannot be measured; with the first reason under -q, else it is below the table."""
+        ended = f"ended by {self._run.ended_by}" if self._run.ended_by else ""
+        why = ended or self._unplayed or self._lost(result)
+        if self._run.disk_is_gone:
+            why = "records could not be written to disk"
+        brief = self._run.config.get_verbosity() < 0 and not misjudged_checks(result)
+        reason = first_reason(result) if brief else ""
+        return why if not why or not reason or reason.endswith(why) else f"{why}; the first: {reason}"
+
+    def _show_tables(self, result: RunResult, terminalreporter: Any) -> None:
+        config = self._run.config
         if config.get_verbosity() >= 0:
             terminalreporter.write_sep("=", "long-term memory")
-        width, colored = terminalreporter._tw.fullwidth, terminalreporter.hasmarkup
+        width, colored = config.get_terminal_writer().fullwidth, terminalreporter.hasmarkup
         # else they are notes below the table
         notes = [*self._alone(result.conversations), *mishap_sentences(result.conversations)]
         alone = notes if config.get_verbosity() < 0 else []
@@ -275,17 +309,6 @@ class Report:
         for line in self._gate.sentences(result) if config.get_verbosity() >= 0 else ():
             for part in wrap_text(line, width, "  "):
                 terminalreporter.write_line(part, bold=True)
-        ended = f"ended by {self._run.ended_by}" if self._run.ended_by else ""
-        why = (
-            "records could not be written to disk"
-            if self._run.disk_is_gone
-            else ended or self._unplayed or self._lost(result)
-        )
-        if why and self._gate.verdict is None:
-            reason = first_reason(result) if config.get_verbosity() < 0 else ""  # else it is below the table
-            why = why if reason.endswith(why) or not reason else f"{why}; the first: {reason}"
-            for line in wrap_text(f"unmeasurable (exit status {UNMEASURABLE}): {why}", width, "  "):
-                terminalreporter.write_line(line, yellow=True)
 
     def _lost(self, result: RunResult) -> str:
         """Return why the result cannot be measured: somebody else than memory took scores away, or nothing has one."""
@@ -313,6 +336,10 @@ class Report:
         except LtmError as error:
             return f"report: {one_line(str(error))}"
         return f"report: {one_line(given)}"
+
+    def _complete_judge_checks(self) -> None:
+        if canaries := self._run.config.pluginmanager.get_plugin("ltm-canaries"):
+            canaries.complete_checks()
 
     def _read(self) -> RunResult:
         matching, notices = results_in(self._run.folder.path)
@@ -349,8 +376,19 @@ class Report:
             paces=self._paces(),
             prechecks=prechecks_in(self._run.folder.path),
             suite=suite_of(settings.described()),
+            trust=self._trust(held),
         )
         return _amendments.apply_amendments(result, amendments)
+
+    def _trust(self, held: Sequence[ConversationResult]) -> str:
+        settings = self._run.settings
+        made = settings.definitions is None and settings.dataset is None
+        return trust_sentence(
+            {label: source.place for label, source in self._run.sources.items() if source.place},
+            settings.seed.publicity if made and settings.suite else "",
+            has_judge=any(row.judge_calls for one in held for row in one.scenarios),
+            prechecks=prechecks_in(self._run.folder.path),
+        )
 
     def _alone(self, held: Sequence[ConversationResult]) -> list[str]:
         """Return a sentence if conversations were played without scenarios that belong to them."""
@@ -469,7 +507,7 @@ class Brevity:
             for name in shadows:
                 delattr(reporter, name)
         if brief and self._report.result is not None and option.reportchars == _LISTING:
-            for line in failing_lines(self._report.result, reporter._tw.fullwidth):
+            for line in failing_lines(self._report.result, config.get_terminal_writer().fullwidth):
                 reporter.write_line(line)
             shown = ", --tb=short shows them" * (option.tbstyle == _AUTO)
             reporter.write_line(f"{pluralize(failed, 'failure')}: -rf lists them{shown}")

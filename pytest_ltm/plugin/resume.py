@@ -225,7 +225,7 @@ class Unfinished:
             or self._report.agent_seconds > PAID_SECONDS
             or any(map(_was_paid, spending))
         ):
-            for line in self._how(terminalreporter._tw.fullwidth):
+            for line in self._how(self._run.config.get_terminal_writer().fullwidth):
                 terminalreporter.write_line(line)
 
     def _how(self, width: int) -> Iterator[str]:

@@ -24,7 +24,7 @@ from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.disk import disk_fault, make_private, read_regular, write_whole
 from pytest_ltm._storage.errors import DiskFault, Stopped
 from pytest_ltm._storage.locks import NAME as LOCK
-from pytest_ltm._storage.locks import FolderLock
+from pytest_ltm._storage.locks import OWNER, FolderLock, lock_holder
 from pytest_ltm.agents._adapt import allow_missing_keys
 from pytest_ltm.plugin import agents as _agents
 from pytest_ltm.plugin import collection as _collection
@@ -92,6 +92,7 @@ class RunFolder:
                 write_whole(ignore, b"*\n")
             self._lock.acquire()
             write_run_file(self.path, started)
+            _sweep(self.path.parent)
             self._before = self._latest()
             self._point()
         except (OSError, DiskFault) as error:
@@ -149,6 +150,22 @@ class RunFolder:
         """Return the folder as a person would type it from here."""
         shown = os.path.relpath(self.path)
         return str(self.path) if shown.startswith("..") else shown
+
+
+def _sweep(runs: Path) -> None:
+    """Take away the folders of runs that were killed before they had begun: nothing but a lock that nobody holds."""
+    for folder in runs.iterdir():
+        with suppress(OSError):
+            names = {path.name for path in folder.iterdir()}
+            is_old = wall_time().timestamp() - folder.stat().st_mtime > _YOUNG_SECONDS
+            if is_old and names <= {LOCK, OWNER, f"{OWNER}.new", f"{FILE}.new"} and not lock_holder(folder):
+                for name in names:
+                    (folder / name).unlink()
+                folder.rmdir()
+
+
+_YOUNG_SECONDS = 60.0
+"""The age of a folder of which another process may be about to take the lock."""
 
 
 def _iter_links(folder: Path) -> Iterator[Path]:
@@ -501,6 +518,7 @@ class LtmRun:
             items=known, settings=self.settings, source=self.sources[agent], folder=folder,
             tariff=self.costs.agents[agent].tariff, judge_tariff=self.costs.judge.tariff, user_cost=self.costs.user,
             account=self.costs.account(folder.name, agent=agent), refused=self._refused or "",
+            conversations=len(self.conversations()),
         )  # fmt: skip
 
     def plan(self, known: Sequence[LtmItem]) -> Plan:

@@ -15,6 +15,7 @@ from msgspec import convert, structs
 from pytest_ltm._journal.cost import Limits, read_prices
 from pytest_ltm._language.lists import join_words
 from pytest_ltm._model import suite as _suite
+from pytest_ltm._model.seed import FRESH, Seed
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.errors import did_you_mean
@@ -29,7 +30,7 @@ from pytest_ltm.plugin.agents import chosen_agents, fix_latest
 from pytest_ltm.plugin.canaries import Canaries
 from pytest_ltm.plugin.collection import check_parameters
 from pytest_ltm.plugin.conversation_setup import LiveMode
-from pytest_ltm.plugin.dataset import SPANS, dataset_of
+from pytest_ltm.plugin.dataset import SPANS, dataset_of, questions_of
 from pytest_ltm.plugin.gate import Gate
 from pytest_ltm.plugin.live import LiveServer
 from pytest_ltm.plugin.options import chosen_spans, name_option_in_errors, path_base, set_by_suite, value_source
@@ -37,7 +38,7 @@ from pytest_ltm.plugin.probe import Probe
 from pytest_ltm.plugin.report import Brevity, Report
 from pytest_ltm.plugin.resume import ResumeGuard, Unfinished
 from pytest_ltm.plugin.resume_command_line import recorded_settings, source_of
-from pytest_ltm.plugin.safe_output import Boundary
+from pytest_ltm.plugin.safe_output import Boundary, EarlyBoundary, show_sanitized
 from pytest_ltm.plugin.selection import LanguageFilter, Selection, Sharding
 from pytest_ltm.plugin.session import Costs, LtmRun
 from pytest_ltm.plugin.settings import RunSettings, in_languages
@@ -56,7 +57,8 @@ def start_run(config: pytest.Config) -> None:
     if config.option.help or getattr(config.option, "version", 0):
         return
     try:
-        _register_plugins(config)
+        with show_sanitized(config):
+            _register_plugins(config)
     except pytest.UsageError as error:
         raise pytest.UsageError(*(fit_for(sys.stderr, for_screen(str(word))) for word in error.args)) from error
 
@@ -68,6 +70,7 @@ def _register_plugins(config: pytest.Config) -> None:
     run = config.stash[RUN] = LtmRun(config, settings, selection, *_run_mode(config, settings, forecasts))
     manager = config.pluginmanager
     manager.register(Boundary(config), "ltm-boundary")
+    manager.register(EarlyBoundary(), "ltm-early-boundary")
     _register_before(run, manager)
     if not manager.hasplugin("ltm-run"):
         manager.register(run, "ltm-run")
@@ -175,8 +178,9 @@ def _run_settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
         said("dir"),
         name_option_in_errors(value_source(config, "--ltm-suite"), lambda: _suite_of(config, has_paths=has_paths)),
     )
-    seed = said("seed") if own is None or own.seed is None or not set_by_suite(config, own, "seed") else own.seed
-    dataset = dataset_of(config, has_paths=has_paths, seed=seed, ltm_dir=ltm_dir)
+    seed = _settled_seed(config, own)
+    questions = questions_of(config)
+    dataset = dataset_of(config, has_paths=has_paths, seed=seed.value, ltm_dir=ltm_dir, questions=questions)
     languages = said("language")
     tokenizer = name_option_in_errors(
         value_source(config, "--ltm-tokenizer"), lambda: token_counter(said("tokenizer")).name
@@ -216,8 +220,29 @@ def _run_settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
         ),
         limits=Limits(said("max_cost"), said("max_tokens")),
         reading=_reading(config),
+        questions=questions,
         assumed_reply=said("assume_reply"),
     )
+
+
+def _settled_seed(config: pytest.Config, suite: _suite.Suite | None) -> Seed:
+    """Return the seed: the same in all workers and when resumed. Agents do not inherit a secret one."""
+    if suite is not None and suite.seed is not None and set_by_suite(config, suite, "seed"):
+        return Seed(value=suite.seed)
+    worker: dict[str, str] = getattr(config, "workerinput", {})
+    config.option.ltm_seed = worker.get("ltm_seed", config.option.ltm_seed)  # a fresh one is drawn by the controller
+    if _options.option_text(config, "ltm_seed") == FRESH and _options.option_or_ini(config, "ltm_compare"):
+        raise pytest.UsageError(
+            "--ltm-seed: a fresh seed makes texts that no baseline has: --ltm-compare has nothing to compare with. "
+            "Use the baseline's seed: a number, or env:NAME for a secret one"
+        )
+    seed: Seed = _options.option_value(config, "ltm_seed")
+    if seed.source:
+        config.option.ltm_seed = seed.option
+    # The workers of a controller take it from its environment.
+    if seed.variable and (worker or not getattr(config.option, "tx", None)):
+        config.add_cleanup(partial(os.environ.__setitem__, seed.variable, os.environ.pop(seed.variable)))
+    return seed
 
 
 def _reading(config: pytest.Config) -> Reading:

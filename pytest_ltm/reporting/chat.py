@@ -20,7 +20,7 @@ from pytest_ltm._results.text import (
     wrap_text,
 )
 from pytest_ltm._storage.sanitize import for_screen
-from pytest_ltm._storage.schema import to_record
+from pytest_ltm._storage.schema import fields_of
 from pytest_ltm.reporting.failure import (
     asker_of,
     check_lines,
@@ -170,24 +170,43 @@ def style_of(result: ScenarioResult) -> Style:
     return "good" if result.outcome == "passed" else "part" if result.score > 0 else "bad"
 
 
-def chat_json(chat: ExampleChat) -> dict[str, Any]:
-    """Return the example as JSON values: its result, and the exchanges that are shown of it."""
+def example_json(row: ScenarioResult) -> dict[str, Any]:
+    """Return an example and its verdict as JSON values."""
+    own = fields_of(row, "scenario", "example", "agent", "trial", "outcome", "score", "upper", "reason")
+    return {"item": row.nodeid, **own, "span": row.span_label}
+
+
+def chat_json(chat: ExampleChat, *, full: bool = False) -> dict[str, Any]:
+    """Return the example as JSON values: its verdict, what decided it, and the exchanges that are shown of it.
+
+    `full`: as for `chat_lines`.
+    """
+    result, record = chat.result, chat.record
+    longest = None if full else LONGEST
     return {
-        **to_record(chat.result),
+        **example_json(result),
+        **fields_of(result, "threshold", "gap", "rule"),
+        "decided_by": result.evidence,
         "expected": chat.expected,
+        "checks": [{"label": check.label, "state": check.state} for check in result.checks],
+        "needles": [
+            {"question": question.number, "needle": needle.number, "retrieved_rank": needle.rank}
+            | {"gap_tokens": needle.gap, "gap_seconds": needle.seconds_passed}
+            for question in result.questions
+            for needle in question.needles
+        ],
         "exchanges": [
             {
                 "number": each.number,
-                "kind": _exchange_kind(chat.result, each),
+                "kind": _exchange_kind(result, each),
                 "by": each.by,
                 "tokens_before": each.start,
                 "now": each.now.isoformat(),
-                "message": each.message,
-                "reply": each.reply,
-                **({} if each.unread is None else {"raw_reply": each.unread}),
-                "fault": chat.record.fault(each.number) if chat.record else "",
+                "message": each.message[:longest],
+                "reply": each.reply[:longest],
+                "fault": record.fault(each.number) if record else "",
             }
-            for each in _shown_exchanges(chat, full=False)
+            for each in _shown_exchanges(chat, full=full)
         ],
     }
 

@@ -75,7 +75,7 @@ def summary_json(
     run: RunResult,
     *,
     pytest_ltm_version: str,
-    seed: int,
+    seed: int | str,
     plan: Mapping[str, Any],
     wall_seconds: float | None = None,
     gate: Mapping[str, Any] | None = None,
@@ -110,6 +110,7 @@ def summary_json(
         "prechecks": to_record(run.prechecks),
         "conversations": [_conversation_json(each) for each in run.conversations],
         "notices": list(run.notices),
+        **({"trust": run.trust} if run.trust else {}),
         "metrics": METRICS,
     }
 
@@ -193,6 +194,7 @@ def _conversation_json(held: ConversationResult) -> dict[str, Any]:
         "usage": None if held.input_tokens is None else usage,
         **_estimated_flag(held.estimated),
         **({"lost": {"tokens": held.lost_tokens, "cost_usd": held.lost_cost_usd}} if held.lost_tokens else {}),
+        **({"mishaps": to_record(held.mishaps)} if held.mishaps else {}),
         **({"journal": held.journal} if held.journal else {}),
         "notices": list(held.notices),
         "examples": [_example_json(row) for row in held.scenarios],

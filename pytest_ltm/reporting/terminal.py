@@ -8,7 +8,7 @@ from msgspec import structs
 
 from pytest_ltm._journal.result import at_span, ended_early, span_place
 from pytest_ltm._language.lists import first_and_rest, join_words
-from pytest_ltm._results.columns import GUESSED, LEFT_OPEN, UNSCORED, known_sum, result_columns
+from pytest_ltm._results.columns import GUESSED, HAMPERED, LEFT_OPEN, UNSCORED, known_sum, result_columns
 from pytest_ltm._results.figures import EFFORTS, SCORES, figure_notes, shown_figures
 from pytest_ltm._results.metrics import agent_metrics, leading_sentences, metric_lines, quiet_line
 from pytest_ltm._results.sentences import precheck_sentences, span_sentences
@@ -48,6 +48,7 @@ _KINDS = {
     "requires": "not possible",
     "not reached": "not reached",
     "agent": "agent error{s}",
+    "evaluator": "evaluator{s} out of time",
     "judge": "judge error{s}",
     "user": "simulated user error{s}",
     "scenario": "scenario error{s}",
@@ -177,6 +178,7 @@ def summary_lines(run: RunResult, *, width: int, verbosity: int, color: bool) ->
         lines += wrap_text(f"{pluralize(amended, 'verdict')} amended by hand; {kept}", width)
     lines += [line for note in figure_notes(columns) for line in wrap_text(note, width)]
     lines += _notice_lines(run, width)
+    lines += wrap_text(f"trust: {one_line(run.trust)}", width, "       ") if run.trust else []
     if verbosity > 0:
         heads = {each.name.folder: each.journal for each in run.conversations if each.journal}
         lines += [f"last checksum of {one_line(name)}: {head}" for name, head in heads.items()]
@@ -219,6 +221,8 @@ def _quiet_line(column: Column) -> str:
     parts = ["nothing has a score"]
     if column.out_of:
         parts = [f"total {column.standing}", *without_memory(column), f"accuracy {column.share}"]
+        if together := column.sum_of("asked_together"):
+            parts.append(f"{pluralize(together, 'question')} in one talk")
     parts += [f"{column.amended:,} amended by hand"] * bool(column.amended)
     within = f" (all of {', '.join(map(one_line, column.scoreless))})" if column.scoreless else ""
     parts += [f"{column.missing:,} of {len(column.rows):,} without a score{within}"] * bool(column.missing)
@@ -265,13 +269,15 @@ def _results_table(columns: Sequence[Column], verbosity: int, suite: str) -> Tex
         )
         for row in rows
     ]
-    heads = tuple((column.name, one_line(column.span_label) + " " * room) for column in columns)
+    heads = tuple(
+        (column.name, one_line(column.span_label) + (HAMPERED * column.hampered).ljust(room)) for column in columns
+    )
     return TextTable(heads=heads, rows=tuple(rows), label="memory span", corner=suite)
 
 
 def _number_marks(text: str) -> str:
     """Return what stands behind a number."""
-    return text[len(text.rstrip(GUESSED + UNSCORED)) :]
+    return text[len(text.rstrip(GUESSED + UNSCORED + HAMPERED)) :]
 
 
 def without_memory(column: Column) -> list[str]:

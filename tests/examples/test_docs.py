@@ -3,17 +3,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-import refresh_readme
+import refresh_pages
 from _commands import ROOT, comparable, run
 from _pages import blocks
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("conftest_examples/**/*.md"))]
-PLAYED = [page for page in PAGES if any(block.file or block.language == "console" for block in blocks(page))]
-PLAYED = [page for page in PLAYED if page.parent.parent.name != "conftest_examples"]
-
 
 READ_FIRST = {"README", "tutorial"}
 PLAYED_AT_NIGHT = pytest.mark.nightly("commands as a reader types them: each page has its turn within days", every=4)
@@ -27,7 +22,10 @@ def page_id(page: Path) -> str:
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, id=page_id(page), marks=[PLAYED_AT_NIGHT] * (page.stem not in READ_FIRST)) for page in PLAYED],
+    [
+        pytest.param(page, id=page_id(page), marks=[PLAYED_AT_NIGHT] * (page.stem not in READ_FIRST))
+        for page in refresh_pages.played_pages()
+    ],
 )
 def test_a_reader_who_types_along_sees_what_the_page_shows(page: Path, tmp_path: Path) -> None:
     if needed := NEEDED.get(page_id(page)):
@@ -55,5 +53,5 @@ def missing(shown: list[str], lines: tuple[str, ...]) -> str | None:
 
 
 def test_the_first_command_of_the_readme_prints_what_the_readme_shows() -> None:
-    printed = refresh_readme.printed_parts(refresh_readme.first_command())
-    assert printed == refresh_readme.shown_parts(), "run python tests/examples/refresh_readme.py"
+    printed = refresh_pages.printed_parts(refresh_pages.first_command())
+    assert printed == refresh_pages.shown_parts(), "run python tests/examples/refresh_pages.py README.md"

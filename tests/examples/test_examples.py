@@ -17,6 +17,7 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
     "plain_function": [({"failed": 2}, "bicycle                0.50    0.50")],
     "async_agent": [({"passed": 1}, "conference            1.00")],
     "hook_agent": [({"passed": 1, "failed": 1}, "train                0.00       1.00")],
+    "many_items": [({"passed": 6, "failed": 1}, "1 failed, 6 passed in TIME")],
     "openai_agent": [],
     "local_model": [],
     "ini_agents": [

@@ -412,6 +412,14 @@ def test_the_summary_is_markdown_and_goes_where_the_environment_says(
     assert step.read_text() == "before\n" + text
 
 
+def test_a_dash_prints_the_summary_in_place_of_the_tables(bots: Project) -> None:
+    saved(bots)
+    lines = play(bots, "Short", "--ltm-compare=main", "--ltm-compare-fail=mean:5%", "--ltm-summary=-").outlines
+    assert "## Long-term memory: regressed" in lines
+    assert not any("long-term memory ===" in line or line.startswith("port  ") for line in lines)
+    assert not (bots.path / "-").exists()
+
+
 def test_breaches_become_annotations_on_github_only(bots: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     rule = "--ltm-fail-under=scenario:port.mean:60%"
     assert "::error" not in play(bots, "Short", rule).stdout.str()

@@ -177,7 +177,7 @@ def test_at_any_moment(project: Project, struck: Callable[..., subprocess.Comple
         assert resumed(project, done.stdout).returncode == 0
 
 
-@pytest.mark.nightly("fourteen runs")
+@pytest.mark.nightly("fourteen whole runs, each ended by a signal")
 @pytest.mark.slow
 def test_a_run_that_is_ended_at_every_fourth_message_gets_to_its_end(
     project: Project, struck: Callable[..., subprocess.CompletedProcess[str]]

@@ -129,6 +129,7 @@ BESIDE = {
     "pytest_ltm._model.definition": "a definition, as `dump` returns it: JSON without secrets",
     "pytest_ltm._cli.sharing": "what `for_file` returns",
     "pytest_ltm._cli.init": "the first files of a project: our own texts",
+    "pytest_ltm._cli.skill": "a skill: our own text",
     "pytest_ltm._cli.merge": "what `json_text` returns",
     "pytest_ltm._lab.commands.cheats": "what `for_file` returns",
     "pytest_ltm._cli.plot": "a picture, whose texts pass the boundary before they are drawn",

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("conftest_examples/**/*.md"))]
+PAGES = [
+    *(ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING", "AGENTS")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted(ROOT.glob("conftest_examples/**/*.md")),
+]
 
 
 def test_links_lead_somewhere() -> None:

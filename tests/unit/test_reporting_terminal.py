@@ -13,6 +13,7 @@ import sample_runs
 from sample_runs import conversation, row, run
 
 from pytest_ltm._journal.result import ended_early
+from pytest_ltm._model.agent import Mishap
 from pytest_ltm._results.text import columns_of
 from pytest_ltm.reporting.terminal import summary_lines
 
@@ -246,3 +247,19 @@ def test_equal_runs_have_equal_summaries() -> None:
     shown: Any = sample_runs.grid
 
     assert summary(shown()) == summary(shown())
+
+
+def test_a_column_is_marked_where_much_went_wrong_within_the_agent() -> None:
+    def shown(*mishaps: Mishap) -> str:
+        held = replace(conversation("bot", "2k", {"a": (1.0,)}), mishaps=mishaps, metered=10)
+        return summary(run(held))
+
+    text = shown(Mishap("notebooks unreadable", 3, 10), Mishap("tool calls failed", 0, 40))
+    assert re.search(r"memory span +2k!\n", text)
+    assert re.search(r"went wrong within +30%!\n", text)
+    assert "that the score is hardly about its memory" in " ".join(text.split())
+    few = shown(Mishap("notebooks unreadable", 2, 10))
+    assert re.search(r"went wrong within +20%\n", few)
+    assert "!" not in few
+    assert re.search(r"went wrong within +40%!\n", shown(Mishap("reply cut off at max_tokens=9", 4)))
+    assert "went wrong" not in shown(Mishap("tool calls failed", 0, 40))

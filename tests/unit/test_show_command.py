@@ -162,7 +162,9 @@ def test_json_has_the_result_and_its_exchanges(run: Path, capsys: pytest.Capture
         (6, "question", "Teal, I think."),
     ]
     listed = json.loads("\n".join(shown(capsys, run, "--json", "--failed")))
-    assert [each["nodeid"] for each in listed] == ["ltm/colours::test_colours[full-2k-0-0]"]
+    assert (found["format"], listed["format"]) == ("pytest-ltm show 1", "pytest-ltm show 1")
+    assert [each["item"] for each in listed["examples"]] == ["ltm/colours::test_colours[full-2k-0-0]"]
+    assert listed["totals"][0] == {"agent": "full", "span": "2k", "low": 1.0, "high": 1.0, "out_of": 2}
 
 
 @pytest.mark.slow

@@ -97,12 +97,12 @@ class MemorySettings(Struct, frozen=True, kw_only=True):
     """What was said last: its share of the window (below 1), or how many exchanges."""
     pause: timedelta = timedelta(hours=1)
     """A longer one begins another session."""
+    day: int = 0
+    """Tokens after which a day has passed, whatever the clock says; 0: by the clock alone."""
     pressure: Pressure | None = None
     forgetting: Literal["paper", "code", "off"] = "off"
     filler: Literal["stored", "skipped"] = "stored"
     """Whether exchanges are kept that are told without asking for a reply."""
-    replied: Literal["stored", "skipped"] = "stored"
-    """Whether exchanges are kept that it replied to itself."""
     mode: Literal["code", "paper"] = "paper"
     """Whose word holds where a paper and its code differ."""
     draw: int = 0
@@ -238,9 +238,9 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
     "window": _parse_window,
     "recent": _parse_recent,
     "pause": _parse_pause,
+    "day": Field.whole,
     "forgetting": _off_or("paper", "code"),
     "filler": _one_of("stored", "skipped"),
-    "replied": _one_of("stored", "skipped"),
     "mode": _one_of("code", "paper"),
     "draw": Field.whole,
 }

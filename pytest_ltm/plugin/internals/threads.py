@@ -1,7 +1,6 @@
 """What agents say in threads of their own: prints, logs, warnings; kept there, and said again in their item's place.
 
-Relied on, pytest 8.0 to 9.2: `_pytest.capture` sets sys.stdout and sys.stderr by calling `setattr`, which is looked up
-in the module first.
+`_pytest.capture` sets sys.stdout and sys.stderr by calling `setattr`, which is looked up in the module first.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """What controller and workers send each other beyond xdist: one event `ltm` up, two commands down.
 
-Relied on, pytest-xdist 3.5 to 3.8: WorkerController.process_from_remote/notify_inproc/sendcommand/workerinput;
-DSession finds `worker_<event>` among its own attributes, and has queue, _active_nodes, nodemanager.specs and
-nodemanager.setup_node; execnet's Group.makegateway has a local variable `io` with a `popen`;
-WorkerInteractor.handle_command/sendevent/item_index; all values are what execnet can carry (built-in types). An event
-that xdist does not know would end the worker, so ours are taken out before xdist sees them.
+What is relied on (pytest-xdist 3.5 to 3.8) is in `internals/names.yml`. Beyond names: DSession finds `worker_<event>`
+among its own attributes; execnet's Group.makegateway has a local variable `io` with a `popen`; all values are what
+execnet can carry (built-in types). An event that xdist does not know would end the worker, so ours are taken out before
+xdist sees them.
 """
 
 from __future__ import annotations

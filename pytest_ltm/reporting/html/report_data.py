@@ -196,7 +196,8 @@ def run_origin(run: LoadedRun) -> Origin:
         for text in held.notes
     ]
     shown = [(name, text) for name, text in facts.items() if text]
-    notices = [*run.result.notices, *precheck_sentences(run.result), *notices]
+    trust = [f"trust: {run.result.trust}"] * bool(run.result.trust)
+    notices = [*trust, *run.result.notices, *precheck_sentences(run.result), *notices]
     return Origin(run.result.run_id, said, shown, notices)
 
 
@@ -218,7 +219,7 @@ def repeat_command_of(rows: Sequence[ScenarioResult], plan: Mapping[str, Any], s
     if own and plan.get("suite") == _DEFAULTS["suite"] and len(own) < len(files):
         words.append(f"--ltm-suite={plan['suite']}")
     if seed not in (None, 0):
-        words.append(f"--ltm-seed={seed}")
+        words.append(f"--ltm-seed={seed if isinstance(seed, int) else plan.get('seed_source')}")
     return shlex.join([*words, *own])
 
 

@@ -1,0 +1,135 @@
+"""The private names of pytest that the plugin uses: all of them are listed, and found in each supported pytest."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from alone import alone
+
+import pytest_ltm
+
+PACKAGE = Path(pytest_ltm.__file__).parent
+PLUGIN = PACKAGE / "plugin"
+RECIPE = PACKAGE.parent / "conftest_examples" / "many_items"
+LISTED = {
+    name
+    for part in yaml.safe_load((PLUGIN / "internals" / "names.yml").read_text("utf-8")).values()
+    for name in part
+}  # fmt: skip
+ABSENT = {"item._rerun_condition_excinfos", "stepwise.lastfailed | stepwise.cached_info"}
+"""Set by other plugins, or under an option, while tests run."""
+
+
+def trees(folder: Path) -> list[ast.Module]:
+    return [ast.parse(path.read_text("utf-8")) for path in folder.rglob("*.py")]
+
+
+def own_names() -> set[str]:
+    """Return the names that the package itself gives to functions, classes, variables and attributes of `self`."""
+    names = set()
+    for node in (node for tree in trees(PACKAGE) for node in ast.walk(tree)):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and is_own(node.value):
+            names.add(node.attr)
+    return names
+
+
+def is_own(value: ast.expr) -> bool:
+    return isinstance(value, ast.Name) and value.id in {"self", "cls"}
+
+
+def used_names() -> set[str]:
+    """Return what the plugin imports from `_pytest`, and the private attributes that it reads or sets of others."""
+    used, own = set(), own_names()
+    for node in (node for tree in trees(PLUGIN) for node in ast.walk(tree)):
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("_pytest"):
+            used |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Attribute) and re.match("_[a-z]", node.attr) and not is_own(node.value):
+            used.add(node.attr)
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in {"getattr", "setattr", "hasattr"}:
+            words = [str(word.value) for word in node.args[1:2] if isinstance(word, ast.Constant)]
+            used |= {word for word in words if re.match("_[a-z]", word)}
+    return used - (own - {"_file", "_request"}) - {"_fields"}
+
+
+def test_the_plugin_uses_the_private_names_that_are_listed_and_no_others() -> None:
+    listed = {word for name in LISTED for word in re.split(r"[. |]+", name)}
+    assert used_names() - listed == set()
+    code = "".join(path.read_text("utf-8") for path in PLUGIN.rglob("*.py"))
+    assert {name for name in LISTED if not re.search(rf"\b{name.rpartition('.')[2]}\b", code)} == set()
+
+
+def test_the_page_for_pytest_says_how_many_there_are() -> None:
+    assert f"working: {len(LISTED)} entries" in (PACKAGE.parent / "docs" / "upstream.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", sorted(LISTED - ABSENT))
+def test_each_listed_name_is_in_the_pytest_that_is_installed(name: str, request: pytest.FixtureRequest) -> None:
+    if name.startswith(("xdist.", "dsession.")):
+        pytest.importorskip("xdist")
+    assert any(is_found(way, request) for way in name.split(" | ")), f"{name} is gone"
+
+
+def is_found(name: str, request: pytest.FixtureRequest) -> bool:
+    root, *path = name.removeprefix("python.").split(".")
+    thing: Any = roots(request)[root]() if root in roots(request) else importlib.import_module(root)
+    where = root
+    for word in path:
+        where = f"{where}.{word}"
+        if not hasattr(thing, word) and inspect.ismodule(thing):
+            with suppress(ModuleNotFoundError):
+                importlib.import_module(where)
+        if not hasattr(thing, word):
+            return inspect.isclass(thing) and word in inspect.getsource(thing)  # a class annotates what it sets
+        thing = getattr(thing, word)
+    return True
+
+
+def roots(request: pytest.FixtureRequest) -> dict[str, Any]:
+    config, manager, item = request.config, request.config.pluginmanager, request.node
+    return {
+        "session": lambda: request.session,
+        "item": lambda: item,
+        "fixturedef": lambda: next(iter(item._fixtureinfo.name2fixturedefs.values()))[-1],
+        "capture": lambda: manager.get_plugin("capturemanager"),
+        "logging": lambda: manager.get_plugin("logging-plugin"),
+        "writer": config.get_terminal_writer
+        if manager.get_plugin("terminalreporter")
+        else lambda: terminal(config)._tw,
+        "reporter": lambda: terminal(config),
+        "dsession": lambda: importlib.import_module("xdist.dsession").DSession,
+    }
+
+
+def terminal(config: pytest.Config) -> Any:
+    """Return a terminal reporter; a worker of xdist has none of its own."""
+    return importlib.import_module("_pytest.terminal").TerminalReporter(config)
+
+
+@pytest.mark.slow
+def test_the_small_plugin_sets_up_several_items_with_its_own_list_of_names() -> None:
+    options = ["-q", "-p", "no:ltm", "-p", "no:randomly", "-p", "no:cacheprovider", "--strict-markers"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, "--rootdir", RECIPE, RECIPE],
+        cwd=RECIPE, env=alone(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "1 failed, 6 passed" in done.stdout
+    assert "FAILED test_turns.py::test_a_failure_is_its_own" in done.stdout
+    source = (RECIPE / "conftest.py").read_text("utf-8")
+    names = set(re.findall(r'^        "([^"]+)",$', source, re.MULTILINE))
+    assert len(names) == 12
+    used = set(re.findall(r"\._([a-z]\w*)", re.sub(r"PRIVATE = \{.*?^\}", "", source, flags=re.MULTILINE | re.DOTALL)))
+    assert used == {word.removeprefix("_") for name in names for word in name.split(".")[1:] if word.startswith("_")}
