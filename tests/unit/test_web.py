@@ -14,10 +14,11 @@ from run_folders import held, played, write_run
 
 from pytest_ltm._cli import main
 from pytest_ltm._journal import amendments
-from pytest_ltm._journal.result import QuestionResult
+from pytest_ltm._journal.result import QuestionResult, RunResult
 from pytest_ltm._storage.sanitize import for_screen
 from pytest_ltm.agents import _mailbox
 from pytest_ltm.agents._mailbox import Box, HumanPrompt, NoReplyMessage, message_id
+from pytest_ltm.reporting.summary import summary_json, write_summary
 from pytest_ltm.web.review import decisions
 
 pytest.importorskip("starlette", reason="the page needs the extra web")
@@ -418,8 +419,11 @@ def test_the_page_opens_on_what_each_agent_remembers(tmp_path: Path) -> None:
         far = held(
             [played(agent="bot", span=120_000, span_label="120k", score=score, nodeid="far")], agent_spec="bot:Bot",
         )  # fmt: skip
-        gate = {"state": "passed", "sentence": "gate: passed", "findings": []}
-        write_run(tmp_path / "runs" / f"2026010{number + 1}-101500-aaaa", far, near, gate=gate if number else None)
+        gate = {"state": "passed", "sentence": "gate: passed", "findings": []} if number else None
+        run = RunResult(run_id="r", conversations=(far, near))
+        summary = summary_json(run, pytest_ltm_version="0", seed=0, plan={}, gate=gate)
+        folder = write_run(tmp_path / "runs" / f"2026010{number + 1}-101500-aaaa", far, near)
+        write_summary(folder / "summary.json", summary)
     app = make_app(ltm_dir=tmp_path, baselines=tmp_path, secret="k", hosts=["127.0.0.1:1"], port=1)
 
     text = " ".join(ask(app, "/").text.split())
