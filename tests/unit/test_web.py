@@ -15,10 +15,11 @@ from run_folders import held, played, write_run
 
 from pytest_ltm._cli import main
 from pytest_ltm._journal import amendments
-from pytest_ltm._journal.result import QuestionResult
+from pytest_ltm._journal.result import QuestionResult, RunResult
 from pytest_ltm._storage.sanitize import for_screen
 from pytest_ltm.agents import _mailbox
 from pytest_ltm.agents._mailbox import Box, HumanPrompt, NoReplyMessage, message_id
+from pytest_ltm.reporting.summary import summary_json, write_summary
 from pytest_ltm.web.review import decisions
 
 pytest.importorskip("starlette", reason="the page needs the extra web")
@@ -330,7 +331,7 @@ def test_consent_and_a_nickname_come_first(app: Starlette, run: Path) -> None:
     first = ask(app, f"/sit/{ann.link}", cookie=None)
     assert "take a memory test" in first.text
     ask(app, f"/sit/{ann.link}/consent", {"csrf": first.csrf, "nickname": "Annie"}, cookie=None)
-    assert "That was all" in ask(app, f"/sit/{ann.link}", cookie=None).text  # the run has ended
+    assert "Finished" in ask(app, f"/sit/{ann.link}", cookie=None).text  # the run has ended
     assert ann.consent is not None
 
 
@@ -456,3 +457,28 @@ def test_without_the_extra_the_command_says_what_to_install(
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert main(["serve"]) == 2
     assert "ltm serve needs uvicorn: pip install 'pytest-ltm[web]'" in capsys.readouterr().err
+
+
+# --- what the page opens on
+
+
+def test_the_page_opens_on_what_each_agent_remembers(tmp_path: Path) -> None:
+    for number, score in enumerate((0.25, 1.0)):
+        near = held([played(agent="bot", score=1.0)], agent_spec="bot:Bot")
+        far = held(
+            [played(agent="bot", span=120_000, span_label="120k", score=score, nodeid="far")], agent_spec="bot:Bot",
+        )  # fmt: skip
+        gate = {"state": "passed", "sentence": "gate: passed", "findings": []} if number else None
+        run = RunResult(run_id="r", conversations=(far, near))
+        summary = summary_json(run, pytest_ltm_version="0", seed=0, plan={}, gate=gate)
+        folder = write_run(tmp_path / "runs" / f"2026010{number + 1}-101500-aaaa", far, near)
+        write_summary(folder / "summary.json", summary)
+    app = make_app(ltm_dir=tmp_path, baselines=tmp_path, secret="k", hosts=["127.0.0.1:1"], port=1)
+
+    text = " ".join(ask(app, "/").text.split())
+
+    assert '<strong class="score">100%</strong> at 120k <span class="gate passed">gate passed</span>' in text
+    assert "Remembers to 120k tokens or more (100%); full marks everywhere." in text
+    assert text.count("<circle") == 2
+    assert text.index("20260102-101500-aaaa</th>") < text.index("20260101-101500-aaaa</th>")
+    assert '<td data-of="Score">25% at 120k</td>' in text
