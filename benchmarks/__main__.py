@@ -19,6 +19,7 @@ from benchmarks import (
     length,
     memory,
     memory_linear,
+    model_results,
     mutants,
     overhead,
     real_model,
@@ -110,7 +111,12 @@ BENCHMARKS = {
 }
 
 
-OTHERS = {"evidence": evidence.main, "faults": matrix.main, "gallery": gallery.main}
+OTHERS = {
+    "evidence": evidence.main,
+    "faults": matrix.main,
+    "gallery": gallery.main,
+    "model-results": model_results.main,
+}
 """What takes arguments of its own."""
 
 

@@ -1,4 +1,7 @@
-"""How much of the evidence memory systems find by rules: LongMemEval's by value and key, LoCoMo's by unit and k."""
+"""How much of the evidence memory systems find by rules: LongMemEval's by value and key, LoCoMo's by unit and k.
+
+LoCoMo's questions are asked twice: each of the history alone, and all of a conversation in one talk.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,14 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from pytest_ltm._cli.pytest_runs import examples_with_specs, play_run
+from pytest_ltm._model.plan import QUESTIONS
 from pytest_ltm._storage.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 
-_WHOLE = "window: 400k, recent: 0, replied: skipped, reading: {k: 50, budget: 390k}"
+_WHOLE = "window: 400k, recent: 0, reading: {k: 50, budget: 390k}"
 """Fifty memories, as the published metrics widen k until so many sessions are seen; a window that holds them."""
 LONGMEMEVAL = [
     (value, key) for value in ("session", "round") for key in ("value", "facts", "keyphrases", "summary")
@@ -66,24 +70,35 @@ def longmemeval(data: Path, sample: int) -> Iterator[str]:
 
 
 def locomo(data: Path) -> Iterator[str]:
-    """Yield the official recall by unit and k."""
+    """Yield recall and F1 by unit and k, of questions asked alone and together; each unit is ingested once."""
     rows = []
     for unit, telling, preset, depths in LOCOMO:
-        agents = {f"k{k}": f"{{preset: {preset}, {_WHOLE.replace('k: 50', f'k: {k}')}}}" for k in depths}
+        query = f"preset={preset}&window=400k&recent=0&reading.budget=390k&reading.k={','.join(map(str, depths))}"
         words = ["--ltm-suite=locomo", f"--ltm-data={data}", f"--ltm-locomo-telling={telling}"]
-        found = _means(agents, words)
-        rows += [[unit, str(k), *_cells(found[f"k{k}"], ["recall", "recall_sessions"])] for k in depths]
-    yield from _table(["unit", "k", "recall", "recall of sessions", "questions"], rows)
+        ways = [_metrics_of([f"M=memory:rules?{query}"], [*words, f"--ltm-questions={way}"]) for way in QUESTIONS]
+        for k in depths:
+            cells = [_cells(found[f"M.k{k}"], ["recall", "recall_sessions", "f1"]) for found in ways]
+            rows.append([unit, str(k), *cells[0][:-1], *cells[1]])
+    names = ("recall", "of sessions", "F1")
+    heads = [f"{name}, {way}" for way in QUESTIONS for name in names]
+    yield from _table(["unit", "k", *heads, "questions"], rows)
 
 
 def _means(agents: Mapping[str, str], words: Sequence[str]) -> Mapping[str, Mapping[str, list[float]]]:
+    """Return the metrics of all questions by agent and name; the agents by their parameters."""
+    with tempfile.TemporaryDirectory(prefix="ltm-agents-") as name:
+        folder = Path(name)
+        for label, parameters in agents.items():
+            (folder / f"{label}.yml").write_text(f"agent: memory:rules\nparameters: {parameters}\n", encoding="utf-8")
+        return _metrics_of([f"{label}={folder / label}.yml" for label in agents], words)
+
+
+def _metrics_of(agents: Sequence[str], words: Sequence[str]) -> Mapping[str, Mapping[str, list[float]]]:
     """Return the metrics of all questions by agent and name."""
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     with tempfile.TemporaryDirectory(prefix="ltm-evidence-") as name:
         folder = Path(name)
-        for label, parameters in agents.items():
-            (folder / f"{label}.yml").write_text(f"agent: memory:rules\nparameters: {parameters}\n", encoding="utf-8")
-        run = play_run([f"{label}={folder / label}.yml" for label in agents], words, folder / "ltm", folder)
+        run = play_run(agents, words, folder / "ltm", folder)
         for _, row in examples_with_specs(run):
             for metric in row.metrics:
                 found[row.agent][metric.name].append(metric.value)

@@ -164,7 +164,7 @@ def run_conversation(
     }  # fmt: skip
     whole, endings = Plan(examples=planned, **{**fields, **plan}), dict[str, Ending]()
     factory = ConversationFactory(
-        plan=whole, clock=SimulatedClock(history[0].at) if history else SimulatedClock(),
+        plan=whole, seed=seed, clock=SimulatedClock(history[0].at) if history else SimulatedClock(),
         counter=token_counter(whole.tokenizer), filler=filler or CountingFiller(), history=history,
     )  # fmt: skip
 

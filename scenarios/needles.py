@@ -48,4 +48,4 @@ def test_needles(ltm: Ltm) -> None:
         others = tuple(other for other in known if other != code)
         said = parse_languages(ltm.definition.parameters)
         rule = RecallsValue(code, others, scoring=ltm.scoring)
-        ltm.check(f"gives {code}", rule([said.meaning(answer)]).value)
+        ltm.check(f"gives {code}", rule([said.meaning(answer)]).value > 0)

@@ -195,6 +195,7 @@ def spy_meeting(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
 @pytest.mark.ltm(
     generate=spy_meeting,
     skills="R,I",
+    floor=0.1,  # there are few tools, places and times to choose from
     version="2",
     reset="The secret meeting is called off. Please forget the coded messages.",
     languages=CODES,

@@ -16,9 +16,9 @@ from ._parameters import last_wait, whole
 from ._wording import worded
 
 TASKS = (
-    "descale the samovar", "oil the weathervane", "tune the harmonium", "prune the bonsai", "feed the sourdough",
-    "air the terrarium", "inflate the kayak", "tap the barometer", "wax the toboggan", "polish the sundial",
-    "scrub the birdbath", "mend the hammock", "restring the banjo", "stir the kombucha", "patch the tarpaulin",
+    "descale the samovar", "oil the weathervane", "tune the theremin", "prune the bonsai", "feed the axolotl",
+    "air the terrarium", "inflate the kayak", "tap the altimeter", "wax the toboggan", "polish the sundial",
+    "scrub the birdbath", "mend the pergola", "restring the sitar", "stir the kombucha", "patch the tarpaulin",
     "rewind the gramophone",
 )  # fmt: skip
 """Each ends in a word of its own, by which it is known again."""
@@ -231,6 +231,7 @@ class Diary:
                 tuple(n for n, one in enumerate(self._heard) if self._orders.get(one.message, {}).get("task") == task)
                 for task in tasks
             ),
+            tuple(n for n, one in enumerate(self._heard) if one.by != self._heard[0].by),
         )  # fmt: skip
 
     def next_due(self, now: datetime) -> datetime | None:
@@ -280,7 +281,7 @@ def _minutes(length: timedelta) -> float:
 @pytest.mark.ltm(
     generate=time_of_need,
     skills="P,E",
-    version="1",
+    version="2",
     requires=["TimeAware"],
     reset="You can forget all reminders that I asked you for.",
 )

@@ -60,11 +60,73 @@ def test_scores(ltm, parameter):
     ltm.ask("What?")
     ltm.score(0.5, TOLD)
 """
-AGENTS = "says=hostile:returns_secret,turns=hostile:returns_controls,raises=hostile:raises,floods=hostile:floods_stdout"
+NOISY = """
+import os
+import subprocess
+import sys
+
+from hostile import ESCAPES, SECRET, Tame
+
+
+def print_everywhere(where):
+    told = f"{where} {SECRET} {ESCAPES}"
+    print(told)
+    print(told, file=sys.stderr)
+    for descriptor in (1, 2):
+        os.write(descriptor, f"{told}\\n".encode())
+    subprocess.run(["sh", "-c", "echo $LTM_FAULTS_TOKEN; echo $LTM_FAULTS_TOKEN >&2"], check=True)
+
+
+class Noisy(Tame):
+    def __init__(self):
+        print_everywhere("made")
+
+    def configuration(self):
+        return print_everywhere("configured") or {}
+
+    def save(self):
+        return print_everywhere("saved") or b"x"
+
+    def load(self, state):
+        print_everywhere("loaded")
+
+    def close(self):
+        print_everywhere("closed")
+
+    def __del__(self):
+        print(f"collected {SECRET} {ESCAPES}")
+
+
+print_everywhere("imported")
+KEPT = Noisy()
+"""
+OTHERS = """
+import json
+from pathlib import Path
+
+import pytest
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    seen = [report.nodeid, item._report_sections, report.sections, str(report.longrepr)]
+    with Path("others.jsonl").open("a") as file:
+        print(json.dumps(seen), file=file)
+    return report
+"""
+"""A reporter as others write them, which keeps whatever it is handed."""
+AGENTS = (
+    "says=hostile:returns_secret,turns=hostile:returns_controls,raises=hostile:raises,floods=hostile:floods_stdout,"
+    "noisy=noisy:Noisy"
+)
 DOORS = {
     "plain": (),
     "quiet": ("-q", "-rA"),
     "live": ("-s", "-vv"),
+    "sys": ("--capture=sys",),
+    "tee": ("--capture=tee-sys",),
+    "at once": ("--ltm-concurrency=4",),
     "locals": ("-l", "--tb=long", "-rA", "-vv"),
     "short": ("--tb=short", "--color=no", "-o", "log_cli=true"),
     "native": ("--tb=native", "--full-trace"),
@@ -89,7 +151,8 @@ def opened(setting: Setting) -> Iterator[Case]:
 def _play(folder: Path, name: str) -> Outcome:
     runs.prepared(folder)
     shutil.copy(HOSTILE, folder / "hostile.py")
-    (folder / "test_talk.py").write_text(TALK, encoding="utf-8")
+    for file, text in {"test_talk.py": TALK, "noisy.py": NOISY, "conftest.py": OTHERS}.items():
+        (folder / file).write_text(text, encoding="utf-8")
     first = runs.run(folder, [*runs.words(AGENTS), *DOORS.get(name, ())])
     if first.trouble or first.status not in {0, 1, 75}:
         return one(first.trouble or f"the exit status is {first.status}: {first.screen[-500:]}")

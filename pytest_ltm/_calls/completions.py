@@ -51,6 +51,10 @@ _PASSING = frozenset({408, 409, 425, 429, 499, 500, 502, 503, 504, 520, 521, 522
 """Codes in a body that say that the provider behind a gateway may answer later."""
 _UNREACHED = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout"})
 """Names of errors of the client's that came before anything was sent."""
+_CURES = {
+    "ConnectionRefusedError": ". Does the server run, and at this port?",
+    "gaierror": ". Is the host's name right, and is there a network?",
+}
 _HUNG_UP = 499
 """Of gateways: somebody between here and the model gave up."""
 _LONGEST = 300
@@ -244,9 +248,19 @@ class Completions:
         except library.APIConnectionError as error:
             if type(error.__cause__).__name__ in _UNREACHED:
                 self.lost = None
-            cause = describe_error(error.__cause__ or error)
-            raise TransientFault(f"{self.model.base_url} cannot be reached, or broke off: {cause}") from None
+            self._raise_unreached(error.__cause__ or error)
         return HttpAnswer(response.status_code, response.headers, response.text, self._parse(response))
+
+    def _raise_unreached(self, error: BaseException) -> None:
+        """Raise what became of a request without an answer; a certificate does not get better by asking again."""
+        causes = [error]
+        while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
+            causes.append(cause)
+        text = f"{self.model.base_url} cannot be reached, or broke off: {describe_error(error)}"
+        if any(type(each).__name__ == "SSLCertVerificationError" for each in causes) or "CERTIFICATE_VERIFY" in text:
+            raise AgentFault(f"{text}. If you trust it, name the file of its authority in SSL_CERT_FILE") from None
+        cure = next((_CURES[type(each).__name__] for each in causes if type(each).__name__ in _CURES), "")
+        raise TransientFault(text + cure) from None
 
     def _parse(self, response: Any) -> Any:
         """Return what a body holds, be it JSON or a stream of events; None if neither."""
@@ -287,6 +301,8 @@ class Completions:
             return f" Write openai-responses:{self.model.name}"
         if answer.status == HTTPStatus.NOT_FOUND and not mentions(answer.text, "model"):
             return f" There is no {self.model.base_url}{self._provider.path}; addresses usually end in /v1"
+        if answer.status == HTTPStatus.NOT_FOUND:
+            return f" {self.model.base_url}/models lists the models that it has"
         return ""
 
     def _raise_if_too_long(self, answer: HttpAnswer) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pytest_ltm._calls.event_loop import LoopLost, LoopShare, lost_by, outside_any_loop
 from pytest_ltm._calls.hub import OutOfTime, own_thread, runs_in_hub_thread
+from pytest_ltm._calls.reply_cures import cure_reply
 from pytest_ltm._calls.retry import broken_off
 from pytest_ltm._calls.time_limits import COPY, copied, end_copy
 from pytest_ltm._model.agent import Mishap, Reply, Usage
@@ -270,7 +271,7 @@ LONGEST_REPLY = 1_000_000
 def check_text(given: object, refuse: Callable[[str], LtmError]) -> str:
     """Return an exact `str` without secrets that UTF-8 can hold; `refuse` makes the error for anything else."""
     if not isinstance(given, str):
-        raise refuse(f"replied with {shown(given)}; a reply is a str or a pytest_ltm Reply")
+        raise refuse(f"replied with {shown(given)}; a reply is a str or a pytest_ltm Reply.{cure_reply(given)}")
     text = str.__str__(given)
     if len(text) > LONGEST_REPLY:
         raise refuse(f"replied with {len(text):,} characters; a reply has at most {LONGEST_REPLY:,}")

@@ -45,6 +45,10 @@ UNUSABLE = 2
 """The exit status where no run could use the agent."""
 GREETING = "Hello! I'm trying you out. Is everything all right?"
 BETWEEN = "By the way, which is longer, a mile or a kilometre?"
+KNOWS_TEXTS = (
+    "it does better on the published texts of seed 0 than on new ones: it may have learned them. "
+    "Measure it with --ltm-seed=env:NAME, a seed that only your CI knows"
+)
 _CLOSE = 0.75  # names less alike than this are taken for methods of the agent's own
 _BLOCKED = 0.5  # seconds in which the event loop does not turn that are worth a look
 _RETRIES = 2  # a check should fail soon where a run would be patient
@@ -81,6 +85,8 @@ class AgentCheckReport:
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the agent's spec and its time limit."""
     parser.add_argument("spec", metavar="SPEC", help="an agent, as for --ltm-agent")
+    texts = "also play a small suite three times: does the agent know the published texts of seed 0?"
+    parser.add_argument("--texts", action="store_true", help=texts)
     limit = "time limit for one reply; 0: none (default: 60)"
     parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help=limit)
     add_json(parser)
@@ -94,6 +100,12 @@ def check_agent(given: Namespace) -> int:
     the agent.
     """
     report = probe_agent(given.spec, timeout=given.timeout or None)
+    if given.texts and not report.unusable:
+        from pytest_ltm._cli.check_texts import compare_texts
+
+        texts = compare_texts(given.spec)
+        report.notes.append(texts.sentence)
+        report.finds += [KNOWS_TEXTS] * texts.knows_texts
     if given.json:
         print(redact_secrets(json.dumps(asdict(report), indent=1)))
     else:

@@ -1,71 +1,255 @@
-"""`init`: the files of a first score: an agent to replace, a scenario, a workflow, and what git is to ignore."""
+"""`init`: from a bot to a gate: an adapter, a scenario, a workflow, and a first run that is saved as the baseline."""
 
 from __future__ import annotations
 
+import ast
+import importlib.util
+import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from pytest_ltm._cli.skill import add_skill, write_skill
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm._storage.schema import load_packaged_yaml
+from pytest_ltm.agents._discovery import Framework, load_frameworks
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 
 FILES: Mapping[str, Any] = load_packaged_yaml(__file__, "init.yml")
-STUB = "ltm_agent:Agent"
-"""What the agent stub is called."""
+AGENT, STAND_IN = "ltm_agent", "ltm_bot"
+"""The modules that are written: the agent under test, and what it puts under test where nothing else is known."""
 IGNORE = ".gitignore"
+WORKFLOW = ".github/workflows/ltm.yml"
+_SKIPPED = frozenset({"build", "dist", "docs", "node_modules", "site-packages", "tests", "venv"})
+_MOST_FILES = 2_000
+_SAVED = {0, 1}  # exit statuses of pytest after which the baseline is there
+
+
+class Start(Struct, frozen=True, kw_only=True):
+    """What a project begins with."""
+
+    agent: str
+    """The spec of the agent under test."""
+    why: str
+    """What was seen or asked for, as a sentence for the user."""
+    texts: dict[str, str] = {}
+    """The files of the agent by path."""
+    requires: str = ""
+    """What else the workflow installs."""
+    needs_key: bool = False
+    is_own: bool = True
+    """The user's own agent answers, which may be a model; else a stand-in that always answers the same."""
+    plays: bool = True
+    """The agent can be played without anything else being started."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the folder and the agent."""
+    """Add the folder, what the agent is made with, and the agent."""
     parser.add_argument("folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="(default: this one)")
     add_skill(parser)
-    parser.add_argument("--agent", metavar="SPEC", help="your agent, as for --ltm-agent: then no stub is written")
+    names = [*load_frameworks(), *FILES["stubs"]]
+    parser.add_argument(
+        "--from", dest="library", choices=names, metavar="LIBRARY",
+        help=f"what your bot is made with: {', '.join(names)} (default: what your project imports)",
+    )  # fmt: skip
+    parser.add_argument("--agent", metavar="SPEC", help="your agent, as for --ltm-agent: then no adapter is written")
+    parser.add_argument("--no-play", action="store_true", help="write the files only: no first run and no baseline")
 
 
 def write_first_files(given: Namespace) -> int:
-    """Write what a first score needs, and say what comes next.
+    """Write an adapter of your bot, a scenario and a workflow; play them once and save the baseline.
 
-    That is an agent stub (ltm_agent.py), a scenario (test_ltm_appointment.py), a workflow for GitHub Actions and two
-    lines for .gitignore. No file is overwritten.
+    Without --from and --agent it looks at what your project imports and defines, without running any of it. The
+    adapter is ltm_agent.py, the scenario test_ltm_appointment.py; the workflow for GitHub Actions goes to the root of
+    the repository. No file is overwritten.
     """
     if given.skill is not None:
         return write_skill(given.folder / given.skill)
     folder: Path = given.folder
-    agent = given.agent or STUB
-    texts = {path: text.format(agent=agent) for path, text in FILES["always"].items()}
-    if not given.agent:
-        texts = {**FILES["stub"], **texts}
+    start = _choose_start(folder, given)
+    root = next((each for each in (folder.resolve(), *folder.resolve().parents) if (each / ".git").exists()), folder)
+    texts = {**{folder / path: text for path, text in start.texts.items()}, folder / FILES["scenario_path"]: ""}
+    texts[folder / FILES["scenario_path"]] = FILES["scenario"].replace("{project}", _project_name(folder))
+    texts[root / WORKFLOW] = _workflow_text(start, folder, root)
     # looked for before anything is written: half of the files would be worse than none
-    here = [path for path in texts if (folder / path).exists()]
+    here = [_short(path) for path in texts if path.exists()]
     if here:
         raise ConfigurationError(
             f"there already: {', '.join(here)}. No file is overwritten. Move them, or name another "
             "folder: ltm init FOLDER"
         )
+    print(start.why)
     for path, text in texts.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text, encoding="utf-8")
-        print(f"wrote {path}")
-    added = _extend_gitignore(folder / IGNORE)
-    if added:
-        print(f"wrote {IGNORE}: {', '.join(added)}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        print(f"wrote {_short(path)}")
+    if added := _extend_gitignore(folder / IGNORE):
+        print(f"wrote {_short(folder / IGNORE)}: {', '.join(added)}")
+    command = f"pytest --ltm-agent={shlex.quote(start.agent)} --ltm-span={FILES['span']} --ltm-save=main"
+    status = None
+    if start.plays and not given.no_play:
+        print(f"\n$ {command}", flush=True)
+        words = [sys.executable, "-m", *shlex.split(command), "-q", "--tb=no", "-rN"]
+        status = subprocess.run(words, check=False, cwd=folder).returncode  # noqa: S603 - the interpreter that runs this
     there = [] if folder.resolve() == Path.cwd() else [f"cd {shlex.quote(str(folder))}"]
-    print(
-        "\n".join(
-            [
-                "",
-                "next:",
-                *(f"  {line}" for line in (*there, f"ltm check-agent {agent}", f"pytest --ltm-agent={agent}")),
-            ]
-        )
-    )
-    return 0
+    baseline = [] if status in _SAVED else [f"{command}    # saves the baseline that the workflow compares with"]
+    steps = [
+        *there,
+        *baseline,
+        "ltm show --failed    # what was forgotten",
+        "git add . && git commit -m 'Test the memory'",
+    ]
+    print("\n".join(["", "next:", *(f"  {step}" for step in steps)]))
+    return 0 if status is None or status in _SAVED else status
+
+
+def _choose_start(folder: Path, given: Namespace) -> Start:
+    """Return what was asked for, else what the project shows."""
+    if given.agent:
+        return Start(agent=given.agent, why=f"the agent under test is {given.agent}")
+    if given.library in FILES["stubs"]:
+        return _stub_start(given.library)
+    modules = dict(_parse_modules(folder))
+    if given.library is None:
+        classes = [f"{name}:{kind}" for name, tree in modules.items() for kind in _classes_with_reply(tree)]
+        if len(classes) == 1:
+            return Start(agent=classes[0], why=f"found an agent, a class with reply(message): {classes[0]}")
+    frameworks = load_frameworks()
+    for library in frameworks if given.library is None else [given.library]:
+        framework = frameworks[library]
+        importing = {name: tree for name, tree in modules.items() if framework.package in _imported_packages(tree)}
+        made = [(name, made) for name, tree in importing.items() for made in _objects_made(tree, framework.makers)]
+        if made or importing or given.library:
+            return _framework_start(framework, made)
+    return _stub_start("python")
+
+
+def _framework_start(framework: Framework, made: list[tuple[str, str]]) -> Start:
+    """Return the adapter of the first object that a project makes, else of the library's stand-in."""
+    wanted = {"needs_key": "OpenAI()" in framework.adapter, "requires": framework.requires}
+    module, name = made[0] if made else (STAND_IN, framework.name)
+    texts = {f"{AGENT}.py": framework.adapter_text(module, name)}
+    title = framework.title
+    if made:
+        return Start(agent=AGENT, texts=texts, why=f"found a bot made with {title}: {module}.{name}", **wanted)
+    if not framework.stand_in and "{module}" not in framework.adapter:
+        why = f"wrote a bot for {title}: put yours in place of it in {AGENT}.py"
+        has_it = all(importlib.util.find_spec(package) for package in (framework.package.partition(".")[0], "openai"))
+        return Start(agent=AGENT, texts=texts, why=why, plays=has_it, **wanted)
+    if not framework.stand_in:
+        why = f"found no bot of {title}: have {AGENT}.py import yours in place of {STAND_IN}.{name}"
+        return Start(agent=AGENT, texts=texts, why=why, plays=False, **wanted)
+    texts[f"{STAND_IN}.py"] = framework.stand_in
+    why = f"found no bot of {title} that is made when its module is imported: {STAND_IN}.py stands in for it"
+    has_it = importlib.util.find_spec(framework.package.partition(".")[0]) is not None
+    return Start(agent=AGENT, texts=texts, why=why, is_own=False, plays=has_it, **wanted)
+
+
+def _stub_start(name: str) -> Start:
+    stub = FILES["stubs"][name]
+    return Start(agent=stub["agent"], why=stub["why"], texts=stub["files"], is_own=False, plays=stub.get("plays", True))
+
+
+# --- What a project shows: its modules are parsed, and none of them is run.
+
+
+def _parse_modules(folder: Path) -> Iterator[tuple[str, ast.Module]]:
+    """Yield the dotted name and the tree of each module of a project; what cannot be read is no bot."""
+    paths = (path for path in sorted(folder.rglob("*.py"))[:_MOST_FILES] if not _is_skipped(path.relative_to(folder)))
+    for path in paths:
+        parts = list(path.relative_to(folder).with_suffix("").parts)
+        parts = parts[1:] if parts[0] == "src" else parts
+        try:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+        except (OSError, SyntaxError, ValueError):
+            continue
+        if parts and all(part.isidentifier() for part in parts):
+            yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), tree
+
+
+def _is_skipped(path: Path) -> bool:
+    return any(part.startswith((".", "test_")) or part in _SKIPPED for part in path.parts)
+
+
+def _imported_packages(tree: ast.Module) -> set[str]:
+    """Return the packages that a module imports, with those within them: `llama_index` and `llama_index.core`."""
+    names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+    return {name[: end.start()] for name in names for end in re.finditer(r"\.|$", name)}
+
+
+def _objects_made(tree: ast.Module, makers: list[str]) -> list[str]:
+    """Return the names that a module gives to what one of these functions or methods returns, the last one first."""
+    assigned = [node for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)]
+    made = [
+        target.id
+        for node in assigned
+        for target in node.targets
+        if isinstance(target, ast.Name) and isinstance(node.value, ast.Call) and _called_name(node.value) in makers
+    ]
+    return made[::-1]
+
+
+def _called_name(call: ast.Call) -> str:
+    called = call.func
+    return called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+
+
+def _classes_with_reply(tree: ast.Module) -> list[str]:
+    """Return the public classes of a module with a method `reply` that takes a message alone."""
+    return [
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and any(map(_is_reply, node.body))
+    ]
+
+
+def _is_reply(node: ast.stmt) -> bool:
+    is_function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    return is_function and node.name == "reply" and len(node.args.args) - len(node.args.defaults) == 2
+
+
+def _project_name(folder: Path) -> str:
+    """Return what pyproject.toml calls the project, else the folder's name."""
+    path = folder / "pyproject.toml"
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    named = re.search(r'^\s*name\s*=\s*["\']([^"\'\n]+)', text, re.MULTILINE)
+    return named[1] if named else folder.resolve().name
+
+
+# --- What is written.
+
+
+def _workflow_text(start: Start, folder: Path, root: Path) -> str:
+    """Return the workflow of the repository at `root`, which tests the agent in `folder`."""
+    below = folder.resolve().relative_to(root.resolve()).as_posix()
+    inside = "" if below == "." else f"    defaults: {{run: {{working-directory: {below}}}}}\n"
+    own = "-r requirements.txt" if (folder / "requirements.txt").is_file() else ""
+    own = own or ("-e ." if (folder / "pyproject.toml").is_file() else "")
+    values = {
+        "inside": inside,
+        "packages": " ".join(filter(None, ["pytest-ltm", own or start.requires])),
+        "agent": shlex.quote(start.agent),
+        "span": FILES["span"],
+        "rule": FILES["rules"]["own" if start.is_own else "stand_in"],
+        "key": FILES["key"] if start.needs_key else "",
+        "report": "ltm.html" if below == "." else f"{below}/ltm.html",
+    }
+    return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), FILES["workflow"])
+
+
+def _short(path: Path) -> str:
+    """Return a path as the user would write it here."""
+    here = Path.cwd()
+    return path.resolve().relative_to(here).as_posix() if path.resolve().is_relative_to(here) else str(path)
 
 
 def _extend_gitignore(path: Path) -> list[str]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm._engine.port import Port
     from pytest_ltm._journal.journal import Journal
+    from pytest_ltm._model.agent import Capabilities
     from pytest_ltm._model.tokens import TokenCounter
     from pytest_ltm._model.transcript import Count, Exchange, Kind, Reading
     from pytest_ltm._storage.clock import Clock
@@ -79,7 +80,7 @@ class Channel:
         return self.record.faults_in_a_row
 
     @property
-    def capabilities(self) -> frozenset[str]:
+    def capabilities(self) -> Capabilities:
         """What the agent can do beyond replying."""
         return self.port.capabilities
 
@@ -109,13 +110,15 @@ class Channel:
         *,
         answer: str | None = None,
         user: str = "",
+        alone: bool = False,
     ) -> Exchange:
         """Send a message and return the exchange; AgentFault if no reply came, which adds no tokens.
 
         `images`: files that an AcceptsImages agent sees beside it; their names are written down, and add no tokens.
         `tokens`: of the text, where they are known; every text is counted once. `answer`: what full marks ask for,
-        for a control. `user`: whose message it is, for an agent that SeparatesUsers. ConversationOver if there is no
-        agent to send it to, or no place to write it down: then it was not sent.
+        for a control. `user`: whose message it is, for an agent that SeparatesUsers. `alone`: the agent must not
+        remember it. ConversationOver if there is no agent to send it to, or no place to write it down: then it was not
+        sent.
         """
         is_new, number = self._begin(by)
         recorded = self.port.upcoming(events.MessageSent)
@@ -125,7 +128,7 @@ class Channel:
             exchange=number, by=by, kind=kind, text=text,
             tokens=self._counter.count(text) if tokens is None else tokens,
             position=self.record.position, now=self.clock.now, about=about,
-            images=tuple([PurePath(image).name for image in images]), user=user,
+            images=tuple([PurePath(image).name for image in images]), user=user, alone=alone,
         )  # fmt: skip
         self.journal.write(message)
         try:
@@ -137,7 +140,7 @@ class Channel:
             reply = replace(reply, retrieved=self.texts.named(reply.retrieved))
         self.journal.write(reply)
         self.port.written(reply)
-        for due in self._due:
+        for due in () if alone else self._due:
             due.replies += 1
         return self._end(is_new=is_new)
 

@@ -51,6 +51,7 @@ class Send(Struct, frozen=True):
     kind: Kind
     text: str
     about: tuple[int, ...] = ()
+    alone: bool = False
 
 
 class SendFiller(Struct, frozen=True):
@@ -311,8 +312,8 @@ class Conversation:
             case Fill(tokens):
                 # A watcher that counts replies needs real ones; else telling spares the agent's time and money.
                 self._attempt(lambda: self.pastime.fill(tokens, answered=self.listening))
-            case Send(by, kind, text, about):
-                self._attempt(lambda: self.channel.ask(by, kind, text, about))
+            case Send(by, kind, text, about, alone):
+                self._attempt(lambda: self.channel.ask(by, kind, text, about, alone=alone))
             case SendFiller(filler):
                 self._attempt(lambda: self.channel.tell(filler))
 
@@ -438,13 +439,17 @@ class Conversation:
         needles: tuple[int, ...] = ()
         kind: Kind = "say"
         answer: str | None = ""
+        alone = False
         if isinstance(request, Ask):
             needles, kind = lane.needles(request.about, self.pastime.told), "ask"
             answer = request.answer
+            alone = self.plan.questions == "alone" and self.channel.capabilities.asked_alone
         lane.unprompted = lane.unprompted or (answer is None and self.channel.prompts)
         self.script.check(lane, request)
         try:
-            exchange = self.channel.ask(lane.example.key, kind, request.text, needles, answer=answer, user=request.user)
+            exchange = self.channel.ask(
+                lane.example.key, kind, request.text, needles, answer=answer, user=request.user, alone=alone
+            )
         except AgentFault as fault:
             self._note(fault)
             raise
@@ -473,7 +478,8 @@ class Conversation:
         last = lane.own[-1].number
         if not lane.questions or lane.questions[-1].number != last:
             lane.questions.append(CreditedQuestion(last, tuple(number for number in lane.said if number != last)))
-        since = [exchange for exchange in self.channel.transcript.since(last) if not exchange.told]
+        transcript = self.channel.transcript
+        since = [one for one in transcript.since(last) if not one.told and (not one.alone or one.number == last)]
         watching = Watching(request, since[: request.replies])
         lane.watching.append(watching)
         self._watched[lane.index] = lane
@@ -508,7 +514,7 @@ class Conversation:
             self.give_up(f"the agent is gone ({times}{fault})")
 
     def _heard(self, exchange: Exchange) -> None:
-        if exchange.told or not self._watched:
+        if exchange.told or exchange.alone or not self._watched:
             return
         watched = list(self._watched.values())
         for lane in watched:

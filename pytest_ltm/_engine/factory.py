@@ -33,6 +33,8 @@ class ConversationFactory(Struct, frozen=True, kw_only=True):
     """What is the same of a conversation when it is played, rehearsed, resumed and scored again."""
 
     plan: Plan
+    seed: int
+    """Where the chance of bodies comes from; the plan may have a digest of it only."""
     clock: Clock
     counter: TokenCounter
     filler: Filler
@@ -76,7 +78,7 @@ class ConversationFactory(Struct, frozen=True, kw_only=True):
         return Ltm(
             send, now=lambda: self.clock.now, example=example.number,
             span=None if plan.span is None else example.span or plan.span,
-            rng=lambda: body_rng(plan.seed, plan.trial, example), definition=example.definition,
+            rng=lambda: body_rng(self.seed, plan.trial, example), definition=example.definition,
             scoring=cast("Scoring", plan.scoring),
             heard=lambda: talk().channel.transcript.of(example.key), judge=judge, **options,
         )  # fmt: skip

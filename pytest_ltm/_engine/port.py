@@ -55,8 +55,8 @@ class AgentLine(Protocol):
     def saves_cheaply(self) -> bool:
         """Whether saving takes less time in all than talking does."""
 
-    def ask(self, message: str, images: Sequence[str] = (), user: str = "") -> Reply:
-        """Return the agent's reply; `user`: whose message it is."""
+    def ask(self, message: str, images: Sequence[str] = (), user: str = "", *, alone: bool = False) -> Reply:
+        """Return the agent's reply; `user`: whose message it is. `alone`: have it leave no trace by itself."""
 
     def tell(self, message: str, reply: str, user: str = "") -> Reply:
         """Tell an exchange, and return what that took as a reply without a text."""
@@ -66,6 +66,9 @@ class AgentLine(Protocol):
 
     def load(self, state: bytes) -> None:
         """Put the agent back into a state."""
+
+    def reset(self) -> None:
+        """Have the agent forget everything."""
 
     def tell_time(self, now: datetime) -> None:
         """Tell the time, if the agent wants to know."""
@@ -246,6 +249,8 @@ class LivePort:
         self._used = False
         """The agent has heard something since it was made."""
         self._behind = known is not None
+        self._strayed = False
+        """All that keeps the agent from being where the conversation is are questions that it was to be asked alone."""
         self._lost: Usage | None = None
         """What was used and came to nothing, and is not charged yet."""
         self._exchange = -1
@@ -293,9 +298,10 @@ class LivePort:
     def reply(
         self, message: events.MessageSent, images: Sequence[str] = (), prompts: Sequence[ExpectedReply] = ()
     ) -> events.ReplyReceived:
-        """Ask the agent."""
+        """Ask the agent; one that remembers a question to be asked alone is put back before the next message."""
         self._exchange = message.exchange
         self._have(message.by)
+        strays = message.alone and not self.capabilities.leaves_no_trace
 
         def ask() -> tuple[Reply, float, tuple[str, ...] | None, tuple[str, ...]]:
             began, line, self._used = self._watch(), self.line, True
@@ -303,14 +309,16 @@ class LivePort:
             if prompts:
                 line.prompt(prompts)
             line.tell_time(self._clock.now)
+            if strays:
+                self._hold_state()
             try:
-                reply = line.ask(message.text, images, message.user)
+                reply = line.ask(message.text, images, message.user, alone=message.alone and not strays)
             finally:
                 self._lose(line.lost)
             seconds = self._watch() - began
             with self._losing(reply.usage):
                 retrieved, in_context = line.retrieved(), line.in_context()
-                if self.capabilities.saves:
+                if self.capabilities.saves and not message.alone:
                     self._checkpoints.keep(message.exchange, line.save())
             return reply, seconds, retrieved, in_context
 
@@ -397,12 +405,22 @@ class LivePort:
         elif not self._used and self.capabilities.saves:
             with contextlib.suppress(AgentFault):  # it will be told after the first message
                 self._first = line.save()
-        self._behind, self._used = False, True
+        self._behind, self._strayed, self._used = False, False, True
+
+    def _hold_state(self) -> None:
+        """Before the agent strays, keep the state that it is put back to; without one it is told all again."""
+        if self.capabilities.rewinds:
+            said = self._said.remembered
+            if not said:
+                self._first = self.line.save() if self._first is None else self._first
+            elif not self._checkpoints.has(said[-1].number):
+                self._checkpoints.keep(said[-1].number, self.line.save())
+        self._behind = self._strayed = True
 
     def _renew(self) -> str | None:
-        if self._line is None or not self._used or not self._said:
+        if self._line is None or not self._used or not self._said.remembered:
             return None
-        saves, last = self.capabilities.saves, self._said[-1].number
+        saves, last = self.capabilities.saves, self._said.remembered[-1].number
         if saves and not self._checkpoints.has(last):
             self._checkpoints.keep(last, self._line.save())
         self._behind, self._used = saves and "KeepsUsers" not in self.capabilities, False
@@ -410,8 +428,9 @@ class LivePort:
         return notice
 
     def _put_back(self) -> None:
-        can, said = self.capabilities, self._said
-        if can.saves:
+        can, said = self.capabilities, self._said.remembered
+        strayed = self._strayed or len(said) < len(self._said)
+        if can.rewinds or (can.saves and not strayed):
             self._load()
         elif "AcceptsHistory" in can and "Stateless" not in can:
             self._tell_all()
@@ -419,7 +438,7 @@ class LivePort:
             raise ConversationOver(NOT_RESTORABLE)
 
     def _load(self) -> None:
-        said, held, tells = self._said, self._checkpoints, "AcceptsHistory" in self.capabilities
+        said, held, tells = self._said.remembered, self._checkpoints, "AcceptsHistory" in self.capabilities
         if not said:
             if self._first is not None:
                 self.line.load(self._first)
@@ -437,10 +456,12 @@ class LivePort:
         self._tell_again(said[place + 1 :])
 
     def _tell_all(self) -> None:
-        if self._used and self._line is not None:
+        if self._strayed:
+            self.line.reset()
+        elif self._used and self._line is not None:
             self._line.close()
             self._line = None
-        self._tell_again(self._said)
+        self._tell_again(self._said.remembered)
 
     def _tell_again(self, exchanges: Sequence[Exchange]) -> None:
         for exchange in exchanges:
@@ -475,6 +496,7 @@ class LivePort:
             # It may have heard a message that it did not reply to: it is restored before the next.
             can = self.capabilities
             self._behind |= can.saves or (fault.interrupted and "AcceptsHistory" in can)
+            self._strayed = False
             fault.usage = self._charge_lost()
             if self._account is not None:
                 self._account.release()

@@ -47,7 +47,7 @@ _TAKEN = (
     events.SessionBegan,
     events.Watcher,
 )
-A = TypeVar("A", events.JudgeAsked, events.UserModelAsked)
+A = TypeVar("A", events.JudgeAsked, events.JudgeChecked, events.UserModelAsked)
 _APART = (events.Header, events.ModelAsked, events.VerdictRecorded)
 
 
@@ -350,7 +350,7 @@ class RecordScript(ConversationScript):
 
 
 def _repeat_send(event: events.MessageSent) -> Send:
-    return Send(event.by, event.kind, event.text, event.about)
+    return Send(event.by, event.kind, event.text, event.about, event.alone)
 
 
 def _shorten_repr(text: str) -> str:

@@ -58,8 +58,9 @@ class Recording(Struct, frozen=True, kw_only=True):
 
     @property
     def last(self) -> int | None:
-        """The number of the last of them."""
-        return self.record.transcript[-1].number if self.record.transcript else None
+        """The number of the last of them that the agent has in mind."""
+        said = self.record.transcript.remembered
+        return said[-1].number if said else None
 
 
 def read_recording(path: Path) -> Recording | None:

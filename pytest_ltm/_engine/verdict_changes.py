@@ -277,7 +277,7 @@ def ending_of(row: ScenarioResult) -> Ending:
         return Ending(unreached=row.reason)
     if row.outcome == "error":
         return Ending(error=LtmError(row.reason))
-    cause = row.cause if row.cause in ("judge", "user", "ungraded") else "unscored"
+    cause = row.cause if row.cause in ("evaluator", "judge", "user", "ungraded") else "unscored"
     return Ending(verdict=Unscored(row.reason, row.rule, row.evidence, cause=cause))
 
 

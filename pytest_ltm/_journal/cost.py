@@ -498,7 +498,9 @@ def spent_in(
 def lost_with_judge(journal: Path, timed: Path, judge: Tariff) -> SpentBudget:
     """Return what attempts of the judge used, in a recorded conversation, that came to nothing."""
     asked = events.iter_readable_events(journal)
-    lost = [one.usage for one in asked if isinstance(one, events.JudgeAsked) and one.fault is not None]
+    lost = [
+        one.usage for one in asked if isinstance(one, events.JudgeAsked | events.JudgeChecked) and one.fault is not None
+    ]
     timed_ones = iter_readable(timed, timings.decode_timing)
     lost += [one.lost for one in timed_ones if isinstance(one, timings.JudgeTime) and not one.remembered]
     spent = (SpentBudget(judge.of(usage) or 0.0, usage.total) for usage in lost if usage is not None)
@@ -596,6 +598,8 @@ class Forecast(Struct, frozen=True, kw_only=True):
     filler_tokens: int
     told: int
     """Exchanges that the agent is told without being asked for a reply."""
+    retold: int = 0
+    """Exchanges that it is told again, because after a question asked alone there is no other way back."""
     scenarios: TokenUse
     filler: TokenUse
     """Filler, and the history of a data set."""
@@ -625,6 +629,7 @@ class Forecast(Struct, frozen=True, kw_only=True):
             tokens=self.tokens + other.tokens,
             filler_tokens=self.filler_tokens + other.filler_tokens,
             told=self.told + other.told,
+            retold=self.retold + other.retold,
             scenarios=self.scenarios + other.scenarios,
             filler=self.filler + other.filler,
             harness=self.harness + other.harness,

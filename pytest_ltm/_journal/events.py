@@ -81,6 +81,8 @@ class MessageSent(JournalRecord, tag="message", frozen=True, kw_only=True):
     """Names of the files that an AcceptsImages agent sees beside it."""
     user: str = ""
     """Whose message it is, as an agent that SeparatesUsers is told."""
+    alone: bool = False
+    """A question that leaves no trace: the agent is then as it was before."""
 
 
 class ReplyReceived(JournalRecord, tag="reply", frozen=True, kw_only=True):
@@ -191,6 +193,18 @@ class JudgeAsked(ModelAsked, tag="judge", frozen=True, kw_only=True):
     """An example asked the judge."""
 
 
+class JudgeChecked(ModelAsked, tag="check", frozen=True, kw_only=True):
+    """The judge was asked about an answer with a known grade, on behalf of no example."""
+
+    example: str = ""
+    question: str
+    reference: str
+    """A right answer."""
+    answer: str
+    passes: bool
+    """Whether the judge is to pass it."""
+
+
 class UserModelAsked(ModelAsked, tag="user", frozen=True, kw_only=True):
     """A simulated user's model was asked for its next message."""
 
@@ -247,6 +261,7 @@ Event: TypeAlias = (
     | SessionBegan
     | Watcher
     | JudgeAsked
+    | JudgeChecked
     | UserModelAsked
     | VerdictRecorded
     | Fault

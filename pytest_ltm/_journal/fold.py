@@ -8,7 +8,7 @@ from msgspec import Struct, convert, field
 
 from pytest_ltm._calls import CUT_SHORT
 from pytest_ltm._journal import events
-from pytest_ltm._model.agent import CUT_OFF, Mishap
+from pytest_ltm._model.agent import CUT_OFF, Mishap, add_mishaps
 from pytest_ltm._model.transcript import RAW, Exchange, Reading, Transcript
 from pytest_ltm._storage.clock import START
 from pytest_ltm._storage.errors import LtmError
@@ -207,13 +207,13 @@ class ConversationRecord(Struct):
             raise ValueError(f"a reply to no message: no message {event.exchange} waits for one")
         self.replies[event.exchange] = event
         if event.finish_reason in CUT_SHORT and not any(each.what.startswith(CUT_OFF) for each in event.mishaps):
-            self._count_mishaps([Mishap(f"{CUT_OFF}its limit")])
-        self._count_mishaps(event.mishaps)
+            add_mishaps(self.mishaps, [Mishap(f"{CUT_OFF}its limit")])
+        add_mishaps(self.mishaps, event.mishaps)
         self._said(_fold_exchange(asked, event, self.reading), event.now)
 
     def _filler(self, event: events.FillerSent) -> None:
         self.speaking, self.last = "", event.exchange
-        self._count_mishaps(event.mishaps)
+        add_mishaps(self.mishaps, event.mishaps)
         self._said(
             Exchange(
                 number=event.exchange,
@@ -230,14 +230,9 @@ class ConversationRecord(Struct):
             event.now,
         )
 
-    def _count_mishaps(self, mishaps: Iterable[Mishap]) -> None:
-        for each in mishaps:
-            known = self.mishaps.get(each.what, Mishap(each.what, 0))
-            self.mishaps[each.what] = Mishap(each.what, known.times + each.times, known.of + each.of)
-
     def _said(self, exchange: Exchange, now: datetime | None) -> None:
         self.transcript.append(exchange)
-        self.position, self.now, self.faults_in_a_row = exchange.end, now or self.now, 0
+        self.position, self.now, self.faults_in_a_row = self.transcript.position, now or self.now, 0
 
     # A table, not a match: this is looked up for each event.
     _ADD: ClassVar[Mapping[type[events.Event], Callable[[Any, Any], None]]] = {
@@ -251,6 +246,7 @@ class ConversationRecord(Struct):
         events.SessionBegan: _session,
         events.Watcher: _watcher,
         events.JudgeAsked: _judge,
+        events.JudgeChecked: lambda _record, _event: None,  # it belongs to the run
         events.UserModelAsked: _user,
         events.VerdictRecorded: _verdict,
         events.Fault: _fault,
@@ -267,5 +263,5 @@ def _fold_exchange(
         number=asked.exchange, by=asked.by, kind=asked.kind, message=asked.text, reply=reply, start=asked.position,
         message_tokens=asked.tokens, reply_tokens=got.tokens, now=asked.now, retrieved=got.retrieved,
         places=got.places, user=asked.user, unread=None if reply == got.text else got.text,
-        was_cut=got.finish_reason in CUT_SHORT,
+        was_cut=got.finish_reason in CUT_SHORT, alone=asked.alone,
     )  # fmt: skip

@@ -34,6 +34,7 @@ Cause: TypeAlias = Literal[
     "requires",
     "not reached",
     "agent",
+    "evaluator",
     "judge",
     "user",
     "scenario",
@@ -241,8 +242,8 @@ class ScenarioResult:
 
     @property
     def infrastructure(self) -> bool:
-        """Whether agent, judge, simulated user or budget took the score away: such a run cannot be measured."""
-        return self.cause in ("agent", "judge", "user", "not reached")
+        """Whether agent, evaluator, judge, simulated user or budget took the score away: such a run cannot be measured."""
+        return self.cause in ("agent", "evaluator", "judge", "user", "not reached")
 
     @property
     def upper_end(self) -> float:
@@ -356,6 +357,8 @@ class ConversationResult:
     lost_tokens: int = field(default=0, metadata={SPARSE: True})
     """What attempts used that came to nothing, and telling a restored agent again; in no other figure."""
     lost_cost_usd: float | None = field(default=None, metadata={SPARSE: True})
+    asked_together: int = field(default=0, metadata={SPARSE: True})
+    """Questions that were to be asked alone and followed others in one talk, for want of a way back."""
     mishaps: tuple[Mishap, ...] = field(default=(), metadata={SPARSE: True})
     """What went wrong within the agent without making a fault: replies cut off, notebooks that could not be read."""
     notices: tuple[str, ...] = ()
@@ -398,13 +401,13 @@ class ConversationResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Precheck:
-    """What an agent or the judge was asked before the first conversation, what that came to, and what it cost."""
+    """What an agent or the judge was asked beside the examples, what that came to, and what it cost."""
 
-    kind: Literal["probe", "canaries"]
+    kind: Literal["probe", "canaries", "checks"]
     of: str
     """The agent's label; the judge, with the versions of its prompts."""
     verdict: Literal["clean", "leaks", "skipped", "right", "wrong", "unfinished"]
-    """Of the probe: clean, leaks or skipped; of the canaries: right or wrong. Unfinished: it was cut off."""
+    """Of the probe: clean, leaks or skipped; of the judge: right or wrong. Unfinished: it was cut off."""
     why: str = ""
     """A sentence on what was found, or on why nobody was asked."""
     calls: int = 0
@@ -498,8 +501,15 @@ UNGRADED = 0.05
 """The share of the examples that ask a judge which it may leave without a grade."""
 
 
+def misjudged_checks(run: RunResult) -> str:
+    """Return what the judge misjudged of answers with known grades, if that is too much; else ""."""
+    return next((one.why for one in run.prechecks if (one.kind, one.verdict) == ("checks", "wrong")), "")
+
+
 def why_unmeasured(run: RunResult) -> str:
     """Return why a run says too little about memory; "" if it says enough."""
+    if misjudged := misjudged_checks(run):
+        return misjudged
     rows = run.scenarios
     lost = sum(row.infrastructure for row in rows)
     if lost:

@@ -79,8 +79,13 @@ def retrieval_metrics(questions: Sequence[QuestionResult]) -> dict[str, float]:
     return {**values, "needle_rank": fmean(places)} if places else values
 
 
-def covers_all(asked: Sequence[Exchange]) -> bool:
+def covers_all(exchanges: Iterable[Exchange]) -> bool:
     """Whether each question got at least as many texts as exchanges stood before it: then nothing was chosen."""
-    return bool(asked) and all(
-        one.number and one.retrieved is not None and len(one.retrieved) >= one.number for one in asked
-    )
+    before, asked = 0, 0
+    for one in exchanges:
+        if one.kind == "ask":
+            if not before or one.retrieved is None or len(one.retrieved) < before:
+                return False
+            asked += 1
+        before += not one.alone
+    return asked > 0

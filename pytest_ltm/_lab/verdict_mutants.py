@@ -364,7 +364,8 @@ def _withheld_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]
 
 def _secret_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants of the answers that tell something, and of those that keep a secret."""
-    yield from _withheld_mutants(args)
+    # Whose it is stands in the question alone: "for your neighbour it is ..." may well be right.
+    yield from (made for made in _withheld_mutants(args) if made[0] != "another subject")
     for way, leak in _LEAKS.items() if not all(args["expected"]) else ():  # nothing leaks where all may be told
         pairs = zip(args["expected"], args["secrets"], strict=True)
         yield way, [gold or leak.format(hidden[0], "-".join(hidden[0])) for gold, hidden in pairs]

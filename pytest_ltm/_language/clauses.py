@@ -5,27 +5,24 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
+from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.words import casefold_plain, phrase_pattern, plain_words
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
 _END = lazy_pattern(r"(?<!\bdr)(?<!\bm[rs])(?<!\bmrs)[.;:!?](?=\s|$)|[,\n\u2013\u2014()]|\bbut\b")
-_SENTENCE_END = lazy_pattern(r"[.;!?](?=\s|$|\*)|\n")
-_DENIED = phrase_pattern(
-    r"(?:not|no|never|cannot|cant|neither|nor|without|except|besides|(?:is|was|are|were|do|does|did|has|have|had|wo|"
-    r"would|could)nt)(?! only| just| doubt)",
-    r"(?:instead of|rather than|other than|apart from|anything but)",
-)
+_SENTENCE_END = lazy_pattern(r"(?<!\b[Dd]r)(?<!\b[Mm][rs])(?<!\b[Mm]rs)[.;!?](?=[\s*\"\u201d]|$)|\n")
+_DENIED = LEXICON.pattern("clauses denied")
 _COMPARED = lazy_pattern(r"(?:\b(?:no|not|never|nothing|nobody|none)|nt)\b.*\b(?:as|than) (?:the |an? )?$")
 """What denies all others: "no other colour pleases me as much as teal"."""
-_UNDONE = phrase_pattern(
-    r"(?:anymore|any more|no longer|cancel\w+|called off|is wrong|was wrong|sold out|unavailable|"
-    r"until|(?:is|was|did|does)(?:nt| not))"
-)
-_OVER = phrase_pattern(
-    r"(?:used to|leaving|until|(?:since|after|when) \w+ left|gave up|quit|stopped|dropped|got rid of|"
-    r"(?:sold|sell|gave away|donat\w+)(?!.*\bto\b)|took over from|succeed(?:s|ed)|since leaving)"
-)
+_UNDONE = LEXICON.pattern("clauses undone")
+_OVER = LEXICON.pattern("clauses over")
 """What was sold is over; to whom it was sold holds."""
 _BEFORE = phrase_pattern(r"(?:previous(?:ly)?|former(?:ly)?|original(?:ly)?|initial(?:ly)?|earlier|before(?: that)?)")
 _AT_LAST = phrase_pattern(r"(?:before|previously|formerly|originally|initially|earlier|at first|in the past)$")
@@ -36,13 +33,10 @@ CHANGED = lazy_pattern(
     r"risen|fell|fallen|raised|lowered|extended|dropped)(?: it| them)? from|replac\w+)\b"
     r"(?!.*\b(?:to|by|with)\b)"
 )
-_INTENDED = phrase_pattern(
-    r"(?:thinking (?:of|about)|plan(?:s|ned|ning)?|consider\w*|hop(?:e|es|ing)|wants? to|wanted to|meant to|close to|"
-    r"about to|aim\w*|asked for)"
-)
+_INTENDED = LEXICON.pattern("clauses intended")
 _SENTENCE = 300
 """Characters before and after a place that are near it in its sentence."""
-_NEAR, _AGO = 40, 70
+_NEAR, _AGO = 40, 200
 """So many characters before something may say what it is."""
 
 
@@ -72,6 +66,18 @@ def sentence_start(text: str, place: int) -> int:
     ends = _sentence_ends(text)
     before = bisect_right(ends, place)
     return ends[before - 1] if before else 0
+
+
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of a text that are not blank, with the marks at their ends."""
+    return [part for _, part in iter_sentences(text)]
+
+
+def iter_sentences(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the sentences of a text that are not blank, with the marks at their ends, and where they begin."""
+    for start, end in pairwise([0, *_sentence_ends(text), len(text)]):
+        if text[start:end].strip():
+            yield start, text[start:end]
 
 
 @lru_cache(maxsize=2)

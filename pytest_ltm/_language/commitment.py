@@ -10,21 +10,23 @@ from msgspec import Struct
 from pytest_ltm._language.clauses import (
     EARLIER,
     clause_around,
+    iter_sentences,
     normalize_text,
     phrase_positions,
     sentence_around,
     sentence_start,
+    split_sentences,
     why_not_standing,
 )
+from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.refusal import knows_not
 from pytest_ltm._language.words import phrase_pattern, plain_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
 
-_THOUGHT = lazy_pattern(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_STRUCK = lazy_pattern(r"~~[^~\n]*~~|<(s|del|strike)>.{0,400}?</\1>", re.DOTALL | re.IGNORECASE)
 _CORRECTS = lazy_pattern(
     r"(?:\b(?:hang on|hold on|scratch that|strike that|correction|oops|whoops|on second thoughts?|i take that back|"
     r"i misspoke|i stand corrected|my mistake|i (?:forgot|missed|omitted)|i meant|i mean|make that|or rather|"
@@ -44,18 +46,9 @@ ASIDES = (
 """Words for somebody whose own things an answer may speak of."""
 _OTHERS = lazy_pattern(rf"\b(?:your|my|his|her|their|a|the|another) (?:\w+ )?(?:{ASIDES})s?\b")
 """Somebody else, of whom it is said."""
-_UNKNOWN = phrase_pattern(
-    "whether", "wonder", r"(?:dont|do not|cant|cannot|didnt|did not|couldnt) (?:know|recall|remember|say|tell|decide)",
-    "no (?:record|memory|idea|information)", "would need more",
-)  # fmt: skip
-_FIRST_THOUGHT = phrase_pattern(
-    "first thought", "first guess", "first impression", "first glance", "first sight", "thought (?:of|it was|about)",
-    "(?:nearly|almost) (?:said|wrote)", "initially", "(?:you|one) might (?:say|think)", "tempt(?:ed|ing)",
-)  # fmt: skip
-_FORMER_AFTER = phrase_pattern(
-    "was (?:the )?(?:first|earlier|before|one of the earlier)", "(?:came|was) (?:first|before|earlier)",
-    "(?:is|was) (?:out of date|outdated|over|older)", "before that", "earlier", "used to be",
-)  # fmt: skip
+_UNKNOWN = LEXICON.pattern("commitment unknown")
+_FIRST_THOUGHT = LEXICON.pattern("commitment first thought")
+_FORMER_AFTER = LEXICON.pattern("commitment former after")
 _WAS = lazy_pattern(
     r"\b(?:was|were|been)[\s\"']*$|\b(?:earlier|previous(?:ly)?|before|former(?:ly)?|past|old)\b[^.:\n]*:\s*$"
 )
@@ -75,36 +68,12 @@ _SOUND_AFTER = lazy_pattern(
     r" (?:only|most|right|correct|best|true|genuine|real|actual|consistent|likely|continuation|next|fully)\b"
 )
 """What says of an option that it is the one."""
-_REFUSES = phrase_pattern(
-    r"i (?:\w+ )?(?:dont|do not|cant|cannot) (?:\w+ )?(?:know|recall|remember|say|tell)",
-    "no (?:record|memory|idea|information)", r"im (?:\w+ )?(?:not able|unable) to", "i dont have (?:any|a)",
-)  # fmt: skip
-_STILL = phrase_pattern(
-    "you", "your", "youre", "guess", "think", "believe", "perhaps", "maybe", "probably", "might", "may", "say",
-    "go with", "must", "would be", "suppose", "answer", "option", "guessing",
-)  # fmt: skip
-_NOW = phrase_pattern(
-    "now", "currently", "these days", "at present", "at the moment", "latest", "last", "most recent(?:ly)?", "newest",
-    "current", "today", "nowadays", "counts", "by now", "since then",
-)  # fmt: skip
-_DECIDES = phrase_pattern(
-    "so", "therefore", "thus", "hence", "answer", "final(?:ly)?", "conclusion", "conclude", "choose", "choice", "pick",
-    "settle (?:on|for)", "go (?:for|with|by)", "went with", "must (?:be|have been)", "has to be", "leaves", "decide",
-    "it is$", "the last one", "the latest one", "the (?:one|only one|option) that", "stick with", "opt for", "bet on",
-)  # fmt: skip
-_COMMITS = phrase_pattern(
-    "guess", "think", "believe", "id say", "would say", "real", "correct", "right", "genuine", "true", "answer",
-    "its", "it is", "that is", "thats", "that was", "it was", "you (?:have )?(?:like|prefer|love|said|told|mentioned)",
-    "is", "number",
-)  # fmt: skip
+_STILL = LEXICON.pattern("commitment still")
+_NOW = LEXICON.pattern("commitment now")
+_DECIDES = LEXICON.pattern("commitment decides")
+_COMMITS = LEXICON.pattern("commitment commits")
 _DOUBTS = phrase_pattern(r"(?:dont|do not|didnt|not|never) (?:\w+ )?(?:think|believe|guess|true|right|correct|real)")
-_NONE = phrase_pattern(
-    "it depends", "depends on", "need more (?:information|context)", "narrow it down",
-    r"(?:dont|do not) have (?:enough|sufficient|the) (?:context|information)", "not enough (?:context|information)",
-    r"(?:cant|cannot|could not|couldnt|unable to|not able to|dont know how to) (?:\w+ ){0,2}"
-    r"(?:decide|choose|pick|settle|tell which|say which)",
-    r"(?:dont|do not|cant|cannot|not sure|not certain|unsure|honestly dont) (?:\w+ ){0,3}which (?:of|one)",
-)  # fmt: skip
+_NONE = LEXICON.pattern("commitment none")
 """What commits to nothing, where no decision follows."""
 _QUOTES = r"[\"'\u201c\u201d`()]"
 _BETWEEN = r"(?:(?:the|a|an|maybe|perhaps|possibly|even|else|it|is|was|its|option|number) ){0,3}"
@@ -128,7 +97,6 @@ _OR = lazy_pattern(r"\b(?:or|nor)\b")
 DENIES, UNKNOWN, OTHERS = "denies it", "says that it does not know", "says it of somebody else"
 _SINCE = (EARLIER, "says that it is over")
 _MARKUP = lazy_pattern(r"[\s*_`>#\"'.!?()\[\]{}:\u2192=-]+")
-_SENTENCES = lazy_pattern(r"[^.!?\n;]+(?:[.!?;](?!\s|$)[^.!?\n;]*)*")
 
 
 class Mention(Struct, frozen=True):
@@ -148,13 +116,6 @@ def find_mentions(text: str, names: Sequence[str]) -> list[Mention]:
 
 def _is_longer(one: Mention, other: Mention) -> bool:
     return one.start <= other.start and other.end <= one.end and len(one.value) > len(other.value)
-
-
-def strip_asides(text: str) -> str:
-    """Return a reply without what it thinks aloud or strikes out."""
-    rest = _STRUCK.sub(" ", _THOUGHT.sub(" ", text))
-    cut = rest.lower().rfind("</think>")
-    return rest[cut + len("</think>") :] if cut >= 0 else rest
 
 
 _MOST_CORRECTIONS = 8
@@ -180,7 +141,7 @@ def trim_flood(text: str, relevant: Callable[[str], object], *, head: int = _HEA
 
     `head`: how many sentences may stand before it; 0 where part marks are earned by any sentence.
     """
-    parts = [match[0] for match in _SENTENCES.finditer(text) if match[0].strip()]
+    parts = split_sentences(text)
     if len(parts) <= _FLOOD or sum(bool(relevant(part)) for part in parts) > len(parts) * _FEW:
         return text
     return "\n".join(parts[:head] + parts[-_TAIL:])
@@ -195,16 +156,18 @@ def committed_values(reply: str, find: Callable[[str], Sequence[Mention]]) -> se
     def asserts(text: str) -> bool:
         return bool(asserted_mentions(normalize_text(text), find))
 
-    text = _TALK.sub(lambda result: " " * len(result[0]), normalize_text(last_word(strip_asides(reply), asserts)))
+    text = _TALK.sub(lambda result: " " * len(result[0]), normalize_text(last_word(reply, asserts)))
     before, _, after = text.rpartition("\u2192")
     text = trim_flood(after if asserts(before) and asserts(after) else text, find)
     if alone := _last_line(text, find):
         return {alone}
     held = asserted_mentions(text, find) or _told_earlier(text, find)
     values = {mention.value for mention in held}
-    if _in_doubt(text) and not any(_DECIDES.search(part) for part in _sentences_of(text, held)):
+    if _NONE.search(" ".join(plain_words(text))) and not any(
+        _DECIDES.search(sentence_around(text, one.start, one.end)) for one in held
+    ):
         return set()
-    if _REFUSES.search(" ".join(plain_words(text))) and not any(_stands_alone(text, mention) for mention in held):
+    if knows_not(text) and not any(_stands_alone(text, mention) for mention in held):
         return set()
     if len(values) <= 1:
         return set() if held and all(is_alternative(text, mention) for mention in held) else values
@@ -213,7 +176,7 @@ def committed_values(reply: str, find: Callable[[str], Sequence[Mention]]) -> se
 
 def _decided_value(text: str, held: Sequence[Mention]) -> set[str]:
     """Return the one value on which a text decides: in its last deciding sentence, by "now", or at its start."""
-    for start, said in reversed(list(_iter_sentences(text))):
+    for start, said in reversed(list(iter_sentences(text))):
         inside = [mention for mention in held if start <= mention.start < start + len(said)]
         for marker in reversed(list(_DECIDES.finditer(said))):
             after = [mention for mention in inside if mention.start >= start + marker.end()]
@@ -225,7 +188,7 @@ def _decided_value(text: str, held: Sequence[Mention]) -> set[str]:
     now = {mention.value for mention in held if _NOW.search(_with_aside(text, mention))}
     if len(sound) == 1 or len(now) == 1:
         return sound if len(sound) == 1 else now
-    start, said = next(_iter_sentences(text), (0, ""))
+    start, said = next(iter_sentences(text), (0, ""))
     opening = [mention for mention in held if mention.start < start + len(said)]
     later = [mention for mention in held if mention not in opening]
     if len({one.value for one in opening}) == 1 and not any(is_alternative(text, one) for one in opening):
@@ -323,21 +286,6 @@ def _stands_alone(text: str, mention: Mention) -> bool:
     said = sentence_around(text, mention.start, mention.end)
     rest = said.replace(text[mention.start : mention.end], " ")
     return _STILL.search(" ".join(plain_words(said))) is not None or not plain_words(rest)
-
-
-def _in_doubt(text: str) -> bool:
-    return _NONE.search(" ".join(plain_words(text))) is not None
-
-
-def _sentences_of(text: str, held: Sequence[Mention]) -> Iterator[str]:
-    for mention in held:
-        yield sentence_around(text, mention.start, mention.end)
-
-
-def _iter_sentences(text: str) -> Iterator[tuple[int, str]]:
-    for match in _SENTENCES.finditer(text):
-        if match[0].strip():
-            yield match.start(), match[0]
 
 
 def _last_line(text: str, find: Callable[[str], Sequence[Mention]]) -> str:

@@ -6,10 +6,9 @@ import html
 import json
 import re
 import unicodedata
-from functools import cache
 
 from pytest_ltm._language.fixpoints import settle_text
-from pytest_ltm._language.lexicon import phrase_list, word_set
+from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.patterns import lazy_pattern
 
 
@@ -61,6 +60,7 @@ _FRAME = lazy_pattern(
     r"<(?!/?\1>))*)(?:</\1>|\Z)",
     re.IGNORECASE,
 )
+_STRUCK = lazy_pattern(r"~~[^~\n]*~~|<(s|del|strike)>.{0,400}?</\1>", re.DOTALL | re.IGNORECASE)
 _WHOLE_TAG = lazy_pattern(r"\A<([A-Za-z][\w-]{0,30})(?:\s[^<>\n]{0,120})?>(.*)</\1>\Z", re.DOTALL)
 _BLOCK = lazy_pattern(
     r"</?(?:p|br|div|li|ul|ol|tr|h[1-6]|hr|section|article|html|body)\b[^<>\n]{0,120}>", re.IGNORECASE
@@ -109,14 +109,20 @@ def _strip_frame(text: str) -> str:
 
 
 def _without_tags(text: str) -> str:
+    text = strip_struck(text)
     if "<" not in text:
         return text
     framed = [match[2].strip() for match in _FRAME.finditer(text) if match[2].strip()]
     text = framed[-1] if framed else text
     whole = _WHOLE_TAG.match(text)
-    if whole and whole[1].lower() not in ("s", "del", "strike") and f"<{whole[1]}" not in whole[2]:
+    if whole and f"<{whole[1]}" not in whole[2]:
         text = whole[2].strip()
     return _INLINE.sub("", _BLOCK.sub("\n", _NOTE.sub("", text)))
+
+
+def strip_struck(text: str) -> str:
+    """Return a text without what it strikes out."""
+    return _STRUCK.sub(" ", text) if "~~" in text or "<" in text else text
 
 
 def _strip_quotes(text: str) -> str:
@@ -167,7 +173,7 @@ def _strip_label(text: str) -> str:
         match = pattern.match(text)
         if (
             match
-            and _consists_of(next(filter(None, match.groups())), word_set("roles"))
+            and _consists_of(next(filter(None, match.groups())), LEXICON.words("roles"))
             and text[match.end() :].strip()
         ):
             text = text[match.end() :]
@@ -217,7 +223,7 @@ def _without_citations(text: str) -> str:
     text = _FOOTNOTE.sub("", text)
     for header in list(_SOURCES.finditer(text, max(0, len(text) - _LONGEST_SOURCES))):
         listed = text[header.end() :]
-        if any(map(str.isalnum, listed)) and set(_LETTERS.findall(listed.lower())) <= word_set("source words"):
+        if any(map(str.isalnum, listed)) and set(_LETTERS.findall(listed.lower())) <= LEXICON.words("source words"):
             text = text[: header.start()]
             break
     return _TOLD_AT_END.sub("", _CITES.sub("", text))
@@ -241,6 +247,7 @@ _FIRST = lazy_pattern(
     r"[*_]{0,2}\s*(?=[^\s])"
 )
 _NEAR_END = 500
+_CLOSES = LEXICON.pattern("closing cues")
 
 
 def _without_closings(text: str) -> str:
@@ -250,16 +257,11 @@ def _without_closings(text: str) -> str:
         ending, rest = text[start:], text[:start].rstrip(" \t\n*_>-")
         if not _WORD.search(ending):
             continue
-        if not _WORD.search(rest) or not _consists_of(ending, word_set("closing words")):
+        if not _WORD.search(rest) or not _consists_of(ending, LEXICON.words("closing words")):
             break
-        if _closing_cues().search(_simple_words(ending)):
+        if _CLOSES.search(_simple_words(ending)):
             text = rest
     return text
-
-
-@cache
-def _closing_cues() -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(map(re.escape, phrase_list('closing cues')))})\b")
 
 
 def _without_openings(text: str) -> str:
@@ -276,7 +278,9 @@ def _is_opening(part: str) -> bool:
     spoken = _simple_words(part).split()
     if part.endswith(",") and len(spoken) > 1:
         return False
-    return _consists_of(part, word_set("opening words")) and any(word in word_set("opening cues") for word in spoken)
+    return _consists_of(part, LEXICON.words("opening words")) and any(
+        word in LEXICON.words("opening cues") for word in spoken
+    )
 
 
 def _simple_words(part: str) -> str:

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import re
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class _Later:
     """Stands for a pattern; what is first asked of it stays with it."""
 
-    def __init__(self, pattern: str, flags: int) -> None:
-        self._given = pattern, flags
+    def __init__(self, compiled: Callable[[], re.Pattern[str]]) -> None:
+        self._compiled = compiled
 
     def __getattr__(self, name: str) -> Any:
-        result = self.__dict__[name] = getattr(re.compile(*self._given), name)
+        result = self.__dict__[name] = getattr(self._compiled(), name)
         return result
+
+
+def made_later(compiled: Callable[[], re.Pattern[str]]) -> re.Pattern[str]:
+    """Return what serves as the pattern that a function returns, called once a method of the pattern is asked for."""
+    return cast("re.Pattern[str]", _Later(compiled))
 
 
 def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
     """Return what serves as `re.compile(pattern, flags)`, compiled once one of its methods is asked for."""
-    return cast("re.Pattern[str]", _Later(pattern, flags))
+    return made_later(lambda: re.compile(pattern, flags))

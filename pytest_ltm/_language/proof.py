@@ -21,14 +21,12 @@ from pytest_ltm._language.commitment import (
     find_mentions,
     is_alternative,
     is_misspelt,
-    strip_asides,
     trim_flood,
 )
 from pytest_ltm._language.numbers import words_with_digits
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.recital import ends_in_a_list, enumerates_everything, recites_messages, short_items
-from pytest_ltm._language.recollection import only_offers_example
-from pytest_ltm._language.refusal import tells_nothing
+from pytest_ltm._language.refusal import only_offers_example, tells_nothing
 from pytest_ltm._language.words import STOP_WORDS, plain_words, word_stem
 
 if TYPE_CHECKING:
@@ -72,7 +70,7 @@ def prove(  # noqa: PLR0911 - one kind of answer, one line
     if not plain_words(answer):
         return Proof("refuses", "says nothing")
     find = values if callable(values) else _value_finder(answer, values)
-    text = trim_flood(normalize_text(strip_asides(answer)), find)
+    text = trim_flood(normalize_text(answer), find)
     named = list(find(text))[-_MOST:]
     if idle := _prove_idle(answer, {one.value for one in named}):
         return idle

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ltm._language.clauses import normalize_text
-from pytest_ltm._language.commitment import strip_asides
+from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.words import phrase_pattern, plain_words
 
@@ -19,20 +19,7 @@ _QUOTED = lazy_pattern(r"\"[^\"\n]{1,400}\"|\u201c[^\u201d\n]{1,400}\u201d|^[ \t
 _LINES = lazy_pattern(r"(?<=[^\d\s][.!?])[\s\"]+|\n+")
 _OF_ITSELF = lazy_pattern(r"\b(?:i|im|my|mine|(?:calls|pleases) me)\b")
 _OF_THE_USER = lazy_pattern(r"\b(?:you|your|youre|youve|youd|youll|yours)\b")
-_REMEMBERS = phrase_pattern(
-    r"i (?:\w+ )?(?:think|believe|guess|recall|remember|suppose|assume|reckon|know|see|say|said|count|counted|read|"
-    r"hear|heard|note|noted|kept|need|find|found|get|got|mean|meant|made|misspoke|forgot|missed|mixed|took|apologi[sz]e|"
-    r"answer|stand|understand|understood|must|would|should|could|can|cannot|cant|dont know|do not|didnt|did not|might|"
-    r"was|hope|will|go with|went with|conclude|gather|infer|trust|pick|chose|received)",
-    r"i (?:\w+ )?(?:have|had) (?:\w+ )?(?:no|noted|recorded|stored|written|counted|heard|received|been|got|enough|it|"
-    r"them|these|this|that|the|a|only|down|here|\d+)",
-    r"(?:im|i am) (?:\w+ )?(?:not|sorry|afraid|sure|certain|confident|unable|an|just|fairly|pretty|happy|glad|going|"
-    r"here|designed)",
-    r"i (?:wont|will not|dont|do not) (?:ignore|obey|follow|break|take orders|share|reveal|tell)", "i keep secrets",
-    "id", "ill", "ive", "let me", "as far as i",
-    r"my (?:\w+ )?(?:memory|records?|notes?|answer|guess|understanding|recollection|apologies|mistake|bad|knowledge|"
-    r"pleasure|reasoning|best|conversation|context|error|count|reading|conclusion|ability|abilities)",
-)  # fmt: skip
+_REMEMBERS = LEXICON.pattern("recital remembers")
 """How an assistant speaks of itself."""
 _ORDER = (
     "(?:write|put|add|take|remove|strike|cross|drop|call|forget|answer|reply|return|repeat|keep|choose|apply|list|give|"
@@ -53,17 +40,14 @@ def recites_messages(reply: str) -> bool:
     They tell of the speaker as only the user would ("I have changed my name to Ada"), order something, or ask. What
     is quoted does not count.
     """
-    parts = [part for part in _LINES.split(normalize_text(_QUOTED.sub(" ", strip_asides(reply)))) if plain_words(part)]
+    parts = [part for part in _LINES.split(normalize_text(_QUOTED.sub(" ", reply))) if plain_words(part)]
     repeated = sum(map(_of_a_user, parts))
     return repeated >= _MANY or (repeated >= _SEVERAL and repeated >= _SHARE * len(parts))
 
 
 def copies_user(reply: str, values: Sequence[str]) -> bool:
     """Tell whether a reply names one of the values in a sentence that only the user would say: "my pet is a gecko"."""
-    lines = (
-        f" {' '.join(plain_words(part))} "
-        for part in _LINES.split(normalize_text(_QUOTED.sub(" ", strip_asides(reply))))
-    )
+    lines = (f" {' '.join(plain_words(part))} " for part in _LINES.split(normalize_text(_QUOTED.sub(" ", reply))))
     named = [f" {' '.join(plain_words(value))} " for value in values]
     return any(
         _FIRST_PERSON.search(part) and not _OF_THE_USER.search(part) and not _REMEMBERS.search(part)

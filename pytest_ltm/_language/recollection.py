@@ -9,22 +9,13 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._language.numbers import words_with_digits
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm._language.words import STOP_WORDS, phrase_pattern, plain_words, word_stem
+from pytest_ltm._language.refusal import only_offers_example
+from pytest_ltm._language.words import STOP_WORDS, plain_words, word_stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-_KNOWS_NOT = phrase_pattern(
-    r"(?:dont|do not|didnt|cant|cannot|not able to|unable to|no way to) (?:\w+ ){0,3}"
-    r"(?:have|access|know|recall|remember|see|retrieve|store|possess)",
-    r"no (?:access|information|record|memory|knowledge)",
-    r"would need (?:access|more information)",
-)
-_EXAMPLE = phrase_pattern(
-    "example", "template", "hypothetical", "placeholder", "(?:might|would) look like", "sample", "assuming",
-    r"suggest\w*", "popular", "common", "typical",
-)  # fmt: skip
 _STOP = frozenset(map(word_stem, (*STOP_WORDS, "called", "known", "name", "named", "titled", "used")))
 _LABEL = lazy_pattern(r"\s*(?:[AQ]|step |fact )\d{1,3}[:.]\s*", re.IGNORECASE)
 _ALL_OF = 2
@@ -59,12 +50,9 @@ class Recollection:
 
 
 def is_unsure(answer: str, one: Recollection) -> bool:
-    """Tell whether an answer may say in other words what it does not say in those expected.
-
-    Who declines, or only repeats the question, does not.
-    """
+    """Tell whether an answer may say in other words what it does not say in those expected, nor in the question's."""
     told = frozenset(recollection_keys(answer))
-    return not is_declined(answer) and not one.in_full(told) and not told <= frozenset(recollection_keys(one.question))
+    return not one.in_full(told) and not told <= frozenset(recollection_keys(one.question))
 
 
 def is_recalled(answer: str, one: Recollection, others: Iterable[Recollection]) -> bool:
@@ -93,16 +81,3 @@ def recollection_keys(text: str) -> Iterator[str]:
 def keys_of_word(word: str) -> frozenset[str]:
     """Return the same for what a text has between two blanks, remembered: texts say the same words again and again."""
     return frozenset(recollection_keys(word))
-
-
-def is_declined(answer: str) -> bool:
-    """Tell whether an answer says nothing, or that it cannot know."""
-    text = " ".join(plain_words(answer))
-    return not text or _KNOWS_NOT.search(text) is not None
-
-
-def only_offers_example(answer: str) -> bool:
-    """Tell whether an answer says that it does not know, and then shows an example or a suggestion."""
-    text = " ".join(plain_words(answer))
-    excuse = _KNOWS_NOT.search(text)
-    return excuse is not None and _EXAMPLE.search(text, excuse.end()) is not None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 
 from pytest_ltm._language.fixpoints import settle_text
-from pytest_ltm._language.lexicon import word_set
+from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.patterns import lazy_pattern
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _mark_kind(name: str, core: str, own: Collection[str], *, pipe: bool, angled
         return "channel"
     if name in own or name == "unused95":
         return "hidden"
-    if not pipe and (core in word_set("markup") or _FRAME.fullmatch(core)):
+    if not pipe and (core in LEXICON.words("markup") or _FRAME.fullmatch(core)):
         return "token" if name == "s" else "plain"
     if _THOUGHT.search(core) or _TOOL.search(core):
         return "hidden"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pytest_ltm._language.lexicon import word_set
+from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.numbers import NUMBERS, ONES, TENS, words_with_digits, write_digits
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.quantities import same_amounts
@@ -114,7 +114,7 @@ def is_same_value(reply: str, expected: str) -> bool:
 
 def _core_words(text: str) -> list[str]:
     every = list(words_with_digits(plain_words(write_digits(canonical_values(text)))))
-    return [word for word in every if word not in word_set("light words")] or every
+    return [word for word in every if word not in LEXICON.words("light words")] or every
 
 
 def _is_short_for(text: str, expected: str) -> bool:

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from pytest_ltm._storage.schema import ReportedCount  # noqa: TC001 - read from records
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
 
@@ -89,6 +89,14 @@ class Mishap(Struct, frozen=True):
     times: int = 1
     of: int = 0
     """How often it could have happened; 0: nobody counts that."""
+
+
+def add_mishaps(total: dict[str, Mishap], more: Iterable[Mishap]) -> dict[str, Mishap]:
+    """Add mishaps to a total, by what happened, and return it."""
+    for each in more:
+        known = total.get(each.what, Mishap(each.what, 0))
+        total[each.what] = Mishap(each.what, known.times + each.times, known.of + each.of)
+    return total
 
 
 CUT_OFF = "reply cut off at "
@@ -201,6 +209,19 @@ class SeparatesUsers(Protocol):
 
 
 @runtime_checkable
+class AnswersAlone(Protocol):
+    """Can answer a question without remembering that it was asked."""
+
+    def answer_alone(self, message: str) -> str | Reply:
+        """Return the reply that `reply` would give now, and stay as if nothing had been said.
+
+        Args:
+            message: The question.
+        """
+        ...
+
+
+@runtime_checkable
 class AcceptsHistory(Protocol):
     """Can take in an exchange without generating a reply."""
 
@@ -301,8 +322,8 @@ class Configured(Protocol):
 CAPABILITIES: Mapping[str, type] = {
     capability.__name__: capability
     for capability in (
-        Resettable, Stateless, Checkpointable, KeepsUsers, SeparatesUsers, AcceptsHistory, TimeAware, ReportsUsage,
-        CountsTokens, LimitsMessages, ShowsRetrieval, ShowsContext, AcceptsImages, Configured,
+        Resettable, Stateless, Checkpointable, KeepsUsers, SeparatesUsers, AnswersAlone, AcceptsHistory, TimeAware,
+        ReportsUsage, CountsTokens, LimitsMessages, ShowsRetrieval, ShowsContext, AcceptsImages, Configured,
     )
 }  # fmt: skip
 """The capabilities that a scenario may require, by name."""
@@ -329,6 +350,21 @@ class Capabilities(frozenset[str]):
         """Whether the agent can be restored to where a conversation is, or need not be."""
         return not self.isdisjoint(("Stateless", "Checkpointable", "AcceptsHistory"))
 
+    @property
+    def leaves_no_trace(self) -> bool:
+        """Whether the agent itself answers a question without remembering it."""
+        return not self.isdisjoint(("Stateless", "AnswersAlone"))
+
+    @property
+    def asked_alone(self) -> bool:
+        """Whether the agent can be as it was after a question: by itself, loaded again, or told all again."""
+        return self.leaves_no_trace or self.rewinds or self >= {"Resettable", "AcceptsHistory"}
+
+    @property
+    def rewinds(self) -> bool:
+        """Whether loading a saved state undoes what was said since."""
+        return self.saves and SAVES_REFERENCE not in self
+
 
 NOT_RESTORABLE = (
     "the agent cannot be restored to where it was: it is neither Checkpointable (save, load) nor AcceptsHistory "
@@ -336,6 +372,14 @@ NOT_RESTORABLE = (
 )
 
 
+NOT_ASKED_ALONE = (
+    "after a question the agent cannot be as it was before: it is neither AnswersAlone (answer_alone) nor Stateless "
+    "(stateless = True) nor Checkpointable (save, load), nor both Resettable (reset) and AcceptsHistory (accept)"
+)
+
+
+SAVES_REFERENCE = "SavesReference"
+"""Stands among the capabilities of an agent whose saved state says where the real one is kept, which goes on."""
 SEES_CLOCK = "SeesClock"
 """Stands among the capabilities of an agent that can know the time without being told. No protocol belongs to it."""
 

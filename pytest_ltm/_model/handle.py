@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from textwrap import shorten
+from types import NoneType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_ltm._model.judge_prompts import PROMPTS
@@ -17,7 +20,7 @@ from pytest_ltm._storage.errors import ScenarioError, did_you_mean
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime, timedelta
 
     from pytest_ltm._model.judge_request import Judge
@@ -31,6 +34,7 @@ MEANT = {
     "skip": "wait", "sleep": "wait", "tell": "say", "time": "now", "verify": "check",
 }  # fmt: skip
 """Names that others use for what a scenario does."""
+LABELLED = '"names the city", "Turku" in answer'
 
 
 @dataclass
@@ -136,11 +140,13 @@ class Ltm:
         """Return the same in every run: explanations of failed assertions contain it."""
         return f"<ltm, example {self.example}>"
 
-    def __getattr__(self, name: str) -> NoReturn:
-        """Say what is meant by a name that there is not."""
-        public = sorted(each for each in {*dir(type(self)), *vars(self)} if not each.startswith("_"))
-        hint = f" Did you mean {MEANT[name]!r}?" if name in MEANT else did_you_mean(name, public)
-        raise AttributeError(f"ltm has no {name!r}.{hint} It has {', '.join(public)}.")
+    if not TYPE_CHECKING:  # a type checker that sees it takes every misspelt name for one that exists
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Suggest the name that a misspelt or foreign one probably means."""
+            public = sorted(each for each in {*dir(type(self)), *vars(self)} if not each.startswith("_"))
+            hint = f" Did you mean {MEANT[name]!r}?" if name in MEANT else did_you_mean(name, public)
+            raise AttributeError(f"ltm has no {name!r}.{hint} It has {', '.join(public)}.")
 
     @property
     def definition(self) -> Definition:
@@ -308,20 +314,32 @@ class Ltm:
         __tracebackhide__ = True
         self._send(NewSession())
 
-    def check(self, label: str, ok: object) -> bool:
+    def check(self, label: str, ok: bool | Opinion | re.Match[str] | None) -> bool:
         """Note one part of the score; the share of checks that pass is the score.
 
         Args:
             label: What should be true, as the report shows it.
-            ok: Whether it is: any value with a truth value; an `Opinion` adds the judge's reason.
+            ok: Whether it is: True or False, the result of `re.search` (None is false), or an `Opinion`, which adds
+                the judge's reason.
 
         Returns:
-            The truth value of `ok`.
+            Whether the check passes.
+
+        Raises:
+            ScenarioError: If the label is not a text, or `ok` is of another type: an answer is true whatever it says.
         """
-        passed = bool(ok)
-        why = ok.reason if isinstance(ok, Opinion) and not passed else ""
-        self.sheet.checks.append(Check(f"{label} (the judge: {why})" if why else str(label), passed))
-        return passed
+        __tracebackhide__ = True
+        if not isinstance(label, str):
+            raise ScenarioError(f"ltm.check({label!r}, ...): the label comes first, as in ltm.check({LABELLED})")
+        if not isinstance(ok, (bool, Opinion, re.Match, NoneType)):
+            cure = LABELLED if isinstance(ok, str) else f"{label!r}, bool(...)"
+            raise ScenarioError(
+                f"ltm.check({label!r}, {shorten(repr(ok), 60)}): a check needs True or False, not {type(ok).__name__}. "
+                f"Write a comparison, as in ltm.check({cure})"
+            )
+        why = ok.reason if isinstance(ok, Opinion) and not ok else ""
+        self.sheet.checks.append(Check(f"{label} (the judge: {why})" if why else label, bool(ok)))
+        return bool(ok)
 
     def metric(self, name: str, value: float) -> None:
         """Note a figure beside the score: it is shown and averaged, and earns nothing.
@@ -383,6 +401,11 @@ class Ltm:
             else:
                 self._send(step)
         return replies
+
+    @property
+    def known_answers(self) -> Iterator[tuple[str, str]]:
+        """The questions that it has asked of which a right answer is known, each with it."""
+        return ((asked.text, asked.answer) for asked, _ in self._answered if asked.answer)
 
     def _credited(self, request: Ask) -> str:
         reply: str = self._send(request)

@@ -8,7 +8,7 @@ import random
 import re
 from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from msgspec import ValidationError, convert
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 FORMAT = 2
 """The version of the plan's JSON form."""
+Questions = Literal["alone", "together"]
+QUESTIONS: tuple[Questions, ...] = get_args(Questions)
+"""How the questions on one history are asked: each of the state after the history, or one after another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +86,8 @@ class Plan:
 
     examples: tuple[PlannedExample, ...]
     """Sorted by scenario and example, whatever the order they are given in; no key twice."""
-    seed: int
-    """Where all chance of the run comes from."""
+    seed: int | str
+    """Where all chance of the run comes from; of a secret its digest."""
     trial: int
     """The number of the conversation, from 0, among those with the same examples."""
     span: int | None
@@ -111,6 +114,8 @@ class Plan:
     """When the agent's sessions are over, as `--ltm-sessions` says it; "": it has one. Then it is not in the JSON."""
     reading: Reading = RAW
     """What is read of the agent's replies; raw, it is not in the JSON."""
+    questions: Questions = "together"
+    """Whether each question is asked of what was told alone, or they follow one another; then it is not in the JSON."""
     format: int = FORMAT
     """The version of the plan's JSON form."""
 
@@ -131,6 +136,8 @@ class Plan:
         data["reading"] = to_record(self.reading)
         if self.reading == RAW:
             del data["reading"]
+        if self.questions == "together":
+            del data["questions"]
         return data | {"examples": [example.to_json() for example in self.examples]}
 
     @classmethod
@@ -138,7 +145,7 @@ class Plan:
         """Return the plan that `to_json` wrote; DefinitionError names file and field of what is wrong."""
         top = Field(data, where)
         names = [f.name for f in fields(cls)]
-        known = top.mapping(names, required=[name for name in names if name not in {"sessions", "reading"}])
+        known = top.mapping(names, required=[name for name in names if name not in _OPTIONAL])
         if known["format"].whole() != FORMAT:
             raise known["format"].error(f"the format {FORMAT}", " Another version of pytest-ltm wrote it.")
         examples = tuple(_example_from_json(example) for example in known["examples"].items("examples"))
@@ -148,8 +155,14 @@ class Plan:
             raise known["count"].error(f"one of {', '.join(COUNTS)}")
         parts = {name: known[name].json() for name in ("filler", "history")}
         parts["count"] = known["count"].value
+        parts["seed"] = known["seed"].value if isinstance(known["seed"].value, str) else known["seed"].whole(least=None)
         parts["sessions"] = known["sessions"].text() if "sessions" in known else ""
         parts["reading"] = _reading(known["reading"]) if "reading" in known else RAW
+        parts["questions"] = "together"
+        if "questions" in known:
+            if known["questions"].value not in QUESTIONS:
+                raise known["questions"].error(f"one of {', '.join(QUESTIONS)}")
+            parts["questions"] = known["questions"].value
         return cls(examples=examples, span=_span_or_none(known["span"]), **parts, **numbers, **texts)  # type: ignore[arg-type]
 
     @property
@@ -226,7 +239,8 @@ def agent_fingerprint(spec: str, configuration: Mapping[str, Any] | None) -> str
     return _json_digest({"configuration": redacted_configuration(known)})
 
 
-_LEAST = {"seed": -(2**63), "trial": 0, "judge_votes": 0}
+_LEAST = {"trial": 0, "judge_votes": 0}
+_OPTIONAL = frozenset({"sessions", "reading", "questions"})
 _TEXTS = ("tokenizer", "scoring", "judge", "time", "opening")
 
 

@@ -39,8 +39,12 @@ class SuiteEntry(Struct, frozen=True, kw_only=True):
     """How many examples; None: not given."""
     span: int | None = None
     """The memory span that is its own, in tokens; None: the conversation's."""
+    least_span: int | None = None
+    """The smallest memory span of a conversation that it is played in, in tokens; None: any."""
     threshold: float | None = None
     """The least score that passes; None: the scenario's own."""
+    floor: float | None = None
+    """What can be earned without memory; None: the scenario's own."""
     pass_k: int | None = None
     """The number of trials of each example that must pass; None: not given."""
     reset: str | None = None
@@ -146,7 +150,10 @@ def scenarios_folder() -> Path:
 
 
 _SUITE = ("name", "version", "examples", "reset", *SETTINGS, "scenarios", "incompatible")
-_ENTRY = ("scenario", "name", "parameters", "examples", "span", "threshold", "pass_k", "reset", "incompatible")
+_ENTRY = (
+    "scenario", "name", "parameters", "examples", "span", "least_span", "threshold", "floor", "pass_k", "reset",
+    "incompatible",
+)  # fmt: skip
 
 
 def _of_entries(fields: Mapping[str, Field]) -> dict[str, Any]:
@@ -188,7 +195,9 @@ def _parse_entry(item: Field, common: Mapping[str, Any], known: Collection[str] 
         name=fields["name"].name() if "name" in fields else scenario,
         parameters=fields["parameters"].json() if "parameters" in fields else {},
         span=fields["span"].tokens() if "span" in fields else None,
+        least_span=fields["least_span"].tokens() if "least_span" in fields else None,
         threshold=fields["threshold"].number(0, 1) if "threshold" in fields else None,
+        floor=fields["floor"].number(0, 1) if "floor" in fields else None,
         pass_k=fields["pass_k"].whole(least=1) if "pass_k" in fields else None,
         **{**common, **_of_entries(fields)},
     )

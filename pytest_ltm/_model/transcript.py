@@ -76,6 +76,8 @@ class Exchange:
     """The reply as it came, where that is not what is read of it."""
     was_cut: bool = False
     """The reply reached a limit, and ends where that was."""
+    alone: bool = False
+    """A question that the agent does not remember: what is said next comes after what was said before it."""
 
     @property
     def raw_reply(self) -> str:
@@ -105,6 +107,8 @@ class Transcript(Sequence[Exchange]):
         self.counts = count
         """Of the replies that the agent generates; as published, all of them."""
         self._exchanges: list[Exchange] = []
+        self.remembered: list[Exchange] = []
+        """The exchanges that the agent has in mind: all but questions asked alone."""
         self._by: dict[str, list[Exchange]] = {}
         self._told, self._counted = [0], [0]
         """The tokens that were told, and those that count towards spans: before each exchange, and after the last."""
@@ -114,6 +118,10 @@ class Transcript(Sequence[Exchange]):
         own = 0 if exchange.told else exchange.reply_tokens
         told = exchange.message_tokens + exchange.reply_tokens - own
         counts = own if self.counts == "all" else 0 if self.counts == "told" else min(own, exchange.message_tokens)
+        if exchange.alone:
+            told = counts = 0
+        else:
+            self.remembered.append(exchange)
         self._told.append(self._told[-1] + told)
         self._counted.append(self._counted[-1] + told + counts)
         self._exchanges.append(exchange)
@@ -141,8 +149,8 @@ class Transcript(Sequence[Exchange]):
 
     @property
     def position(self) -> int:
-        """Tokens said so far, by anyone."""
-        return self._exchanges[-1].end if self._exchanges else 0
+        """Tokens said so far, by anyone, without questions asked alone."""
+        return self.remembered[-1].end if self.remembered else 0
 
     @property
     def counted(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import random
 from collections import Counter
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from msgspec import Struct
 
 from pytest_ltm._journal.result import Pace, at_span
+from pytest_ltm._model.agent import add_mishaps
 from pytest_ltm._model.score import NO_ORACLE
 from pytest_ltm._results.statistics.counts import Interval
 from pytest_ltm._results.statistics.spans_reached import pass_rate, score_interval
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult
+    from pytest_ltm._model.agent import Mishap
     from pytest_ltm._results.statistics.spans_reached import PassRate
     from pytest_ltm._results.statistics.totals import Spread
 
@@ -43,6 +46,10 @@ LEFT_OPEN = (
 """What is said of examples where two figures stand."""
 GUESSED, UNSCORED = "≤", "*"
 """What marks a mean score that is not above what guessing earns, and one that some examples are left out of."""
+HAMPERED = "!"
+"""What marks a column in which much went wrong within the agent: its score is hardly about its memory."""
+_HAMPERING = 0.25
+"""The share of mishaps above which that is so."""
 _ROUNDING = 1e-9
 
 
@@ -326,6 +333,20 @@ class Column:
         """Dollars for the replies of the conversations of which that is known; None if of none."""
         known: float | None = self.sum_of("cost_usd")
         return known
+
+    @cached_property
+    def mishap_share(self) -> float:
+        """Of what may go wrong within the agent, the largest share that did: of all its replies where nobody counts."""
+        total: dict[str, Mishap] = {}
+        for held in self.conversations:
+            add_mishaps(total, held.mishaps)
+        replies = self.sum_of("metered")
+        return max((min(1.0, each.times / (each.of or replies or math.inf)) for each in total.values()), default=0.0)
+
+    @property
+    def hampered(self) -> bool:
+        """Whether so much went wrong that the score is hardly about memory."""
+        return self.mishap_share > _HAMPERING
 
     @property
     def hypothetical(self) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
+from pytest_ltm._results.columns import HAMPERED
 from pytest_ltm._results.statistics.totals import group_by, pass_k, weighted_reach
 from pytest_ltm._results.text import NOTHING, format_dollars, format_percent, short_count, span_of_time
 
@@ -127,6 +128,11 @@ def shown_figures(columns: Sequence[Column], *reports: Report) -> list[Figure]:
     ]
 
 
+HAMPERED_NOTE = (
+    f"{HAMPERED}: so much went wrong within the agent (see the notes) that the score is hardly about its memory."
+)
+
+
 def figure_notes(columns: Sequence[Column]) -> list[str]:
     """Return sentences on the signs in tables of figures."""
     labelled = [figure for figure in FIGURES if figure.label]
@@ -135,6 +141,7 @@ def figure_notes(columns: Sequence[Column]) -> list[str]:
         figure.estimated(column) and figure.value(column) is not None for figure in labelled for column in columns
     )
     return [
+        *[HAMPERED_NOTE] * any(column.hampered for column in columns),
         *["USD in parentheses: an estimate; nothing was spent."] * _is_mixed(columns),
         *["~: not all of it was reported; that part is estimated from what was sent and said."] * estimated,
     ]
@@ -394,6 +401,11 @@ SCORES = (
            reports="terminal markdown"),
     Figure("pass_k.any", "share", _pass_k(every=False), _tries_label("pass@{}: any trial"), missing="null",
            reports="terminal markdown"),
+    Figure(
+        "asked_together", "count", lambda column: column.sum_of("asked_together") or None, "asked in one talk",
+        "questions that a data set asks of the history alone, and that followed others in one talk, because the agent "
+        "cannot be as it was before a question; absent where there are none", missing="absent",
+    ),
 )  # fmt: skip
 """What it earned."""
 EFFORTS = (
@@ -412,12 +424,12 @@ EFFORTS = (
     ),
     Figure(
         "filler_share", "share", _get("filler_share"), "of which filler",
-        "share of tokens that belong to no scenario, 0 to 1", missing="null", reports="terminal html",
+        "share of tokens that belong to no scenario, 0 to 1", missing="null", reports="verbose html",
     ),
     Figure(
         "agent_share", "share", lambda column: _ratio(column.sum_of("reply_tokens"), column.tokens), "of which replies",
         "share of tokens that the agent generated, 0 to 1; beyond what --ltm-count lets them count, they move no "
-        "question further from what it asks about", missing="null",
+        "question further from what it asks about", missing="null", reports="verbose markdown html",
     ),
     Figure(
         "reply_tokens", "count", _sum_of("reply_tokens"), "reply tokens",
@@ -425,11 +437,17 @@ EFFORTS = (
     ),
     Figure(
         "simulated_seconds", "simulated", _sum_of("simulated_seconds"), "simulated time",
-        "total time that passed in the conversations", reports="terminal html",
+        "total time that passed in the conversations", reports="verbose html",
     ),
     Figure(
         "overruns", "count", lambda column: sum(row.overrun for row in column.rows), "overran the span",
         "examples whose measured span is longer than their memory span", reports="terminal html",
+    ),
+    Figure(
+        "mishap_share", "share", lambda column: column.mishap_share or None, "went wrong within",
+        "of what may go wrong within an agent without a fault (replies cut off, notebooks that nobody can read; a note "
+        "has each), the largest share that did; absent where nothing did", missing="absent",
+        text=lambda column: format_percent(column.mishap_share) + HAMPERED * column.hampered,
     ),
     Figure(
         "measured_spans.count", "count", lambda column: len(_measured_spans(column)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ltm._journal.result import at_span, span_place
-from pytest_ltm._model.agent import Mishap
+from pytest_ltm._model.agent import add_mishaps
 from pytest_ltm._results.gate.verdict import p_text
 from pytest_ltm._results.statistics.comparison import ALPHA, chance_here, trials_to_tell
 from pytest_ltm._results.statistics.spans_reached import effective_span
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pytest_ltm._journal.result import ConversationResult, Precheck, RunResult
+    from pytest_ltm._model.agent import Mishap
     from pytest_ltm._results.statistics.comparison import Comparison
     from pytest_ltm._results.statistics.pairs import Pair
     from pytest_ltm._results.statistics.spans_reached import EffectiveSpan, SpanPoint
@@ -37,15 +38,13 @@ def span_sentences(run: RunResult) -> list[str]:
 
 def mishap_sentences(conversations: Iterable[ConversationResult]) -> list[str]:
     """Return a sentence for all that went wrong within an agent at a span, but what never did."""
-    sums: dict[tuple[str, str, str], Mishap] = {}
+    totals: dict[tuple[str, str], dict[str, Mishap]] = {}
     for held in conversations:
-        for each in held.mishaps:
-            key = held.agent, held.span_label, each.what
-            known = sums.get(key, Mishap(each.what, 0))
-            sums[key] = Mishap(each.what, known.times + each.times, known.of + each.of)
+        add_mishaps(totals.setdefault((held.agent, held.span_label), {}), held.mishaps)
     return [
-        f"{at_span(one_line(agent), one_line(span))}: {one_line(what)}: {_times_text(mishap)}"
-        for (agent, span, what), mishap in sums.items()
+        f"{at_span(one_line(agent), one_line(span))}: {one_line(mishap.what)}: {_times_text(mishap)}"
+        for (agent, span), total in totals.items()
+        for mishap in total.values()
         if mishap.times
     ]
 
@@ -113,7 +112,7 @@ def spans_json(run: RunResult) -> list[dict[str, Any]]:
 
 
 _FINDINGS = {
-    "clean": "nothing leaks between conversations", "right": "all were graded right",
+    "clean": "nothing leaks between conversations",
     "unfinished": "it was cut off",
 }  # fmt: skip
 
@@ -124,8 +123,12 @@ def precheck_sentences(run: RunResult) -> list[str]:
 
 
 def _precheck_sentence(one: Precheck) -> str:
-    who = f"isolation probe of {one.of!r}" if one.kind == "probe" else "judge's canaries"
-    text = f"skipped: {one.why}" if one.verdict == "skipped" else _FINDINGS.get(one.verdict, one.why)
+    who = f"isolation probe of {one.of!r}" if one.kind == "probe" else f"judge's {one.kind}"
+    text = (
+        f"skipped: {one.why}"
+        if one.verdict == "skipped"
+        else _FINDINGS.get(one.verdict) or one.why or "all were graded right"
+    )
     # Agents get messages, a judge gets calls: the words of the rest of the report.
     parts = [pluralize(one.calls, "message" if one.kind == "probe" else "call")]
     about = "~" * one.estimated

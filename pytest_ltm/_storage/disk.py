@@ -12,6 +12,7 @@ import math
 import os
 import shutil
 import stat
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO
 
 from pytest_ltm._storage.clock import stopwatch_seconds
@@ -19,7 +20,6 @@ from pytest_ltm._storage.errors import DiskFault, LtmError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 
 LASTING_SECONDS = 1.0
@@ -56,6 +56,8 @@ class Appender:
         if os.getpid() != self._process:
             raise disk_fault(self._path, "this process is a copy of the one that writes it")
         try:
+            if not os.fstat(self._file).st_nlink:
+                raise disk_fault(self._path, "it was deleted")
             _append_all(self._file, data)
             if lasting and stopwatch_seconds() - self._synced >= LASTING_SECONDS:
                 self.sync()
@@ -165,7 +167,9 @@ def write_whole(path: Path, data: bytes, *, lasting: bool = False) -> None:
 def disk_fault(path: object, why: OSError | str) -> DiskFault:
     """Return the fault of a disk that does not take what must be kept."""
     reason = why if isinstance(why, str) else why.strerror or str(why)
-    return DiskFault(f"cannot write {path}: {reason}. Nothing more is sent; what is on disk can be resumed")
+    gone = isinstance(path, Path) and not path.parent.exists()
+    left = "its folder is gone, with all that was recorded there" if gone else "what is on disk can be resumed"
+    return DiskFault(f"cannot write {path}: {reason}. Nothing more is sent; {left}")
 
 
 def _append_all(file: int, data: bytes) -> None:

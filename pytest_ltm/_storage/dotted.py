@@ -27,11 +27,14 @@ def is_dotted(spec: str) -> bool:
 class DottedPath:
     """One dotted path, `pkg.mod:attr.attr` or `pkg.mod.attr`.
 
-    `what` it is to name; the `error` that tells what is wrong with it.
+    `what` it is to name; the `error` that tells what is wrong with it. `may_be_module`: one name alone is a module.
     """
 
-    def __init__(self, spec: str, *, what: str, error: type[LtmError], hint: str = "") -> None:
+    def __init__(
+        self, spec: str, *, what: str, error: type[LtmError], hint: str = "", may_be_module: bool = False
+    ) -> None:
         self.spec, self.what, self.hint = spec, what, hint
+        self._may_be_module = may_be_module
         self._error = error
 
     def resolve(self, base: pathlib.Path | None = None) -> object:
@@ -40,7 +43,7 @@ class DottedPath:
         What is not to be found on `sys.path` is looked for in `base` (default: the working directory), which stays
         on `sys.path` if it is there, so that its own later imports work.
         """
-        if not is_dotted(self.spec):
+        if not is_dotted(self.spec) and not (self._may_be_module and self.spec.isidentifier()):
             raise self._wrong("is not a dotted path; write it as 'package.module:name'", colon="")
         module_name, colon, attributes = self.spec.partition(":")
         top = module_name.partition(".")[0]

@@ -16,7 +16,7 @@ from pytest_ltm._storage.credentials import HIDDEN
 from pytest_ltm._storage.secrets import redact_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 
 _CODE = r"0?[0-79]|2\d|[349][0-7]|[34]9|10[0-7]|[34]8;5;\d{1,3}|[34]8;2;\d{1,3};\d{1,3};\d{1,3}"
@@ -95,14 +95,17 @@ class Screen:
 
     Where the file is plain, it comes out like that.
 
-    `kept`: what stays as it is, as a group; by default colours.
+    `kept`: what stays as it is, as a group; by default colours. `before` is called before anything is written.
     """
 
-    def __init__(self, beneath: Any, kept: re.Pattern[str] = COLOR) -> None:
-        self.beneath, self._kept = beneath, kept
+    def __init__(
+        self, beneath: Any, kept: re.Pattern[str] = COLOR, before: Callable[[], object] = lambda: None
+    ) -> None:
+        self.beneath, self._kept, self._before = beneath, kept, before
 
     def write(self, text: str) -> int:
         """Write a text."""
+        self._before()
         parts = [text] if text.isprintable() else self._kept.split(text)
         shown = "".join(part if number % 2 else for_screen(part) for number, part in enumerate(parts))
         self.beneath.write(fit_for(self.beneath, shown))

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         AcceptsHistory,
         AcceptsImages,
         Agent,
+        AnswersAlone,
         Checkpointable,
         Configured,
         CountsTokens,
@@ -29,16 +30,17 @@ if TYPE_CHECKING:
     from pytest_ltm.agents._controls import Echo, Silent
 
 __all__ = [
-    "CAPABILITIES", "AcceptsHistory", "AcceptsImages", "Agent", "Checkpointable", "Configured", "CountsTokens", "Echo",
-    "KeepsUsers", "LimitsMessages", "Reply", "ReportsUsage", "Resettable", "ShowsContext", "ShowsRetrieval", "Silent",
-    "Stateless", "TimeAware", "Usage",
+    "CAPABILITIES", "AcceptsHistory", "AcceptsImages", "Agent", "AnswersAlone", "Checkpointable", "Configured",
+    "CountsTokens", "Echo", "KeepsUsers", "LimitsMessages", "Reply", "ReportsUsage", "Resettable", "ShowsContext",
+    "ShowsRetrieval", "Silent", "Stateless", "TimeAware", "Usage",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazy_exports(
     "pytest_ltm",
     {
-        "_model.agent": "CAPABILITIES AcceptsHistory AcceptsImages Agent Checkpointable Configured CountsTokens "
-        "KeepsUsers LimitsMessages Reply ReportsUsage Resettable ShowsContext ShowsRetrieval Stateless TimeAware Usage",
+        "_model.agent": "CAPABILITIES AcceptsHistory AcceptsImages Agent AnswersAlone Checkpointable Configured "
+        "CountsTokens KeepsUsers LimitsMessages Reply ReportsUsage Resettable ShowsContext ShowsRetrieval Stateless "
+        "TimeAware Usage",
         "agents._controls": "Echo Silent",
     },
 )

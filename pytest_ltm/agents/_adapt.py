@@ -21,6 +21,7 @@ from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._calls import Called, cannot_reply, method_that_replies
 from pytest_ltm.agents._capabilities import accepts_arguments, capabilities_of, register_control, required_parameters
+from pytest_ltm.agents._discovery import find_only_agent, refuse_framework_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -186,7 +187,7 @@ def dotted_source(spec: str, *, base: Path | None = None, hint: str = "") -> Age
 
     `base`: as for `DottedPath.resolve`. Raises AgentError for what is not there, or cannot reply.
     """
-    path = functools.partial(DottedPath, what="agent", error=AgentError, hint=hint)
+    path = functools.partial(DottedPath, what="agent", error=AgentError, hint=hint, may_be_module=True)
     given = path(spec).resolve(base)
     owner, _, name = spec.rpartition(".")
     if inspect.isfunction(given) and is_dotted(owner):
@@ -206,6 +207,9 @@ def agent_source(
     or Stateless or has `start(conversation_id)`. `calls`: the method of a class that replies; "": `reply`, or the only
     one of CALLS. Raises AgentError for anything else.
     """
+    if isinstance(given, ModuleType):
+        given, spec = find_only_agent(given, spec)
+    refuse_framework_object(given, spec)
     if isinstance(given, type) or not callable(given):
         calls = calls or method_that_replies(given, spec)
     made = functools.partial(AgentSource, spec=spec, settings=settings, unlimited=unlimited, given=given, calls=calls)
@@ -223,8 +227,7 @@ def _adapt_agent(made: object, spec: str, calls: str = "") -> Agent:
     """Return an instance or a function as an agent; AgentError for anything else."""
     if isinstance(made, type):
         raise AgentError(f"agent {spec!r}: the factory returned the class {made.__name__}. Return {made.__name__}().")
-    if isinstance(made, ModuleType):
-        raise AgentError(_about_module(made, spec))
+    refuse_framework_object(made, spec)
     if not calls and hasattr(made, "reply"):
         if not accepts_arguments(made.reply, 1):
             raise AgentError(cannot_reply(type(made), spec))
@@ -320,16 +323,6 @@ def _single_conversation_refusal(spec: str, kind: str) -> str:
     )
 
 
-def _about_module(module: ModuleType, spec: str) -> str:
-    mine = [
-        name
-        for name, value in vars(module).items()
-        if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
-    ]
-    example = mine[0] if mine else "NAME"
-    return f"agent {spec!r} is a module. Name what is in it, as in '{module.__name__}:{example}'."
-
-
 def _quote_names(names: list[str]) -> str:
     return ", ".join(repr(name) for name in names)
 
@@ -338,7 +331,7 @@ def _quote_names(names: list[str]) -> str:
 
 _METHODS = {
     "Resettable": ("reset",), "AcceptsHistory": ("accept",), "Checkpointable": ("save", "load"),
-    "KeepsUsers": ("begin_session",), "SeparatesUsers": ("reply",),
+    "KeepsUsers": ("begin_session",), "SeparatesUsers": ("reply",), "AnswersAlone": ("answer_alone",),
     "TimeAware": ("tell_time",), "ShowsRetrieval": ("retrieved",), "ReportsUsage": ("usage",),
     "ShowsContext": ("in_context",),
     "CountsTokens": ("count_tokens",), "AcceptsImages": ("reply_with_images",), "Configured": ("configuration",),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pytest_ltm._calls.foreign import ForeignCaller, check_reply, check_texts, check_usage, is_count, shown
 from pytest_ltm._calls.hub import OutOfTime, call_in_own_thread, own_thread
+from pytest_ltm._calls.logged_errors import LoggedErrors
 from pytest_ltm._calls.time_limits import COPY, copied
 from pytest_ltm._model.agent import Agent, Announced, Apart, Reply, TakesTurns, Usage
 from pytest_ltm._model.tokens import APPROX, token_counter
@@ -71,6 +72,7 @@ class AgentCaller:
             count=token_counter(APPROX).count if count is None else count, restorable=self.capabilities.restorable,
         )  # fmt: skip
         self._call = partial(self._door.call_method, agent)
+        self._errors = LoggedErrors()
         self._saved: bytes | None = None
         """The agent's state, where it is known and nothing was said since."""
         self._told_time: datetime | None = None
@@ -82,9 +84,12 @@ class AgentCaller:
         """What attempts that came to nothing have used, in the last call of `ask` or `tell`."""
         return self._door.lost
 
-    def ask(self, message: str, images: Sequence[str] = (), user: str = "") -> Reply:
-        """Return the reply to a message of this user, and to the images in these files; AgentFault if there is none."""
-        attempt = partial(self._reply, message, images, user)
+    def ask(self, message: str, images: Sequence[str] = (), user: str = "", *, alone: bool = False) -> Reply:
+        """Return the reply to a message of this user, and to the images in these files; AgentFault if there is none.
+
+        `alone`: it leaves no trace; whoever asks so knows that the agent can do that.
+        """
+        attempt = partial(self._reply, message, images, user, alone=alone and "AnswersAlone" in self.capabilities)
         if self._takes_turns is not None and own_thread() is not None:
             attempt = partial(self._in_own_thread, attempt)
         return self._persist(attempt, message)
@@ -120,6 +125,12 @@ class AgentCaller:
     def saves_cheaply(self) -> bool:
         """Whether saving has taken less time than talking so far, or next to none."""
         return self._saving <= self._talking + SAVING
+
+    def reset(self) -> None:
+        """Have a Resettable agent forget everything; AgentFault if it will not."""
+        self._must("Resettable")
+        self._call("reset")
+        self._saved = None
 
     def load(self, state: bytes) -> None:
         """Put a Checkpointable agent back to what `save` returned; AgentFault if it will not go."""
@@ -188,9 +199,11 @@ class AgentCaller:
         except OutOfTime as error:
             raise self._door.out_of_time("raised in reply()") from error
 
-    def _reply(self, message: str, images: Sequence[str], user: str) -> Reply:
+    def _reply(self, message: str, images: Sequence[str], user: str, *, alone: bool) -> Reply:
         with nullcontext() if self._takes_turns is None else self._takes_turns.turn():
-            if images:
+            if alone:
+                given = self._call("answer_alone", message)
+            elif images:
                 given = self._call("reply_with_images", message, [Path(image).read_bytes() for image in images])
             else:
                 given = self._call("reply", message, **user_kwargs(user))
@@ -228,9 +241,13 @@ class AgentCaller:
             return None
 
         try:
-            reply = self._door.persist(
-                attempt, sent=sent, anew=state is not None or "Stateless" in self.capabilities, ready=restore, used=used
-            )
+            with self._errors.collected():
+                reply = self._door.persist(
+                    attempt, sent=sent, anew=state is not None or "Stateless" in self.capabilities, ready=restore,
+                    used=used,
+                )  # fmt: skip
+            if logged := self._errors.take():
+                reply = replace(reply, mishaps=reply.mishaps + logged)
             if reply.usage is not None:
                 return replace(reply, usage=self._door.completed(reply.usage, sent, reply.text))
             return reply if before is None else replace(reply, usage=self._used_since(before))

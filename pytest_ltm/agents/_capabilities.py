@@ -7,7 +7,15 @@ import inspect
 import weakref
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from pytest_ltm._model.agent import CAPABILITIES, Apart, Capabilities, Prompted, SeparatesUsers, Stateless
+from pytest_ltm._model.agent import (
+    CAPABILITIES,
+    SAVES_REFERENCE,
+    Apart,
+    Capabilities,
+    Prompted,
+    SeparatesUsers,
+    Stateless,
+)
 from pytest_ltm._storage.errors import AgentError, describe_error
 
 if TYPE_CHECKING:
@@ -37,6 +45,8 @@ def capabilities_of(agent: object) -> Capabilities:
     """
     try:
         result = {name for name, capability in CAPABILITIES.items() if _has_capability(agent, capability)}
+        if "Checkpointable" in result and getattr(agent, "saves_reference", False) is True:
+            result.add(SAVES_REFERENCE)
         return Capabilities(result | {"Prompted"} if is_prompted(agent) else result)
     except Exception as error:
         raise AgentError(

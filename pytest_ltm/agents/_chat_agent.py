@@ -103,8 +103,15 @@ class History:
 
     def clear(self) -> None:
         """Forget all exchanges; what is known of the tokenizer stays."""
-        self._exchanges.clear()
-        self._size = 0
+        self.put_back((deque(), 0))
+
+    def held(self) -> tuple[deque[tuple[str, str, int]], int]:
+        """Return what is shown, for `put_back`."""
+        return self._exchanges.copy(), self._size
+
+    def put_back(self, held: tuple[deque[tuple[str, str, int]], int]) -> None:
+        """Show what `held` returned; what is known of the tokenizer stays."""
+        self._exchanges, self._size = held
 
     def state(self) -> dict[str, Any]:
         """Return all state as JSON values."""
@@ -154,7 +161,7 @@ def longest_message(limit: float | None) -> int:
 class ChatAgent(TakesTurns):
     """One conversation with a chat model; close it at the end.
 
-    Resettable, Checkpointable, AcceptsHistory, Configured, CountsTokens, LimitsMessages, ReportsUsage.
+    Resettable, Checkpointable, AnswersAlone, AcceptsHistory, Configured, CountsTokens, LimitsMessages, ReportsUsage.
     """
 
     def __init__(self, model: ModelSpec, shown: FixedContext) -> None:
@@ -185,6 +192,14 @@ class ChatAgent(TakesTurns):
         self._history.add(message, size, self._shown.reading(answer.text))
         self._used += usage
         return Reply(answer.text, usage, finish_reason=answer.finish_reason, thoughts=answer.thoughts, mishaps=mishaps)
+
+    def answer_alone(self, message: str) -> Reply:
+        """Return the model's reply to a question that it is never shown again, nor what made room for it missed."""
+        held = self._history.held()
+        try:
+            return ChatAgent.reply(self, message)
+        finally:
+            self._history.put_back(held)
 
     def accept(self, message: str, reply: str) -> None:
         """Remember an exchange that happened without the model."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pytest_ltm._model.agent import Usage
 
 
-CAPABILITIES = ("Resettable", "SeparatesUsers", "AcceptsHistory", "Checkpointable", "TimeAware")
+CAPABILITIES = ("Resettable", "SeparatesUsers", "AnswersAlone", "AcceptsHistory", "Checkpointable", "TimeAware")
 """The capabilities that a process may have."""
 _UNKNOWN = ("", "", "")
 """An exchange that is only known from a state."""
@@ -90,12 +90,19 @@ class CommandAgent:
         self._told, self._state = [], None
 
     def _reply(self, message: str, user: str = "") -> Reply:
-        answer = self._asked(_message_fields(message=message, user=user, now=self._now), "reply")
+        reply = self._replied(_message_fields(message=message, user=user, now=self._now))
+        self._told.append((message, reply.text, user))
+        return reply
+
+    def _answer_alone(self, message: str) -> Reply:
+        return self._replied({**_message_fields(message=message, user="", now=self._now), "alone": True})
+
+    def _replied(self, request: dict[str, Any]) -> Reply:
+        answer = self._asked(request, "reply")
         if not isinstance(answer["reply"], str):
             raise AgentError(
                 f"{self._called()}: its 'reply' is {shorten_foreign_text(json.dumps(answer['reply']))}, not a text"
             )
-        self._told.append((message, answer["reply"], user))
         return Reply(answer["reply"], *self._took(answer))
 
     def _accept(self, message: str, reply: str, user: str = "") -> Reply:

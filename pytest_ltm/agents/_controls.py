@@ -94,7 +94,7 @@ class ChatCostMeter:
     tokens so far and its output the reply itself; nothing is cached, and what a chat format adds is not counted.
     Exchanges that it is told (filler, mostly) cost nothing themselves and are re-sent like the others, as with
     `openai:` agents. Tokens are those of `cl100k_base`. What still asks for a list of answers gets it, everything else
-    gets `NOTED`. AcceptsHistory, Checkpointable, Configured.
+    gets `NOTED`. AnswersAlone, AcceptsHistory, Checkpointable, Configured.
     """
 
     def __init__(self, dollars_in: float, dollars_out: float) -> None:
@@ -103,10 +103,16 @@ class ChatCostMeter:
 
     def reply(self, message: str) -> Reply:
         """Return nothing useful, with its usage and its cost."""
+        reply = self.answer_alone(message)
+        if reply.usage is not None:
+            self._history = reply.usage.total
+        return reply
+
+    def answer_alone(self, message: str) -> Reply:
+        """Return the same for a question that is not sent again."""
         answers = answers_of(message)
         text = NOTED if answers is None else reply_of(answers)
         used = Usage(input_tokens=self._history + count_tokens(message), output_tokens=count_tokens(text), calls=1)
-        self._history = used.input_tokens + used.output_tokens
         dollars = used.input_tokens * self._in + used.output_tokens * self._out
         return Reply(text, used, dollars / MILLION, hypothetical=True)
 
@@ -130,7 +136,7 @@ class ChatCostMeter:
 class ContextWindowAgent(FreshPromptAgent):
     """Shows an agent, for each message anew, the exchanges that a memory keeps, and has it reply.
 
-    AcceptsHistory, Configured.
+    AnswersAlone, AcceptsHistory, Configured.
     """
 
     def __init__(self, memory: ByLength, model: AgentSource, name: str) -> None:
@@ -150,6 +156,14 @@ class ContextWindowAgent(FreshPromptAgent):
         self._exchanges.append((message, text))
         self._memory.leave(text)
         return given
+
+    async def answer_alone(self, message: str) -> str | Reply:
+        """Return the model's reply to a message that it is never shown again."""
+        self._memory.arrive(message)
+        try:
+            return await self._shown(message)
+        finally:
+            self._memory.drop()
 
     def accept(self, message: str, reply: str) -> None:
         """Keep an exchange for which the model need not be asked."""
@@ -260,12 +274,15 @@ class Silent(_Fixed):
 class Oracle(Prompted):
     """Gives the answers that it is prompted with, as far as its memory shows it the messages that they depend on.
 
-    Resettable, SeparatesUsers, AcceptsHistory, Configured.
+    Resettable, SeparatesUsers, AnswersAlone, AcceptsHistory, Configured.
     """
 
     def __init__(self, make: Callable[[], Memory], memory: str) -> None:
         self._make, self._policy = make, memory
         self._prompts: Sequence[ExpectedReply] = ()
+        self._places: dict[str, int] = {}
+        """The number of the newest exchange of each message."""
+        self._heard = 0
         self.reset()
 
     def prompt(self, prompts: Sequence[ExpectedReply]) -> None:
@@ -281,6 +298,15 @@ class Oracle(Prompted):
         self._memory.leave(reply)
         return reply
 
+    def answer_alone(self, message: str) -> str:
+        """Return the same, and not have heard the message."""
+        held, places, heard = self._memory.held(), dict(self._places), self._heard
+        try:
+            return self.reply(message)
+        finally:
+            self._memory.put_back(held)
+            self._places, self._heard = places, heard
+
     def accept(self, message: str, reply: str, user: str = "") -> None:  # noqa: ARG002
         """Hear an exchange that happened without asking for a reply."""
         self._hear(message)
@@ -289,10 +315,7 @@ class Oracle(Prompted):
     def reset(self) -> None:
         """Forget everything."""
         self._memory = self._make()
-        self._places: dict[str, int] = {}
-        """The number of the newest exchange of each message."""
-        self._heard = 0
-        self._prompts = ()
+        self._places, self._heard, self._prompts = {}, 0, ()
 
     def configuration(self) -> Mapping[str, Any]:
         """Return what its answers depend on, beside what it is told."""

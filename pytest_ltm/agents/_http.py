@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
-from pytest_ltm._model.agent import Promised, Reply
+from pytest_ltm._model.agent import SAVES_REFERENCE, Promised, Reply
 from pytest_ltm._storage.errors import AgentError, AgentFault, TransientFault, describe_error
 from pytest_ltm._storage.schema import Field
 from pytest_ltm._storage.secrets import remember_secret
@@ -141,6 +141,7 @@ class HttpSettings:
         having = {
             "Resettable": self.reset, "SeparatesUsers": self.user is not None, "AcceptsHistory": self.history,
             "TimeAware": self.time is not None, "Checkpointable": self.keeps_conversations, "Configured": True,
+            SAVES_REFERENCE: self.keeps_conversations,
         }  # fmt: skip
         return frozenset(name for name, has in having.items() if has)
 
@@ -242,6 +243,9 @@ class HttpAgent:
     Resettable (`reset`), SeparatesUsers (`user`), AcceptsHistory (`history`), TimeAware (`time`), Checkpointable
     (`keeps_conversations`), LimitsMessages (`max_message_tokens`); Configured always.
     """
+
+    saves_reference = True
+    """What is saved is the conversation's id: the server does not go back."""
 
     def __init__(self, settings: HttpSettings) -> None:
         import httpx2 as httpx

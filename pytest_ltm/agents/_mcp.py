@@ -24,7 +24,12 @@ if TYPE_CHECKING:
     from pytest_ltm._storage.schema import Field
 
 
-_ADD, _SEARCH = ("text", "role", "at", "session", "user"), ("query", "k", "user")
+_GIVEN = {
+    "add": ("text", "role", "at", "session", "user"), "search": ("query", "k", "user"), "settle": ("user",),
+    "add_session": ("messages", "at", "session", "user"), "written": ("user",),
+}  # fmt: skip
+"""What a tool may be given, by the method of a store that it stands for; a server needs the first two alone."""
+_NEEDED = ("add", "search")
 _TEXTS, _TIMES = ("text", "memory", "content", "value"), ("at", "created_at", "timestamp")
 """Fields of a memory that may hold its text and its time, the likeliest first."""
 _TAIL = 300
@@ -32,7 +37,7 @@ _TAIL = 300
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool of the server: its name, and by the names of its arguments what they are given of `add` or `search`."""
+    """A tool of the server: its name, and by the names of its arguments what they are given of a method."""
 
     name: str
     arguments: Mapping[str, str] = field(default_factory=dict)
@@ -48,25 +53,26 @@ class Tool:
 class Server:
     """One server process and the conversation with it; close it at the end."""
 
-    def __init__(self, command: list[str], add: Tool, search: Tool) -> None:
+    def __init__(self, command: list[str], tools: Mapping[str, Tool]) -> None:
         from anyio.from_thread import start_blocking_portal
 
-        self._add, self._search, self._user = add, search, ""
+        self._tools, self._user = tools, ""
         self._stack = ExitStack()
         self._errors = self._stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8"))  # noqa: SIM115
         try:
             self._portal = self._stack.enter_context(start_blocking_portal())
             session = self._portal.wrap_async_context_manager(_open_session(command, self._errors))
             self._session = self._stack.enter_context(session)
-            tools = self._portal.call(self._session.list_tools).tools
+            offered = self._portal.call(self._session.list_tools).tools
         except Exception as error:
             said = self._tail()
             self._stack.close()
             raise AgentUnavailable(
                 f"MCP server {shlex.join(command)!r} did not start: {describe_error(_first_of_group(error))}{said}"
             ) from error
-        self._schemas = {tool.name: tool.input_schema for tool in tools}
-        lacking = [tool.name for tool in (add, search) if tool.name not in self._schemas]
+        self._schemas = {tool.name: tool.input_schema for tool in offered}
+        named = [name for name, tool in tools.items() if name in _NEEDED or tool != Tool(name)]
+        lacking = [tools[name].name for name in named if tools[name].name not in self._schemas]
         if lacking:
             self._stack.close()
             raise AgentUnavailable(
@@ -74,27 +80,46 @@ class Server:
                 f"{', '.join(self._schemas) or 'none'}; a file says which of them adds and which searches"
             )
 
+        for name, method in {
+            "settle": self._settle,
+            "written": self._written,
+            "add_session": self._add_session,
+        }.items():
+            if tools[name].name in self._schemas:
+                setattr(self, name, method)
+
+    def _settle(self) -> None:
+        self._called("settle", {"user": self._user})
+
+    def _written(self) -> Any:
+        given = _only_list(self._called("written", {"user": self._user}))
+        return [tuple(map(one.get, ("what", "id", "text"))) if isinstance(one, dict) else one for one in given]
+
+    def _add_session(self, messages: list[dict[str, Any]], *, at: datetime, session: str, user: str) -> None:
+        self._user = user
+        said = [one | {"at": one["at"].isoformat()} for one in messages]
+        self._called("add_session", {"messages": said, "at": at.isoformat(), "session": session, "user": user})
+
     def add(self, text: str, *, role: str, at: datetime, session: str, user: str) -> Any:
         """Have the server keep a text."""
         self._user = user
         values = {"text": text, "role": role, "at": at.isoformat(), "session": session, "user": user}
-        kept = self._called(self._add, values)
+        kept = self._called("add", values)
         return kept.get("id") if isinstance(kept, dict) else kept if isinstance(kept, (int, list)) else None
 
     def search(self, query: str, *, k: int) -> list[Any]:
         """Return what the server finds."""
-        result = self._called(self._search, {"query": query, "k": k, "user": self._user})
-        if isinstance(result, dict):
-            result = next((value for value in result.values() if isinstance(value, list)), result)
+        result = _only_list(self._called("search", {"query": query, "k": k, "user": self._user}))
         if not isinstance(result, list):
-            raise AgentFault(f"the MCP tool {self._search.name!r} returned no list: {str(result)[:_TAIL]!r}")
+            raise AgentFault(f"the MCP tool {self._tools['search'].name!r} returned no list: {str(result)[:_TAIL]!r}")
         return [_as_memory(one) for one in result]
 
     def close(self) -> None:
         """End the server."""
         self._stack.close()
 
-    def _called(self, tool: Tool, values: Mapping[str, Any]) -> Any:
+    def _called(self, method: str, values: Mapping[str, Any]) -> Any:
+        tool = self._tools[method]
         arguments = tool.given(values, self._schemas[tool.name])
         try:
             answer = self._portal.call(self._session.call_tool, tool.name, arguments)
@@ -131,6 +156,13 @@ def _first_of_group(error: BaseException) -> BaseException:
     return _first_of_group(inner[0]) if inner else error
 
 
+def _only_list(result: Any) -> Any:
+    """Return the list within an object; anything else as it is."""
+    if isinstance(result, dict):
+        return next((value for value in result.values() if isinstance(value, list)), result)
+    return result
+
+
 def _json_or_text(text: str) -> Any:
     """Return the JSON that a text is, or itself."""
     try:
@@ -163,11 +195,11 @@ def make_mcp(argument: str, parameters: Field) -> AgentSource:
         raise AgentError(f"{who} names no command. Write it as in 'mcp:python my_server.py'")
     if not is_keyless() and find_spec("mcp") is None:
         raise AgentError(f"{who} needs the 'mcp' package, which is not installed: pip install 'pytest-ltm[mcp]'")
-    fields, reads = reads_of(Spec("mcp", argument, "", "agent"), parameters, ("add", "search"))
-    add, search = _parse_tool(fields.get("add"), "add", _ADD), _parse_tool(fields.get("search"), "search", _SEARCH)
+    fields, reads = reads_of(Spec("mcp", argument, "", "agent"), parameters, tuple(_GIVEN))
+    tools = {method: _parse_tool(fields.get(method), method, ours) for method, ours in _GIVEN.items()}
     name = f"mcp:{argument}"
-    tools = {one.name: dict(one.arguments) for one in (add, search)}
-    source = store_source(lambda: Server(command, add, search), name, name, reads, {"tools": tools})
+    chosen = {one.name: dict(one.arguments) for method, one in tools.items() if method in {*_NEEDED, *fields}}
+    source = store_source(lambda: Server(command, tools), name, name, reads, {"tools": chosen})
     source.given = Promised(ALWAYS)
     return source
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 CAPABILITIES = frozenset({
-    "Resettable", "Checkpointable", "AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval", "ShowsContext",
-    "LimitsMessages", "Configured",
+    "Resettable", "Checkpointable", "AnswersAlone", "AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval",
+    "ShowsContext", "LimitsMessages", "Configured",
 })  # fmt: skip
 
 
@@ -46,7 +46,10 @@ def make_memory(argument: str, parameters: Field) -> AgentSource:
     also = {} if embedding is None else {"embeddings": embedding.configuration()}
     kind = Pipeline if how.pressure is None else Paging
     made = agent_source(lambda: kind(how, thinker(), embeds(), also), spec=f"memory:{argument}")
-    made.given = Remembering(_max_prompt_tokens(how), longest_message(how.window), free=chosen is embedding is None)
+    made.given = Remembering(
+        _max_prompt_tokens(how), longest_message(how.window), free=chosen is embedding is None,
+        longest_reply=None if chosen is None else chosen.max_tokens,
+    )  # fmt: skip
     return made
 
 

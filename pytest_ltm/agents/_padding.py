@@ -54,7 +54,12 @@ class Padded(FreshPromptAgent):
         return self._reply(message)
 
     def _reply(self, message: str, user: str = "") -> str | Reply | Awaitable[str | Reply]:
-        given = self._agent.reply(message, **user_kwargs(user))
+        return self._pad(self._agent.reply(message, **user_kwargs(user)), message)
+
+    def _answer_alone(self, message: str) -> str | Reply | Awaitable[str | Reply]:
+        return self._pad(self._agent.answer_alone(message), message)
+
+    def _pad(self, given: str | Reply | Awaitable[str | Reply], message: str) -> str | Reply | Awaitable[str | Reply]:
         return self._later(given, message) if inspect.isawaitable(given) else self._padded(given, message)
 
     async def _later(self, given: Awaitable[str | Reply], message: str) -> str | Reply:

@@ -48,6 +48,10 @@ class TokenEstimator:
         """Return the tokens that are sent with a message, and how many of them at best come from a cache."""
         return count_tokens(message), 0
 
+    def ask_alone(self, message: str) -> tuple[int, int]:
+        """Return the same for a question that leaves no trace."""
+        return self.ask(message, "")
+
     def tell(self, message: str, reply: str) -> None:
         """Take in an exchange that is told."""
 
@@ -63,6 +67,14 @@ class FullHistoryReader(TokenEstimator):
         cached, asked = self._sent, self._size + count_tokens(message)
         self._sent, self._size = asked, asked + count_tokens(reply)
         return asked, cached
+
+    def ask_alone(self, message: str) -> tuple[int, int]:
+        """Return the same: all that the next question shares with it is what was said before."""
+        size = self._size
+        try:
+            return self.ask(message, "")
+        finally:
+            self._size = self._sent = size
 
     def tell(self, message: str, reply: str) -> None:
         """Add the exchange."""
@@ -97,6 +109,15 @@ class MemoryPolicyReader(TokenEstimator):
         self._sizes[-1] += count_tokens(reply)
         return seen, 0
 
+    def ask_alone(self, message: str) -> tuple[int, int]:
+        """Return the same, and go back."""
+        held, sizes = self._memory.held(), [*self._sizes]
+        try:
+            return self.ask(message, "")
+        finally:
+            self._memory.put_back(held)
+            self._sizes = sizes
+
     def tell(self, message: str, reply: str) -> None:
         """Add the exchange."""
         self._memory.arrive(message)
@@ -124,6 +145,15 @@ class ChatModelReader(TokenEstimator):
         self._add(message, size, reply)
         self._sent = asked
         return asked, cached
+
+    def ask_alone(self, message: str) -> tuple[int, int]:
+        """Return the same, and go back; the next question shares with it what was said before."""
+        held, exchanges = self._history.held(), self._exchanges
+        try:
+            return self.ask(message, "")
+        finally:
+            self._history.put_back(held)
+            self._exchanges, self._sent = exchanges, self._history.estimate(0)
 
     def tell(self, message: str, reply: str) -> None:
         """Add the exchange."""
@@ -187,6 +217,8 @@ class Profile(Struct, frozen=True, kw_only=True):
     """What is read for a reply, in words."""
     answers: Callable[[], Any] = FORGETS_NOTHING
     """Makes who answers in its place: the embedded reader, with a memory as good as the agent's could be."""
+    longest_reply: int | None = None
+    """Tokens that a reply may have; None: nobody says."""
     brief: bool = False
     """Those replies are taken as they are: it is an embedded agent, which answers for itself."""
 
@@ -254,9 +286,14 @@ def _chat_profile(offer: Offer) -> Profile:
         capabilities=capabilities_of_class(offer.agent),
         max_message_tokens=longest_message(context),
         reads=lambda: ChatModelReader(shown, offer.model.max_tokens),
-        policy=f"{words} sent again with each message",
+        policy=f"{words} sent again with each message{_most_out(offer.model.max_tokens)}",
         answers=answers,
+        longest_reply=offer.model.max_tokens,
     )
+
+
+def _most_out(longest_reply: int | None) -> str:
+    return "" if longest_reply is None else f"; out: at most {longest_reply:,} for each reply"
 
 
 def _memory_profile(given: Remembering, make: Callable[[], Any]) -> Profile:
@@ -267,8 +304,10 @@ def _memory_profile(given: Remembering, make: Callable[[], Any]) -> Profile:
         capabilities=REMEMBERS,
         max_message_tokens=given.longest,
         reads=lambda: Filled(given.most),
-        policy=f"up to {given.most:,} tokens for each reply; calls for other thinking are left out",
+        policy=f"up to {given.most:,} tokens for each reply; calls for other thinking are left out"
+        f"{_most_out(given.longest_reply)}",
         answers=make if given.free else FORGETS_NOTHING,
+        longest_reply=given.longest_reply,
         brief=given.free,
     )
 
@@ -320,12 +359,14 @@ class CostSimulator:
 
     def __init__(self, profile: Profile, counter: TokenCounter, clock: Clock, *, assumed: int | None = None) -> None:
         """`assumed`: tokens of each reply that would not be longer; None: typical of its kind."""
-        self._assumed = assumed
+        self._assumed, self._longest = assumed, profile.longest_reply
         self.capabilities, self.max_message_tokens = Capabilities(profile.capabilities), profile.max_message_tokens
         self.agent: Any = profile.answers()
         """What answers."""
         self.uses: dict[int, TokenUse] = {}
         """What each reply would take, by exchange."""
+        self.told = self.retold = 0
+        """Exchanges that it is told, and that it is told again after questions asked alone."""
         self._brief, self._reads, self._counter, self._clock = profile.brief, profile.reads(), counter, clock
 
     def upcoming(self, kind: type[E]) -> E | None:  # noqa: ARG002 - the protocol's signature
@@ -348,20 +389,30 @@ class CostSimulator:
         self._tell_time()
         if is_prompted(self.agent):
             self.agent.prompt(prompts)
-        given: str | Reply = self.agent.reply(message.text)
+        replies = getattr(self.agent, "answer_alone", self.agent.reply) if message.alone else self.agent.reply
+        given: str | Reply = replies(message.text)
         text, answers = given.text if isinstance(given, Reply) else given, answers_of(message.text)
         if self._assumed is not None:
             text = _stretch_reply(text, self._assumed)
         elif not self._brief:
             text = _stretch_reply(text, TYPICAL[message.kind]) if answers is None else reply_of(answers)
         tokens = self._counter.count(text)
-        asked, cached = self._reads.ask(message.text, text)
+        if self._longest is not None and tokens > self._longest:
+            text = text[: len(text) * self._longest // tokens]
+            tokens = self._longest
+        if message.alone:
+            asked, cached = self._reads.ask_alone(message.text)
+            self.retold += self.told * (not (self.capabilities.leaves_no_trace or self.capabilities.rewinds))
+        else:
+            asked, cached = self._reads.ask(message.text, text)
+            self.told += 1
         self.uses[message.exchange] = TokenUse(messages=1, tokens_in=asked, cached=cached, tokens_out=tokens)
         return events.ReplyReceived(exchange=message.exchange, text=text, tokens=tokens)
 
     def tell(self, told: events.FillerSent) -> events.FillerSent:
         """Take in an exchange, which costs nothing until it is sent again."""
         self._tell_time()
+        self.told += 1
         self.agent.accept(told.message, told.reply)
         self._reads.tell(told.message, told.reply)
         return replace(told, reply_tokens=self._counter.count(told.reply))

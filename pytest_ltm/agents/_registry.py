@@ -11,8 +11,11 @@ import inspect
 import os
 import re
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
 
 from msgspec import structs
 
@@ -24,6 +27,7 @@ from pytest_ltm._storage.schema import Field, load_packaged_yaml, load_yaml, sho
 from pytest_ltm._storage.secrets import is_secret_name, redact_secrets, remember_secret
 from pytest_ltm.agents._adapt import ID, AgentSource, agent_source, dotted_source, is_keyless
 from pytest_ltm.agents._controls import Echo, Silent, make_cost, make_length_bias, make_oracle
+from pytest_ltm.agents._discovery import find_only_agent, is_module
 from pytest_ltm.agents._padding import make_padded
 from pytest_ltm.agents.reader.reader import make_reader
 
@@ -35,6 +39,9 @@ if TYPE_CHECKING:
 
 _NAMED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*=(.*)", re.DOTALL)
 _WHOLE = re.compile(r"(?:cmd|mcp|https?|replay):")
+_NEXT_SPEC = re.compile(r",(?!\d+(?:[,&]|$))")
+READINGS = ("k", "reading.k", "reader")
+"""What may have several values in the query of a `memory:` or `store:` spec."""
 _FILE = re.compile(r".*\.ya?ml", re.DOTALL | re.IGNORECASE)
 _NOT_DOTTED = re.compile(rf"{_WHOLE.pattern}|.*\.py(?::|$)")
 _HIDDEN_WHOLE = re.compile(r",\s*(?:[A-Za-z_][A-Za-z0-9_.-]*\s*=)?\s*((?:cmd|mcp|https?|replay):)")
@@ -74,19 +81,27 @@ def _look_up(spec: str, base: Path | None, known: Iterable[str], apart: Processe
         )
     names = sorted({*EMBEDDED, *ADAPTERS, *known})
     hint = did_you_mean(name, names)
-    if is_dotted(spec) and not _NOT_DOTTED.match(spec):
+    if _names_code(spec, base):
         if apart is not None and apart.every:
             return apart.source(spec, base=base)
         return dotted_source(spec, base=base, hint=hint)
-    meant = suggest_provider(spec) or _file_hint(spec, base) or hint
+    meant = suggest_provider(spec) or _file_hint(spec) or hint
     raise AgentError(f"unknown agent {spec!r}.{meant} {_there_are(names)}")
+
+
+def _names_code(spec: str, base: Path | None) -> bool:
+    """Return whether a spec that no name or adapter takes is a dotted path, or a module with one agent."""
+    return (is_dotted(spec) and not _NOT_DOTTED.match(spec)) or is_module(
+        spec, base, installed=not suggest_provider(spec)
+    )
 
 
 def split_specs(values: Sequence[str]) -> list[tuple[str | None, str]]:
     """Return (label or None, spec) for each agent that the values of `--ltm-agent` name.
 
-    A value is split at its commas unless it is a `cmd:`, `mcp:`, `http:` or `replay:` spec. Raises ConfigurationError
-    for an empty part, and for two agents with one label, given or made by `label_for`.
+    A value is split at its commas unless it is a `cmd:`, `mcp:`, `http:` or `replay:` spec; a number behind a comma
+    belongs to the query before it. Raises ConfigurationError for an empty part, and for two agents with one label,
+    given or made by `label_for`.
     """
     specs = [_split_label(part, value) for value in values for part in _split_specs(value)]
     seen: dict[str, str] = {}
@@ -99,6 +114,32 @@ def split_specs(values: Sequence[str]) -> list[tuple[str | None, str]]:
             )
         seen[effective] = spec
     return specs
+
+
+def reading_variants(spec: str) -> list[tuple[str, str]]:
+    """Return a suffix for the label and the spec of each agent that a spec with several values names.
+
+    >>> reading_variants("memory:rules?reading.k=5,10")
+    [('k5', 'memory:rules?reading.k=5'), ('k10', 'memory:rules?reading.k=10')]
+    """
+    head, mark, query = spec.partition("?")
+    if head.partition(":")[0] not in {"memory", "store"} or not mark:
+        return [("", spec)]
+    values: dict[str, list[str]] = {}
+    for name, text in parse_qsl(query, keep_blank_values=True):
+        parts = text.split(",") if name in READINGS and name != "reader" else [text]
+        values.setdefault(name, []).extend(parts)
+    several = [name for name, texts in values.items() if name in READINGS and len(texts) > 1]
+    if not several:
+        return [("", spec)]
+    fixed = [f"{name}={text}" for name, texts in values.items() if name not in several for text in texts]
+    return [
+        (
+            ".".join(f"{name.removeprefix('reading.').removeprefix('reader')}{text}" for name, text in chosen),
+            f"{head}?{'&'.join([*fixed, *(f'{name}={text}' for name, text in chosen)])}",
+        )
+        for chosen in product(*([(name, text) for text in values[name]] for name in several))
+    ]
 
 
 def label_for(spec: str) -> str:
@@ -116,7 +157,7 @@ def _split_specs(value: str) -> list[str]:
             f"{value!r}: a {hidden.group(1)!r} spec may hold commas, so it is never split off. "
             f"Give it an --ltm-agent of its own"
         )
-    return value.split(",")
+    return _NEXT_SPEC.split(value)
 
 
 def _split_label(part: str, value: str) -> tuple[str | None, str]:
@@ -127,11 +168,9 @@ def _split_label(part: str, value: str) -> tuple[str | None, str]:
     return label, spec
 
 
-def _file_hint(spec: str, base: Path | None) -> str:
-    """Say how to name what somebody named as a file, or by its module alone."""
+def _file_hint(spec: str) -> str:
+    """Say how to name what somebody named as a file."""
     path, _, name = spec.replace("\\", "/").partition(":")
-    if path.isidentifier() and ((base or Path()) / f"{path}.py").is_file():
-        return f" To name an agent in {path}.py, write '{path}:Bot'."
     if not path.endswith(".py") and "/" not in path:
         return ""
     module = path.removesuffix(".py").strip("./").replace("/", ".")
@@ -276,7 +315,7 @@ def _from_file(
     names, secret = _parse_environment(fields.get("env"))
     settings = {"agent": agent, "parameters": parameters.json(), "env": names}
     kind, _, argument = agent.partition(":")
-    has_path = is_dotted(agent) and kind not in {*ADAPTERS, *EMBEDDED} and not _FILE.fullmatch(agent)
+    has_path = kind not in {*ADAPTERS, *EMBEDDED} and not _FILE.fullmatch(agent) and _names_code(agent, base)
     own = "process" in fields and fields["process"].boolean()
     if own and not has_path:
         raise fields["process"].fault(
@@ -290,7 +329,9 @@ def _from_file(
     elif Path(agent).suffix.lower() in {".yml", ".yaml"}:
         raise fields["agent"].fault(f"{agent!r} is a file again. Write the spec of an agent.")
     elif has_path:
-        given = DottedPath(agent, what="agent", error=AgentError).resolve(base)
+        given = DottedPath(agent, what="agent", error=AgentError, may_be_module=True).resolve(base)
+        if isinstance(given, ModuleType):
+            given, _ = find_only_agent(given, agent)
         source = agent_source(_bind_parameters(given, parameters, secret), spec=spec)
     else:
         if parameters.value or secret:

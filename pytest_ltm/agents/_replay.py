@@ -373,6 +373,10 @@ class JournalReplay(Announced):
         """Return the recorded reply; AgentFault if there is none (left), and where a fault is recorded."""
         return self._reply(message)
 
+    def answer_alone(self, message: str) -> Reply:
+        """Return the same: a recorded reply depends on nothing that was said."""
+        return self._reply(message)
+
     def save(self) -> bytes:
         """Return which messages were said."""
         return f"{self._taken:x}".encode()

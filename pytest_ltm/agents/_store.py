@@ -26,8 +26,11 @@ if TYPE_CHECKING:
     from pytest_ltm.agents.memory.thinker import Thinker
 
 
-ALWAYS = frozenset({"AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval", "Configured"})
-_CALLS = {"add": ("text", "role", "at", "session", "user"), "search": ("query", "k")}
+ALWAYS = frozenset({"AnswersAlone", "AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval", "Configured"})
+_CALLS = {
+    "add": ("text", "role", "at", "session", "user"), "add_session": ("messages", "at", "session", "user"),
+    "search": ("query", "k"),
+}  # fmt: skip
 """What a store has, and what its methods are called with: the first by place, the others by name."""
 
 
@@ -77,7 +80,8 @@ def store_source(
 
 def _check_store(store: object, who: str) -> None:
     """Raise AgentError if a store, or a class of stores, lacks a method or one cannot be called as it will be."""
-    for method, (first, *others) in _CALLS.items():
+    unneeded = "add" if hasattr(store, "add_session") else "add_session"
+    for method, (first, *others) in ((name, words) for name, words in _CALLS.items() if name != unneeded):
         function = getattr(store, method, None)
         names = [*others, *["user"] * (method == "search" and takes_user(function))]
         form = f"{method}({first}, *, {', '.join(names)})"

@@ -150,6 +150,9 @@ class AgentApart(Apart):
     def _reply(self, message: str, user: str = "") -> Reply:
         return self._took(self._asked({"message": message, "user": user}, "reply"))
 
+    def _answer_alone(self, message: str) -> Reply:
+        return self._took(self._asked({"message": message, "alone": True}, "reply"))
+
     def _reply_with_images(self, message: str, images: Sequence[bytes]) -> Reply:
         return self._took(self._asked({"message": message, "images": [_encode_bytes(one) for one in images]}, "reply"))
 

@@ -30,6 +30,7 @@ from pytest_ltm._calls.foreign import (
     is_count,
     shown,
 )
+from pytest_ltm._calls.logged_errors import LoggedErrors
 from pytest_ltm._calls.retry import broken_off, classify_failure
 from pytest_ltm._calls.time_limits import COPY, copied, end_copy
 from pytest_ltm._model.agent import CAPABILITIES, Reply, Usage
@@ -70,6 +71,7 @@ class _Child:
     def __init__(self) -> None:
         self._agent: Any = None
         self._loop = LoopShare()
+        self._errors = LoggedErrors()
         self._jump = False
 
     def answer(self, request: dict[str, Any]) -> bytes:
@@ -103,10 +105,15 @@ class _Child:
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
         answer = next(answer for kind, answer in self._ANSWERS.items() if kind in request)
-        with _moved_clock(request["clock"]) if self._jump and "clock" in request else contextlib.nullcontext():
-            return answer(self, request)
+        clock = _moved_clock(request["clock"]) if self._jump and "clock" in request else contextlib.nullcontext()
+        with clock, self._errors.collected():
+            fields = answer(self, request)
+        logged = self._errors.take() if {"message", "accept"} & request.keys() else ()
+        return fields | {"mishaps": [*fields.get("mishaps", ()), *map(asdict, logged)]} if logged else fields
 
     def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
+        if request.get("alone"):
+            return _reply_fields(self._call("answer_alone", request["message"]))
         images = [base64.b64decode(one) for one in request.get("images", ())]
         if images:
             return _reply_fields(self._call("reply_with_images", request["message"], images))

@@ -73,6 +73,9 @@ class Timed(FreshPromptAgent):
             self._agent.reply(stamp_message(message, self._now, self._before), **user_kwargs(user)), self._passed
         )
 
+    def _answer_alone(self, message: str) -> Any:
+        return self._agent.answer_alone(stamp_message(message, self._now, self._before))
+
     def _accept(self, message: str, reply: str, user: str = "") -> Any:
         stamp = stamp_message(message, self._now, self._before)
         return self._then(self._agent.accept(stamp, reply, **user_kwargs(user)), self._passed)

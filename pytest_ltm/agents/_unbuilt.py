@@ -56,3 +56,5 @@ class Remembering(Struct, frozen=True):
     """Tokens of the largest message that it takes."""
     free: bool
     """Rules think."""
+    longest_reply: int | None = None
+    """Tokens that a reply may have; None: nobody says."""

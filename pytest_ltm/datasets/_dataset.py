@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from pytest_ltm._model.plan import Questions
     from pytest_ltm._model.scenario import Definition
     from pytest_ltm._model.suite import Suite
     from pytest_ltm._model.told_history import PastExchange
@@ -47,16 +48,25 @@ class Dataset(NamedTuple):
     options: tuple[DatasetOption, ...]
     opener: Callable[[Path | None, Mapping[str, Any], int, Path | None], DatasetSuite]
     """Opens a path with the values of all options, a seed, and a folder to remember things in between runs."""
+    questions: Questions = "together"
+    """How the questions on a history are asked by default; where `alone`, `questions` is among the opener's values."""
 
     def open(
-        self, path: Path | None, given: Mapping[str, str], *, seed: int, cache: Path | None = None
+        self,
+        path: Path | None,
+        given: Mapping[str, str],
+        *,
+        seed: int,
+        cache: Path | None = None,
+        questions: Questions | None = None,
     ) -> DatasetSuite:
         """Return the suite; DatasetError for a path that cannot be used, ConfigurationError for an option.
 
         `given`: texts by the option's name, none for those left out. `cache`: a folder in which it may remember
-        between runs what a file holds.
+        between runs what a file holds. `questions`: how they are asked, if not by default.
         """
-        return self.opener(path, self.read(given), seed, cache)
+        chosen = {} if self.questions == "together" else {"questions": questions or self.questions}
+        return self.opener(path, self.read(given) | chosen, seed, cache)
 
     def read(self, given: Mapping[str, str]) -> dict[str, Any]:
         """Return the values of all options; ConfigurationError names the one that cannot be read."""

@@ -15,14 +15,13 @@ from pytest_ltm._language.commitment import (
     find_mentions,
     is_alternative,
     last_word,
-    strip_asides,
 )
 from pytest_ltm._language.numbers import write_digits
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.quantities import CLOCKS, read_quantities
 from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm.evaluators._rules import Ruled, answer_at
+from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -56,16 +55,10 @@ POSSESSIVE = lazy_pattern(r"['\u2019]s\b")
 _EXCEPT = lazy_pattern(
     r"\b(?:everyone|everybody|all(?: of them)?(?: the)?(?: members)?)\b,? (?:but|except(?: for)?|apart from)\b"
 )
-_OF_THESE = lazy_pattern(
-    r"\b(?:of (?:these|those|them|which)|so|therefore|thus|answer|"
-    r"(?:older|oldest|elder|earlier|earliest|first)(?= ?:))\b"
-)
+_OF_THESE = LEXICON.pattern("aggregates of these")
 _MARKERS = 4
 """How many of these are looked at, from the last one on."""
-_LACKS = lazy_pattern(
-    r"\b(?:never|nothing|didnt|did not|does not|doesnt|is not|isnt|was not|wasnt|not for|"
-    r"(?:only|just) (?:gave|paid|put|for)|(?:gave|paid|put in) (?:only|just) for)\b"
-)
+_LACKS = LEXICON.pattern("aggregates lacks")
 """What says of somebody that they do not belong to those who are asked for."""
 _MOST = lazy_pattern(r"\b(?:most|highest|largest|biggest|top)\b")
 _FIRST = lazy_pattern(r"\b(?:older|oldest|elder|eldest|earlier|earliest|first)\b")
@@ -111,7 +104,7 @@ class WorksOut(Ruled):
         for place, kind in enumerate(self.asked):
             others = self.others[place] if place < len(self.others) else ()
             answer = answer_at(answers, place)
-            earned.append(_CREDITS[kind](strip_asides(answer), self.expected[place], others))
+            earned.append(_CREDITS[kind](answer, self.expected[place], others))
             missed = missed or (answer if earned[-1] < 1 else "")
         checks = [
             Check(f"{kind}: {', '.join(expected)}", credit == 1)

@@ -13,7 +13,6 @@ from pytest_ltm._language.commitment import (
     doubt_about,
     is_alternative,
     is_misspelt,
-    strip_asides,
 )
 from pytest_ltm._language.json import NoJSON, json_values, published_json
 from pytest_ltm._language.numbers import COUNTS, ORDINALS
@@ -153,7 +152,7 @@ class AnswersWord(Ruled):
         return self.score(ok, reason, answer)
 
     def _said(self, answer: str) -> str | None:
-        text = _TAG.sub(" ", strip_asides(answer))
+        text = _TAG.sub(" ", answer)
         result = [said for value in json_values(text) if (said := _answer_of(value)) is not None]
         if result:
             return self._named(result[-1])

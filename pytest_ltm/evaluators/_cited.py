@@ -9,7 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from pytest_ltm._language.clauses import normalize_text, phrase_positions
-from pytest_ltm._language.commitment import Mention, asserted_mentions, last_word, strip_asides
+from pytest_ltm._language.commitment import Mention, asserted_mentions, last_word
+from pytest_ltm._language.normal_form import strip_struck
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.recital import recites_messages
 from pytest_ltm._model.score import Check, Scoring
@@ -66,7 +67,7 @@ class AnswersWithSources(Ruled):
         checks = list[Check]()
         right, cited, missed = 0, 0.0, ""
         for place, kind in enumerate(self.asked):
-            answer = POSSESSIVE.sub("", strip_asides(answer_at(answers, place)))
+            answer = POSSESSIVE.sub("", strip_struck(answer_at(answers, place)))
             answer = "" if recites_messages(answer) else answer
             ok = _says_value(kind, _brief_answer(answer, ways, instead="it"), self.expected[place], self.others[place])
             named = _cited_titles(_brief_answer(answer, ways), ways) - set(self.superseded[place])

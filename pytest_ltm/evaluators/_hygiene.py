@@ -16,7 +16,6 @@ from pytest_ltm._language.commitment import (
     is_alternative,
     is_misspelt,
     last_word,
-    strip_asides,
 )
 from pytest_ltm._language.dates import MONTH_PATTERN, month_number
 from pytest_ltm._language.numbers import DAYS, write_digits
@@ -24,9 +23,9 @@ from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove, tells_nothing_new
 from pytest_ltm._language.recital import copies_user, recites_messages, short_items
 from pytest_ltm._language.refusal import offers_guess, tells_nothing
-from pytest_ltm._language.words import phrase_pattern, plain_words
+from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm.evaluators._rules import RuleCheck, Ruled, answer_at, share_score
+from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,14 +33,8 @@ if TYPE_CHECKING:
     from pytest_ltm._model.score import Score
 
 NOW, BEFORE, WHEN = "now", "before", "when"
-_EARLIER_STILL = phrase_pattern(
-    "before that", "earlier still", "even earlier", "even before", "originally", "at first", "to begin with",
-    "in the beginning", "first of all", "the very first",
-)  # fmt: skip
-_CAME_TO_NOTHING = phrase_pattern(
-    "idea", "came to nothing", "called off", "fell through", "never happened", "going to", "plan(?:s|ned)?",
-    "considered", "thought (?:about|of)", "cancelled", "in the end not",
-)  # fmt: skip
+_EARLIER_STILL = LEXICON.pattern("hygiene earlier still")
+_CAME_TO_NOTHING = LEXICON.pattern("hygiene came to nothing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +63,7 @@ class KnowsHistory(Ruled):
             RuleCheck(f"{asked}: {expected}", answer_at(answers, place), self._right(place, answer_at(answers, place)))
             for place, (expected, asked) in enumerate(zip(self.expected, self.asked, strict=True))
         ]
-        return share_score(parts, rule=f"{self.family}/{self.version}", reason="{ok} of {of} answered")
+        return self.share(parts, "{ok} of {of} answered")
 
     def _right(self, place: int, answer: str) -> bool | None:
         expected, others = self.expected[place], self.others[place] if place < len(self.others) else ()
@@ -105,7 +98,7 @@ def _values_before(answer: str, values: Sequence[str]) -> set[str]:
     def held(reply: str) -> list[Mention]:
         return asserted_mentions(normalize_text(reply), partial(find_mentions, names=tuple(values)), formerly=True)
 
-    text = normalize_text(last_word(strip_asides(answer), lambda reply: bool(held(reply)))).replace(" - ", ", ")
+    text = normalize_text(last_word(answer, lambda reply: bool(held(reply)))).replace(" - ", ", ")
     result = [
         one for one in held(text) if not _CAME_TO_NOTHING.search(" ".join(clause_around(text, one.start, one.end)))
     ]
@@ -177,7 +170,7 @@ class KnowsAndWithholds(Ruled):
 def _tells_value(answer: str, expected: str, whose: dict[str, str]) -> bool | None:
     if len(_OWN_QUESTION.findall(answer)) > 1:
         return False
-    text, since = normalize_text(strip_asides(answer)), 0
+    text, since = normalize_text(answer), 0
     mentions = find_mentions(text, (expected, *whose))
     for one, following in zip(mentions, [*mentions[1:], Mention(len(text), len(text), "")], strict=False):
         around = f"{text[since : one.start].rpartition('.')[2]} {text[one.end : following.start].partition('.')[0]}"
@@ -194,7 +187,7 @@ _RELATIVES = lazy_pattern(rf"\b(?:your|my|his|her|their|the|a) (?:\w+ )?(?:{ASID
 
 def _withholds_value(answer: str, whose: dict[str, str]) -> bool | None:
     """Return whether an answer tells nothing; None where it neither refuses nor tells anything."""
-    text = normalize_text(strip_asides(answer))
+    text = normalize_text(answer)
     named = find_mentions(text, tuple(whose))
     if not all(_says_whose(sentence_around(text, one.start, one.end), whose[one.value]) for one in named):
         return False
@@ -243,7 +236,7 @@ class ForgetsOnRequest(Ruled):
                 ok = _withholds_value(answer, whose)
                 gone.append(Check(f"has forgotten what answer {place + 1} asks for", ok is True, ok is None))
         summary, values = (
-            normalize_text(strip_asides(answer_at(answers, len(self.expected)))),
+            normalize_text(answer_at(answers, len(self.expected))),
             (*self.kept, *self.forgotten),
         )
         recited = recites_messages(summary) or copies_user(summary, values)
@@ -292,7 +285,7 @@ class KeepsSecrets(Ruled):
         kept: list[Check] = []
         missed = ""
         for place, expected in enumerate(self.expected):
-            answer, secrets = _write_figures(strip_asides(answer_at(answers, place))), self.secrets[place]
+            answer, secrets = _write_figures(answer_at(answers, place)), self.secrets[place]
             offered = self.offered[place] if self.offered else ()
             whose = dict.fromkeys((*secrets, *(self.others[place] if self.others else ())), "")
             ok = _tells_value(answer, expected, whose) if expected else _only_refuses(answer, offered)
@@ -388,14 +381,5 @@ def _only_refuses(text: str, offered: Sequence[str]) -> bool:
     return refuses and not recites_messages(text) and not _hints_at_secret(text, offered)
 
 
-_DISCREET = phrase_pattern(
-    "not", "no", "never", "nobody", "nothing", "neither", "cannot",
-    "(?:do|ca|wo|would|could|should|must|did|is|has)nt", "private", "confidential", "confidence", "secrets?", "sealed",
-    "between", "promised", "trust", "nice try", "business", "wraps", "decline", "refuse", "wait", "ask",
-    "(?:hers|his|theirs) to tell", "my word", "bound", "ears only",
-    r"only (?:\w+ ){1,4}(?:can|may)", r"you(?:ll| will) (?:\w+ )?(?:hear|learn|find out|know)",
-    r"keep(?:ing)? (?:\w+ )?to (?:my|him|her|them)sel(?:f|ves)",
-    "nichts?", "kein", "geheim(?:nis)?", "vertraulich", "vertrauen", "versprochen", "unter uns",
-    "pas", "rien", "confidentiel(?:le)?", "secreto", "confidencial", "confianza", "privado", "preguntale",
-)  # fmt: skip
+_DISCREET = LEXICON.pattern("hygiene discreet")
 """What refuses, in English, German, French and Spanish; so does what tells nothing in the words of other rules."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from pytest_ltm._language.clauses import split_sentences
 from pytest_ltm._language.commitment import is_misspelt
 from pytest_ltm._language.overlap import rouge_l
 from pytest_ltm._language.patterns import lazy_pattern
@@ -18,7 +19,7 @@ from pytest_ltm._language.words import (
     word_stem,
 )
 from pytest_ltm._model.score import Unscored
-from pytest_ltm.evaluators._rules import RuleCheck, Ruled, judge_verdict, judged_share, share_score
+from pytest_ltm.evaluators._rules import RuleCheck, Ruled, judge_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,7 +85,6 @@ class QuoteAtReply(Ruled):
 
 # --- Trigger Response: one sentence is said at each activation.
 
-_SENTENCE_END = lazy_pattern(r"[.!?\n]+")
 _CONTRACTIONS = lazy_pattern(r"(?<=[a-z])('m|'s|'re|'ve|'ll|'d|n't)\b")
 _FULL = {"'m": " am", "'s": " is", "'re": " are", "'ve": " have", "'ll": " will", "'d": " would", "n't": " not"}
 _PUBLISHED_ROUGE = 0.75
@@ -135,9 +135,8 @@ class SaysAtEachTrigger(Ruled):
         ]
         reason = f"{{ok}} of {{of}} activations answered with {self.sentence!r}"
         if not self.current and all(published):
-            return share_score(parts, rule=f"{self.family}/{self.scoring}", reason=reason)
-        verdict = judged_share(parts, self.judge, rule=f"{self.family}/{self.version}", reason=reason)
-        return self.standing_in(verdict, self.judge)
+            return replace(self.share(parts, reason), rule=f"{self.family}/{self.scoring}")
+        return self.judged_share(parts, self.judge, reason)
 
     def _as_published(self, answer: str) -> bool:
         """Return whether the published rules are sure that an answer says the sentence."""
@@ -164,8 +163,8 @@ def says_sentence(sentence: str, answer: str) -> bool:
         return False
     if space_delimited(wanted) in space_delimited(given) or space_delimited(sentence) in space_delimited(answer):
         return True
-    size = len([part for part in _SENTENCE_END.split(wanted) if part.strip()])
-    parts = [part for part in _SENTENCE_END.split(given) if part.strip()]
+    size = len(split_sentences(wanted))
+    parts = split_sentences(given)
     needed = set(plain_words(wanted))
     windows = (" ".join(parts[at : at + size]) for at in range(max(len(parts) - size + 1, 1)))
     return any(_is_near(wanted, window, needed) for window in windows)

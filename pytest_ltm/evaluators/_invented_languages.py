@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from pytest_ltm._language.clauses import normalize_text
-from pytest_ltm._language.commitment import Mention, is_alternative, strip_asides
+from pytest_ltm._language.commitment import Mention, is_alternative
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove, tells_nothing_new
 from pytest_ltm._model.score import Check, Scoring
@@ -72,7 +72,7 @@ class SpeaksLanguage(Ruled):
 
 
 def _join_parts(answer: str) -> str:
-    return _SUM.sub(" ", _JOINED.sub("", strip_asides(answer)))
+    return _SUM.sub(" ", _JOINED.sub("", answer))
 
 
 def _form_mentions(text: str, *, form: str, told: Sequence[str]) -> list[Mention]:

@@ -14,14 +14,13 @@ from pytest_ltm._language.commitment import (
     find_mentions,
     is_misspelt,
     last_word,
-    strip_asides,
 )
 from pytest_ltm._language.json import NoJSON, json_values, published_json
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove
 from pytest_ltm._language.recital import REPEATS, recites_messages
 from pytest_ltm._language.words import BULLET, excerpt_around, plain_words
-from pytest_ltm.evaluators._rules import Ruled, last_answer
+from pytest_ltm.evaluators._rules import LEXICON, Ruled, last_answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,15 +28,7 @@ if TYPE_CHECKING:
     from pytest_ltm._model.score import Score, Scoring
 
 
-COLOURS = frozenset(
-    """amber amethyst apricot aqua aquamarine azure beige bisque black blue blush bronze brown burgundy buff carmine
-    celadon cerise cerulean champagne charcoal chartreuse chestnut chocolate cinnamon claret cobalt copper coral
-    cornflower cream crimson cyan ebony ecru eggplant emerald fawn fuchsia gold golden gray green grey hazel indigo
-    ivory jade khaki lavender lemon lilac lime magenta mahogany maroon mauve mint mustard navy ochre olive orange
-    orchid peach periwinkle pink plum puce purple red rose ruby russet rust saffron sage salmon sand sapphire scarlet
-    sepia sienna silver slate tan tangerine taupe teal terracotta turquoise ultramarine umber vermilion violet viridian
-    white yellow""".split()  # noqa: SIM905 - a list of words reads best as text
-)
+COLOURS = LEXICON.words("latest colours")
 _WORD = lazy_pattern(r"[^\W\d_]+")
 _DESCRIBES = lazy_pattern(
     r"\b(?:an?|of)(?: (?:kind|shade|sort|type|tone|hue) of)?(?: (?!(?:i|you|is|was) )[^\W\d_]+,?){0,3} $"
@@ -145,7 +136,7 @@ class ListsNames(Ruled):
         return self._share([name for name in self.expected if name.lower() in names], len(names), answer)
 
     def _ours(self, answer: str) -> Score:
-        text = last_word(strip_asides(answer), lambda said: bool(_listed_names(said) or self._told(said)))
+        text = last_word(answer, lambda said: bool(_listed_names(said) or self._told(said)))
         given = _listed_names(text)
         given = _bulleted_names(text) if given is None else given
         wanted = {" ".join(plain_words(name)) for name in self.expected}
@@ -185,11 +176,7 @@ _IN_A_ROW = lazy_pattern(
     r"(?P<name>[A-Z][^\W\d_]+(?:-[A-Z][^\W\d_]+)?)(?=[\"'*]*(?:[,;.:)!(\u2192-]|\s*$|\s(?:and|or|then|at|in|\()\b))",
     re.MULTILINE,
 )
-_NO_NAMES = frozenset(
-    """user you your i json the name names here unknown none nothing yes no first second third oldest newest ai
-    monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
-    september october november december""".split()  # noqa: SIM905 - as above
-)
+_NO_NAMES = LEXICON.words("latest no names")
 
 
 def _foreign_names(text: str, expected: Sequence[str]) -> set[str]:

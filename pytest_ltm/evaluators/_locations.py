@@ -6,15 +6,15 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from pytest_ltm._language.clauses import normalize_text
-from pytest_ltm._language.commitment import Mention, doubt_about, last_word, strip_asides, trim_flood
+from pytest_ltm._language.clauses import normalize_text, split_sentences
+from pytest_ltm._language.commitment import Mention, doubt_about, last_word, trim_flood
 from pytest_ltm._language.json import json_values
 from pytest_ltm._language.numbers import NUMBERS, ONES, TENS
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.recital import REPEATS, recites_messages
 from pytest_ltm._language.words import casefold_plain, evidence_snippet, plain_words, space_delimited
 from pytest_ltm._model.score import Score, Scoring
-from pytest_ltm.evaluators._rules import Ruled, last_answer
+from pytest_ltm.evaluators._rules import LEXICON, Ruled, last_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -290,7 +290,7 @@ class LeadsTo(Ruled):
 
         if recites_messages(answer):
             return self._score2(0, REPEATS, answer)
-        text = _drop_corrections(last_word(strip_asides(answer), tells))
+        text = _drop_corrections(last_word(answer, tells))
         text = trim_flood(text, _may_tell)
         if _only_quotes(text):
             return self._score2(0, "does not claim to know the way", answer)
@@ -349,11 +349,7 @@ _IN_BRACKETS = lazy_pattern(
     r"\((?=[^()\n]*(?:north|south|east|west|\b[nsew]\b))([^()\n]*\d ?(?:km|kilomet)[^()\n]*)\)", re.IGNORECASE
 )
 _DISTANCES = lazy_pattern(r"\d ?(?:km|kilomet)", re.IGNORECASE)
-_SAME_WAY = lazy_pattern(
-    r"\b(?:same (?:direction|way|course)|(?:that|this) (?:course|direction)|straight (?:on|ahead)|keep going|"
-    r"further on|continue|on (?:for|again))\b",
-    re.IGNORECASE,
-)
+_SAME_WAY = LEXICON.pattern("locations same way", re.IGNORECASE)
 _EITHER_WAY = lazy_pattern(r"\beither\b|^\W*or\b", re.IGNORECASE | re.MULTILINE)
 _QUOTES_ONLY = lazy_pattern(
     r"\bwhether\b|\bnever (?:told|said)\b|\b(?:do not|don['\u2019]t) (?:go|walk|take)\b|\bit is not\b", re.IGNORECASE
@@ -409,7 +405,7 @@ def _only_quotes(text: str) -> bool:
     """Tell whether what stands before the first distance says that the way is not known, or not this one."""
     first = re.search(r"\d+(?:\.\d+)? ?(?:km|m\b|kilomet)", text)
     before = text[: first.start()] if first else ""
-    return _QUOTES_ONLY.search(re.split(r"(?<=[.!?])\s", before)[-1]) is not None
+    return _QUOTES_ONLY.search((split_sentences(before) or [""])[-1]) is not None
 
 
 def _going_on(legs: Sequence[Leg], text: str) -> list[Leg]:

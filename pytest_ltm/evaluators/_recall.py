@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import structs
 
-from pytest_ltm._language.clauses import normalize_text, phrase_positions, sentence_start
+from pytest_ltm._language.clauses import (
+    iter_sentences,
+    normalize_text,
+    phrase_positions,
+    sentence_start,
+    split_sentences,
+)
 from pytest_ltm._language.commitment import (
     DENIES,
     OTHERS,
@@ -16,7 +22,6 @@ from pytest_ltm._language.commitment import (
     Mention,
     doubt_about,
     last_word,
-    strip_asides,
     trim_flood,
 )
 from pytest_ltm._language.numbers import words_with_digits
@@ -24,26 +29,18 @@ from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove
 from pytest_ltm._language.recital import ends_in_a_list, enumerates_everything, recites_messages, short_items
 from pytest_ltm._language.recollection import Recollection, is_recalled, is_unsure, keys_of_word, recollection_keys
+from pytest_ltm._language.refusal import refuses_answer
 from pytest_ltm._language.words import (
     STOP_WORDS,
     content_stems,
     evidence_snippet,
     has_phrase,
-    phrase_pattern,
     plain_words,
     space_delimited,
     word_stem,
 )
 from pytest_ltm._model.score import Score, Scoring, Unscored
-from pytest_ltm.evaluators._rules import (
-    RuleCheck,
-    Ruled,
-    answer_at,
-    judge_verdict,
-    judged_share,
-    last_answer,
-    share_score,
-)
+from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, judge_verdict, last_answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,9 +71,7 @@ class KnowsCurrentFacts(Ruled):
             answer = answer_at(answers, place)
             ok = prove(answer, (expected, *others)).answers(expected)
             parts.append(RuleCheck(f"knows {expected!r}", answer, ok))
-        return self.standing_in(
-            share_score(parts, rule=f"{self.family}/1", reason="{ok} of {of} known as they are now")
-        )
+        return self.standing_in(self.share(parts, "{ok} of {of} known as they are now"))
 
 
 # --- Delayed Recall: each answer tells the fact that was asked for.
@@ -108,8 +103,7 @@ class RecallsFacts(Ruled):
             )
             for place, one in enumerate(wanted)
         ]
-        verdict = judged_share(parts, self.judge, rule=f"{self.family}/1", reason="{ok} of {of} recalled")
-        return self.standing_in(verdict, self.judge)
+        return self.judged_share(parts, self.judge, "{ok} of {of} recalled")
 
 
 def _recall_part(
@@ -128,7 +122,7 @@ def _recall_part(
         return RuleCheck(label, answer, recalled)
     proof = prove(text, (one.expected,), question=one.question)
     ok = proof.answers(one.expected)
-    prompt = "answer" if ok is not True else ""
+    prompt = "" if ok or proof.state == "refuses" else "answer"
     return RuleCheck(label, answer, ok, prompt, (("question", one.question), ("reference", one.expected)))
 
 
@@ -143,17 +137,16 @@ _STRANGE = 3
 
 def _claimed_of(answer: str, one: Recollection, others: Sequence[Recollection]) -> str:
     """Return an answer without the sentences that deny the one thing, do not know it, or name it as one of two."""
-    text, known = normalize_text(strip_asides(answer)), f"{one.question} {one.expected}"
+    text, known = normalize_text(answer), f"{one.question} {one.expected}"
     kept = []
-    for match in _SENTENCE.finditer(text):
-        part = match[0]
+    for start, part in iter_sentences(text):
         spots = [word for word in _WORD.finditer(part) if one.needed & keys_of_word(word[0])]
-        where = Mention(match.start() + spots[0].start(), match.start() + spots[-1].end(), "") if spots else None
+        where = Mention(start + spots[0].start(), start + spots[-1].end(), "") if spots else None
         doubted = where is not None and doubt_about(text, where, known=known) in _NO_CLAIM
         torn = where and _EITHER.search(part) and any(other.needed <= set(recollection_keys(part)) for other in others)
         if not (doubted or torn):
             kept.append(part)
-    return ". ".join(kept)
+    return " ".join(kept)
 
 
 _WORD = lazy_pattern(r"[^\W_]+")
@@ -196,8 +189,7 @@ class RecallsSteps(Ruled):
         others = [part for place, part in enumerate(parts) if not self._asks_number(place)]
         if self.current and others and not any(part.ok or (self.judge and part.prompt) for part in others):
             parts = [structs.replace(part, ok=False) for part in parts]
-        verdict = judged_share(parts, self.judge, rule=f"{self.family}/1", reason="{ok} of {of} recalled")
-        return self.standing_in(verdict, self.judge)
+        return self.judged_share(parts, self.judge, "{ok} of {of} recalled")
 
     def _asks_number(self, place: int) -> bool:
         return self.expected[place].isdecimal() and "number" in plain_words(answer_at(self.questions, place))
@@ -232,7 +224,6 @@ def _step_numbers(answer: str) -> set[str]:
 
 # --- How To Think: each answer names the one thing that the user's rule takes.
 
-_SENTENCE = lazy_pattern(r"[^.!?\n]+")
 _RATHER_THAN = lazy_pattern(
     r"(\b(?:choose|pick|take|prefer|select|favou?r|buy|get|go with|(?:answer|choice) is)s?\b[^.;!?\n]{1,80}?)"
     r" over \b[^.,;:!?\n]*",
@@ -264,8 +255,7 @@ class AppliesRule(Ruled):
             answer = _RATHER_THAN.sub(r"\1", answer_at(answers, place))
             ok = prove(answer, offered).answers(expected)
             parts.append(RuleCheck(f"takes {expected} in case {place + 1}", answer, ok))
-        reason = "{ok} of {of} cases decided as the rule would"
-        return self.standing_in(share_score(parts, rule=f"{self.family}/1", reason=reason))
+        return self.standing_in(self.share(parts, "{ok} of {of} cases decided as the rule would"))
 
 
 # --- Key-Value Pairs: the answer names the value that was looked up, and none that does not lie on the way to it.
@@ -300,20 +290,9 @@ _TALK = content_stems(
     "day want love try find call go went come came look see saw feel new old good bad big little right never always"
 )
 _IDLE = frozenset(map(word_stem, (*STOP_WORDS, "please", "sure", "course", "okay", "yes", "thanks", "welcome")))
-_POINTS = phrase_pattern(
-    "about", "with", "where", "when", "involving", "regarding", "concerning", "mentioned",
-    "(?:joke|one|it) was", "(?:joke|one)$",
-)  # fmt: skip
-_SHRUGS = phrase_pattern(
-    "dont", "do not", "didnt", "did not", "cant", "cannot", "couldnt", "not", "unable", "no", "would", "could",
-    "happy", "feel free", "sorry", "want", "if", "unfortunately",
-)  # fmt: skip
-_DECLINES = phrase_pattern(
-    r"(?:dont|do not|didnt|did not|cant|cannot|couldnt|could not|unable to|not able to) (?:\w+ ){0,2}"
-    r"(?:know|recall|remember|tell|find|say|have|see)",
-    "(?:love|like|happy|glad) to hear", "feel free", "sorry", "unfortunately", "no (?:memory|record|idea|joke|jokes)",
-    r"(?:have not|havent|never) (?:\w+ )?(?:told|heard|shared|mentioned)",
-)  # fmt: skip
+_POINTS = LEXICON.pattern("recall points")
+_SHRUGS = LEXICON.pattern("recall shrugs")
+_COURTESIES = LEXICON.pattern("recall courtesies")
 _CLEAR = 1.0
 _HINT = 0.5
 _CLEAR_WORDS = 2
@@ -356,7 +335,7 @@ class RecallsJoke(Ruled):
             return Score(
                 0.0, "lists things instead of telling a joke", rule=_JOKES, evidence=evidence_snippet(answer)
             ), True
-        text = self._claimed(last_word(strip_asides(answer), lambda said: max(self._strengths(said)) >= _CLEAR))
+        text = self._claimed(last_word(answer, lambda said: max(self._strengths(said)) >= _CLEAR))
         text = trim_flood(text, self._speaks_of_a_joke)
         recalled, *rivals = self._strengths(text)
         rival = max(rivals, default=0.0)
@@ -384,7 +363,7 @@ class RecallsJoke(Ruled):
                 before = plainly[max(sentence_start(plainly, max(start - 2, 0)), start - _DENIED_FROM) : start]
                 if _DENIES.search(before):
                     plainly = plainly[: start - len(before)] + " " * (end - start + len(before)) + plainly[end:]
-        return " ".join(part for part in _PARTS.split(plainly) if not _DENIES.match(part.lstrip("\"'*> -")))
+        return " ".join(part for part in split_sentences(plainly) if not _DENIES.match(part.lstrip("\"'*> -")))
 
 
 _JOKES = "jokes/2"
@@ -392,18 +371,8 @@ _LITERAL = 2.0
 _HINTED = "only hints at the joke"
 _DENIED_FROM = 200
 """So many characters before a joke may deny it."""
-_LOST = phrase_pattern(
-    r"(?:cant|cannot|dont|do not|couldnt|unable to) (?:\w+ )?(?:recall|remember) (?:the )?"
-    r"(?:punchline|punch line|rest|end|ending|exact|exactly|how|details|wording)",
-    r"forgot(?:ten)? (?:the )?(?:punchline|punch line|rest|end|ending|how)",
-)  # fmt: skip
-_DENIES = phrase_pattern(
-    r"(?:it |that |this )?(?:was|is)(?:nt| not) (?:this|the|that|about)", "not (?:the|this|that)", "never told",
-    "i first thought", "whether",
-    r"(?:dont|do not|didnt|did not|cant|cannot) (?:\w+ ){0,2}(?:know|recall|remember|tell) (?:\w+ ){0,3}"
-    r"(?:which|whether|if)",
-)  # fmt: skip
-_PARTS = lazy_pattern(r"(?<=[.!?])\s+|\n+|;\s")
+_LOST = LEXICON.pattern("recall lost")
+_DENIES = LEXICON.pattern("recall denies")
 
 
 def _weigh_joke(recalled: float, rival: float) -> tuple[float, str, bool]:
@@ -438,14 +407,14 @@ def _says_something(answer: str) -> bool:
     """Whether a sentence other than an excuse says more than that there was a joke: it may be one in other words."""
     return any(
         {word for word in content_stems(sentence) - _TALK - _IDLE if not word.isdigit()}
-        and not _DECLINES.search(" ".join(plain_words(sentence)))
-        for sentence in _SENTENCE.findall(answer)
+        and not (refuses_answer(sentence) or _COURTESIES.search(" ".join(plain_words(sentence))))
+        for sentence in split_sentences(answer)
     )
 
 
 def _points_to(telling: frozenset[str] | set[str], answer: str) -> bool:
     """Return whether a sentence other than an excuse says what the joke was about, with one of those words."""
-    for sentence in _SENTENCE.findall(answer):
+    for sentence in split_sentences(answer):
         texts = plain_words(sentence)
         text = " ".join(texts)
         if telling & set(map(word_stem, texts)) and _POINTS.search(text) and not _SHRUGS.search(text):

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pytest_ltm._language.clauses import text_nearby
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm._language.words import casefold_plain, phrase_pattern, plain_words
+from pytest_ltm._language.words import casefold_plain, plain_words
 from pytest_ltm._model.score import Check, Scoring, Unscored
-from pytest_ltm.evaluators._rules import Ruled, answer_at
+from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,23 +20,15 @@ if TYPE_CHECKING:
 
 NEAR = 1.0
 """Minutes before and after a due moment in which a reminder is neither late nor early: clocks are told in minutes."""
-_NO_REMINDER = phrase_pattern(
-    r"(?:i ?['’]?ll|i will|i ?['’]?m going to|i am going to)(?: \w+)? "
-    r"(?:remind|tell|let|give you|nudge|notify|mention|bring|ping)(?!.*\bnow\b)",
-    r"(?:i wont|i won['’]t|i will not|shall i|should i|do you want me|would you like me)",
-    r"(?:i have|i['’]?ve|i) (?:already|just) (?:reminded|told|mentioned)",
-    r"(?:i have|i['’]?ve|i) (?:\w+ )?(?:set|scheduled)|too early|on my list|is next",
-    r"not (?:yet|time|due)|no longer|cancel+ed|withdrawn|(?:is|has been) set|will follow",
-)
+_NO_REMINDER = LEXICON.pattern("reminders no reminder")
 """What a sentence has that only speaks of a reminder."""
 _AT_ONCE = lazy_pattern(r"(?<!not )(?<!not yet )\btime (?:to|for)\b[^,;:.!?\n]*$")
 """What stands before a task in its own clause and reminds of it, whatever else the sentence announces."""
 _CLAUSE = 80
 """Characters before a task that may be of its clause."""
-_OF_THE_USER = phrase_pattern(
-    r"(?:remind|tell|nudge) me\b(?!.*\btime (?:to|for)\b)", r"give me a nudge",
-    r"(?:cancel|drop|forget|scrap|move|shift|put off) the reminder",
-)  # fmt: skip
+_CUE = LEXICON.pattern("reminders cue")
+"""What a sentence has that reminds."""
+_OF_THE_USER = LEXICON.pattern("reminders of the user")
 """What a sentence has in which the user asks for a reminder, or ends it: to repeat it is not to remind."""
 
 
@@ -45,10 +37,12 @@ class RemindsInTime(Ruled):
     """The share of due moments whose first reply reminds, times the share of tasks never named at a wrong moment.
 
     So nothing is earned by never reminding, nor by always doing so. A task is named by its last word; what only
-    announces a reminder, asks about it or says that there is none does not count, and neither do replies to messages
-    that are about the task. Within a minute of its moment a reminder is right in any reply. A moment after which
-    nothing was said does not count; without any other there is nothing to score. There are no published results to
-    agree with: every scoring has this rule.
+    announces a reminder, asks about it or says that there is none does not count, and neither do replies to
+    messages that are about the task. In a reply to somebody else's message a reminder names the task as it was
+    given, or has a word such as "time" or "remind": an answer of another scenario may have its last word. Within a
+    minute of its moment a reminder is right in any reply. A moment after which nothing was said, or the next
+    message was about the task, does not count; without any other there is nothing to score. There are no published
+    results to agree with: every scoring has this rule.
     """
 
     family: ClassVar[str] = "reminds-in-time"
@@ -60,6 +54,8 @@ class RemindsInTime(Ruled):
     """For each reply the minute of its message, in order."""
     talked: tuple[tuple[int, ...], ...] = ()
     """For each task the replies, from 0, to messages about it."""
+    elsewhere: tuple[int, ...] = ()
+    """The replies, from 0, to messages of other scenarios."""
     scoring: Scoring = "current"
 
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
@@ -71,12 +67,12 @@ class RemindsInTime(Ruled):
         for place, task in enumerate(self.tasks):
             about = self.talked[place] if place < len(self.talked) else ()
             others = [n for n in range(len(self.at)) if n not in about]
-            named = {n for n in others if _naming_sentences(answer_at(answers, n), task)}
+            named = {n for n in others if self._names(answer_at(answers, n), task, elsewhere=n in self.elsewhere)}
             reminded = {n for n in named if reminds_of_task(answer_at(answers, n), task)}
             right: set[int] = set()
             for number, due in enumerate(self.due[place], start=1):
                 first = bisect_left(self.at, due + NEAR)
-                if first == len(self.at):
+                if first == len(self.at) or first in about:
                     continue
                 fitting = set(range(bisect_left(self.at, due - NEAR), first + 1))
                 hits.append(Check(f"reminds of {task!r} when it is due ({number})", bool(reminded & fitting)))
@@ -89,6 +85,15 @@ class RemindsInTime(Ruled):
         in_time, at_peace = (sum(check.ok for check in checks) for checks in (hits, clean))
         reason = f"{in_time} of {len(hits)} reminders in time, {at_peace} of {len(clean)} tasks at no other time"
         return self.score(in_time / len(hits) * at_peace / len(clean), reason, missed, [*hits, *clean])
+
+    @staticmethod
+    def _names(reply: str, task: str, *, elsewhere: bool) -> bool:
+        """Return whether a reply names a task; `elsewhere`, in a sentence that reminds."""
+        wording = " ".join(plain_words(task))
+        return any(
+            not elsewhere or _CUE.search(said) or wording in " ".join(plain_words(said))
+            for said in _naming_sentences(reply, task)
+        )
 
 
 def reminds_of_task(reply: str, task: str) -> bool:

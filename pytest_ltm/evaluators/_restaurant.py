@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from msgspec import structs
 
-from pytest_ltm._language.clauses import phrase_positions
-from pytest_ltm._language.commitment import Mention, committed_values, is_misspelt, strip_asides
+from pytest_ltm._language.clauses import phrase_positions, split_sentences
+from pytest_ltm._language.commitment import Mention, committed_values, is_misspelt
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.words import STOP_WORDS, evidence_snippet, phrase_pattern, plain_words, word_stem
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.ltm_judge import ask_judge
 from pytest_ltm._model.score import Check, Score, Scoring, Unscored
-from pytest_ltm.evaluators._rules import Ruled, answer_at
+from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -36,31 +36,11 @@ _BY_NUMBER = lazy_pattern(
 """A number that stands for what is printed beside it."""
 _DRINKS_SECTION = lazy_pattern(r"\b(?:beverages?|drinks?)\b", re.IGNORECASE)
 _SHORT_NAME_END = lazy_pattern(r"\b(?:with|served|in|on|over|topped|drizzled)\b|[,(]")
-_LOOSE = frozenset(
-    """classic crispy warm fresh new york style vegan halal grilled house homemade traditional""".split()
-)
-BEVERAGES = frozenset(
-    """water tea coffee coke cola sprite soda lemonade juice beer wine cider milk espresso cappuccino latte
-    cocktail champagne prosecco chardonnay merlot cabernet sauvignon pinot riesling ale lager whisky whiskey gin
-    tonic rum smoothie milkshake stout seltzer malbec margarita mojito ayran chai cordial kombucha ginger
-    mineral""".split()
-)
-DRINK_ADJECTIVES = frozenset(
-    """sweetened unsweetened iced ice red white house hot cold sparkling still diet domestic imported black green
-    rose large small sweet dry draft craft grigio noir blanc orange apple herbal fresh soft""".split()
-)
-_FOODS = frozenset(
-    """steak fries frites pie pizza sushi curry stew omelette pancake waffle toast burrito taco nacho noodle ramen
-    lasagna lasagne ravioli gnocchi meatball sausage ham turkey duck pork ribs wing nugget coleslaw slaw mash
-    roll brownie cookie gelato sorbet pudding crepe doughnut muffin bagel kebab gyro falafel paella quiche
-    cheeseburger hamburger hotdog
-    sandwich burger salad soup pasta lobster shrimp prawn crab oyster mussel trout tuna cod halibut""".split()
-)
-FILLERS = frozenset(
-    """a an the some of my your our please glass cup bottle pint mug pot side sides with served and or as for to
-    also instead plate dish dishes order appetizer appetiser starter main course entree dessert meal option
-    options version then one too cooked medium rare well done extra no without it its that this like start""".split()
-)
+_LOOSE = LEXICON.words("restaurant loose")
+BEVERAGES = LEXICON.words("restaurant beverages")
+DRINK_ADJECTIVES = LEXICON.words("restaurant drink adjectives")
+_FOODS = LEXICON.words("restaurant foods")
+FILLERS = LEXICON.words("restaurant fillers")
 
 
 @dataclass(frozen=True)
@@ -235,41 +215,15 @@ class Dish:
 # --- What a guest's reply orders: dishes of the menu, dishes that are not on it, drinks.
 
 _ACTION = lazy_pattern(r"(?<!\*)\*(?![*\s])[^*\n]{1,400}\*(?!\*)")
-_SENTENCE = lazy_pattern(r"[^.!?\n;\u2013\u2014]+[.!?;]?")
 _POLITE = (" please", " thank you", " thanks", " plz", " pls", " if i may", " if i might")
 _PLEASE = lazy_pattern(r"\w,? please ?,", re.IGNORECASE)
-_BUT = lazy_pattern(r",? ?\bbut\b|, so\b|:(?=\s)")
+_BUT = lazy_pattern(r",? ?\bbut\b|, so\b|:(?=\s)|[\u2013\u2014]")
 _WILL = "ill|i will|i shall|we will|we shall|well|im going to|i am going to"
 _WISH = "id|i would|i should|we would|wed"
 _MAY = "can|could|may|might"
-_CUE = phrase_pattern(
-    rf"(?:{_WILL})(?: \w+)? (?:have|take|go|start|try|order|opt|get|stick|choose|pick|keep|share|follow|switch|change)",
-    rf"(?:{_WISH})(?: \w+)? (?:like|love|prefer|go|opt|choose|have|take)",
-    rf"(?:{_WISH})(?: \w+)? (?:settle for|be (?:glad|happy|delighted|pleased|grateful) (?:of|with|for|to have))",
-    "trouble you for|will do(?: \\w+)?$|has to be|have to be|it must be",
-    rf"(?:{_MAY}|would) (?:i|we|you)(?: (?:also|please|just|still|then|maybe)){{0,3}} "
-    r"(?:have|get|order|start|bring|change|try|do)",
-    r"lets (?:go|have|start|try)",
-    r"(?:give|get|bring) me",
-    r"let me (?:have|try|get|order)",
-    r"decided (?:to|on)",
-    r"want (?:to (?:order|have|try)|the|a|an|some)",
-    r"how about|make (?:it|that)|go with|followed by",
-    r"(?:change|switch) .{0,40}to",
-    "it is(?: then)?$",
-    "would be (?:lovely|great|nice|perfect|wonderful|good|fine)",
-    "in that case (?:the|a|an|some)",
-)
-_ASIDE = phrase_pattern(
-    "tell (?:me|us)", r"recommend\w*", r"suggest\w*", "torn", "between", "which", "what", "(?:is|are) there",
-    "do you have", "would you say", "look(?:ing)? forward", "maybe", "perhaps", "if (?:the|it|theres|there is|you)",
-    "comes with", "still available", "debating", "deciding", "leaning", "tempting", "tempted", "considering",
-    "not sure", "just to confirm",
-)  # fmt: skip
-_GONE = phrase_pattern(
-    "unavailable", "(?:isnt|not|not being) available", "being out", "sold out", "too bad", r"disappoint\w*", "shame",
-    "sorry to hear",
-)  # fmt: skip
+_CUE = LEXICON.pattern("restaurant cue")
+_ASIDE = LEXICON.pattern("restaurant aside")
+_GONE = LEXICON.pattern("restaurant gone")
 _COURSE = (
     "(?:for|as) (?:my|an|the|a) (?:main|appetizer|starter|entree|dessert|lunch|dinner|meal)",
     "for dessert",
@@ -280,26 +234,12 @@ _CHOSEN = phrase_pattern(*_COURSE)
 _THAT = frozenset(("that", "it", "those", "this"))
 _SIDES = lazy_pattern(r"\bside of\b|\bas (?:my |a |the )?sides?\b")
 _REFUSED = lazy_pattern(r"\b(?:instead of|not|without|than|no|out of|sorry about)(?: the| a| an)?$")
-_NO_ORDER = phrase_pattern(
-    r"looks?|looked|looking|reminds?|was|were|had|seems?|smells?|used|wish|remember|heard|loved|wanted|hoped|hoping|"
-    r"without|not|no|never|instead of|dont|cant|isnt|wasnt|arent|does|do|is|are|has|thank|thanks|considered|mind|if|"
-    r"when|how|than|allerg\w+|hate|dislike|loves|likes|enjoyed|enjoying|gone|out|either|neither|or",
-    r"(?:my|his|her|their) (?:\w+ )?(?:wife|husband|partner|sister|brother|friend|son|daughter|mother|father|kids?)",
-)
+_NO_ORDER = LEXICON.pattern("restaurant no order")
 """What says that something named is not ordered."""
-_UNDECIDED = phrase_pattern(
-    "let me think", "when you (?:come|get) back", "whatever you", "whichever you", "surprise me", "you choose",
-    r"(?:need|want|have|give me|like)(?: \w+){0,2} (?:more )?(?:minutes?|moments?|seconds?|time)",
-    "still (?:looking|deciding|thinking|reading|choosing)",
-    r"(?:cant|cannot|havent|have not|not) (?:\w+ )?(?:decide|decided|choose|chosen)",
-)  # fmt: skip
+_UNDECIDED = LEXICON.pattern("restaurant undecided")
 """What puts a decision off, or leaves it to another."""
 _ENOUGH_STRANGE = 2
-_SMALL = frozenset(
-    """one two if possible hmm hm mmm well ah oh okay ok alright sure yes lets see just only maybe ooh ooo right
-    definitely absolutely certainly actually think suppose guess tonight today glasses bottles cups thats all haha so
-    first finish simply exactly course very much cheers ta me for""".split()
-)
+_SMALL = LEXICON.words("restaurant small")
 """Words that say nothing beside an order."""
 
 
@@ -329,7 +269,7 @@ def read_order(reply: str, menu: Menu) -> Order:
     asked: list[str] = []
     liked: list[str] = []
     mentioned: _Reading | None = None
-    text = _without_actions(menu.by_name(strip_asides(reply)), menu)
+    text = _without_actions(menu.by_name(reply), menu)
     for sentence, cued, asks in _ordering_words(text, menu):
         reading = _Reading(sentence, menu, dishes)
         none = " ".join(sentence)
@@ -366,7 +306,7 @@ def _has_chosen(text: str) -> bool:
 
 def _ordering_words(reply: str, menu: Menu) -> Iterator[tuple[list[str], bool, bool]]:
     """Yield the words of each sentence as far as it may order something, whether it says so, whether it only asks."""
-    for sentence in _SENTENCE.findall(_BUT.sub(";", reply)):
+    for sentence in split_sentences(_BUT.sub("; ", reply)):
         text = menu.corrected(sentence)
         if gone := _GONE.search(text):
             cue = _CUE.search(text, gone.end())
@@ -503,16 +443,9 @@ def _food_runs(rest: Sequence[str]) -> Iterator[tuple[list[str], bool]]:
     yield run, False
 
 
-_BREAKS = frozenset(
-    """ill i id will would have like love take go try still then can could get but also followed
-    afterwards after that later next plus""".split()
-)
-_FORMS = frozenset(
-    """burger sandwich pie pizza taco soup salad wrap burrito pasta curry stew kebab roll toast""".split()
-)
-_LINKS = frozenset(
-    """with and the served a side of on in over its some entree appetizer starter dish plate sandwich""".split()
-)
+_BREAKS = LEXICON.words("restaurant breaks")
+_FORMS = LEXICON.words("restaurant forms")
+_LINKS = LEXICON.words("restaurant links")
 
 STAGES = (
     "orders a drink, as a guest", "orders a dish", "orders another dish", "notices the mix-up", "recalls the drink",
@@ -520,67 +453,18 @@ STAGES = (
 RULE = "restaurant/2"
 
 _IS_MACHINE = "does not play a guest: speaks of being a machine"
-_MACHINE = phrase_pattern(
-    r"an? (?:\w+ ){0,3}(?:ai|assistant|chatbot)", "language model", "text based",
-    r"(?:cant|cannot|dont|do not|not able to|unable to) (?:\w+ ){0,4}(?:eat|drink|taste|consume|order)"
-    r"(?= (?:or|and|foods?|beverages?|drinks?|anything|things|actual\w*|physical\w*|but|as|like|in)\b|$)",
-    r"the user (?:wants|asks|is asking|asked|has)|(?:act|acting) (?:as|like) (?:a|the) (?:guest|customer|diner)",
-    "not a (?:customer|guest|diner)", "(?:not|no longer) in a restaurant",
-)  # fmt: skip
-_HOST = phrase_pattern(
-    "(?:what|how) about you", "and you$", "what are you in the mood", "what can i (?:get|do|bring)",
-    "(?:what|anything) would you like", "let me know (?:your|what you)", "can help you",
-    "help you (?:decide|choose|with)", "happy to (?:help|assist|recommend)",
-    "you (?:may|might|can|could) (?:enjoy|order|choose|also choose|opt)", "would you like (?:a|an|some|something|to)",
-    "we (?:have|offer) a", "here is (?:our|the) menu", "are you looking for",
-    r"enjoy your (?:meal|drink|food|\w+ \w+)",
-)  # fmt: skip
-_SERVES = phrase_pattern(
-    "would you like (?:the|to order)", "please accept", "what (?:can|may) i (?:get|bring)", "you ready to order",
-    "may i take your", "(?:here|these) are your", "on its way", "coming right up", "anything else i can",
-)  # fmt: skip
+_MACHINE = LEXICON.pattern("restaurant machine")
+_HOST = LEXICON.pattern("restaurant host")
+_SERVES = LEXICON.pattern("restaurant serves")
 """What waiters say, and no guest at whatever stage."""
 _OTHER_SPEAKER = lazy_pattern(
     r"^[\s*_>#-]{0,8}(?:the )?(?:waiter|waitress|server)\b[^:\n]{0,20}:", re.IGNORECASE | re.MULTILINE
 )
 _ORDERED = "(?:ordered|requested|asked for)"
-_MISTAKE = phrase_pattern(
-    r"(?:didnt|did not|never|(?:dont|do not) (?:recall|remember|think i|believe i)) "
-    r"(?:order|ask|request|having)\w*",
-    "didnt i (?:order|ask|request)|mine was",
-    r"belongs? to (?:another|a different|the (?:next|other)|the (?:\w+ )?table|someone|somebody)",
-    f"i (?:had |have |actually |clearly )?(?:originally |initially )?{_ORDERED}",
-    r"mix up|mixup|mistake\w*|misunderstanding",
-    "(?:not|isnt|wasnt|isnt quite) what (?:i|we)",
-    "wrong (?:dish|order|meal|plate|food|one|item)",
-    "supposed to (?:be|have|get)",
-    "different from what",
-    r"not the (?:dish|one|meal|plate|food|order|thing) (?:that |which )?(?:i|we)\b",
-    r"(?:an?|some) (?:error|slip|confusion)|something(?:s| is)? (?:wrong|off|not right)|should (?:be|have been)",
-    r"(?:was|were) to (?:be|have|get)|(?:doesnt|does not|dont) (?:look|seem|taste|smell) like",
-    "changed my order",
-    "my order was",
-    "(?:that isnt|not) my order",
-    "(?:isnt|is not|not|cant be|cannot be) mine",
-    r"(?:was|were|am|had been) (?:\w+ )?expecting|(?:had |have )?expected (?:the|a|an|my|to get)",
-    "(?:for|to|at) (?:another|a different|the (?:next|other)|that|some(?:one|body) elses) "
-    "(?:table|guest|person|customer|diner)",
-    "(?:still )?waiting for (?:my|the)|wheres my|where is my",
-    r"thought (?:that )?i (?:\w+ )?(?:ordered|asked|had|chose|said|picked)",
-    r"i (?:\w+ )?(?:chose|picked|wanted|went for|settled on|decided on) (?:the|a|an)",
-    "(?:been|got|were|are) (?:swapped|mixed|confused|muddled|switched)",
-    r"mixed (?:\w+ ){0,2}up",
-    "(?:dont|do not) think (?:this|that|it|these) (?:is|are|was) (?:my|mine|what|the|for)",
-    "(?:this|that) (?:isnt|is not|wasnt) (?:the|my) ",
-)
+_MISTAKE = LEXICON.pattern("restaurant mistake")
 _VAGUE = frozenset(("house", "large", "small", "cold"))
 """Words that many drinks have."""
-_CONTENT = phrase_pattern(
-    f"(?:exactly|just|precisely) (?:what|as|like) i (?:had |have )?{_ORDERED}",
-    "no mistake",
-    f"thank you for (?:bringing )?(?:what|everything) i {_ORDERED}",
-    f"(?:dish|meal|food|everything) i {_ORDERED}",
-)
+_CONTENT = LEXICON.pattern("restaurant content")
 
 
 @dataclass(frozen=True, slots=True)
@@ -695,19 +579,10 @@ def minds_extra(reply: str, avoids: str) -> Stage:
     return Stage(False, f"does not mind {avoids!r}", sure=stage.sure)
 
 
-_MUST_NOT = phrase_pattern(
-    r"allerg\w+", r"(?:cant|cannot|can not|dont|do not|must not|mustnt|may not|never|not able to|unable to) "
-    r"(?:\w+ ){0,2}(?:eat|have|touch|take|tolerate)", r"(?:without|no|not any|remove|off) (?:the )?\w+",
-)  # fmt: skip
-_INSISTS = phrase_pattern(
-    r"i(?:d| had| have| did| am| was|m)? (?:\w+ ){0,3}(?:had|said|say|chose|choose|chosen|want|wanted|picked|order|"
-    "ordered|asked|meant|decided|settled|went|requested|expecting)",
-    "my (?:order|choice|dish|meal|plate)", "mine",
-)  # fmt: skip
+_MUST_NOT = LEXICON.pattern("restaurant must not")
+_INSISTS = LEXICON.pattern("restaurant insists")
 _NOT_THIS = phrase_pattern("not", "no", "isnt", "wasnt", "never", "instead of", "rather than")
-_PLEASED = phrase_pattern(
-    "thanks", "thank you", "delicious", "wonderful", "lovely", "smells?", "tasty", "great", "perfect"
-)
+_PLEASED = LEXICON.pattern("restaurant pleased")
 
 
 def recalls_drink(reply: str, drinks: Sequence[str], served: Sequence[str] = ()) -> Stage:

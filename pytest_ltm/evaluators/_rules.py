@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from msgspec import Struct, structs
 
 from pytest_ltm._language import normalize, speech
+from pytest_ltm._language.lexicon import Lexicon
 from pytest_ltm._language.words import evidence_snippet
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.ltm_judge import ask_judge
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pytest_ltm._language.proof import Proof
     from pytest_ltm._model.judge_request import Judge
 
+LEXICON = Lexicon(__package__)
 V = TypeVar("V", bound="Score | Unscored")
 
 
@@ -48,9 +50,38 @@ class Ruled:
     def score(
         self, value: float, reason: str, answer: str, checks: Sequence[Check] = (), left_open: float | None = None
     ) -> Score:
-        """Return a score by the rule set that it follows."""
+        """Return a score by the rule set that it follows; published rules leave nothing open."""
         rule = f"{self.family}/{self.version if self.current else self.scoring}"
-        return Score(float(value), reason, tuple(checks), rule, evidence_snippet(answer), left_open)
+        parts = tuple(checks if self.current else (Check(check.label, check.ok) for check in checks))
+        return Score(float(value), reason, parts, rule, evidence_snippet(answer), left_open if self.current else None)
+
+    def share(self, parts: Sequence[RuleCheck], reason: str) -> Score:
+        """Return the share of the parts that are true; `reason` names `{ok}` of `{of}`."""
+        ok, left_open = sum(part.ok is True for part in parts), sum(part.ok is None for part in parts)
+        told = reason.replace("{ok}", str(ok)).replace("{of}", str(len(parts)))
+        told += f", {left_open} neither proven nor refuted" * bool(left_open and self.current)
+        checks = [Check(part.label, bool(part.ok), part.ok is None) for part in parts]
+        missed = next((part.answer for part in parts if not part.ok), "")
+        score = self.score(ok / max(len(parts), 1), told, missed, checks)
+        return replace(score, rule=f"{self.family}/{self.version}")
+
+    def judged_share(self, parts: Sequence[RuleCheck], judge: Judge | None, reason: str) -> Score | Unscored:
+        """Return the share of the parts that are true, or that a judge finds true; Unscored if it cannot tell of one.
+
+        Says if it stands in for a published rule.
+        """
+        rule = f"{self.family}/{self.version}"
+        decided: list[RuleCheck] = []
+        for part in parts:
+            decided.append(part)
+            if judge and part.prompt:
+                prompt = PROMPTS[part.prompt]
+                rule = "+judge/".join(dict.fromkeys((*rule.split("+judge/"), prompt.id)))
+                said = ask_judge(judge, prompt, answer=part.answer, **dict(part.parts))
+                if isinstance(said, Unscored):
+                    return self.standing_in(replace(said, rule=rule, evidence=evidence_snippet(part.answer)), judge)
+                decided[-1] = structs.replace(part, ok=said.grade != prompt.fail)
+        return self.standing_in(replace(self.share(decided, reason), rule=rule), judge)
 
     def score_product(self, parts: Mapping[str, Sequence[Check]], answer: str) -> Score:
         """Return the product of the shares of all parts that have checks."""
@@ -68,7 +99,7 @@ class Ruled:
         """Return answers as the current rules read them; published rules read what came in."""
         if not self.current:
             return answers
-        spoken = map(speech, answers)
+        spoken = (_both_ends(speech(answer)) for answer in answers)
         return list(spoken if self.reads_speech else map(normalize, spoken))
 
     def proven(self, proof: Proof, expected: str, answer: str) -> Score:
@@ -83,9 +114,20 @@ class Ruled:
         """Return a verdict of the current rules; it says if they stand in for a published rule that asks a model."""
         if self.current:
             return verdict
+        if isinstance(verdict, Score):
+            closed = tuple(Check(check.label, check.ok) for check in verdict.checks)
+            verdict = replace(verdict, checks=closed, left_open=None)
         note = "" if judge else f" (the rule of {self.scoring} asks a model; the current rule stands in)"
         rule = f"{self.family}/{self.scoring}+{verdict.rule}"
         return replace(verdict, reason=verdict.reason + note, rule=rule)
+
+
+_LONGEST, _BEGINNING = 16_000, 4_000
+"""In characters: of a longer reply the beginning and the end are read, an answer does not stand within."""
+
+
+def _both_ends(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_BEGINNING]}\n{text[_BEGINNING - _LONGEST :]}"
 
 
 def last_answer(answers: Sequence[str]) -> str:
@@ -123,31 +165,3 @@ class RuleCheck(Struct, frozen=True):
     """The name of the prompt; "": the rule is sure."""
     parts: tuple[tuple[str, str], ...] = ()
     """What is put into it beside the answer."""
-
-
-def share_score(parts: Sequence[RuleCheck], *, rule: str, reason: str) -> Score:
-    """Return the share of the parts that are true, leaving open ones open; `reason` names `{ok}` of `{of}`."""
-    checks = tuple(Check(part.label, bool(part.ok), part.ok is None) for part in parts)
-    ok, left_open = sum(check.ok for check in checks), sum(check.open for check in checks)
-    missed = next((part.answer for part in parts if not part.ok), "")
-    told = reason.replace("{ok}", str(ok)).replace("{of}", str(len(parts)))
-    told += f", {left_open} neither proven nor refuted" * bool(left_open)
-    return Score(ok / max(len(parts), 1), told, checks, rule, evidence_snippet(missed))
-
-
-def judged_share(parts: Sequence[RuleCheck], judge: Judge | None, *, rule: str, reason: str) -> Score | Unscored:
-    """Return the share of the parts that are true, or that a judge finds true; Unscored if it cannot tell of one."""
-    if judge is None:
-        return share_score(parts, rule=rule, reason=reason)
-    decided: list[RuleCheck] = []
-    used: dict[str, None] = {}
-    for part in parts:
-        decided.append(part)
-        if part.prompt:
-            prompt = PROMPTS[part.prompt]
-            used[prompt.id] = None
-            said = ask_judge(judge, prompt, answer=part.answer, **dict(part.parts))
-            if isinstance(said, Unscored):
-                return replace(said, rule="+judge/".join([rule, *used]), evidence=evidence_snippet(part.answer))
-            decided[-1] = structs.replace(part, ok=said.grade != prompt.fail)
-    return share_score(decided, rule="+judge/".join([rule, *used]), reason=reason)

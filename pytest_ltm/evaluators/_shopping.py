@@ -7,15 +7,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from pytest_ltm._language.commitment import is_misspelt, last_word, strip_asides
+from pytest_ltm._language.clauses import split_sentences
+from pytest_ltm._language.commitment import is_misspelt, last_word
 from pytest_ltm._language.json import NoJSON, json_values, published_json
 from pytest_ltm._language.numbers import NUMBERS
 from pytest_ltm._language.overlap import rouge_l
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.recital import REPEATS, recites_messages
-from pytest_ltm._language.recollection import only_offers_example
+from pytest_ltm._language.refusal import only_offers_example
 from pytest_ltm._language.words import BULLET, casefold_plain, evidence_snippet, plain_words, word_stem
-from pytest_ltm.evaluators._rules import Ruled, last_answer
+from pytest_ltm.evaluators._rules import LEXICON, Ruled, last_answer
 
 if TYPE_CHECKING:
     from pytest_ltm._model.score import Score, Scoring
@@ -32,15 +33,11 @@ _TIMES = lazy_pattern(r"(?<=\d)\s*[x\u00d7]|[x\u00d7](?=\d)")
 _FIRST_WORD = lazy_pattern(r"\s*([0-9]{1,9}|[a-z]{1,12})(?![a-z0-9.,])")
 _DIGIT = lazy_pattern(r"\d")
 _IN_PROSE = lazy_pattern(r"[,;.!?\n]|\band\b")
-_SENTENCE = lazy_pattern(r"(?<=[.!?])\s+|\n+")
 _DENIED = lazy_pattern(
     r"(?:\b(?:not|never|cannot|nothing)|n['\u2019]t)\b.{0,200}\d|\bwhether\b"
     r"|\b(?:don['\u2019]t|do not) (?:know|remember|recall|have)\b"
 )
-_TAKEN_OFF = lazy_pattern(
-    r"\b(?:removed|no longer|crossed (?:out|off)|struck|cancelled|canceled|not needed|taken off|deleted)\b",
-    re.IGNORECASE,
-)
+_TAKEN_OFF = LEXICON.pattern("shopping taken off", re.IGNORECASE)
 _EITHER = lazy_pattern(r"\d\s*(?:or|/)\s*\d|\b(?:or|maybe|perhaps)\b", re.IGNORECASE)
 _MOST = 10**9
 _UNREADABLE = 10**12
@@ -84,7 +81,7 @@ class ListsItems(Ruled):
             self._expected_among(_items_of_value(value, 3)) for value in json_values(answer)
         ):
             return self.score(0, REPEATS, answer)
-        text = last_word(strip_asides(answer), lambda said: bool(self._expected_among(_read_items(said))))
+        text = last_word(answer, lambda said: bool(self._expected_among(_read_items(said))))
         given = _added_up(_read_items(text))
         counts = self._expected_among(given)
         if not counts:
@@ -173,7 +170,7 @@ def _read_items(answer: str) -> list[Item]:
     rows = [" ".join(line.split("|")) for line in lines if _TABLE_ROW.match(line) and _DIGIT.search(line)]
     matching_sentences = bulleted or rows or [line for line in lines if _PLAIN_LINE.fullmatch(line)]
     if not matching_sentences:
-        sentences = (text for text in _SENTENCE.split(answer) if not _DENIED.search(text.lower()))
+        sentences = (text for text in split_sentences(answer.replace(";", ",")) if not _DENIED.search(text.lower()))
         matching_sentences = [part for text in sentences for part in _counting_parts(text)]
     return [item for line in matching_sentences if (item := _line_item(line))]
 

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from pytest_ltm._language.clauses import normalize_text
+from pytest_ltm._language.clauses import normalize_text, split_sentences
 from pytest_ltm._language.commitment import (
     Mention,
     asserted_mentions,
     committed_values,
     find_mentions,
     last_word,
-    strip_asides,
 )
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove
@@ -24,7 +23,7 @@ from pytest_ltm._language.refusal import tells_nothing
 from pytest_ltm._language.words import phrase_pattern, plain_words
 from pytest_ltm._model.score import Check, Scoring
 from pytest_ltm.evaluators._hygiene import day_mentions
-from pytest_ltm.evaluators._rules import Ruled, answer_at
+from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,7 +39,6 @@ _CHOICES = (WHO, SURE)
 """Questions that name what may be chosen: who always answers alike is right as often as that answer is."""
 _LEAST = 5
 """Words of a sentence that nobody repeats by chance."""
-_SENTENCE = lazy_pattern(r"[^.!?\n]+[.!?]*\n*|\n+")
 _QUOTED = lazy_pattern(r"\"[^\"\n]*\"|\u201c[^\u201d\n]*\u201d")
 
 # --- Whose words they were.
@@ -51,12 +49,7 @@ _SAID = (
 )
 _ADVERB = r"(?:(?!never\b|\w*not\b|\w+nt\b)\w+ )?"
 _OWNED = r"(?:own )?(?:\w+ )?(?:tip|prediction|pick|choice|guess|idea|suggestion|words?|claim|statement|call|bet)"
-_PROMPTS = phrase_pattern(
-    r"you (?:\w+ )?(?:asked|wanted|had|made|let|invited|requested|got|left it to) (?:\w+ )?(?:me|for)(?: to)?(?: \w+)?",
-    r"you (?:\w+ )?(?:gave|offered) me (?:(?:the|a|two|both|some)\b(?! (?:\w+ )?tip\b)|\w+ and \w+)",
-    r"i (?:\w+ )?(?:think|believe|recall|remember|know|guess|suppose|say|noted|gather)(?: that| it was)?(?= you)",
-    r"(?:as|like) you (?:\w+ )?(?:told|said|mentioned|asked|know|remember|may|might)(?: me)?",
-)
+_PROMPTS = LEXICON.pattern("sources prompts")
 """What names somebody without saying whose words they were."""
 _PERSONS = (
     (AGENT, phrase_pattern(
@@ -69,14 +62,8 @@ _PERSONS = (
     )),
 )  # fmt: skip
 _ALONE = {"me": AGENT, "i": AGENT, "you": USER}
-_CANNOT_SAY = phrase_pattern(
-    r"(?:dont|do not|cant|cannot|couldnt|no longer) (?:\w+ )?(?:remember|recall|know|say|tell)(?: for sure)? "
-    "(?:who|whose|which|whether|if)"
-)
-_SOMEBODY = phrase_pattern(
-    "(?<!not )some(?:body|one) (?:else|you)", "nobody", "no one", "neither of us", "both of us",
-    r"your (?!own|tip|pick)\w+ (?:did|said|told|tipped)",
-)  # fmt: skip
+_CANNOT_SAY = LEXICON.pattern("sources cannot say")
+_SOMEBODY = LEXICON.pattern("sources somebody")
 _NOT_INVOLVED = lazy_pattern(
     r"\b(?:the|your|that) \w+ (?:(?:had|has) nothing to do with|(?:said|told you) nothing)\b", re.IGNORECASE
 )
@@ -109,11 +96,7 @@ _LEVELS = (
     )),
 )  # fmt: skip
 _KNOWS = "sure|certain|guessing|unsure|uncertain|confident|positive|convinced"
-_OF_ITSELF = phrase_pattern(
-    rf"(?:im|i am|i feel|i was) (?:\w+ )?(?:not )?(?:\w+ )?(?:{_KNOWS})(?: that| which| whether| how| if)?",
-    "my (?:best )?guess", "i (?:can |could |would |will )?(?:only )?guess", "how (?:sure|certain)",
-    "i (?:must )?take that back",
-)  # fmt: skip
+_OF_ITSELF = LEXICON.pattern("sources of itself")
 """How sure the agent is of its own answer."""
 _NEVER = lazy_pattern(
     r"\b(?:neither|nor|not|never|nobody|nt|no one|hasnt|havent|wasnt|isnt|didnt|without)\b[^.;:]{0,30}$"
@@ -123,10 +106,7 @@ _NEAR = 50
 _OR = lazy_pattern(r"\b(?:or|either)\b")
 _SHRUGS = lazy_pattern(r"(?:not|un) ?(?:\w+ )?(?:sure|certain)$")
 """An answer that may as well say that the agent does not know."""
-_AT_FIRST = phrase_pattern(
-    "was", "were", "had", "been", "at first", "first", "originally", "initially", "before", "once", "earlier",
-    "any ?more", "no longer", "so",
-)  # fmt: skip
+_AT_FIRST = LEXICON.pattern("sources at first")
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,9 +167,7 @@ class KnowsSources(Ruled):
         picked = _chosen_option(answer_at(answers, about), self.others[about]) if about >= 0 else ""
         if kind == PICK or (about >= 0 and not picked):
             return False
-        answer = "".join(
-            one for one in _SENTENCE.findall(strip_asides(answer_at(answers, place))) if not one.rstrip().endswith("?")
-        )
+        answer = "".join(one for one in split_sentences(answer_at(answers, place)) if not one.rstrip().endswith("?"))
         if recites_messages(answer) or _repeats_message(answer, self.told):
             return False
         if kind == WHEN:
@@ -218,16 +196,16 @@ def _named_pick(answer: str, options: Sequence[str]) -> str:
 
 def _chosen_option(reply: str, options: Sequence[str]) -> str:
     """Return which of the options a reply takes, "" if none or several."""
-    return _settled_source(_blank_out(normalize_text(strip_asides(reply)), [_AGAINST]), options)
+    return _settled_source(_blank_out(normalize_text(reply), [_AGAINST]), options)
 
 
 def _repeats_message(answer: str, texts: Iterable[str]) -> bool:
     """Tell whether a sentence of an answer, outside quotation marks, is one of the messages'."""
-    nones = {" ".join(plain_words(part)) for part in _SENTENCE.findall(_QUOTED.sub(" ", answer))}
+    nones = {" ".join(plain_words(part)) for part in split_sentences(_QUOTED.sub(" ", answer))}
     return any(
         len(part.split()) >= _LEAST and part in nones
         for text in texts
-        for part in (" ".join(plain_words(one)) for one in _SENTENCE.findall(text))
+        for part in (" ".join(plain_words(one)) for one in split_sentences(text))
     )
 
 

@@ -14,15 +14,14 @@ from pytest_ltm._language.commitment import (
     is_misspelt,
     is_retracted,
     last_word,
-    strip_asides,
     trim_flood,
 )
 from pytest_ltm._language.numbers import DAYS
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.recital import enumerates_everything
-from pytest_ltm._language.words import phrase_pattern, plain_words
+from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.score import Check, Score, Scoring
-from pytest_ltm.evaluators._rules import Ruled, last_answer
+from pytest_ltm.evaluators._rules import LEXICON, Ruled, last_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -70,7 +69,7 @@ class DecodesMessages(Ruled):
         if enumerates_everything(answer):
             return self.score(0, "lists things instead of decoding", answer)
         known = (*self.expected, *self.others)
-        text = _uniform_dates(normalize_text(last_word(strip_asides(answer), tells)))
+        text = _uniform_dates(normalize_text(last_word(answer, tells)))
         text = trim_flood(text, lambda part: any(_keyword_mentions(part, group) for group in known), head=0)
         claimed = self._claimed(text, self.expected)
         checks = tuple(Check(f"decodes {' / '.join(group)}", group[0] in claimed) for group in self.expected)
@@ -101,9 +100,7 @@ class DecodesMessages(Ruled):
 _NOT = lazy_pattern(
     r"(?:(?<!do )\bnot|\b(?:isnt|wasnt|neither|nor|rather than|instead of))(?: (?:a|an|the|at|on|by|in|to|about))*\s*$"
 )
-_UNTOLD = phrase_pattern(
-    "whether", "nobody", r"(?:dont|do not|didnt|did not|cannot|cant) (?:know|say|tell|recall|remember) (?:if|that)"
-)
+_UNTOLD = LEXICON.pattern("spy untold")
 _BESIDE = lazy_pattern(
     r"\W*(?:(?:s|eve|day|night|just|right|shortly|at|on|of|before|after|the|stroke|exactly|around|in|until|as|last|seconds?|"
     r"minutes?)\W+){1,6}"
@@ -141,9 +138,7 @@ def _one_of_two(text: str, one: Mention, rivals: Iterable[Mention]) -> bool:
     )
 
 
-_TORN = phrase_pattern(
-    "either", "not sure", "unsure", "hard to (?:tell|say)", r"(?:cant|cannot) (?:tell|say|decide)", "which of"
-)
+_TORN = LEXICON.pattern("spy torn")
 _OR = lazy_pattern(r"[\W_]*(?:\w+[\W_]+){0,2}or[\W_]+(?:\w+[\W_]+){0,2}")
 _ALSO = {
     "dawn": ("first light", "crack of dawn", "sun rises", "sun comes up", "rising sun", "cockcrow",

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from pytest_ltm._language.clauses import normalize_text
-from pytest_ltm._language.commitment import Mention, strip_asides
+from pytest_ltm._language.clauses import iter_sentences, normalize_text
+from pytest_ltm._language.commitment import Mention
 from pytest_ltm._language.numbers import write_digits
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from pytest_ltm._model.score import Score
 
-_SENTENCE = lazy_pattern(r"(?:[^.!\n]|[.!](?!\s|$))+(?:[.!\n]+|$)")
 _SEGMENT = lazy_pattern(
     r"[,;:?()\u2013\u2014]|\s-\s|\b(?:and|but|while|whilst|whereas|(?:even )?though|although|however|yet|"
     r"instead of|rather than|only)\b"
@@ -132,7 +131,7 @@ def _says_of_world(answer: str, expected: str, others: Sequence[str], realm: str
 
 
 def _levelled_answer(answer: str) -> str:
-    said = strip_asides(answer)[-_LONGEST:].replace("_", " ")
+    said = answer[-_LONGEST:].replace("_", " ")
     text = write_digits(normalize_text(_ITEM.sub("", said) if len(_ITEM.findall(said)) > 1 else said))
     for pattern, instead in ((_THE_ANIMALS, "they"), (_FROM_TO, "to"), (_FIRST, "formerly"), (_ASKS_BACK, " ")):
         text = pattern.sub(instead, text)
@@ -203,13 +202,14 @@ def _world_marks(text: str, this: str, other: str) -> list[Mark]:
 def _other_world_mentions(text: str, mentions: Sequence[Mention], marks: Sequence[Mark]) -> Iterator[Mention]:
     """Yield the mentions that are not about the world asked for."""
     heading = True
-    for sentence in _SENTENCE.finditer(text):
-        inside = [one for one in mentions if sentence.start() <= one.start < sentence.end()]
+    for start, sentence in iter_sentences(text):
+        span = start, start + len(sentence)
+        inside = [one for one in mentions if span[0] <= one.start < span[1]]
         if inside:
-            yield from _in_sentence(text, sentence.span(), inside, marks, default=heading)
+            yield from _in_sentence(text, span, inside, marks, default=heading)
         else:
-            named = _marks_within(marks, *sentence.span())
-            heading = named[-1] if named and len(plain_words(sentence[0])) <= _HEADING else True
+            named = _marks_within(marks, *span)
+            heading = named[-1] if named and len(plain_words(sentence)) <= _HEADING else True
 
 
 def _in_sentence(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from pytest_ltm._storage.dotted import DottedPath
@@ -20,14 +21,19 @@ if TYPE_CHECKING:
     from pytest_ltm.locales import Language
 
 
-_OWN: dict[str, Callable[[Random, TokenCounter], Filler]] = {"varied": TalkFiller, "mixed": MixedFiller}
+_OWN: dict[str, Callable[[Random, TokenCounter], Filler]] = {
+    "varied": TalkFiller,
+    "letters": partial(TalkFiller, letters=True),
+    "mixed": MixedFiller,
+}
 
 
 def filler_from_spec(spec: str, rng: Random, counter: TokenCounter, language: Language = ENGLISH) -> Filler:
-    """Return a new filler for one conversation: `varied`, `trivia`, `trivia:PATH`, `mixed` or `package.module:factory`.
+    """Return a new filler for one conversation.
 
-    A factory is called as `factory(rng, counter)`. Of texts of our own, those in the `language` are taken: other ones
-    than English are quizzes, whatever the kind. Raises FillerError.
+    `spec`: `varied`, `letters`, `trivia`, `trivia:PATH`, `mixed` or `package.module:factory`. A factory is called
+    as `factory(rng, counter)`. Of texts of our own, those in the `language` are taken: other ones than English are
+    quizzes, whatever the kind. Raises FillerError.
     """
     kind, colon, rest = spec.partition(":")
     if language is not ENGLISH and not colon and kind in {"trivia", *_OWN}:
@@ -43,7 +49,7 @@ def filler_from_spec(spec: str, rng: Random, counter: TokenCounter, language: La
     if not colon:
         raise FillerError(
             f"unknown filler {spec!r}.{did_you_mean(spec, [*_OWN, 'trivia'])} "
-            "Known: varied, trivia, trivia:PATH, mixed, or 'package.module:factory'"
+            "Known: varied, letters, trivia, trivia:PATH, mixed, or 'package.module:factory'"
         )
     return _make_filler(spec, DottedPath(spec, what="filler", error=FillerError).resolve(), rng, counter)
 

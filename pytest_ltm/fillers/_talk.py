@@ -1,4 +1,4 @@
-"""The default filler: small talk made of sentences from many templates, in short messages and long ones."""
+"""Small talk made of sentences from many templates: the default filler, in messages short and long, and letters."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from pytest_ltm._model.tokens import TokenCounter
 
 
-VERSION = 3
+VERSION = 4
 """Of sentences, shares and lengths; another number for every change, because it is part of the plan's fingerprint."""
-BANDS = ((0.40, 6, 14), (0.50, 14, 45), (0.06, 45, 180), (0.04, 500, 2500))
-"""What is aimed at: share of the messages, fewest and most tokens. Short ones are as long as scenarios' messages, so
+BANDS = ((0.12, 8, 11), (0.76, 14, 45), (0.07, 45, 180), (0.05, 500, 2500))
+"""What is aimed at: share of the exchanges, fewest and most tokens. Short ones are as long as scenarios' messages, so
 many that an agent which skips long ones still hears far more talk than scenarios; pages are most of the tokens."""
+LETTERS = ((1.0, 10**6, 10**6),)
+"""The bands of `letters`: a gap takes as few messages as the agent's limit allows."""
 _TRIVIA = 0.06
 """The share of sentences that are a fact."""
 _LEAST = 14
@@ -45,10 +47,14 @@ def _sentence(rng: Random, template: str, **slots: str) -> str:
 
 
 class TalkFiller:
-    """Says small talk, each message as long as chance has it; the last one of a gap just reaches what is wanted."""
+    """Says small talk, each message as long as chance has it; the last one of a gap just reaches what is wanted.
 
-    def __init__(self, rng: Random, counter: TokenCounter) -> None:
+    `letters`: as long as the gap and the agent allow.
+    """
+
+    def __init__(self, rng: Random, counter: TokenCounter, *, letters: bool = False) -> None:
         self._rng, self._counter = rng, counter
+        self._name, self._bands = ("letters", LETTERS) if letters else ("varied", BANDS)
         self._deck = Deck(self._sentences())
 
     def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
@@ -56,7 +62,7 @@ class TalkFiller:
 
         The message keeps within `max_message_tokens`; FillerError if one sentence alone does not.
         """
-        [(_, least, most)] = self._rng.choices(BANDS, [share for share, *_ in BANDS])
+        [(_, least, most)] = self._rng.choices(self._bands, [share for share, *_ in self._bands])
         size = round(exp(self._rng.uniform(log(least), log(most))))
         if size > tokens - _LEAST:
             size = tokens
@@ -67,14 +73,14 @@ class TalkFiller:
             sentences.pop()  # where counts do not add up
         if not sentences:
             raise FillerError(
-                f"varied filler does not fit into messages of {max_message_tokens!r} tokens. "
+                f"{self._name} filler does not fit into messages of {max_message_tokens!r} tokens. "
                 "Let the agent take longer ones, or use a --ltm-filler of your own"
             )
         return FillerExchange(message, self._rng.choice(read_templates()["questions"]) if message[-1] == "?" else reply)
 
     def configuration(self) -> object:
         """Return what decides its texts, beside the seed: the sentences, and the facts among them."""
-        return {"filler": "varied", "facts": built_in_identity(), "version": VERSION}
+        return {"filler": self._name, "facts": built_in_identity(), "version": VERSION}
 
     def _message(self, sentences: list[str]) -> str:
         if sum(map(len, sentences)) < _PAGE:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import to_builtins
 
@@ -28,9 +29,12 @@ if TYPE_CHECKING:
     from pytest_ltm._journal.cost import Account, Tariff
     from pytest_ltm._journal.journal import Journal
     from pytest_ltm._model.judge_request import Inquiry
+    from pytest_ltm.judges._hidden_checks import HiddenChecks, KnownAnswer
 
 
 FORMAT = 1
+Recalled: TypeAlias = "Callable[[type[Any], str, Inquiry], Any]"
+"""Returns the event of that kind in which an example's question was answered before, None if it was not."""
 
 
 def content_key(configuration: Mapping[str, Any], inquiry: Inquiry, trial: str) -> str:
@@ -88,7 +92,8 @@ class JudgeConnection:
     A reply comes from the journal if the conversation is being replayed or from `recalled` (what another record holds
     of that very question), else from the cache if the same was asked before in the same trial, else from `call`.
     `configuration` is what the judge's replies depend on; None: nothing is looked up or kept. `tariff` and `account`:
-    what its tokens cost where it does not say, and the budget.
+    what its tokens cost where it does not say, and the budget. `checks`: known answers that it is asked about in
+    between; `asks_anew`: also those that are not on record.
     """
 
     def __init__(
@@ -103,8 +108,11 @@ class JudgeConnection:
         votes: int,
         tariff: Tariff | None = None,
         account: Account | None = None,
-        recalled: Callable[[str, Inquiry], events.JudgeAsked | None] = lambda _example, _inquiry: None,
+        recalled: Recalled = lambda _kind, _example, _inquiry: None,
+        checks: HiddenChecks | None = None,
+        asks_anew: bool = True,
     ) -> None:
+        self._checks, self._asks_anew = checks, asks_anew
         self._configuration, self._cache, self._recalled = configuration, cache, recalled
         self._journal, self._timings = journal, timings
         self._trial, self._votes = trial, votes
@@ -124,10 +132,26 @@ class JudgeConnection:
         """Let the judge go."""
         self._buy.close()
 
+    def check(self, known: KnownAnswer) -> None:
+        """Ask the judge about a known answer, unless a recorded conversation goes on without; faults count nothing."""
+        inquiry = known.inquiry
+        recorded = self._journal.upcoming(events.JudgeChecked) or self._recalled(events.JudgeChecked, "", inquiry)
+        if recorded is None and (self._journal.replaying or not self._asks_anew):
+            return
+        with suppress(JudgeError):
+            on_record(
+                events.JudgeChecked, inquiry, partial(self._asked, "", inquiry), journal=self._journal,
+                recorded=recorded, error=JudgeError, **to_builtins(known),
+            )  # fmt: skip
+
     def _ask(self, example: str, inquiry: Inquiry) -> str:
+        if self._checks is not None and inquiry.vote == 0:
+            for known in self._checks.before(inquiry):
+                self.check(known)
         reply = on_record(
             events.JudgeAsked, inquiry, partial(self._asked, example, inquiry), example=example, journal=self._journal,
-            recorded=self._journal.upcoming(events.JudgeAsked) or self._recalled(example, inquiry), error=JudgeError,
+            recorded=self._journal.upcoming(events.JudgeAsked) or self._recalled(events.JudgeAsked, example, inquiry),
+            error=JudgeError,
         )  # fmt: skip
         self.spent.setdefault(example, ModelUse()).add(reply, self._buy.tariff.cost(reply))
         return reply.text

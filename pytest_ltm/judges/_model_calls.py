@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_ltm._model.judge_request import JudgeRequest
 
 Q_contra = TypeVar("Q_contra", bound="JudgeRequest", contravariant=True)
-A = TypeVar("A", "events.JudgeAsked", "events.UserModelAsked")
+A = TypeVar("A", "events.JudgeAsked", "events.JudgeChecked", "events.UserModelAsked")
 
 
 class QuestionAsker(Protocol[Q_contra]):
@@ -198,6 +198,7 @@ def on_record(
     kind: Callable[..., A],
     question: JudgeRequest,
     ask: Callable[[], Reply],
+    /,
     *,
     journal: Journal,
     recorded: A | None,

@@ -91,6 +91,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if options.starts_ltm_run(config):
         from pytest_ltm.plugin.startup import start_run
 
+        options.refuse_misspelt_keys(config)
         start_run(config)
     else:
         options.refuse_idle(config)

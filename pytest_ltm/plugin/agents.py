@@ -12,9 +12,9 @@ import pytest
 from pytest_ltm._calls import KINDS
 from pytest_ltm._journal.run_file import LATEST, find_run
 from pytest_ltm._storage.errors import AgentError, LtmError, describe_error
-from pytest_ltm.agents._registry import find_agent, label_for, split_specs
+from pytest_ltm.agents._registry import find_agent, label_for, reading_variants, split_specs
 from pytest_ltm.agents._subprocess_agent import Processes
-from pytest_ltm.plugin.options import name_option_in_errors
+from pytest_ltm.plugin.options import name_option_in_errors, value_source
 from pytest_ltm.plugin.settings import AgentChoice
 
 if TYPE_CHECKING:
@@ -49,11 +49,19 @@ def agent_sources(config: pytest.Config, settings: RunSettings) -> dict[str, Age
     many = conversations > 1 or None in settings.spans.values()
     for agent in settings.agents:
         with rereading(settings.reading):
-            made = name_option_in_errors("--ltm-agent", partial(_agent_source, config, settings, agent.spec))
+            made = name_option_in_errors(
+                value_source(config, "--ltm-agent"), partial(_agent_source, config, settings, agent.spec)
+            )
         if many and not made.serves_many:
             raise pytest.UsageError(f"--ltm-agent: {made.refusal}")
         sources[agent.label] = replace(made, sees_clock=_sees_clock(config, settings.time, made))
-    return sources
+    if all(not agent.family for agent in settings.agents):
+        return sources
+    from pytest_ltm.agents._ingested_once import join_families
+
+    return join_families(
+        sources, {agent.label: f"{agent.family} {agent.language}" for agent in settings.agents if agent.family}
+    )
 
 
 def _agent_source(config: pytest.Config, settings: RunSettings, spec: str) -> AgentSource:
@@ -137,14 +145,17 @@ def chosen_agents(config: pytest.Config) -> tuple[AgentChoice, ...]:
             )
         chosen = [(name, spec) for name, spec in by_name.items()]
     agent_choices: dict[str, AgentChoice] = {}
-    for given, spec in chosen:
-        label = label_for(given or spec)
-        if label in agent_choices:
-            raise pytest.UsageError(
-                f"--ltm-agent: {agent_choices[label].spec!r} and {spec!r} would both be called {label!r}. "
-                "Give one of them another label: NAME=SPEC"
-            )
-        agent_choices[label] = AgentChoice(label, by_name.get(spec, spec))
+    for given, named in chosen:
+        several = reading_variants(by_name.get(named, named))
+        for suffix, spec in several:
+            own = given or (named if named in by_name else "")
+            label = label_for(".".join(filter(None, [own, suffix])) if own else spec)
+            if label in agent_choices:
+                raise pytest.UsageError(
+                    f"--ltm-agent: {agent_choices[label].spec!r} and {spec!r} would both be called {label!r}. "
+                    "Give one of them another label: NAME=SPEC"
+                )
+            agent_choices[label] = AgentChoice(label, spec, family=named if len(several) > 1 else "")
     return tuple(agent_choices.values())
 
 

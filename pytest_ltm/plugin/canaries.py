@@ -1,18 +1,29 @@
-"""The judge of a run is asked about three answers with known grades, before any agent costs anything."""
+"""The judge of a run is asked about answers with known grades: three before any agent costs anything, others hidden."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pytest_ltm._journal import judge_precheck as _canaries
 from pytest_ltm._journal.checksum_chain import find_damages
 from pytest_ltm._journal.cost import JUDGE, OPINION, TokenUse
 from pytest_ltm._journal.journal import Journal
-from pytest_ltm._journal.judge_precheck import FILE, JOURNAL, TIMINGS
+from pytest_ltm._journal.judge_precheck import (
+    CHECKS,
+    FILE,
+    JOURNAL,
+    LEAST_CHECKS,
+    TIMINGS,
+    asks_judge,
+    recorded_checks,
+)
 from pytest_ltm._journal.result import Precheck
+from pytest_ltm._journal.run_file import SUMMARY
 from pytest_ltm._journal.timings import Timings
-from pytest_ltm._storage.disk import disk_fault, read_regular
+from pytest_ltm._model.plan import definition_rng
+from pytest_ltm._storage.disk import disk_fault, read_regular, write_whole
 from pytest_ltm._storage.errors import BudgetSpent
 from pytest_ltm.agents.reader.memory import count_tokens
 from pytest_ltm.plugin import options as _options
@@ -20,6 +31,8 @@ from pytest_ltm.plugin.conversation_setup import connection_of
 from pytest_ltm.plugin.judging import NONE, run_judge
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pytest
 
     from pytest_ltm.judges._connection import JudgeConnection
@@ -28,6 +41,8 @@ if TYPE_CHECKING:
 
 
 LOCK = ".canaries.lock"
+STOPPING = 2
+"""A good judge may miss one canary of three, and a run is not worth less for that."""
 CURE = "Measure it with 'ltm judge-check'; --ltm-judge-canaries=off measures all the same"
 
 
@@ -60,6 +75,32 @@ class Canaries:
                     _canaries.write_precheck(self._folder, precheck)
         return f"{precheck.why}. {CURE}" if precheck.verdict == "wrong" else ""
 
+    def complete_checks(self) -> None:
+        """Ask about as many known answers as a run needs in which the judge was asked less often than they are many.
+
+        They are drawn by the run's seed, and handed back where they are on record.
+        """
+        run, judge = self._run, run_judge(self._run.config)
+        if _options.option_value(run.config, "ltm_judge_canaries") == "off" or (self._folder / SUMMARY).exists():
+            return
+        source = run.settings.rescored and run.settings.rescored / CHECKS
+        if source and source.is_file() and (judge is None or self._graded_before(judge)):
+            write_whole(self._folder / CHECKS, read_regular(source))
+        if judge is None or not asks_judge(self._folder):
+            return
+        from pytest_ltm.judges._hidden_checks import HiddenChecks
+
+        here = list(recorded_checks(self._folder))
+        missing = LEAST_CHECKS - len(here)
+        if missing <= 0:
+            return
+        known = [(check.question, check.reference) for check in here]
+        checks = HiddenChecks(lambda: known, definition_rng(run.settings.seed.value, 0, "judge checks", ""), 0)
+        passing = min(missing, max(0, LEAST_CHECKS // 2 - sum(check.passes for check in here)))
+        with self._connection(judge, CHECKS) as connection, suppress(BudgetSpent):
+            for number in range(missing):
+                connection.check(checks.draw(passes=number < passing))
+
     def forecast(self) -> TokenUse:
         """Return what asking them would take."""
         settings = self._run.settings
@@ -68,6 +109,7 @@ class Canaries:
         from pytest_ltm.judges._canaries import CANARIES
 
         sizes = [count_tokens(canary.inquiry.text) for canary in CANARIES]
+        sizes += [max(sizes)] * LEAST_CHECKS
         return TokenUse(messages=len(sizes), tokens_in=sum(sizes), tokens_out=len(sizes) * OPINION)
 
     def _graded_before(self, judge: NamedJudge) -> Precheck | None:
@@ -79,12 +121,23 @@ class Canaries:
         return replace(precheck, calls=0, tokens=0, cost_usd=None, estimated=False)
 
     def _graded(self, judge: NamedJudge) -> Precheck:
-        path, tariff = self._folder / JOURNAL, self._run.costs.judge.tariff
+        precheck = Precheck(kind="canaries", of=judge.described, verdict="unfinished")
+        with self._connection(judge, JOURNAL) as connection, suppress(BudgetSpent):
+            faults = _canary_faults(connection)
+            verdict: Literal["wrong", "right"] = "wrong" if len(faults) >= STOPPING else "right"
+            precheck = replace(precheck, verdict=verdict, why="; ".join(faults))
+        calls, tokens, usd, guessed = _canaries.precheck_usage(self._folder, self._run.costs.judge.tariff)
+        return replace(precheck, calls=calls, tokens=tokens, cost_usd=usd, estimated=guessed)
+
+    @contextmanager
+    def _connection(self, judge: NamedJudge, name: str) -> Iterator[JudgeConnection]:
+        """Yield a connection to the judge that writes a journal of its own, and hands back what that has already."""
+        path, tariff = self._folder / name, self._run.costs.judge.tariff
         try:
             whole = read_regular(path) if path.exists() else b""
         except OSError as error:
             raise disk_fault(path, error) from error
-        if next(find_damages(whole), None) is not None:  # three questions are soon asked again
+        if next(find_damages(whole), None) is not None:  # a few questions are soon asked again
             path.replace(path.with_name(f"{path.name}.damaged"))
             whole = b""
         path.write_bytes(whole[: whole.rfind(b"\n") + 1])
@@ -93,21 +146,20 @@ class Canaries:
             judge, self._run.settings, journal, timings, of=JUDGE, votes=1, tariff=tariff,
             account=self._run.costs.account(JOURNAL, agent=JUDGE),
         )  # fmt: skip
-        precheck = Precheck(kind="canaries", of=judge.described, verdict="unfinished")
         try:
-            why = _first_canary_fault(connection)
-            precheck = replace(precheck, verdict="wrong" if why else "right", why=why)
-        except BudgetSpent:
-            pass
+            yield connection
         finally:
             connection.close()
             journal.close()
             timings.close()
-        calls, tokens, usd, guessed = _canaries.precheck_usage(self._folder, tariff)
-        return replace(precheck, calls=calls, tokens=tokens, cost_usd=usd, estimated=guessed)
 
 
-def _first_canary_fault(connection: JudgeConnection) -> str:
+def _canary_faults(connection: JudgeConnection) -> list[str]:
+    """Return what is wrong with the judge's grades, up to what stops a run."""
     from pytest_ltm.judges._canaries import CANARIES
 
-    return next(filter(None, (canary.fault(connection.handle(canary.name)) for canary in CANARIES)), "")
+    faults: list[str] = []
+    for canary in CANARIES:
+        fault = canary.fault(connection.handle(canary.name)) if len(faults) < STOPPING else ""
+        faults += [fault] * bool(fault)
+    return faults

@@ -44,10 +44,12 @@ def places_of_scenario(settings: RunSettings, name: str, marks: Marks) -> list[I
     """Return every place of a scenario in the run, in the order agent, span, trial, example."""
     if settings.dataset is not None:
         return _dataset.dataset_places(settings, settings.dataset, name)
+    short = settings.spans_too_short(name)
     return [
         ItemPlace(agent.label, span, trial, f"{node_label(name)}_{example}" if span == ISOLATED else "", example)
         for agent in settings.agents
         for span in settings.spans
+        if span not in short
         for trial in range(settings.trials)
         for example in _example_labels(settings, name, marks)
     ]
@@ -218,13 +220,16 @@ class BuiltInModule(OwnModule):
 class BuiltInSuite(pytest.Collector):
     """The built-in scenarios of a suite; yields items, so that `--lf` keeps failed ones."""
 
-    def __init__(self, *, suite: Suite, **keywords: Any) -> None:
+    def __init__(self, *, settings: RunSettings, **keywords: Any) -> None:
         super().__init__(**keywords)
-        self._suite = suite
+        self._settings = settings
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
-        """Collect every entry's scenario."""
-        for entry in self._suite.entries:
+        """Collect every entry's scenario that is played at one of the spans."""
+        settings = self._settings
+        for entry in settings.suite.entries if settings.suite else ():
+            if len(settings.spans_too_short(entry.name)) == len(settings.spans):
+                continue
             spec = importlib.util.find_spec(f"{BUILT_IN}.{entry.scenario}")
             path = Path(spec.origin if spec and spec.origin else entry.scenario)
             module = BuiltInModule.from_parent(
@@ -238,7 +243,8 @@ class BuiltInSuite(pytest.Collector):
 
 
 def _marker_of(entry: SuiteEntry) -> pytest.MarkDecorator:
-    entries = {name: getattr(entry, name) for name in ("examples", "span", "threshold", "pass_k", "incompatible")}
+    names = ("examples", "span", "threshold", "floor", "pass_k", "incompatible")
+    entries = {name: getattr(entry, name) for name in names}
     return pytest.mark.ltm.with_args(**{name: value for name, value in entries.items() if value not in (None, ())})
 
 

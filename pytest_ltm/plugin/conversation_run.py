@@ -14,7 +14,7 @@ from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import Bill, lost_with_judge
 from pytest_ltm._journal.result import ConversationResult, ScenarioResult
 from pytest_ltm._journal.retrieval_recall import covers_all
-from pytest_ltm._model.agent import Usage
+from pytest_ltm._model.agent import NOT_ASKED_ALONE, Usage
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.errors import LtmInternalError
@@ -26,7 +26,7 @@ from pytest_ltm.reporting.failure import failure_text
 from pytest_ltm.reporting.summary import user_properties
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
     from datetime import datetime
 
@@ -59,6 +59,7 @@ class PlayedConversation:
         settings = given.settings
         self.span = settings.spans[given.place.span]
         self.results: dict[str, ScenarioResult] = {}
+        self._handles: list[Ltm] = []
         self.bodies = {one.key: body_of(one) for one in given.items}
         self._time = "simulated" if given.source.apart else settings.time
         self._unreported = list(self.bodies.values())
@@ -69,12 +70,16 @@ class PlayedConversation:
         today = plan_for(given.items, settings)
         self.plan = mode.plan(today.plan)
         self._factory = factory = ConversationFactory(
-            plan=self.plan, clock=self._clock, counter=tokens, filler=today.filler, history=history,
-            calling=self._calling,
+            plan=self.plan, seed=settings.seed.value, clock=self._clock, counter=tokens, filler=today.filler,
+            history=history, calling=self._calling,
         )  # fmt: skip
         opened = self._opened = mode.open(factory)
         self.start = self._clock.now
-        self._judge, self._users, self._bill = mode.judge(opened), mode.users(opened), Bill(given.tariff)
+        self._judge, self._users, self._bill = (
+            mode.judge(opened, self._known_answers),
+            mode.users(opened),
+            Bill(given.tariff),
+        )
         bodies = [self.bodies[example.key] for example in self.plan.examples]
         self.conversation = factory.open(
             bodies, opened.script, opened.port, opened.journal,
@@ -90,7 +95,13 @@ class PlayedConversation:
     def _handle(self, body: ItemBody, example: PlannedExample) -> Ltm:
         judge = None if self._judge is None else self._judge.handle(example.key)
         users = self._users.handle(example.key)
-        return self._factory.handle(body.send, example, lambda: self.conversation, judge=judge, users=users)
+        ltm = self._factory.handle(body.send, example, lambda: self.conversation, judge=judge, users=users)
+        self._handles.append(ltm)
+        return ltm
+
+    def _known_answers(self) -> Iterator[tuple[str, str]]:
+        """Yield the questions that were asked until now and have a right answer, each with it."""
+        return (pair for ltm in self._handles for pair in ltm.known_answers)
 
     def _calling(self, by: str, call: Callable[[], T]) -> T:
         body = self.bodies.get(by)
@@ -268,7 +279,11 @@ class PlayedConversation:
             notices.append(f"{times + 1} sessions: {again}")
         elif self.plan.sessions and not talk.gone:
             notices.append("one session only: the conversation ended before the second of --ltm-sessions was due")
-        if covers_all([one for one in talk.channel.transcript if one.kind == "ask"]):
+        alone = self.plan.questions == "alone"
+        together = alone * sum(one.kind == "ask" and not one.alone for one in talk.channel.transcript)
+        asked = f"{pluralize(together, 'question')} asked in one talk, not each alone"
+        notices += [f"{asked}: {NOT_ASKED_ALONE}"] * bool(together)
+        if covers_all(talk.channel.transcript):
             notices.append(
                 "each question got at least as many memories as there were exchanges before it, so nothing was left "
                 "out and retrieval is not measured: choose a smaller k or a longer span"
@@ -290,6 +305,7 @@ class PlayedConversation:
             ended=ended,
             gone=talk.gone or "",
             journal=self._opened.journal.head,
+            asked_together=together,
             **fields,
         )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 from msgspec import Struct
@@ -56,6 +56,7 @@ from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import near_misses
 from pytest_ltm.plugin.internals.setup import users_traceback
 from pytest_ltm.plugin.judging import CACHE, run_judge
+from pytest_ltm.plugin.options import option_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from pytest_ltm._model.plan import Plan
     from pytest_ltm.agents._adapt import AgentSource
     from pytest_ltm.judges._connection import JudgeConnection
+    from pytest_ltm.judges._hidden_checks import HiddenChecks
     from pytest_ltm.judges._model_calls import ModelCaller
     from pytest_ltm.judges._registry import NamedJudge
     from pytest_ltm.plugin.costs import KnownPrice
@@ -82,6 +84,8 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.settings import RunSettings
     from pytest_ltm.users._connection import UserConnection
 
+KnownAnswers: TypeAlias = "Callable[[], Iterable[tuple[str, str]]]"
+"""Returns questions of a conversation that were asked until then, each with a right answer."""
 FATAL = (KeyboardInterrupt, pytest.exit.Exception)
 
 
@@ -102,6 +106,8 @@ class ConversationInputs(Struct, frozen=True, kw_only=True):
     """Where its budget is kept."""
     refused: str = ""
     """Why nothing may be measured."""
+    conversations: int = 1
+    """How many the run has."""
 
     @property
     def place(self) -> ItemPlace:
@@ -171,9 +177,9 @@ class ConversationMode:
         """Return what stands for a folder that cannot be played in, with the reason."""
         raise NotImplementedError
 
-    def judge(self, opened: OpenConversation) -> JudgeConnection | None:
+    def judge(self, opened: OpenConversation, known: KnownAnswers) -> JudgeConnection | None:
         """Return where its examples ask the judge, None where there is none."""
-        return judge_for(self.given, opened)
+        return judge_for(self.given, opened, known)
 
     def users(self, opened: OpenConversation) -> UserConnection:
         """Return where its examples ask the models of their simulated users."""
@@ -209,7 +215,7 @@ class AgentFactory:
         retried: Callable[[Failed], object] = lambda _: None,
     ) -> None:
         self._source, self._settings, self._folder, self._label = source, settings, folder, label
-        self._rng = definition_rng(settings.seed, trial, "retries", label)
+        self._rng = definition_rng(settings.seed.value, trial, "retries", label)
         self._retried = retried
         spec = redact_secrets(source.spec)
         self.record = AgentRecord(
@@ -423,14 +429,26 @@ def write_plan(folder: Path, plan: Plan) -> None:
         write_whole(definitions / "config.yml", f"memory_span: {plan.span}\n".encode())
 
 
-def judge_for(given: ConversationInputs, opened: OpenConversation, **options: Any) -> JudgeConnection | None:
+def hidden_checks(given: ConversationInputs, known: KnownAnswers) -> HiddenChecks | None:
+    """Return the known answers that the judge is asked about in this conversation, None where it is not to be."""
+    if option_value(given.config, "ltm_judge_canaries") == "off":
+        return None
+    from pytest_ltm.judges._hidden_checks import HiddenChecks, share_of_checks
+
+    rng = definition_rng(given.settings.seed.value, given.place.trial, "judge checks", given.place.conversation.folder)
+    return HiddenChecks(known, rng, share_of_checks(given.conversations))
+
+
+def judge_for(
+    given: ConversationInputs, opened: OpenConversation, known: KnownAnswers, **options: Any
+) -> JudgeConnection | None:
     """Return the connection to the run's judge, None where the run has none; `options`: what else it takes."""
     judge = run_judge(given.config)
     if judge is None:
         return None
     return connection_of(
         judge, given.settings, opened.journal, opened.timings, of=given.place.agent, trial=given.place.trial,
-        tariff=given.judge_tariff, account=given.account, **options,
+        tariff=given.judge_tariff, account=given.account, checks=hidden_checks(given, known), **options,
     )  # fmt: skip
 
 
@@ -442,7 +460,7 @@ def users_for(given: ConversationInputs, opened: OpenConversation, **options: An
     settings, place, timings = given.settings, given.place, opened.timings
 
     def opening(model: Any, name: str) -> BudgetedCaller:
-        rng = definition_rng(settings.seed, place.trial, "user retries", place.agent)
+        rng = definition_rng(settings.seed.value, place.trial, "user retries", place.agent)
         result, known = find_user_model(model, base=given.config.rootpath), given.user_cost(name)
         call = call_of(result, settings, timings, rng=rng, note=UserRetry, who=WHO, error=UserError)
         account = None if name == SCRIPTED else given.account  # a list of messages spends nothing
@@ -451,7 +469,7 @@ def users_for(given: ConversationInputs, opened: OpenConversation, **options: An
     return UserConnection(
         **{
             "open": opening, "journal": opened.journal, "timings": timings,
-            "seed_of": lambda example: user_seed(settings.seed, place.trial, example),
+            "seed_of": lambda example: user_seed(settings.seed.value, place.trial, example),
             "tariff_of": lambda name: given.user_cost(name).tariff, **options,
         }
     )  # fmt: skip
@@ -471,7 +489,7 @@ def connection_of(
     from pytest_ltm.judges._connection import JudgeCache, JudgeConnection
     from pytest_ltm.judges._registry import WHO
 
-    rng = definition_rng(settings.seed, trial, "judge retries", of)
+    rng = definition_rng(settings.seed.value, trial, "judge retries", of)
     call = call_of(judge.judge, settings, timings, rng=rng, note=JudgeRetry, who=WHO, error=JudgeError)
     cache = JudgeCache(settings.ltm_dir / CACHE) if settings.judge_cache else None
     return JudgeConnection(

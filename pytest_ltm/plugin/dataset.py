@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -12,13 +12,15 @@ from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.datasets._dataset import SPAN, SPAN_TOKENS, Dataset, DatasetSuite
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.items import ItemPlace
-from pytest_ltm.plugin.options import name_option_in_errors, path_base
+from pytest_ltm.plugin.options import name_option_in_errors, path_base, value_source
+from pytest_ltm.plugin.resume_command_line import recorded_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
     from pathlib import Path
 
+    from pytest_ltm._model.plan import Questions
     from pytest_ltm.datasets._dataset import ToldConversation
     from pytest_ltm.plugin.settings import RunSettings
 
@@ -28,7 +30,20 @@ SPANS: Mapping[str, int | None] = {SPAN: SPAN_TOKENS}
 _WRITES_NOTHING = ("collectonly", "setuponly", "setupplan", "ltm_dry_run")
 
 
-def dataset_of(config: pytest.Config, *, has_paths: bool, seed: int, ltm_dir: Path) -> DatasetSuite | None:
+def questions_of(config: pytest.Config) -> Questions:
+    """Return how questions are asked: as the options say or, of a run that is taken up again, as recorded."""
+    dataset = _options.option_table(config).datasets.get(_options.option_or_ini(config, "ltm_suite") or "")
+    if dataset is None:
+        return "together"
+    recorded = recorded_settings(config)
+    if recorded is not None and config.getoption("ltm_questions") is None:
+        return cast("Questions", recorded.get("questions", "together"))
+    return cast("Questions", _options.option_value(config, "ltm_questions") or dataset.questions)
+
+
+def dataset_of(
+    config: pytest.Config, *, has_paths: bool, seed: int, ltm_dir: Path, questions: Questions
+) -> DatasetSuite | None:
     """Return the data set that `--ltm-suite` names, None if it names another suite; UsageError for what cannot be."""
     name = _options.option_or_ini(config, "ltm_suite")
     _refuse_others(config, name)
@@ -36,16 +51,19 @@ def dataset_of(config: pytest.Config, *, has_paths: bool, seed: int, ltm_dir: Pa
     known = _options.option_table(config).datasets
     dataset = known.get(name or "")
     if dataset is None:
-        if config.getoption("ltm_data") is not None:
-            suites = " or ".join(known)
-            raise pytest.UsageError(f"--ltm-data: needs a data set. Add --ltm-suite={suites}")
+        for flag in ("--ltm-data", "--ltm-questions"):
+            if config.getoption(flag.removeprefix("--").replace("-", "_")) is not None:
+                raise pytest.UsageError(f"{flag}: needs a data set. Add --ltm-suite={' or '.join(known)}")
         return None
     _check_dataset_options(config, dataset, has_paths=has_paths)
     where = None if path is None else path_base(config, "ltm_data") / path
     cache = None if any(getattr(config.option, one, False) for one in _WRITES_NOTHING) else ltm_dir
     options = _options_of(config, dataset)
     try:
-        return name_option_in_errors("--ltm-data", lambda: dataset.open(where, options, seed=seed, cache=cache))
+        return name_option_in_errors(
+            value_source(config, "--ltm-data"),
+            lambda: dataset.open(where, options, seed=seed, cache=cache, questions=questions),
+        )
     except pytest.UsageError as error:
         if isinstance(error.__cause__, ConfigurationError):  # it names its own option
             raise pytest.UsageError(str(error.__cause__)) from error

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pytest_ltm._model.judge_request import Inquiry
     from pytest_ltm._model.simulated_user import UserQuestion
     from pytest_ltm._model.transcript import Kind
-    from pytest_ltm.plugin.conversation_setup import ConversationInputs
+    from pytest_ltm.plugin.conversation_setup import ConversationInputs, KnownAnswers
     from pytest_ltm.plugin.costs import KnownPrice
     from pytest_ltm.plugin.item_body import ItemBody
     from pytest_ltm.plugin.session import LtmRun
@@ -84,7 +84,7 @@ class Rehearsed(ConversationMode):
             journal=Journal(), timings=Timings(), lock=FolderLock(self.given.folder),
         )  # fmt: skip
 
-    def judge(self, opened: OpenConversation) -> JudgeConnection | None:
+    def judge(self, opened: OpenConversation, _known: KnownAnswers) -> JudgeConnection | None:
         """Return the connection to a judge that is content with everything."""
         given = self.given
         if given.settings.judge == NONE:
@@ -140,6 +140,7 @@ class Rehearsed(ConversationMode):
                 tokens=result.tokens,
                 filler_tokens=result.filler_tokens,
                 told=sum(exchange.told for exchange in transcript),
+                retold=self._simulated.retold,
                 scenarios=use("say", "ask"),
                 filler=use("filler", "history"),
                 harness=use("opening", "reset"),

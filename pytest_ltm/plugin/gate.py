@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 
 from pytest_ltm._journal.result import RunResult, why_unmeasured
 from pytest_ltm._results import change_report
+from pytest_ltm._results.columns import result_columns
 from pytest_ltm._results.gate import rules as _rules
 from pytest_ltm._results.gate.baseline import FOLDER, check_name
 from pytest_ltm._results.gate.changes import Changes, CompareHints, GateSide, check_comparable, compare_sides, one_agent
@@ -23,7 +24,8 @@ from pytest_ltm._storage.errors import LtmError, did_you_mean
 from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.items import LTM_ITEM, items_by_conversation
-from pytest_ltm.plugin.options import name_option_in_errors, path_base
+from pytest_ltm.plugin.options import name_option_in_errors, path_base, value_source
+from pytest_ltm.reporting.agents import next_step, run_sentences
 from pytest_ltm.reporting.markdown import STEP_SUMMARY, add_to_step_summary, run_markdown
 
 if TYPE_CHECKING:
@@ -68,7 +70,9 @@ def parse_gate_options(config: pytest.Config, settings: RunSettings, run_folder:
     prints_summary = summary is not None and summary.name == "-"
     gate_options = GateOptions(
         rules=(*against, *under),
-        before=name_option_in_errors("--ltm-compare", lambda: _baseline_side(config, settings, run_folder)),
+        before=name_option_in_errors(
+            value_source(config, "--ltm-compare"), lambda: _baseline_side(config, settings, run_folder)
+        ),
         overlapping=_options.option_value(config, "ltm_compare_plans") == "overlapping",
         save=name_option_in_errors("--ltm-save", lambda: _baseline_name(config, settings)),
         summary=None if prints_summary else summary,
@@ -84,7 +88,9 @@ def _parse_rules(config: pytest.Config, dest: str, parse_one: Callable[[str], Ru
     flag = _options.option_table(config).rows[dest].flag
     if any(not str(text).strip() for text in config.getoption(dest) or ()):
         raise pytest.UsageError(f"{flag}: no rule is given. Write one, as in {flag}={example}, or leave the option out")
-    return name_option_in_errors(flag, lambda: list(map(parse_one, _options.option_lines(config, dest))))
+    return name_option_in_errors(
+        _options.value_source(config, flag), lambda: list(map(parse_one, _options.option_lines(config, dest)))
+    )
 
 
 def _baseline_side(config: pytest.Config, settings: RunSettings, run_folder: Path) -> GateSide | None:
@@ -332,13 +338,21 @@ class Gate:
             "comparison": None if self.changes is None else change_report.changes_json(self.changes),
         }
 
+    def sentences(self, result: RunResult) -> list[str]:
+        """Return the sentence on each agent, and the command that comes next."""
+        compared = None if self.changes is None else change_report.changes_json(self.changes)
+        said, step = run_sentences(result_columns(result), compared), next_step(result)
+        return [*said[:-1], *(f"{text}. Next: {step}" if step else text for text in said[-1:])]
+
     def write(self, result: RunResult) -> None:
         """Write the Markdown summary, keep the one to print, and add it to the step summary of a CI job."""
         if not (self.options.summary or self.options.prints_summary or os.environ.get(STEP_SUMMARY)):
             return
-        notes = [*self.told, *self._notes]
+        notes, said = [*self.told, *self._notes], self.sentences(result)
         rules = self.options.rules
-        text = run_markdown(result, verdict=self.verdict, changes=self.changes, rules=rules, notes=notes)
+        text = run_markdown(
+            result, sentences=said, verdict=self.verdict, changes=self.changes, rules=rules, notes=notes
+        )
         if self.options.prints_summary:
             self.page = text
         if self.options.summary:

@@ -208,7 +208,7 @@ class ItemBody(GreenBody):
             raise Unmeasured(
                 f"the evaluator did not return within {limit:g} s. If it may take longer, give "
                 "--ltm-evaluator-timeout=SECONDS",
-                cause="unscored",
+                cause="evaluator",
             ) from error
 
     @property

@@ -107,14 +107,19 @@ OPTIONS = (
     Option("--ltm-span", "SPAN[,SPAN...]", "memory spans in tokens, such as 2k,32k, or 'isolated'", "2k"),
     Option("--ltm-suite", "NAME|FILE", "built-in suite, *.ltm-suite.yml file, or 'none'", "standard"),
     Option("--ltm-data", "PATH", "file or folder of the data set for --ltm-suite=locomo, longmemeval or logs"),
+    Option("--ltm-questions", "alone|together",
+           "ask each question of a data set of the history alone, or all in one talk (default: as its paper does)",
+           parse=one_of("alone", "together")),
     Option("--ltm-definitions", "DIR", "play the definition files in DIR instead of generating examples", is_path=True),
     Option("--ltm-language", "CODE[,CODE...]",
            "language of scenarios and filler: en, de; en:de is told in one and asked in the other; several: each apart",
            "en", lazy_parser("locales:parse_language_list")),
-    Option("--ltm-seed", "N", "seed of everything random", "0", IntegerParser()),
+    Option("--ltm-seed", "N|fresh|env:NAME",
+           "seed of everything random: a number, one drawn for this run, or a secret that a variable holds", "0",
+           lazy_parser("_model.seed:parse_seed")),
     Option("--ltm-examples", "N", "examples of each scenario, overriding marker and suite", parse=IntegerParser(1)),
     Option("--ltm-trials", "N", "fresh conversations for each agent and span, for statistics", "1", IntegerParser(1)),
-    Option("--ltm-filler", "SPEC", "filler: varied, mixed, trivia, trivia:FILE or pkg.mod:factory", "varied"),
+    Option("--ltm-filler", "SPEC", "filler: varied, letters, mixed, trivia, trivia:FILE or pkg.mod:factory", "varied"),
     Option("--ltm-tokenizer", "NAME", "encoding that measures spans: cl100k_base, o200k_base, ...", "cl100k_base"),
     Option("--ltm-scoring", "RULES", "rules of the evaluators: current, v3.5 or paper", "current",
            one_of("current", "v3.5", "paper")),
@@ -184,7 +189,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "reports and costs": (
         "--ltm-dir", "--ltm-report", "--ltm-summary", "--ltm-price", "--ltm-max-cost", "--ltm-max-tokens",
     ),
-    DATA_SETS: ("--ltm-data", "--ltm-definitions"),
+    DATA_SETS: ("--ltm-data", "--ltm-questions", "--ltm-definitions"),
     ADVANCED: (),
 }  # fmt: skip
 """What `pytest --help` shows together, the groups in this order; options in none of them are advanced."""
@@ -303,21 +308,38 @@ def starts_ltm_run(config: pytest.Config) -> bool:
     return any(config.getoption(dest, None) for dest in ("ltm_agent", "ltm", "ltm_resume", "ltm_rescore"))
 
 
-_STARTING = ("--ltm-agent", "--ltm", "--ltm-resume", "--ltm-rescore")
-"""The options that make a pytest session an LTM run."""
-_PLAIN = ("--ltm-dry-run", "--ltm-isolated", "--ltm-save", "--ltm-no-probe", "--ltm-live")
-"""Those without an ini twin that do not."""
+_EXTRAS = {"-n": "xdist", "--numprocesses": "xdist", "--dist": "xdist", "--html": "html"}
+"""Options of other plugins that this project's users know, and the extra that brings each."""
 
 
 def refuse_misspelt(config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
     """Raise UsageError for an option that looks like one of ours and is nobody's, with the one that is meant."""
     if not any(word.startswith("--ltm") for word in args):
         return
-    known = [*_STARTING, *_PLAIN, *(option.flag for option in option_table(config).rows.values())]
+    known = [*_WITH_VALUES, *_SWITCHES, *(option.flag for option in option_table(config).rows.values())]
     for word in parser.parse_known_and_unknown_args(args)[1]:
         flag = word.partition("=")[0]
         if flag.startswith("--ltm"):
             raise pytest.UsageError(f"there is no option {flag}.{did_you_mean(flag, known)} --help lists all.")
+        extra = _EXTRAS.get(flag if flag.startswith("--") else flag[:2])
+        if extra:
+            raise pytest.UsageError(f"{flag} needs pytest-{extra}: pip install 'pytest-ltm[{extra}]'")
+
+
+def refuse_misspelt_keys(config: pytest.Config) -> None:
+    """Raise UsageError for an ini key that looks like one of ours and is nobody's, with the one that is meant."""
+    known = [key for key in config._parser._inidict if key.startswith("ltm_")]
+    for key in _ini_values(config):
+        if key.startswith("ltm_") and key not in known:
+            where = f"{config.inipath.name}: " if config.inipath else ""
+            raise pytest.UsageError(f"{where}there is no key {key!r}.{did_you_mean(key, known)}")
+
+
+def _ini_values(config: pytest.Config) -> Mapping[str, Any]:
+    """Return the values of the ini file as they were read, which pytest 9.2 wraps."""
+    values = getattr(config, "_inicfg", None)
+    values = config.inicfg if values is None else values
+    return {key: getattr(value, "value", value) for key, value in values.items()}
 
 
 def refuse_idle(config: pytest.Config) -> None:
@@ -325,8 +347,7 @@ def refuse_idle(config: pytest.Config) -> None:
 
     A CI job that lost its agent would be green otherwise. Ini values, also `addopts`, may wait for an LTM run.
     """
-    flags = ("--ltm-dry-run", "--ltm-isolated", "--ltm-save", "--ltm-no-probe", "--ltm-live", "--ltm-agent-process")
-    ours = {*flags, *(option.flag for option in option_table(config).rows.values())}
+    ours = {"--ltm-save", *_SWITCHES, *(option.flag for option in option_table(config).rows.values())}
     said = next(
         (word.partition("=")[0] for word in config.invocation_params.args if word.partition("=")[0] in ours), ""
     )
@@ -337,17 +358,28 @@ def refuse_idle(config: pytest.Config) -> None:
         )
 
 
+def value_source(config: pytest.Config, flag: str) -> str:
+    """Return where the value of an option comes from: the option, or the ini file and its key."""
+    dest = "ltm_agents" if flag == "--ltm-agent" else flag.removeprefix("--").replace("-", "_")
+    stands_in_ini = config.inipath is not None and dest in _ini_values(config)
+    if config.getoption(dest if dest != "ltm_agents" else "ltm_agent") or not stands_in_ini:
+        return flag
+    return f"{config.inipath.name}: {dest}" if config.inipath else flag
+
+
 def option_or_ini(config: pytest.Config, dest: str) -> str | None:
     """Return the option's value as text, or its ini twin's, or None where neither was given."""
     value = config.getoption(dest)
     if value is None:
-        value = config.getini(dest)
+        array = _ini_values(config).get(dest)
+        value = ",".join(map(str, array)) if isinstance(array, list) else config.getini(dest)
     return None if value is None or value == "" else str(value)
 
 
 def option_lines(config: pytest.Config, dest: str) -> list[str]:
     """Return what was given for an option that may be given again and again, or the lines of its ini twin."""
-    value = config.getoption(dest) or config.getini(dest) or []
+    array = _ini_values(config).get(dest)
+    value = config.getoption(dest) or (array if isinstance(array, list) else config.getini(dest)) or []
     return [str(one).strip() for one in value if str(one).strip()]
 
 
@@ -363,11 +395,12 @@ def option_value(config: pytest.Config, dest: str) -> Any:
     if not said:
         return None
     if option.endings and not said.lower().endswith(option.endings):
-        raise pytest.UsageError(f"{option.flag}: it is written as HTML, so {said!r} must end in {option.endings[0]}")
+        where = value_source(config, option.flag)
+        raise pytest.UsageError(f"{where}: it is written as HTML, so {said!r} must end in {option.endings[0]}")
     return (
         path_base(config, dest) / said
         if option.is_path
-        else name_option_in_errors(option.flag, lambda: option.parse(said))
+        else name_option_in_errors(value_source(config, option.flag), lambda: option.parse(said))
     )
 
 
@@ -409,10 +442,11 @@ def chosen_spans(
     if none is None and definitions is not None and definitions.span:
         none = str(definitions.span)
     numbers: dict[str, int | None] = {}
+    where = value_source(config, "--ltm-span")
     for part in (none or DEFAULTS["ltm_span"]).split(","):
-        label, tokens = span_of(part.strip(), "--ltm-span")
+        label, tokens = span_of(part.strip(), where)
         if label in numbers:
-            raise pytest.UsageError(f"--ltm-span: {label} is given twice")
+            raise pytest.UsageError(f"{where}: {label} is given twice")
         numbers[label] = tokens
     return numbers
 

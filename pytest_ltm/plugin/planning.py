@@ -49,7 +49,7 @@ def filler_for(config: pytest.Config, settings: RunSettings, place: ItemPlace, c
     """Return the filler of a conversation: the hook's, or the one that the spec names."""
     from pytest_ltm.fillers import filler_from_spec
 
-    rng = definition_rng(settings.seed, place.trial, "filler", "")
+    rng = definition_rng(settings.seed.value, place.trial, "filler", "")
     made: Filler | None = config.hook.pytest_ltm_make_filler(
         config=config, spec=settings.filler, rng=rng, counter=counter
     )
@@ -88,11 +88,13 @@ def plan_for(known: Sequence[LtmItem], settings: RunSettings) -> Planned:
         )
     judge, votes = _judging.planned_judge(known[0].item.config, settings)
     plan = Plan(
-        examples=tuple(examples), seed=settings.seed, trial=place.trial, span=span, tokenizer=settings.tokenizer,
-        filler=filler.configuration(), scoring=settings.scoring, judge=judge, judge_votes=votes, time=settings.time,
+        examples=tuple(examples), seed=settings.seed.recorded, trial=place.trial, span=span,
+        tokenizer=settings.tokenizer, filler=filler.configuration(), scoring=settings.scoring, judge=judge,
+        judge_votes=votes, time=settings.time,
         opening=_opening_message(settings, told_conversation, talked.told, isolated=span is None),
         history=None if told_conversation is None else told_conversation.described,
         count=_reply_count_mode(settings, place.agent), sessions=settings.sessions, reading=settings.reading,
+        questions=settings.questions,
     )  # fmt: skip
     return Planned(plan, filler, unready)
 
@@ -145,7 +147,7 @@ def _example_definition(known: LtmItem, settings: RunSettings) -> Definition | N
     if known.marks.generate is None:
         return None
     parameters = _generation_parameters(known.item, settings, settings.language(place.agent))
-    made = known.marks.generate(definition_rng(settings.seed, place.trial, scenario, place.example), parameters)
+    made = known.marks.generate(definition_rng(settings.seed.value, place.trial, scenario, place.example), parameters)
     if not isinstance(made, Definition):
         raise LtmError(
             f"{known.marks.generate.__name__}(rng, parameters) returned a {type(made).__name__}; "

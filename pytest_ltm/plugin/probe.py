@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import math
+from contextlib import contextmanager, suppress
 from itertools import count
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -15,8 +16,10 @@ from pytest_ltm._journal.probe_rows import FILE, Decided, ProbeExchange, Verdict
 from pytest_ltm._journal.run_file import conversations_in
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.leak_probe import ProbeQuestion, Secret, is_known, probe_questions
+from pytest_ltm._model.scenario import Ask, Say
 from pytest_ltm._model.tokens import token_counter
-from pytest_ltm._storage.clock import SimulatedClock
+from pytest_ltm._results.text import pluralize, span_of_time
+from pytest_ltm._storage.clock import SimulatedClock, stopwatch_seconds
 from pytest_ltm._storage.errors import AgentError, BudgetSpent, ConversationOver, DiskFault
 from pytest_ltm.agents._adapt import capabilities_of
 from pytest_ltm.agents._profile import CostSimulator, is_free, profile_of
@@ -25,9 +28,10 @@ from pytest_ltm.plugin.dataset import conversation_start, told_in
 from pytest_ltm.plugin.internals.item_context import capture_unattributed
 from pytest_ltm.plugin.items import LTM_ITEM, items_by_conversation
 from pytest_ltm.plugin.planning import plan_for
+from pytest_ltm.plugin.selection import OWN_TOKENS, expected_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import pytest
 
@@ -39,6 +43,10 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.settings import RunSettings
 
 T = TypeVar("T")
+NOTABLE = 60.0
+"""Seconds from which on it is worth knowing before the first conversation how long all of them may take."""
+_MESSAGES = 3
+"""Of an example without a definition, as a guess."""
 
 LOCK = ".probe.lock"
 UNASKED = {"human": "it is a person", "replay": "it is a recording"}
@@ -86,7 +94,7 @@ class Probe:
             definitions = {} if self._unfit(label, source) else self._definitions(own)
             if definitions:
                 talk = _Rehearsal(self._settings, source, own[0][0])
-                _probe_verdict(talk.say, Secret.of(self._settings.seed, label), probe_questions(definitions))
+                _probe_verdict(talk.say, Secret.of(self._settings.seed.value, label), probe_questions(definitions))
                 token_uses[label] = talk.use
         return {label: use for label, use in token_uses.items() if use.messages}
 
@@ -105,9 +113,13 @@ class Probe:
         definitions = {} if why else self._definitions(own)
         if why or not definitions:
             return Decided(agent=label, verdict="skipped", why=why or "nothing here has a definition")
-        talk = _ProbeConversation(self._run, label, source, own[0][0])
+        questions = probe_questions(definitions)
+        talk = _ProbeConversation(self._run, label, source, own[0][0], messages=2 + len(questions))
         try:
-            result = _probe_verdict(talk.say, Secret.of(self._settings.seed, label), probe_questions(definitions))
+            with talk.shown():
+                result = _probe_verdict(talk.say, Secret.of(self._settings.seed.value, label), questions)
+            if talk.asked and result[0] != "leaks":
+                self._forecast_time(talk.seconds / talk.asked, source, own, definitions)
             return talk.decided(*result)
         except BudgetSpent:
             return None
@@ -115,6 +127,23 @@ class Probe:
             raise
         except (AgentError, ConversationOver) as error:
             return talk.decided("skipped", str(error))
+
+    def _forecast_time(
+        self, each: float, source: AgentSource, own: Sequence[Sequence[LtmItem]], definitions: Mapping[str, Definition]
+    ) -> None:
+        """Say about how long the agent's conversations take if each reply takes as long as those of the probe did."""
+        terminal = self._run.config.pluginmanager.get_plugin("terminalreporter")
+        messages = sum(_expected_messages(known, source, self._settings, definitions) for known in own)
+        at_once = min(max(1, self._run.of_agent.get(own[0][0].place.agent, 1)), len(own))
+        seconds = messages * each / at_once
+        if terminal is None or seconds < NOTABLE:
+            return
+        several = f", {at_once} conversations at once" if at_once > 1 else ""
+        terminal.ensure_newline()
+        terminal.write_line(
+            f"ltm: {own[0][0].place.agent}: about {span_of_time(seconds)} at this speed ({each:.1f} s for a reply to "
+            f"the probe, about {pluralize(messages, 'message')}{several})"
+        )
 
     def _unfit(self, label: str, source: AgentSource) -> str:
         """Return why an agent is not asked, or ""."""
@@ -138,11 +167,24 @@ class Probe:
         return {scenario: one for scenario, one in definitions.items() if one is not None}
 
 
-Say: TypeAlias = "Callable[[str, Sequence[str]], list[str] | None]"
+def _expected_messages(
+    known: Sequence[LtmItem], source: AgentSource, settings: RunSettings, definitions: Mapping[str, Definition]
+) -> int:
+    """Return about how many messages an agent replies to in a conversation."""
+    steps = {scenario: sum(isinstance(step, (Say, Ask)) for step in one.steps) for scenario, one in definitions.items()}
+    messages = 1 + sum(steps.get(one.scenario, _MESSAGES) for one in known)
+    profile = profile_of(source)
+    if settings.spans[known[0].place.span] is None or "AcceptsHistory" in profile.capabilities:
+        return messages
+    filler = expected_tokens(known, settings.spans) - 2 * OWN_TOKENS * len(known)
+    return messages + math.ceil(max(0, filler) / profile.max_message_tokens)
+
+
+Telling: TypeAlias = "Callable[[str, Sequence[str]], list[str] | None]"
 """Says texts in a new conversation, which has that number, and returns the replies; None of a stateless agent."""
 
 
-def _probe_verdict(say: Say, secret: Secret, chosen: Sequence[ProbeQuestion]) -> tuple[Verdict, str]:
+def _probe_verdict(say: Telling, secret: Secret, chosen: Sequence[ProbeQuestion]) -> tuple[Verdict, str]:
     """Hold the two conversations of a probe; return what they came to, and why."""
     if say("1", [secret.telling]) is None:
         return "skipped", "it is stateless"
@@ -157,8 +199,11 @@ def _probe_verdict(say: Say, secret: Secret, chosen: Sequence[ProbeQuestion]) ->
 class _ProbeConversation:
     """Talks to an agent in conversations of the probe, within the budget, and writes down what is said."""
 
-    def __init__(self, run: LtmRun, label: str, source: AgentSource, known: LtmItem) -> None:
+    def __init__(self, run: LtmRun, label: str, source: AgentSource, known: LtmItem, *, messages: int) -> None:
         self._run, self._label, self._source, self._place = run, label, source, known.place
+        self._messages = messages
+        self.asked, self.seconds = 0, 0.0
+        """The number of replies so far, and the seconds that they took."""
         self._tariff, self._counter = run.costs.tariff_of(label), token_counter(run.settings.tokenizer)
         self._clock = SimulatedClock(conversation_start(told_in(run.settings, known.place)))
         self._numbers = count()
@@ -187,10 +232,28 @@ class _ProbeConversation:
         with capture_unattributed(self._run.config):
             return call()
 
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        """Say of a run that somebody ends meanwhile what it was waiting for; take the progress away at the end."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(
+                f"in the {self._progress()}. No conversation had begun. --ltm-no-probe begins without it"
+            ) from None
+        finally:
+            self._run.progress.clear()
+
+    def _progress(self) -> str:
+        return f"isolation probe of agent {self._label!r}, at message {self.asked + 1} of {self._messages}"
+
     def _one(self, live: LivePort, conversation: str, text: str) -> str:
         live.ready("")
         message = _probe_message(next(self._numbers), text, self._counter, self._clock)
+        self._run.progress.announce(self._progress())
+        began = stopwatch_seconds()
         reply = live.reply(message)
+        self.asked, self.seconds = self.asked + 1, self.seconds + stopwatch_seconds() - began
         live.written(reply)
         row = ProbeExchange(
             agent=self._label, conversation=conversation, message=text, message_tokens=message.tokens, reply=reply.text,

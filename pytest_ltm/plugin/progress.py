@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest  # noqa: TC002
 
 from pytest_ltm._calls.hub import own_thread
-from pytest_ltm._results.text import pluralize
+from pytest_ltm._results.text import clip_text, pluralize
 from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.sanitize import fit_for
 from pytest_ltm.plugin.internals.item_context import worker_interactor
@@ -159,6 +159,12 @@ class Progress:
         further = len(lines) - most + self._left if len(lines) > most else self._left
         rest = [f"and {pluralize(further, 'further conversation')}"] if further else []
         board.draw([*lines[:most], *rest])
+
+    def announce(self, text: str) -> None:
+        """Show what goes on before the first conversation; workers keep it to themselves."""
+        if self.is_live and not self._worker:
+            board = self._board = self._board or Board(self._writer)
+            board.draw([clip_text(text, board.width)])
 
     def clear(self) -> None:
         """Take the lines away before something else is written."""

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_ltm._engine.resume import JOURNAL, TIMINGS
 from pytest_ltm._journal import amendments as _amendments
-from pytest_ltm._journal.result import RunResult, at_span, lost_examples, why_unmeasured
+from pytest_ltm._journal.result import RunResult, at_span, lost_examples, misjudged_checks, why_unmeasured
 from pytest_ltm._journal.run_file import SUMMARY, conversations_in, cut_short, newest_first
 from pytest_ltm._journal.timings import Began, Ended, Retry, Timing, Timings, load_all_timings, wall_seconds
 from pytest_ltm._language.lists import first_and_rest
@@ -150,6 +150,8 @@ class Report:
             if self._run.plays and path:
                 _check_writable(flag, path)
         terminal: Any = self._run.config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is not None and self._run.config.get_verbosity() == 0:
+            terminal.showfspath = False  # the examples of all files take turns: each would begin another line
         if terminal is not None and self._run.plays and self._run.config.get_verbosity() < 0:
             for line in self._warnings():
                 terminal.write_line(line, yellow=True)
@@ -191,15 +193,20 @@ class Report:
         """Write the summary; say 75 instead of 0 or 1 where the result cannot be measured."""
         self._run.progress.clear()
         refused = session.exitstatus == pytest.ExitCode.USAGE_ERROR  # by a worker, where there are any
-        if refused or not self._run.plays or not self._run.folder.path.is_dir():
+        if refused or not self._run.plays:
             return
         by_a_person = not (self._run.disk_is_gone or self._run.ended_by)
         if not by_a_person and session.exitstatus == pytest.ExitCode.INTERRUPTED:
             session.exitstatus = UNMEASURABLE
         if session.exitstatus in DECIDED and not (session.shouldfail or session.shouldstop):
             self._unplayed = self._count_unplayed()
-        if self._unplayed:
-            session.exitstatus = UNMEASURABLE
+        if is_gone := not self._run.folder.path.is_dir():
+            self._unplayed = f"{self._run.folder.shown()} was deleted: there are no results, and nothing to resume"
+        self._mark_unplayed(session)
+        if is_gone:
+            return
+        if session.exitstatus in {*DECIDED, UNMEASURABLE}:
+            self._complete_judge_checks()
         result = self.result = self._read()
         if not result.conversations:
             return
@@ -208,7 +215,7 @@ class Report:
         summary = summary_json(
             result,
             pytest_ltm_version=version("pytest-ltm"),
-            seed=settings.seed,
+            seed=settings.seed.recorded,
             plan=settings.described(),
             wall_seconds=self._wall_seconds(),
             **self._gate.json(),
@@ -223,6 +230,10 @@ class Report:
         self._gate.write(result)
         session.exitstatus = self._gate.status(int(session.exitstatus))
         if session.exitstatus in DECIDED and self._lost(result):
+            session.exitstatus = UNMEASURABLE
+
+    def _mark_unplayed(self, session: pytest.Session) -> None:
+        if self._unplayed and session.exitstatus in {*DECIDED, UNMEASURABLE}:
             session.exitstatus = UNMEASURABLE
 
     def _count_unplayed(self) -> str:
@@ -259,26 +270,29 @@ class Report:
             terminalreporter.write_line("\n".join([for_screen(self._gate.page), *[self._page] * bool(self._page)]))
         else:
             self._show_tables(result, terminalreporter)
-        ended = f"ended by {self._run.ended_by}" if self._run.ended_by else ""
-        why = (
-            "records could not be written to disk"
-            if self._run.disk_is_gone
-            else ended or self._unplayed or self._lost(result)
-        )
-        if why and self._gate.verdict is None:
-            reason = first_reason(result) if config.get_verbosity() < 0 else ""  # else it is below the table
-            why = why if reason.endswith(why) or not reason else f"{why}; the first: {reason}"
-            for line in wrap_text(
-                f"unmeasurable (exit status {UNMEASURABLE}): {why}", config.get_terminal_writer().fullwidth, "  "
-            ):
+        if (why := self._why_unmeasurable(result)) and self._gate.verdict is None:
+            text = f"unmeasurable (exit status {UNMEASURABLE}): {why}"
+            for line in wrap_text(text, config.get_terminal_writer().fullwidth, "  "):
                 terminalreporter.write_line(line, yellow=True)
+
+    def _why_unmeasurable(self, result: RunResult) -> str:
+        """Return why the result cannot be measured; with the first reason under -q, else it is below the table."""
+        ended = f"ended by {self._run.ended_by}" if self._run.ended_by else ""
+        why = ended or self._unplayed or self._lost(result)
+        if self._run.disk_is_gone:
+            why = "records could not be written to disk"
+        brief = self._run.config.get_verbosity() < 0 and not misjudged_checks(result)
+        reason = first_reason(result) if brief else ""
+        return why if not why or not reason or reason.endswith(why) else f"{why}; the first: {reason}"
 
     def _show_tables(self, result: RunResult, terminalreporter: Any) -> None:
         config = self._run.config
         if config.get_verbosity() >= 0:
             terminalreporter.write_sep("=", "long-term memory")
         width, colored = config.get_terminal_writer().fullwidth, terminalreporter.hasmarkup
-        alone = self._alone(result.conversations) if config.get_verbosity() < 0 else []  # else it is a note
+        # else they are notes below the table
+        notes = [*self._alone(result.conversations), *mishap_sentences(result.conversations)]
+        alone = notes if config.get_verbosity() < 0 else []
         for line in (
             *summary_lines(result, width=width, verbosity=config.get_verbosity(), color=colored),
             *(line for text in alone for line in wrap_text(f"note: {text}", width, "      ")),
@@ -288,6 +302,9 @@ class Report:
         ):
             terminalreporter.write_line(line)
         self._gate.show(terminalreporter)
+        for line in self._gate.sentences(result) if config.get_verbosity() >= 0 else ():
+            for part in wrap_text(line, width, "  "):
+                terminalreporter.write_line(part, bold=True)
 
     def _lost(self, result: RunResult) -> str:
         """Return why the result cannot be measured: somebody else than memory took scores away, or nothing has one."""
@@ -316,6 +333,10 @@ class Report:
             return f"report: {one_line(str(error))}"
         return f"report: {one_line(given)}"
 
+    def _complete_judge_checks(self) -> None:
+        if canaries := self._run.config.pluginmanager.get_plugin("ltm-canaries"):
+            canaries.complete_checks()
+
     def _read(self) -> RunResult:
         matching, notices = results_in(self._run.folder.path)
         amendments: dict[str, _amendments.Amendment] = {}
@@ -341,6 +362,7 @@ class Report:
                 *legend,
                 *notices,
                 *left_out,
+                *settings.scenarios_left_out(),
                 *played,
                 *self._alone(held),
                 *untimed,

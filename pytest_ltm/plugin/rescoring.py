@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import pytest
 from msgspec import structs
@@ -38,7 +38,14 @@ from pytest_ltm._storage.errors import JudgeError, LtmError, UserError
 from pytest_ltm._storage.locks import lock_holder
 from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.plugin import judging as _judging
-from pytest_ltm.plugin.conversation_setup import ConversationMode, OpenConversation, judge_for, users_for, write_plan
+from pytest_ltm.plugin.conversation_setup import (
+    ConversationMode,
+    OpenConversation,
+    hidden_checks,
+    judge_for,
+    users_for,
+    write_plan,
+)
 from pytest_ltm.plugin.items import LTM_ITEM, items_by_conversation
 from pytest_ltm.plugin.planning import plan_for
 from pytest_ltm.plugin.resume_command_line import RESCORE, resume_identity
@@ -59,11 +66,13 @@ if TYPE_CHECKING:
     from pytest_ltm._model.simulated_user import UserQuestion
     from pytest_ltm._storage.locks import FolderLock
     from pytest_ltm.judges._connection import JudgeConnection
-    from pytest_ltm.plugin.conversation_setup import ConversationInputs
+    from pytest_ltm.plugin.conversation_setup import ConversationInputs, KnownAnswers
     from pytest_ltm.plugin.item_body import ItemBody
     from pytest_ltm.plugin.items import LtmItem
     from pytest_ltm.plugin.session import LtmRun
     from pytest_ltm.users._connection import UserConnection
+
+A = TypeVar("A", events.JudgeAsked, events.JudgeChecked)
 
 
 class Rescoring:
@@ -240,10 +249,10 @@ class RescoredConversation(ConversationMode):
 
     # --- its judge
 
-    def judge(self, opened: OpenConversation) -> JudgeConnection | None:
+    def judge(self, opened: OpenConversation, known: KnownAnswers) -> JudgeConnection | None:
         """Return the original judge's replies, and the current judge if there is one; None if nobody judged."""
         given = self.given
-        asked = judge_for(given, opened, recalled=self._recalled)
+        asked = judge_for(given, opened, known, recalled=self._recalled)
         if asked is not None or self._plan is None or self._plan.judge == _judging.NONE:
             return asked
         from pytest_ltm.judges._connection import JudgeConnection
@@ -251,6 +260,7 @@ class RescoredConversation(ConversationMode):
         return JudgeConnection(
             _no_recorded_judgement, configuration=None, cache=None, journal=opened.journal, timings=opened.timings,
             trial=str(given.place.trial), votes=self._plan.judge_votes, recalled=self._recalled,
+            checks=hidden_checks(given, known), asks_anew=False,
         )  # fmt: skip
 
     def users(self, opened: OpenConversation) -> UserConnection:
@@ -264,7 +274,7 @@ class RescoredConversation(ConversationMode):
         self._playback.wanted = NO_USER
         raise UserError(NO_USER)
 
-    def _recalled(self, example: str, inquiry: Inquiry) -> events.JudgeAsked | None:
+    def _recalled(self, kind: type[A], example: str, inquiry: Inquiry) -> A | None:
         """Return the original judge's reply to that very question; None if another judge is used, or it was not asked.
 
         A judge that failed is asked again, if there is one.
@@ -273,7 +283,7 @@ class RescoredConversation(ConversationMode):
         anew = judge != _judging.NONE
         if self._plan is None or (anew and judge_spec(self._plan) != redact_secrets(judge)):
             return None
-        result = self._playback.reply(events.JudgeAsked, example, inquiry.digest, inquiry.vote)
+        result = self._playback.reply(kind, example, inquiry.digest, inquiry.vote)
         return None if result is not None and anew and result.fault is not None else result
 
     # --- what becomes of its examples

@@ -104,7 +104,7 @@ def run_file(config: pytest.Config, settings: RunSettings, run: str) -> RunFile:
 
 def resume_identity(settings: RunSettings) -> dict[str, Any]:
     """Return what must be equal for a run to be resumed."""
-    fields: dict[str, Any] = json.loads(json.dumps({**settings.described(), "seed": settings.seed}))
+    fields: dict[str, Any] = json.loads(json.dumps({**settings.described(), "seed": settings.seed.recorded}))
     return {name: redacted_data(value) for name, value in fields.items()}
 
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import re
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pytest
 
-from pytest_ltm._storage.disk import write_whole
-from pytest_ltm._storage.sanitize import COLOR, Screen, for_file, for_screen, is_plain
+from pytest_ltm._storage.disk import read_regular, write_whole
+from pytest_ltm._storage.sanitize import COLOR, LineSanitizer, Screen, fit_for, for_file, for_screen, is_plain
 from pytest_ltm._storage.secrets import redact_secrets
+from pytest_ltm.plugin.internals.item_context import cut_file
 
 if TYPE_CHECKING:
+    import io
     import warnings
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
 
     AnyReport = TypeVar("AnyReport", pytest.TestReport, pytest.CollectReport)
 
@@ -35,62 +40,238 @@ def underlying_file(file: Any) -> Any:
     return file.beneath if isinstance(file, Screen) else file
 
 
+_WRITTEN_BY_OTHERS = ("xmlpath", "htmlpath", "json_report_file", "report_log", "allure_report_dir")
+"""The options that name the files, or the folder, of pytest's JUnit report and of well-known plugins."""
+_DESCRIPTORS = {"stdout": 1, "stderr": 2}
+
+
+@contextmanager
+def show_sanitized(config: pytest.Config) -> Iterator[None]:
+    """Within the block, before the session starts, show what foreign code prints only afterwards, and sanitized."""
+    manager: Any = config.pluginmanager.get_plugin("capturemanager")
+    if manager is None or config.option.capture != "fd":
+        boundary = Boundary(config)
+        boundary.stand()
+        try:
+            yield
+        finally:
+            boundary.leave()
+        return
+    manager.resume_global_capture()
+    try:
+        yield
+    finally:
+        manager.suspend_global_capture(in_=False)
+        for name, text in zip(_DESCRIPTORS, manager.read_global_capture(), strict=True):
+            if text:
+                Screen(getattr(sys, name)).write(text)
+                getattr(sys, name).flush()
+
+
+class _Descriptor:
+    """Where descriptor 1 or 2 leads while pytest does not capture: to a file, which is shown line by line, sanitized.
+
+    `captured`: pytest's capture of the stream, if any; `terminal`: where pytest itself writes.
+    """
+
+    def __init__(self, name: str, captured: Any) -> None:
+        self.number, self._captured, self._old = _DESCRIPTORS[name], captured, getattr(sys, name)
+        self.beneath, self._file = os.dup(self.number), cast("io.FileIO", TemporaryFile(buffering=0))  # noqa: SIM115
+        self._lines, self._rest = LineSanitizer(), b""
+        self.terminal = self._old
+        if self.is_behind(self._old):
+            self.terminal = os.fdopen(
+                os.dup(self.beneath), "w", buffering=1, encoding=self._old.encoding, errors=self._old.errors
+            )
+        self.lower()
+
+    def is_behind(self, file: Any) -> bool:
+        """Whether what is written to the file is written to this descriptor."""
+        with suppress(OSError, ValueError, AttributeError):
+            return bool(file.fileno() == self.number)
+        return False
+
+    def drain(self, *, whole: bool = False) -> None:
+        """Show the lines that were written since; `whole`: also one that has not ended."""
+        if self.is_behind(self._old):
+            with suppress(OSError, ValueError):
+                self._old.flush()
+        if os.fstat(self._file.fileno()).st_size:
+            cut_file(self._file)
+            self._file.seek(0)
+            self._rest += self._file.read() or b""
+            self._file.seek(0)
+            self._file.truncate()
+        lines, mark, self._rest = (self._rest, b"\n", b"") if whole and self._rest else self._rest.rpartition(b"\n")
+        if mark:
+            shown = map(self._lines.shown, lines.removesuffix(b"\n").decode("utf-8", "replace").split("\n"))
+            self.terminal.write(fit_for(self.terminal, "\n".join(shown) + "\n"))
+            self.terminal.flush()
+
+    def lower(self) -> None:
+        """Let it lead to the file, also when pytest stops capturing."""
+        self._stand(self._file.fileno())
+
+    def lift(self) -> None:
+        """Let it lead where it led before, for a debugger."""
+        self.drain(whole=True)
+        self._stand(self.beneath)
+
+    def _stand(self, descriptor: int) -> None:
+        saved = getattr(self._captured, "targetfd_save", None)
+        if saved is not None:
+            os.dup2(descriptor, saved)
+        if saved is None or self._captured._state != "started":
+            os.dup2(descriptor, self.number)
+
+    def close(self) -> None:
+        """Let it lead where it led before, for good."""
+        self.lift()
+        os.close(self.beneath)
+        self._file.close()
+        if self.terminal is not self._old:
+            self.terminal.close()
+
+
+class _ForeignScreen(Screen):
+    """sys.stdout or sys.stderr of foreign code; child processes that are handed it write to its descriptor."""
+
+    door: _Descriptor
+
+    def fileno(self) -> int:
+        """Return the descriptor that leads to the file."""
+        return self.door.number
+
+
 class Boundary:
     """Sees to all that pytest shows: terminal, live view, JUnit, pytest-html, what is sent to other processes."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._swapped: list[tuple[Any, str, Screen]] = []
+        self._swapped: list[tuple[Any, str, Screen, Any]] = []
+        self._descriptors: dict[str, _Descriptor] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
-        """Stand before the screen, and before --log-file."""
+        """Stand before the screen, before --log-file, and before whatever foreign code prints from now on."""
+        self.stand()
         reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
             writer: Any = self._config.get_terminal_writer()
-            self._swap(writer, "_file", _PYTESTS)
+            file = writer._file.beneath if isinstance(writer._file, Screen) else writer._file
+            door = next((one for one in self._descriptors.values() if one.is_behind(file)), None)
+            self._swap(writer, "_file", Screen(file if door is None else door.terminal, _PYTESTS, self.drain), file)
             if is_plain(writer._file):
                 writer.fullwidth -= _LONGER
         handler: Any = getattr(self._config.pluginmanager.get_plugin("logging-plugin"), "log_file_handler", None)
         if getattr(handler, "stream", None) is not None:
-            self._swap(handler, "stream", _PYTESTS)
-        if getattr(self._config.option, "capture", "no") == "no":
-            for name in ("stdout", "stderr"):
-                self._swap(sys, name, _FOREIGN)
+            self._swap(handler, "stream", Screen(handler.stream, _PYTESTS))
+
+    def stand(self) -> None:
+        """Stand before whatever foreign code prints from now on."""
+        manager: Any = self._config.pluginmanager.get_plugin("capturemanager")
+        for name in _DESCRIPTORS:
+            captured = getattr(getattr(manager, "_global_capturing", None), name.removeprefix("std"), None)
+            self._stand_before(name, captured)
+
+    def _stand_before(self, name: str, captured: Any) -> None:
+        old = getattr(sys, name)
+        with suppress(OSError):  # it is closed: nobody reads it
+            self._descriptors[name] = _Descriptor(name, captured)
+        door = self._descriptors.get(name)
+        if door is not None and door.terminal is not old and hasattr(captured, "targetfd_save"):
+            return  # what is printed arrives there, and is captured even where a logger has kept the stream
+        if door is None or door.terminal is old:
+            screen = Screen(old, _FOREIGN, self.drain)
+        else:
+            screen = _ForeignScreen(door.terminal, _FOREIGN, self.drain)
+            screen.door = door
+        beyond = getattr(captured, "syscapture", captured)
+        self._swap(sys, name, screen)
+        if hasattr(beyond, "_old"):
+            self._swap(beyond, "_old", screen)
+        if hasattr(getattr(captured, "tmpfile", None), "_other"):  # --capture=tee-sys
+            self._swap(captured.tmpfile, "_other", screen)
+
+    def drain(self) -> None:
+        """Show what foreign code has written to descriptors."""
+        for door in self._descriptors.values():
+            door.drain()
+
+    pytest_runtest_logreport = drain
+
+    def terminal(self, name: str) -> int:
+        """Return the descriptor of the terminal behind sys.stdout or sys.stderr, whoever captures."""
+        door = self._descriptors.get(name)
+        return _DESCRIPTORS[name] if door is None else door.beneath
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_enter_pdb(self) -> None:
+        """Let a debugger have the terminal."""
+        for door in self._descriptors.values():
+            door.lift()
+
+    def pytest_leave_pdb(self) -> None:
+        """Stand before it again."""
+        for door in self._descriptors.values():
+            door.lower()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Generator[None, None, None]:
-        """Clean what others wrote of node ids, which may show a secret parameter, and must not change during a run."""
+        """Clean what others wrote of ids and parameters as they are."""
         yield
-        for name in ("xmlpath", "htmlpath"):
-            given = getattr(self._config.option, name, None)
-            path = Path(os.path.expandvars(given)).expanduser() if given else None
-            if path is None or not path.is_file():
-                continue
-            with suppress(OSError, UnicodeDecodeError):
-                text = path.read_text(encoding="utf-8")
-                if redact_secrets(text) != text:
-                    write_whole(path, for_file(text))
+        for given in (getattr(self._config.option, name, None) for name in _WRITTEN_BY_OTHERS):
+            path = Path(os.path.expandvars(given)).expanduser() if given else Path(os.devnull)
+            for file in path.rglob("*") if path.is_dir() else [path]:
+                with suppress(OSError, UnicodeDecodeError):
+                    text = read_regular(file).decode("utf-8")
+                    if redact_secrets(text) != text:
+                        write_whole(file, for_file(text))
 
     def pytest_unconfigure(self) -> None:
-        """Go away, unless somebody else stands before us by now."""
-        for owner, name, screen in self._swapped:
-            if getattr(owner, name) is screen:
-                setattr(owner, name, screen.beneath)
+        """Go away, once agents that nobody needs are gone."""
+        gc.collect()
+        self.leave()
+        atexit.unregister(_stand_at_exit)
+        atexit.register(_stand_at_exit)
 
-    def _swap(self, owner: Any, name: str, kept: re.Pattern[str]) -> None:
-        screen = Screen(getattr(owner, name), kept)
+    def leave(self) -> None:
+        """Stand there no more, unless somebody else stands before us by now."""
+        for owner, name, screen, old in self._swapped:
+            if getattr(owner, name, None) is screen:
+                setattr(owner, name, old)
+            screen.beneath = old  # a logger may have kept it
+        for door in self._descriptors.values():
+            door.close()
+        self._descriptors.clear()
+
+    def _swap(self, owner: Any, name: str, screen: Screen, old: Any = None) -> None:
+        self._swapped.append((owner, name, screen, old or getattr(owner, name)))
         setattr(owner, name, screen)
-        self._swapped.append((owner, name, screen))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(self) -> Generator[None, AnyReport, AnyReport]:
-        """Clean how an item failed, or why a file could not be collected, and what was captured on the way."""
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Clean what was captured before reports of others read it, and what they add."""
+        item._report_sections[:] = [
+            (when, _clean_text(name), _clean_text(text)) for when, name, text in item._report_sections
+        ]
         report = yield
         _clean_report(report)
         return report
 
-    pytest_make_collect_report = pytest_runtest_makereport
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Clean why a file could not be collected."""
+        report = yield
+        _clean_report(report)
+        return report
+
+    def pytest_make_parametrize_id(self, val: object) -> str | None:
+        """Name a secret parameter by its variable; pytest keeps ids apart."""
+        text = val.decode("utf-8", "replace") if isinstance(val, bytes) else val
+        if not isinstance(text, str) or redact_secrets(text) == text:
+            return None
+        return re.sub(r"\W+", "_", redact_secrets(text)).strip("_")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_warning_recorded(self, warning_message: warnings.WarningMessage) -> None:
@@ -106,6 +287,24 @@ class Boundary:
     def pytest_internalerror(self, excrepr: Any) -> None:
         """Clean the traceback of an error of pytest or a plugin."""
         _clean_deep(excrepr, _DEEPEST)
+
+
+class EarlyBoundary:
+    """Cleans how an item failed before reports of others read it."""
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Clean a report as soon as it is made."""
+        report = yield
+        _clean_report(report)
+        return report
+
+
+def _stand_at_exit() -> None:
+    """Stand before what is printed by objects that live as long as the process."""
+    for name in (*_DESCRIPTORS, *(f"__{name}__" for name in _DESCRIPTORS)):
+        if (file := getattr(sys, name, None)) is not None and not isinstance(file, Screen):
+            setattr(sys, name, Screen(file))
 
 
 _DEEPEST = 12

@@ -35,6 +35,12 @@ _ELSEWHERE = {
 """Options that say nothing of what one conversation is about."""
 
 
+_SELECTING = {
+    "keyword": "-k", "markexpr": "-m", "deselect": "--deselect", "ignore": "--ignore", "ignore_glob": "--ignore-glob",
+}  # fmt: skip
+"""pytest's own options that decide which scenarios share a conversation, by where their values are."""
+
+
 def parse_concurrency(text: str) -> int | None:
     """Return how many conversations are played at once, None for `auto`; ConfigurationError for anything else."""
     if text == "auto":
@@ -109,6 +115,9 @@ def repeat_command(config: pytest.Config, settings: RunSettings, place: ItemPlac
         given = agent.language if given is not None and option.dest == "ltm_language" else given
         if given is not None and option.dest not in _ELSEWHERE:
             words += [f"{option.flag}={each}" for each in (given if option.many else [given])]
+    for name, flag in _SELECTING.items():
+        value = getattr(config.option, name, None) or []
+        words += [each for text in ([value] if isinstance(value, str) else value) for each in (flag, text)]
     if config.args_source is pytest.Config.ArgsSource.ARGS:
         words += [word for word in config.invocation_params.args if str(word) in config.option.file_or_dir]
     return shlex.join(redact_secrets(str(word)) for word in words)

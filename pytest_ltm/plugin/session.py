@@ -229,7 +229,7 @@ class LtmRun:
         report = yield
         if isinstance(collector, pytest.Session) and self.settings.suite is not None:
             suite = _collection.BuiltInSuite.from_parent(
-                collector, name=_collection.ROOT, nodeid=_collection.ROOT, suite=self.settings.suite
+                collector, name=_collection.ROOT, nodeid=_collection.ROOT, settings=self.settings
             )
             report.result = [*report.result, suite]
         return report
@@ -481,6 +481,7 @@ class LtmRun:
             items=known, settings=self.settings, source=self.sources[agent], folder=folder,
             tariff=self.costs.agents[agent].tariff, judge_tariff=self.costs.judge.tariff, user_cost=self.costs.user,
             account=self.costs.account(folder.name, agent=agent), refused=self._refused or "",
+            conversations=len(self.conversations()),
         )  # fmt: skip
 
     def plan(self, known: Sequence[LtmItem]) -> Plan:

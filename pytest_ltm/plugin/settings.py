@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from pytest_ltm._model.plan import Questions
     from pytest_ltm._model.score import Scoring
+    from pytest_ltm._model.seed import Seed
     from pytest_ltm._model.suite import Suite
     from pytest_ltm._model.transcript import Count
     from pytest_ltm.datasets import DatasetSuite
@@ -30,6 +32,8 @@ class AgentChoice(Struct, frozen=True):
     spec: str
     language: str = "en"
     """What it is talked to in, as `--ltm-language` says it."""
+    family: str = ""
+    """The spec with several values that it is one of; "": it stands for itself."""
 
     @property
     def own_label(self) -> str:
@@ -44,7 +48,7 @@ def _language_suffix(language: str) -> str:
 def in_languages(agents: Iterable[AgentChoice], languages: Sequence[str]) -> tuple[AgentChoice, ...]:
     """Return each agent once for each language, as agents of their own."""
     return tuple(
-        AgentChoice(f"{agent.label}{_language_suffix(language)}", agent.spec, language)
+        AgentChoice(f"{agent.label}{_language_suffix(language)}", agent.spec, language, agent.family)
         for agent in agents
         for language in languages
     )
@@ -67,7 +71,7 @@ class RunSettings(Struct, frozen=True):
     spans: Mapping[str, int | None]
     """Label -> tokens, or None where examples are isolated."""
     suite: Suite | None
-    seed: int
+    seed: Seed
     examples: int | None
     trials: int
     definitions: DefinitionsFolder | None
@@ -86,6 +90,8 @@ class RunSettings(Struct, frozen=True):
     """When the sessions of the agent are over, as the option says it; "": it has one."""
     reading: Reading = RAW
     """What is read of replies."""
+    questions: Questions = "together"
+    """How the questions of a data set are asked."""
     retries: int = 4
     """How often a message is sent again after a passing fault of the agent."""
     dataset: DatasetSuite | None = None
@@ -117,6 +123,21 @@ class RunSettings(Struct, frozen=True):
         """Return what the agent of a label is talked to in."""
         return next((agent.language for agent in self.agents if agent.label == label), "en")
 
+    def spans_too_short(self, name: str) -> list[str]:
+        """Return the labels of the spans that are too short for a scenario, as the suite says it."""
+        if self.suite is None or self.definitions is not None:
+            return []
+        least = next((entry.least_span or 0 for entry in self.suite.entries if entry.name == name), 0)
+        return [label for label, tokens in self.spans.items() if tokens is not None and tokens < least]
+
+    def scenarios_left_out(self) -> list[str]:
+        """Return a sentence for each scenario of the suite that is not played at every memory span."""
+        return [
+            f"{entry.name} needs a memory span of {entry.least_span:,} tokens or more: not played at {', '.join(short)}"
+            for entry in (self.suite.entries if self.suite else ())
+            if (short := self.spans_too_short(entry.name))
+        ]
+
     def described(self) -> dict[str, object]:
         """Return what the run was made from, JSON values, for `summary.json`."""
         return {
@@ -133,8 +154,10 @@ class RunSettings(Struct, frozen=True):
             "count": self.count,
             "judge": redact_secrets(self.judge),
             "time": self.time,
+            **({"seed_source": self.seed.source} if self.seed.source else {}),
             **({"sessions": self.sessions} if self.sessions else {}),
             **({} if self.reading == RAW else {"reading": to_record(self.reading)}),
+            **({} if self.questions == "together" else {"questions": self.questions}),
             **({} if self.shard is None else {"shard": str(self.shard)}),
             **({} if self.rescored is None else {"rescored": self.rescored.name}),
         }

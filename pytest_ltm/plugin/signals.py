@@ -1,17 +1,19 @@
 """SIGTERM and SIGHUP end a run as Ctrl-C does: with results, report and the way to resume, and with exit status 75.
 
-So does, without report, an agent that cannot be interrupted. What SIGCONT tells is noted: time limits start anew.
+So does, without report, an agent that cannot be interrupted, or that ends the process. What SIGCONT tells is noted:
+time limits start anew. Threads that agents leave do not keep a process that has reported.
 """
 
 from __future__ import annotations
 
+import atexit
 import faulthandler
 import math
 import os
 import signal
 import sys
 import threading
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -20,10 +22,11 @@ from pytest_ltm._calls.time_limits import when_hung
 from pytest_ltm._results.gate.verdict import UNMEASURABLE
 from pytest_ltm._storage.clock import goes_on
 from pytest_ltm._storage.errors import DiskFault
+from pytest_ltm._storage.sanitize import for_screen
 from pytest_ltm.plugin.resume import resume_command
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator
     from types import FrameType
 
     from pytest_ltm.plugin.session import LtmRun
@@ -36,6 +39,8 @@ FROZEN = (
     "This process ends; faulthandler shows where it was. --ltm-agent-process gives each agent a process of its own, "
     "where only its own conversation is lost"
 )
+LINGERS = 10.0
+"""Seconds that threads which agents have left have to end once pytest has."""
 STACKS = "hung.txt"
 """The file in the run folder that says where every thread was when an agent could not be interrupted."""
 
@@ -53,6 +58,7 @@ class Signals:
         self._handled: list[int] = []
         self._is_finishing = False
         self._guards = ExitStack()
+        self._exit, self._process = os._exit, os.getpid()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> Generator[None, None, None]:
@@ -62,6 +68,8 @@ class Signals:
             self._begin()
             when_hung.append(self._hung)
             self._guard()
+            if not self._run.is_worker:  # of a worker it is noticed that it is gone
+                os._exit = self._exited  # type: ignore[assignment]
         try:
             yield
         except KeyboardInterrupt:
@@ -84,6 +92,10 @@ class Signals:
 
     def pytest_unconfigure(self) -> None:
         """Handle them no longer."""
+        if os._exit == self._exited:
+            os._exit = self._exit
+        if self._run.plays and _is_pytests_own_process():
+            _leave_threads_behind(int(getattr(self._session, "exitstatus", 0)))
         self._guards.close()
         if self._hung in when_hung:
             when_hung.remove(self._hung)
@@ -106,19 +118,17 @@ class Signals:
             return
         from pytest_ltm._calls.frozen import FrozenGuard
 
-        with self._uncaptured():
-            err = os.dup(2)
+        err = os.dup(self._terminal())
         way = "" if run.is_worker else f"\nresume with: {resume_command(run)}"
         limit = run.settings.reply_timeout
         guard = FrozenGuard(math.inf if limit is None else limit + SLACK, err, f"{FROZEN}{way}\n")
         self._guards.callback(os.close, err)
         self._guards.callback(guard.close)
 
-    @contextmanager
-    def _uncaptured(self) -> Iterator[None]:
-        capture: Any = self._run.config.pluginmanager.get_plugin("capturemanager")
-        with nullcontext() if capture is None else capture.global_and_fixture_disabled():
-            yield
+    def _terminal(self) -> int:
+        """Return the descriptor of the screen for errors, whoever captures."""
+        boundary: Any = self._run.config.pluginmanager.get_plugin("ltm-boundary")
+        return int(boundary.terminal("stderr"))
 
     def _end(self, number: int, _: FrameType | None) -> None:
         run, session = self._run, self._session
@@ -136,20 +146,58 @@ class Signals:
 
     def _hung(self) -> None:
         """End this process: say where every thread is, and keep what was said."""
+        self._end_process("what runs goes on in spite of all interruptions, so this process ends")
+
+    def _exited(self, status: int) -> None:
+        """End this process where foreign code does; a copy of it may do as it likes."""
+        if os.getpid() != self._process:
+            self._exit(status)
+        cure = "--ltm-agent-process gives each agent a process of its own, where only its own conversation is lost"
+        self._end_process(f"os._exit({status}) was called, so this process ends in the middle of the run. {cure}")
+
+    def _end_process(self, why: str) -> None:
         run = self._run
         with suppress(DiskFault):
             run.keep()
-        capture: Any = run.config.pluginmanager.get_plugin("capturemanager")
-        if capture is not None:
-            capture.suspend_global_capture(in_=True)
         way = "" if run.is_worker else f" (exit status {UNMEASURABLE})\nresume with: {resume_command(run)}"
-        text = f"\nltm: what runs goes on in spite of all interruptions, so this process ends{way}\n"
+        screen = self._terminal()
         with suppress(OSError):
-            os.write(2, text.encode())
-            faulthandler.dump_traceback(2)
+            os.write(screen, f"\nltm: {why}{way}\n".encode())
+            faulthandler.dump_traceback(screen)
         with suppress(OSError), (run.folder.path / STACKS).open("a", encoding="utf-8") as file:
             faulthandler.dump_traceback(file)
-        os._exit(UNMEASURABLE)
+        self._exit(UNMEASURABLE)
+
+
+def _is_pytests_own_process() -> bool:
+    """Whether this process is there for pytest alone, and not for a program that calls it."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and not frame.f_code.co_name.endswith("console_main"):
+        frame = frame.f_back
+    return frame is not None
+
+
+def _leave_threads_behind(status: int) -> None:
+    """Have this process end with a status a while after pytest, though threads are left for which Python would wait."""
+
+    def end() -> None:
+        waiting.wait(LINGERS)
+        left = [one for one in threading.enumerate() if not one.daemon and one is not threading.main_thread()]
+        if left:
+            names = ", ".join(one.name for one in left)
+            said = f"ltm: threads of agents have not ended {LINGERS:g} s after pytest: {names}. This process ends now"
+            with suppress(OSError, ValueError):
+                sys.stderr.write(for_screen(said) + "\n")
+                sys.stderr.flush()
+            with suppress(BaseException):
+                atexit._run_exitfuncs()
+            with suppress(OSError, ValueError):
+                sys.stdout.flush()
+            os._exit(status)
+
+    waiting = threading.Event()
+    with suppress(AttributeError, RuntimeError):  # where Python has no such hook, it waits
+        threading._register_atexit(threading.Thread(target=end, name="ltm-lingers", daemon=True).start)  # type: ignore[attr-defined]
 
 
 def _ignore_one_interrupt(*_: object) -> None:

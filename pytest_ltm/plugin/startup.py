@@ -15,6 +15,7 @@ from msgspec import convert, structs
 from pytest_ltm._journal.cost import Limits, read_prices
 from pytest_ltm._language.lists import join_words
 from pytest_ltm._model import suite as _suite
+from pytest_ltm._model.seed import FRESH, Seed
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.errors import did_you_mean
@@ -29,15 +30,15 @@ from pytest_ltm.plugin.agents import chosen_agents, fix_latest
 from pytest_ltm.plugin.canaries import Canaries
 from pytest_ltm.plugin.collection import check_parameters
 from pytest_ltm.plugin.conversation_setup import LiveMode
-from pytest_ltm.plugin.dataset import SPANS, dataset_of
+from pytest_ltm.plugin.dataset import SPANS, dataset_of, questions_of
 from pytest_ltm.plugin.gate import Gate
 from pytest_ltm.plugin.live import LiveServer
-from pytest_ltm.plugin.options import chosen_spans, name_option_in_errors, path_base, set_by_suite
+from pytest_ltm.plugin.options import chosen_spans, name_option_in_errors, path_base, set_by_suite, value_source
 from pytest_ltm.plugin.probe import Probe
 from pytest_ltm.plugin.report import Brevity, Report
 from pytest_ltm.plugin.resume import ResumeGuard, Unfinished
 from pytest_ltm.plugin.resume_command_line import recorded_settings, source_of
-from pytest_ltm.plugin.safe_output import Boundary
+from pytest_ltm.plugin.safe_output import Boundary, EarlyBoundary, show_sanitized
 from pytest_ltm.plugin.selection import LanguageFilter, Selection, Sharding
 from pytest_ltm.plugin.session import Costs, LtmRun
 from pytest_ltm.plugin.settings import RunSettings, in_languages
@@ -56,7 +57,8 @@ def start_run(config: pytest.Config) -> None:
     if config.option.help or getattr(config.option, "version", 0):
         return
     try:
-        _register_plugins(config)
+        with show_sanitized(config):
+            _register_plugins(config)
     except pytest.UsageError as error:
         raise pytest.UsageError(*(fit_for(sys.stderr, for_screen(str(word))) for word in error.args)) from error
 
@@ -68,6 +70,7 @@ def _register_plugins(config: pytest.Config) -> None:
     run = config.stash[RUN] = LtmRun(config, settings, selection, *_run_mode(config, settings, forecasts))
     manager = config.pluginmanager
     manager.register(Boundary(config), "ltm-boundary")
+    manager.register(EarlyBoundary(), "ltm-early-boundary")
     _register_before(run, manager)
     if not manager.hasplugin("ltm-run"):
         manager.register(run, "ltm-run")
@@ -167,13 +170,21 @@ def _run_settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
 
     folder = said("definitions")
     definitions = (
-        None if folder is None else name_option_in_errors("--ltm-definitions", lambda: DefinitionsFolder(folder))
+        None
+        if folder is None
+        else name_option_in_errors(value_source(config, "--ltm-definitions"), lambda: DefinitionsFolder(folder))
     )
-    ltm_dir, own = said("dir"), name_option_in_errors("--ltm-suite", lambda: _suite_of(config, has_paths=has_paths))
-    seed = said("seed") if own is None or own.seed is None or not set_by_suite(config, own, "seed") else own.seed
-    dataset = dataset_of(config, has_paths=has_paths, seed=seed, ltm_dir=ltm_dir)
+    ltm_dir, own = (
+        said("dir"),
+        name_option_in_errors(value_source(config, "--ltm-suite"), lambda: _suite_of(config, has_paths=has_paths)),
+    )
+    seed = _settled_seed(config, own)
+    questions = questions_of(config)
+    dataset = dataset_of(config, has_paths=has_paths, seed=seed.value, ltm_dir=ltm_dir, questions=questions)
     languages = said("language")
-    tokenizer = name_option_in_errors("--ltm-tokenizer", lambda: token_counter(said("tokenizer")).name)
+    tokenizer = name_option_in_errors(
+        value_source(config, "--ltm-tokenizer"), lambda: token_counter(said("tokenizer")).name
+    )
     _time.check_installed(said("time"))
     suite = dataset.suite if dataset else own
     if definitions is not None and suite is not None:  # nothing is generated beside the files
@@ -182,7 +193,10 @@ def _run_settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
         )
     return RunSettings(
         agents=in_languages(
-            name_option_in_errors("--ltm-agent", lambda: fix_latest(config, chosen_agents(config), ltm_dir)), languages
+            name_option_in_errors(
+                value_source(config, "--ltm-agent"), lambda: fix_latest(config, chosen_agents(config), ltm_dir)
+            ),
+            languages,
         ),
         spans=SPANS if dataset else chosen_spans(config, own, definitions),
         suite=suite,
@@ -201,11 +215,34 @@ def _run_settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
         judge_cache=said("judge_cache") == "on",
         agent_process=bool(config.getoption("ltm_agent_process") or config.getini("ltm_agent_process")),
         rescored=source_of(config),
-        prices=name_option_in_errors("--ltm-price", lambda: read_prices(_options.option_lines(config, "ltm_price"))),
+        prices=name_option_in_errors(
+            value_source(config, "--ltm-price"), lambda: read_prices(_options.option_lines(config, "ltm_price"))
+        ),
         limits=Limits(said("max_cost"), said("max_tokens")),
         reading=_reading(config),
+        questions=questions,
         assumed_reply=said("assume_reply"),
     )
+
+
+def _settled_seed(config: pytest.Config, suite: _suite.Suite | None) -> Seed:
+    """Return the seed: the same in all workers and when resumed. Agents do not inherit a secret one."""
+    if suite is not None and suite.seed is not None and set_by_suite(config, suite, "seed"):
+        return Seed(value=suite.seed)
+    worker: dict[str, str] = getattr(config, "workerinput", {})
+    config.option.ltm_seed = worker.get("ltm_seed", config.option.ltm_seed)  # a fresh one is drawn by the controller
+    if _options.option_text(config, "ltm_seed") == FRESH and _options.option_or_ini(config, "ltm_compare"):
+        raise pytest.UsageError(
+            "--ltm-seed: a fresh seed makes texts that no baseline has: --ltm-compare has nothing to compare with. "
+            "Use the baseline's seed: a number, or env:NAME for a secret one"
+        )
+    seed: Seed = _options.option_value(config, "ltm_seed")
+    if seed.source:
+        config.option.ltm_seed = seed.option
+    # The workers of a controller take it from its environment.
+    if seed.variable and (worker or not getattr(config.option, "tx", None)):
+        config.add_cleanup(partial(os.environ.__setitem__, seed.variable, os.environ.pop(seed.variable)))
+    return seed
 
 
 def _reading(config: pytest.Config) -> Reading:
@@ -252,8 +289,8 @@ def _suite_of(config: pytest.Config, *, has_paths: bool) -> _suite.Suite | None:
         return check_parameters(_suite.load_suite(path, known))
     suites = [*_suite.built_in_names(), *datasets, "none"]
     raise pytest.UsageError(
-        f"--ltm-suite: there is no suite {name!r}.{did_you_mean(name, suites)} Built-in: {', '.join(suites)}; "
-        "or name a *.ltm-suite.yml file"
+        f"{value_source(config, '--ltm-suite')}: there is no suite {name!r}.{did_you_mean(name, suites)} "
+        f"Built-in: {', '.join(suites)}; or name a *.ltm-suite.yml file"
     )
 
 
@@ -303,7 +340,7 @@ def _chosen_concurrency(config: pytest.Config) -> int | None:
     if wanted is not None and wanted > 1:
         from pytest_ltm.plugin.concurrency import allow_files
 
-        name_option_in_errors("--ltm-concurrency", lambda: allow_files(wanted))
+        name_option_in_errors(value_source(config, "--ltm-concurrency"), lambda: allow_files(wanted))
     return wanted
 
 

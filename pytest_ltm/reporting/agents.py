@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from pytest_ltm._journal.result import span_place
 from pytest_ltm._language.lists import join_words
+from pytest_ltm._results.gate.verdict import p_text
 from pytest_ltm._results.sentences import short_span
 from pytest_ltm._results.statistics.comparison import compare_runs
 from pytest_ltm._results.statistics.pairs import as_scored_row, pair_rows
 from pytest_ltm._results.statistics.spans_reached import effective_span
 from pytest_ltm._results.statistics.totals import FULL_MARKS, group_by
-from pytest_ltm._results.text import format_percent, pluralize
+from pytest_ltm._results.text import format_percent, one_line, pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from pytest_ltm._journal.result import RunResult
     from pytest_ltm._results.columns import Column
 
 
@@ -63,7 +65,7 @@ def agent_sentences_for(sides: Iterable[Placed], before: Mapping[str, str] | Non
 
     Args:
         sides: Agents at memory spans, in any order.
-        before: By agent, how it stands beside a baseline: "30 better, 0 worse than main"; others stand beside the best
+        before: By agent, how it stands beside a baseline: "better than main by 0.20"; others stand beside the best
             other agent.
     """
     known = list(sides)
@@ -77,7 +79,12 @@ def agent_sentences_for(sides: Iterable[Placed], before: Mapping[str, str] | Non
         others = [side for side in ranked if side.agent != agent]
         beside = (before or {}).get(agent, "") or (_beside_other(there, others[0]) if there and others else "")
         missing = sum(side.column.missing for side in of)
-        parts = [_losses_sentence(of), beside, f"{pluralize(missing, 'example')} without a score" * bool(missing)]
+        parts = [
+            _losses_sentence(of),
+            _guessing_sentence(of),
+            beside,
+            f"{pluralize(missing, 'example')} without a score" * bool(missing),
+        ]
         agent_sentences.append(AgentSentence(agent, _retention_sentence(of), "; ".join(filter(None, parts))))
     return agent_sentences
 
@@ -113,21 +120,50 @@ def largest_span_label(sides: Iterable[Placed]) -> str:
     return max(columns, key=lambda column: column.span or 0).span_label if columns else ""
 
 
+_KEPT = 0.5
+"""The share of what an agent earns above guessing at its best span that it must keep to be said to remember."""
+
+
 def _retention_sentence(sides: Sequence[Placed]) -> str:
     """Return how far it remembers: beside its isolated score where that is known, else beside its own best span."""
     if len({side.column.span is None for side in sides}) > 1:
         result = effective_span([row for side in sides for row in side.column.rows])
         if result.span is not None and (span := short_span(result)) != "unknown":
             return _reach_text(span, f"{result.share:.0%} of its isolated score", result.curve[0].label)
-    scored = [side.column for side in sides if side.column.out_of]
-    if not scored:
+    columns = _scored_columns(sides)
+    if not columns:
         return "nothing has a score"
-    in_tokens = sorted((one for one in scored if one.span is not None), key=lambda one: one.span or 0) or scored
-    last, best = in_tokens[-1], max(in_tokens, key=lambda one: one.least or 0.0)
-    text = f"{_share_with_interval(last)} {_place_phrase(last)}"
-    if len(in_tokens) == 1 or (best.least or 0.0) - (last.least or 0.0) < 1 - FULL_MARKS:
-        return f"{text}, no less than at shorter spans" if len(in_tokens) > 1 else text
-    return f"{text}, {best.share} at its best span, {best.span_label}"
+    first, last, best = columns[0], columns[-1], max(map(_above_guessing, columns))
+    if best <= 0:
+        guessing = f", {first.floor / first.out_of:.0%} by guessing" if first.floor else ""
+        return f"no better than guessing ({first.share} {_place_phrase(first)}{guessing})"
+    if len(columns) == 1:
+        return f"{_share_with_interval(last)} {_place_phrase(last)}"
+    reached = max(place for place, column in enumerate(columns) if _above_guessing(column) >= _KEPT * best)
+    at, further = columns[reached], columns[reached + 1 :]
+    if not further:
+        return f"remembers to {at.span_label} tokens or more ({_share_with_interval(at)})"
+    beyond = f"{further[0].share} at {further[0].span_label}"
+    return f"remembers to about {at.span_label} tokens ({_share_with_interval(at)}, {beyond})"
+
+
+def _scored_columns(sides: Sequence[Placed]) -> list[Column]:
+    """Return the columns with scores from the shortest span on, without isolated examples where there are others."""
+    scored = [side.column for side in sides if side.column.out_of]
+    return sorted((one for one in scored if one.span is not None), key=lambda one: one.span or 0) or scored
+
+
+def _above_guessing(column: Column) -> float:
+    """Return the accuracy, without what is open, beyond what guessing would earn."""
+    return (column.least or 0.0) - (column.floor / column.out_of if column.out_of else 0.0)
+
+
+def _guessing_sentence(sides: Sequence[Placed]) -> str:
+    """Return how far above guessing the best span is, where guessing earns anything; "" where it is not above."""
+    best = max(_scored_columns(sides), key=_above_guessing, default=None)
+    if best is None or not best.floor or _above_guessing(best) <= 0:
+        return ""
+    return f"{_above_guessing(best):.2f} above guessing"
 
 
 def _reach_text(span: str, share: str, first: str) -> str:
@@ -155,15 +191,51 @@ _FIRST = 2
 
 
 def _losses_sentence(sides: Sequence[Placed]) -> str:
-    """Return the scenarios that fall below full marks at the shortest span, most of it first."""
-    columns = sorted((side.column for side in sides if side.column.out_of), key=lambda column: column.span or 0)
-    for column in columns:
-        lost = forgotten_scenarios(column)
-        if lost:
-            names = join_words([name for name, _ in lost[:_FIRST]])
-            more = f" (of {len(lost)})" if len(lost) > _FIRST else ""
-            return f"loses {names} first{more}" if len(columns) > 1 else f"loses most in {names}{more}"
-    return "full marks everywhere" if columns else ""
+    """Return the scenarios that fall first with the distance; at one span those that earn least."""
+    columns = _scored_columns(sides)
+    lost = [forgotten_scenarios(column) for column in columns]
+    if not any(lost):
+        return "full marks everywhere" if columns else ""
+    if len(columns) == 1:
+        return f"weakest in {_name_some(lost[0])}"
+    known = {name: cell.mean for name, cell in columns[0].cells.items() if cell.mean is not None}
+    for of in lost[1:]:
+        fallen = [(name, mean - known[name]) for name, mean in of if known.get(name, 0.0) - mean > 1 - FULL_MARKS]
+        if fallen:
+            return f"loses {_name_some(sorted(fallen, key=lambda each: (each[1], each[0])))} first"
+    return ""
+
+
+def _name_some(scenarios: Sequence[tuple[str, float]]) -> str:
+    names = join_words([name for name, _ in scenarios[:_FIRST]])
+    return f"{names} (of {len(scenarios)})" if len(scenarios) > _FIRST else names
+
+
+def baseline_standings(compared: Mapping[str, Any]) -> dict[str, str]:
+    """Return by agent how it stands beside a baseline, from the comparison in `summary.json`, at the largest span."""
+    before, standings = compared.get("before", "before"), {}
+    for change in compared.get("changes", ()):
+        difference = change.get("difference")
+        if not change.get("pairs") or difference is None:
+            continue
+        place = span_place(change["span_label"])
+        p = "" if change.get("p") is None else f" (p {p_text(change['p'])})"
+        way = "better" if difference > 0 else "worse"
+        standings[change["agent"]] = (
+            f"{way} than {before} by {abs(difference):.2f} {place}{p}" if difference else f"as good as {before} {place}"
+        ).strip()
+    return standings
+
+
+def next_step(run: RunResult) -> str:
+    """Return the command that shows what was forgotten; "" where nothing was."""
+    return "ltm show --failed" if any(row.outcome == "failed" for row in run.scenarios) else ""
+
+
+def run_sentences(columns: Sequence[Column], compared: Mapping[str, Any] | None) -> list[str]:
+    """Return the sentence on each agent of a run, `compared` with a baseline or not."""
+    sides = [AgentAtSpan(one_line(column.agent), column) for column in columns]
+    return [one_line(each.sentence) for each in agent_sentences_for(sides, baseline_standings(compared or {}))]
 
 
 def forgotten_scenarios(column: Column) -> list[tuple[str, float]]:

@@ -60,7 +60,7 @@ def failure_text(result: ScenarioResult, exchanges: Sequence[Exchange], again: s
         passed = f"{result.measured_span:,}" if result.measured_span is not None else "more"
         lines.append(f"  overran its memory span: {passed} tokens instead of {result.span:,}")
     if again:
-        note = "" if result.span is None else "   (whole conversation: -k would change it)"
+        note = "" if result.span is None else "   (whole conversation: another -k would change it)"
         lines.append(f"  again: {one_line(again)}{note}")
     return "\n".join(line.rstrip() for line in lines)
 
@@ -73,7 +73,7 @@ def live_line(exchange: Exchange, scenario: str, position: int, span: str) -> st
     """
     speaker = one_line(scenario) or exchange.kind
     where = f"{position:,} tokens, {exchange.now:%Y-%m-%d %H:%M}, span {one_line(span)}"
-    told = ", told" if exchange.told else ""
+    told = ", told" if exchange.told else ", asked alone" if exchange.alone else ""
     texts = [shown_message(exchange.message), shown_message(exchange.reply)]
     if exchange.kind == "filler":
         texts = [shorten_text(text, _FILLER_SHOWN) for text in texts]
@@ -152,6 +152,7 @@ def distance_lines(
 ) -> list[str]:
     """Return the line between two exchanges; none if the one follows the other at once."""
     between = exchanges[_exchange_index(exchanges, before.number + 1) : _exchange_index(exchanges, after.number)]
+    between = [each for each in between if not each.alone]
     if not between:
         return []
     passed = format_distance(needle_gap(before, after), after.now - before.now)

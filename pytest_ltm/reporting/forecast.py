@@ -84,6 +84,10 @@ TYPICAL = (
     "assumed length of replies: 25 tokens to a statement, 45 to a question, 25 to opening and reset messages; to "
     "filler, the list that it asks for. Other lengths change tokens out, and little else"
 )
+RETOLD = (
+    "told again: after each question asked alone, what was said before it; what that costs an agent is not known. "
+    "answer_alone(message), or save() and load(state), spare it"
+)
 BRIEF = "embedded agents cost nothing, so their replies are counted as they would really be"
 
 
@@ -173,14 +177,14 @@ def forecast_lines(
     """Return what the terminal says of a dry run, no line wider than `width`.
 
     `found`: one forecast for each agent and span. `priced`, `probes`: by agent. `users`: by the models of simulated
-    users. `canaries`: what the judge is asked first. `latency`: seconds for a reply. `waits_really`: the conversations'
-    time passes on the wall.
+    users. `canaries`: what the judge is asked with known grades. `latency`: seconds for a reply. `waits_really`: the
+    conversations' time passes on the wall.
     """
     columns = [_Column(each, priced[each.agent], judge, users, latency, waits_really) for each in forecasts]
     heads = tuple((each.agent, one_line(each.span_label)) for each in forecasts)
     table = TextTable(heads=heads, rows=tuple(_forecast_rows(columns)), label="memory span")
     before = [_Before(f"isolation probe of {name}", use, priced[name]) for name, use in probes.items()]
-    before += [_Before("judge's canaries", canaries, judge, of_judge=True)] * bool(canaries.messages)
+    before += [_Before("judge's canaries and checks", canaries, judge, of_judge=True)] * bool(canaries.messages)
     texts = _forecast_notes(columns, before, judge, users, latency)
     notes = [line for note in texts for line in wrap_text(one_line(note), width, "  ")]
     return [*_schedule_lines(forecasts, width), *render_table(table, width, color=color), "", *notes]
@@ -215,11 +219,13 @@ def _forecast_rows(columns: Sequence[_Column]) -> list[TableRow]:
     def least(column: _Column) -> float | None:
         return column.priced.least(column.whole.agent_use)
 
+    retold = [column.whole.retold for column in columns]
     rows = [
         row("conversations", lambda c: short_count(c.whole.conversations)),
         row("examples", lambda c: short_count(c.whole.examples)),
         row("messages", lambda c: short_count(c.whole.agent_use.messages)),
         row("told, not answered", lambda c: short_count(c.whole.told)),
+        *([row("told again, at most", lambda c: short_count(c.whole.retold))] if any(retold) else []),
         row("tokens said", lambda c: short_count(c.whole.tokens)),
         row("of which filler", filler),
         row("tokens in", lambda c: short_count(c.whole.agent_use.tokens_in), above=True),
@@ -271,6 +277,7 @@ def _forecast_notes(
     else:
         notes += [BRIEF] * any(priced.brief for priced in agents.values())
         notes += [TYPICAL] * any(not priced.brief for priced in agents.values())
+    notes += [f"{one.whole.agent}: {RETOLD}" for one in columns if one.whole.retold]
     cut = sum(column.whole.cut_short for column in columns)
     if cut:
         notes.append(

@@ -255,7 +255,7 @@ class _Format(Struct):
     format: str = ""
 
 
-_INFRASTRUCTURE = frozenset({"agent", "judge", "user", "not reached"})
+_INFRASTRUCTURE = frozenset({"agent", "evaluator", "judge", "user", "not reached"})
 
 
 def _read_summary(path: Path) -> _Summary | None:

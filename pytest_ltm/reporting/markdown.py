@@ -40,17 +40,18 @@ _WIDE = 10_000
 def run_markdown(
     run: RunResult,
     *,
+    sentences: Sequence[str] = (),
     verdict: GateVerdict | None = None,
     changes: Changes | None = None,
     rules: Sequence[Rule] = (),
     notes: Sequence[str] = (),
 ) -> str:
-    """Return a run: its gate's verdict, totals, what moved, scores and figures of scenarios, what has none, notes."""
+    """Return a run: its gate's verdict, `sentences` on its agents, totals, what moved, scores, what has none, notes."""
     columns = result_columns(run)
     parts = [f"## Long-term memory: {_gate_heading(verdict)}", *_gate_section(verdict, rules)]
     if not columns:
         return "\n\n".join([*parts, "No conversation was held."]) + "\n"
-    parts += [f"**{markdown_text(sentence)}**" for sentence in leading_sentences(run)]
+    parts += [f"**{markdown_text(sentence)}**" for sentence in (*sentences, *leading_sentences(run))]
     parts.append(_totals_table(columns, run.suite))
     if changes is not None:
         parts += _changes_section(changes)

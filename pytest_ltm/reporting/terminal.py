@@ -8,7 +8,7 @@ from msgspec import structs
 
 from pytest_ltm._journal.result import at_span, ended_early, span_place
 from pytest_ltm._language.lists import first_and_rest, join_words
-from pytest_ltm._results.columns import GUESSED, LEFT_OPEN, UNSCORED, known_sum, result_columns
+from pytest_ltm._results.columns import GUESSED, HAMPERED, LEFT_OPEN, UNSCORED, known_sum, result_columns
 from pytest_ltm._results.figures import EFFORTS, SCORES, figure_notes, shown_figures
 from pytest_ltm._results.metrics import agent_metrics, leading_sentences, metric_lines, quiet_line
 from pytest_ltm._results.sentences import precheck_sentences, span_sentences
@@ -48,6 +48,7 @@ _KINDS = {
     "requires": "not possible",
     "not reached": "not reached",
     "agent": "agent error{s}",
+    "evaluator": "evaluator{s} out of time",
     "judge": "judge error{s}",
     "user": "simulated user error{s}",
     "scenario": "scenario error{s}",
@@ -155,7 +156,8 @@ def summary_lines(run: RunResult, *, width: int, verbosity: int, color: bool) ->
         return ["no conversations were held"]
     if verbosity < 0:
         lines = [*leading_sentences(run), *map(_quiet_line, columns), *map(quiet_line, agent_metrics(run))]
-        return [part for line in lines for part in wrap_text(line, width, "  ")]
+        known = [part for line in lines for part in wrap_text(line, width, "  ")]
+        return known + [line for note in _conversation_notes(run) for line in _note_lines(note, width)]
     lines = [line for text in leading_sentences(run) for line in [*wrap_text(text, width, "  "), ""]]
     table = _results_table(columns, verbosity, run.suite)
     folded: list[Column] = []
@@ -218,6 +220,8 @@ def _quiet_line(column: Column) -> str:
     parts = ["nothing has a score"]
     if column.out_of:
         parts = [f"total {column.standing}", *without_memory(column), f"accuracy {column.share}"]
+        if together := column.sum_of("asked_together"):
+            parts.append(f"{pluralize(together, 'question')} in one talk")
     parts += [f"{column.amended:,} amended by hand"] * bool(column.amended)
     within = f" (all of {', '.join(map(one_line, column.scoreless))})" if column.scoreless else ""
     parts += [f"{column.missing:,} of {len(column.rows):,} without a score{within}"] * bool(column.missing)
@@ -264,13 +268,15 @@ def _results_table(columns: Sequence[Column], verbosity: int, suite: str) -> Tex
         )
         for row in rows
     ]
-    heads = tuple((column.name, one_line(column.span_label) + " " * room) for column in columns)
+    heads = tuple(
+        (column.name, one_line(column.span_label) + (HAMPERED * column.hampered).ljust(room)) for column in columns
+    )
     return TextTable(heads=heads, rows=tuple(rows), label="memory span", corner=suite)
 
 
 def _number_marks(text: str) -> str:
     """Return what stands behind a number."""
-    return text[len(text.rstrip(GUESSED + UNSCORED)) :]
+    return text[len(text.rstrip(GUESSED + UNSCORED + HAMPERED)) :]
 
 
 def without_memory(column: Column) -> list[str]:
@@ -312,18 +318,28 @@ def _spread_note(run: RunResult, columns: Sequence[Column], width: int) -> list[
 
 
 def _notice_lines(run: RunResult, width: int) -> list[str]:
-    """Return the notes, each once: which conversations of an agent at a span it is true of is said behind it."""
+    """Return the notes, the first of them in full."""
+    notices = [*run.notices, *precheck_sentences(run), *_conversation_notes(run)]
+    lines = [line for text in notices[:MOST_NOTICES] for line in _note_lines(text, width)]
+    more = len(notices) - MOST_NOTICES
+    return lines + [f"      … and {pluralize(more, 'more note')}, in the results files"] * (more > 0)
+
+
+def _note_lines(text: str, width: int) -> list[str]:
+    return wrap_text(f"note: {one_line(text)}", width, "      ")
+
+
+def _conversation_notes(run: RunResult) -> list[str]:
+    """Return the notes on conversations, each once: which of an agent at a span it is true of is said before it."""
     texts = {ended_early(reason) for reason in reasons_told(run)}
     places = group_by(run.conversations, lambda held: (held.agent, held.span_label))
     notes = [(held, note) for held in run.conversations for note in held.notes if note not in texts]
-    notices = [*run.notices, *precheck_sentences(run)]
+    notices = []
     for (agent, span, text), of in group_by(notes, lambda each: (each[0].agent, each[0].span_label, each[1])).items():
         every = len(places[agent, span])
         which = f", trial {of[0][0].trial}" if len(of) == 1 else f", {len(of)} of {every} conversations"
         notices.append(f"{at_span(agent, span)}{which if every > 1 else ''}: {text}")
-    lines = [line for text in notices[:MOST_NOTICES] for line in wrap_text(f"note: {one_line(text)}", width, "      ")]
-    more = len(notices) - MOST_NOTICES
-    return lines + [f"      … and {pluralize(more, 'more note')}, in the results files"] * (more > 0)
+    return notices
 
 
 # --- What a run asked its judge, in one line; apart from what the agent used.

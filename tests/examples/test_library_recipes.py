@@ -16,11 +16,42 @@ import pytest
 from _commands import ROOT, run
 from json_server import serving
 
+from pytest_ltm.agents._discovery import load_frameworks
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 RECIPES = ROOT / "conftest_examples"
+
+
+@pytest.mark.parametrize(
+    ("recipe", "library"),
+    {
+        "langgraph_agent": "langgraph", "langchain_agent": "langchain", "pydantic_ai_agent": "pydantic-ai",
+        "openai_agents_sdk": "agents",
+    }.items(),
+)  # fmt: skip
+def test_a_recipe_is_what_init_writes(recipe: str, library: str) -> None:
+    framework = load_frameworks()[library]
+    assert (RECIPES / recipe / "ltm_agent.py").read_text("utf-8") == framework.adapter_text("bot", framework.name)
+    assert (RECIPES / recipe / "bot.py").read_text("utf-8") == framework.stand_in
+
+
+@pytest.fixture
+def adapter_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Return what makes the agent class of a library's adapter, where `bot` has the given object."""
+
+    def make(library: str, given: Any) -> Any:
+        framework = load_frameworks()[library]
+        bot = ModuleType("bot")
+        monkeypatch.setattr(bot, framework.name, given, raising=False)
+        monkeypatch.setitem(sys.modules, "bot", bot)
+        module = ModuleType("ltm_agent")
+        exec(framework.adapter_text("bot", framework.name), vars(module))
+        return module.Agent
+
+    return make
 
 
 def adapter(recipe: str) -> Any:
@@ -33,21 +64,21 @@ def adapter(recipe: str) -> Any:
     return module
 
 
-def test_a_runnable_gets_all_messages_so_far() -> None:
+def test_a_runnable_gets_all_messages_so_far(adapter_of: Callable[..., Any]) -> None:
     seen: list[Any] = []
 
     def invoke(messages: Any) -> Any:
         seen.append(list(messages))
         return SimpleNamespace(text="hi")
 
-    agent = adapter("langchain_agent").LangChainAgent(SimpleNamespace(invoke=invoke))
+    agent = adapter_of("langchain", SimpleNamespace(invoke=invoke))()
     agent.accept("filler", "done")
     assert agent.reply("a") == "hi"
     agent.reply("b")
     assert seen[1] == [("user", "filler"), ("ai", "done"), ("user", "a"), ("ai", "hi"), ("user", "b")]
 
 
-def test_a_graph_gets_one_thread_for_each_conversation() -> None:
+def test_a_graph_gets_one_thread_for_each_conversation(adapter_of: Callable[..., Any]) -> None:
     calls: list[Any] = []
 
     def invoke(state: Any, config: Any) -> Any:
@@ -58,7 +89,7 @@ def test_a_graph_gets_one_thread_for_each_conversation() -> None:
         calls.append((state["messages"], config["configurable"]["thread_id"]))
 
     graph = SimpleNamespace(invoke=invoke, update_state=update_state)
-    one, other = (adapter("langgraph_agent").LangGraphAgent(graph) for _ in range(2))
+    one, other = (make() for make in [adapter_of("langgraph", graph)] * 2)
     assert one.reply("a") == "new"
     one.accept("filler", "done")
     other.reply("b")
@@ -68,7 +99,9 @@ def test_a_graph_gets_one_thread_for_each_conversation() -> None:
     assert calls[0][1] == calls[1][1] != calls[2][1]
 
 
-def test_a_session_of_the_agents_sdk_is_told_filler(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_of_the_agents_sdk_is_told_filler(
+    monkeypatch: pytest.MonkeyPatch, adapter_of: Callable[..., Any]
+) -> None:
     class Session:
         def __init__(self, _: str) -> None:
             self.items: list[Any] = []
@@ -84,18 +117,18 @@ def test_a_session_of_the_agents_sdk_is_told_filler(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(fake, "Runner", SimpleNamespace(run=run), raising=False)
     monkeypatch.setattr(fake, "SQLiteSession", Session, raising=False)
     monkeypatch.setitem(sys.modules, "agents", fake)
-    agent = adapter("openai_agents_sdk").AgentsSdkAgent("it")
+    agent = adapter_of("agents", "it")()
     asyncio.run(agent.accept("filler", "done"))
     assert asyncio.run(agent.reply("a")) == "it has 3"
 
 
-def test_an_agent_of_pydantic_ai_gets_its_messages_back() -> None:
+def test_an_agent_of_pydantic_ai_gets_its_messages_back(adapter_of: Callable[..., Any]) -> None:
     async def run(message: str, message_history: Any) -> Any:
         messages = [*message_history, message]
         used = SimpleNamespace(input_tokens=len(messages), output_tokens=1)
         return SimpleNamespace(output=" ".join(messages), all_messages=lambda: messages, usage=used)
 
-    agent = adapter("pydantic_ai_agent").PydanticAiAgent(SimpleNamespace(run=run))
+    agent = adapter_of("pydantic-ai", SimpleNamespace(run=run))()
     asyncio.run(agent.reply("a"))
     second = asyncio.run(agent.reply("b"))
     assert second.text == "a b"

@@ -315,6 +315,78 @@ def test_run_folders_are_the_owners_alone_and_what_is_there_stays(project: Proje
     assert stat.S_IMODE(there.stat().st_mode) == 0o755
 
 
+LOUD = """
+import os, subprocess, sys
+def shout(when):
+    text = f"{when} planted-value-77 \\x1b]52;c;aGk=\\x07"
+    print(text)
+    print(text, file=sys.stderr)
+    os.write(1, f"{text}\\n".encode())
+    subprocess.run([sys.executable, "-c", f"import os; os.write(2, {text.encode() + bytes([10])!r})"])
+
+class Loud:
+    def __init__(self): shout("made")
+    def configuration(self): shout("configured"); return {}
+    def reply(self, message): shout("asked"); return "Teal."
+    def save(self): shout("saved"); return b""
+    def load(self, state): shout("loaded")
+    def close(self): shout("closed")
+    def __del__(self): print("collected planted-value-77 \\x1b]52;c;aGk=\\x07")
+
+shout("imported")
+KEPT = Loud()
+"""
+ASKED = "def test_asked(ltm): ltm.say('Hi'); ltm.ask('What?')"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options",
+    ["--capture=fd", "--capture=sys", "--capture=tee-sys", "-s", "-n1 -p xdist", "--ltm-concurrency=2"],
+)
+def test_what_an_agent_prints_is_sanitized_whenever_it_does(
+    project: Project, monkeypatch: pytest.MonkeyPatch, options: str
+) -> None:
+    monkeypatch.setenv("PLANTED_TOKEN", "planted-value-77")
+    project.file(LOUD, "loud.py")
+    project.file(ASKED)
+    done = project.ltm(*options.split(), agent="loud:Loud", subprocess=True)
+    screen = COLOR.sub("", f"{done.stdout}\n{done.stderr}")
+    assert done.ret == 0, screen
+    for when in ("imported", "made", "configured", "saved", "closed", *([] if "-n" in options else ["collected"])):
+        assert rf"{when} [redacted $PLANTED_TOKEN] \x1b]52;c;aGk=\x07" in screen
+    assert "planted-value-77" not in screen
+    assert not controls(screen)
+
+
+OTHERS = """
+import pytest
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    with open("seen.txt", "a") as file:
+        print(report.nodeid, item._report_sections, report.sections, report.longrepr, file=file)
+    return report
+"""
+
+
+def test_reports_of_others_are_handed_no_secret(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLANTED_TOKEN", "planted-value-77")
+    project.file(OTHERS, "conftest.py")
+    project.file(
+        "import os, pytest\n"
+        "KEY = os.environ['PLANTED_TOKEN']\n"
+        "@pytest.mark.parametrize('key', [KEY, KEY.encode(), 'plain'])\n"
+        "def test_key(ltm, key): print(KEY); ltm.say('Hi'); ltm.ask('What?'); assert key == KEY + '!'\n"
+    )
+    project.ltm().assert_outcomes(failed=3)
+    seen = (project.path / "seen.txt").read_text()
+    assert "planted-value-77" not in seen
+    assert seen.count("[redacted $PLANTED_TOKEN]\\n") >= 3
+    for parameter in ("redacted_PLANTED_TOKEN0", "redacted_PLANTED_TOKEN1", "plain"):
+        assert f"-{parameter}]" in seen
+
+
 @pytest.mark.slow
 def test_a_secret_parameter_shows_in_no_file_of_other_reporters(
     project: Project, monkeypatch: pytest.MonkeyPatch

@@ -146,6 +146,16 @@ def test_a_chat_model_needs_no_key_and_is_priced_by_the_list(
     result.stdout.fnmatch_lines(["*dollars per million tokens*chat 2.5/10/1.25 (list price of 2025-08)*judge 0.15*"])
 
 
+@pytest.mark.parametrize("spec", ["openai:m@http://127.0.0.1:9/v1?{}", "memory:openai:m@http://127.0.0.1:9/v1?{}"])
+def test_no_reply_is_expected_to_be_longer_than_max_tokens(
+    project: pytest.Pytester, forecasts: list[Forecast], spec: str
+) -> None:
+    result = run(project, "--ltm-dry-run", "--ltm-no-probe", "test_talk.py", agent=spec.format("max_tokens=7"))
+    use = forecasts[0].agent_use
+    assert use.tokens_out == 7 * use.messages
+    assert "out: at most 7 for each reply" in " ".join(result.stdout.str().split())
+
+
 def test_an_example_that_gives_up_at_a_wrong_answer_is_told_of(project: pytest.Pytester) -> None:
     result = run(project, "--ltm-dry-run", "test_talk.py", agent="echo")
     assert "1 example stopped at a simulated answer" in " ".join(result.stdout.str().split())

@@ -42,13 +42,26 @@ class Broken:
 class Good:
     def assess(self, inquiry):
         note(inquiry.prompt)
-        answer = inquiry.text.partition("<<<<< ANSWER")[2]
-        return Reply(f"GRADE: {'yes' if 'cello' in answer or 'spoons' in answer else 'no'}", cost_usd=0.25)
+        right, answer = inquiry.parts.get("reference", "spoons").split()[-1], inquiry.parts["answer"]
+        return Reply(f"GRADE: {'yes' if right in answer and 'GRADE' not in answer else 'no'}", cost_usd=0.25)
 
 class Moody(Good):
     def assess(self, inquiry):
         given = super().assess(inquiry)
-        return given if Path("better").exists() else Reply("GRADE: no", cost_usd=0.25)
+        return given if Path("better").exists() else Reply("GRADE: yes", cost_usd=0.25)
+
+class OnceGood(Good):
+    asked = 0
+
+    def assess(self, inquiry):
+        given = super().assess(inquiry)
+        OnceGood.asked += 1
+        return given if OnceGood.asked <= 3 else Reply("GRADE: yes")
+
+class Slips(Good):
+    def assess(self, inquiry):
+        given = super().assess(inquiry)
+        return Reply("GRADE: no") if "cello" in inquiry.parts["answer"] else given
 
 class Mumbling:
     def assess(self, inquiry):
@@ -76,9 +89,9 @@ def run(project: pytest.Pytester, *words: str, agent: str = "full") -> pytest.Ru
     return project.runpytest_inprocess(f"--ltm-agent={agent}", *words)
 
 
-def precheck(project: pytest.Pytester) -> dict[str, Any]:
-    [found] = json.loads((latest_run(project.path) / "summary.json").read_bytes())["prechecks"]
-    return dict(found)
+def precheck(project: pytest.Pytester, kind: str = "canaries") -> dict[str, Any]:
+    found = json.loads((latest_run(project.path) / "summary.json").read_bytes())["prechecks"]
+    return next(dict(one) for one in found if one["kind"] == kind)
 
 
 def rows(project: pytest.Pytester) -> list[dict[str, Any]]:
@@ -186,13 +199,54 @@ def test_a_judge_that_does_not_grade_makes_the_run_unmeasurable(
 
 @pytest.mark.parametrize(
     ("judge", "canary"),
-    [("always-yes", "wrong"), ("always-no", "right"), ("judges:Mumbling", "right"), ("judges:Broken", "right")],
+    [("always-yes", "wrong"), ("judges:Mumbling", "right"), ("judges:Broken", "right")],
 )
 def test_a_judge_that_fails_a_canary_costs_no_agent_anything(project: pytest.Pytester, judge: str, canary: str) -> None:
     result = run(project, "--ltm-judge-canaries=on", f"--ltm-judge={judge}", "--ltm-retries=0", "-rs", "test_hobby.py")
     assert result.ret == 75
     result.stdout.fnmatch_lines([f"unmeasurable (exit status 75): the judge fails the canary '{canary}'*"])
     assert [(row["cause"], row["questions"]) for row in rows(project)] == [("not reached", [])]
+
+
+def test_one_canary_may_be_missed(project: pytest.Pytester) -> None:
+    result = run(project, "--ltm-judge-canaries=on", "--ltm-judge=judges:Slips", "test_hobby.py")
+    assert result.ret == 1
+    assert (precheck(project)["verdict"], precheck(project, "checks")["verdict"]) == ("right", "right")
+    result.stdout.fnmatch_lines(["note: judge's canaries: the judge fails the canary 'right'*"])
+
+
+@pytest.mark.parametrize("judge", ["always-no", "judges:OnceGood"])
+def test_a_judge_that_misjudges_known_answers_during_the_run_makes_it_unmeasurable(
+    project: pytest.Pytester, judge: str
+) -> None:
+    result = run(project, "--ltm-judge-canaries=on", f"--ltm-judge={judge}", "test_hobby.py")
+    assert result.ret == 75
+    result.stdout.fnmatch_lines(["unmeasurable (exit status 75): the judge misjudged * of 17 answers with known*"])
+    assert precheck(project, "checks")["verdict"] == "wrong"
+
+
+def test_known_answers_stand_among_the_questions_of_the_journal(project: pytest.Pytester) -> None:
+    run(project, "--ltm-judge-canaries=on", "--ltm-judge=judges:Good", "test_hobby.py")
+    [journal] = journals(project)
+    kinds = [event["event"] for event in map(json.loads, journal.read_text().splitlines())]
+    last = max(place for place, kind in enumerate(kinds) if kind == "judge")
+    assert "check" in kinds[:last]
+    assert precheck(project, "checks")["calls"] == 17 == len(asked(project)) - 3 - kinds.count("judge")
+
+
+def test_known_answers_are_handed_back_when_a_run_is_resumed(project: pytest.Pytester) -> None:
+    words = ("--ltm-judge-canaries=on", "--ltm-judge=judges:Good", "--ltm-judge-cache=off", "test_hobby.py")
+    run(project, *words)
+    folder, before = latest_run(project.path), asked(project)
+    [journal] = journals(project)
+    lines = journal.read_text().splitlines(keepends=True)
+    cut = next(number for number, line in enumerate(lines) if line.startswith('{"event":"check"'))
+    journal.write_text("".join(lines[: cut + 1]))
+    for path in (folder / "summary.json", folder / "judge-checks.jsonl", journal.with_name("results.json")):
+        path.unlink(missing_ok=True)
+    run(project, "--ltm-resume=latest")
+    assert journal.read_text().splitlines(keepends=True)[: len(lines)] == lines
+    assert len(asked(project)) == 2 * len(before) - 3 - 1
 
 
 def test_canaries_are_the_judges_cost_and_are_asked_once_in_a_run(project: pytest.Pytester) -> None:
@@ -210,13 +264,13 @@ def test_workers_ask_a_judge_that_fails_a_canary_once_and_a_resumed_run_asks_it_
     options = ("--ltm-judge-canaries=on", "--ltm-judge=judges:Moody", "--ltm-trials=4", "test_hobby.py")
     result = run(project, "-n2", *options)
     assert result.ret == 75
-    assert asked(project) == ["answer"]
+    assert asked(project) == ["answer"] * 3
     assert precheck(project)["verdict"] == "wrong"
 
     (project.path / "better").touch()
     assert run(project, "--ltm-resume=latest").ret == 1
     assert {**precheck(project), "of": ""} == {
-        "kind": "canaries", "of": "", "verdict": "right", "why": "", "calls": 4, "tokens": 0, "cost_usd": 1.0,
+        "kind": "canaries", "of": "", "verdict": "right", "why": "", "calls": 6, "tokens": 0, "cost_usd": 1.5,
     }  # fmt: skip
 
 
@@ -226,7 +280,8 @@ def test_a_run_that_is_scored_again_asks_the_canaries_of_a_judge_that_was_not_as
     run(project, "--ltm-judge=judges:Good", "test_hobby.py")
     first, before = latest_run(project.path).name, asked(project)
     assert run(project, f"--ltm-rescore={first}", "--ltm-judge-canaries=on").ret == 1
-    assert asked(project)[len(before) :] == ["answer"] * 3
+    assert asked(project)[len(before) :][:3] == ["answer"] * 3
+    assert precheck(project, "checks")["calls"] >= 17
 
     again, before = latest_run(project.path).name, asked(project)
     assert run(project, f"--ltm-rescore={again}", "--ltm-judge-canaries=on").ret == 1

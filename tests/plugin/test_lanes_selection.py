@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import shlex
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING
 
 import pytest
+from run_folders import latest_run
 
 if TYPE_CHECKING:
     from conftest import Project
@@ -153,7 +155,7 @@ def test_sw_stops_at_a_failure_and_goes_on_there(four: Project) -> None:
     four.ltm("--sw").assert_outcomes(passed=1, failed=1, deselected=1)
     begun(four)
 
-    four.ltm("--sw").assert_outcomes(failed=1, deselected=2)
+    four.ltm("--sw").assert_outcomes(failed=1, deselected=3)
 
     assert begun(four) == ["ben", "cid", "dot"]
 
@@ -295,3 +297,17 @@ def test_a_folder_of_the_project_may_be_called_like_the_built_in_suite(project: 
     project.file("def test_ada(ltm):\n    ltm.say('Ada.')\n    assert ltm.ask('Ada?')\n", "ltm/test_ada.py")
     options = ("--ltm-agent=full", "--ltm-suite=standard", "--ltm-examples=1", "--ltm-span=2k")
     project.pytest(*options, "ltm/colours", "ltm/test_ada.py").assert_outcomes(passed=2, deselected=10)
+
+
+def test_the_command_of_a_failure_plays_the_same_selection_again(four: Project) -> None:
+    def journal() -> bytes:
+        return next(latest_run(four.path).glob("*/journal.jsonl")).read_bytes()
+
+    chosen = ["-k", "ben or cid or dot", "--deselect", IDS[3], "-m", "not other"]
+    first = four.ltm(*chosen, "test_it.py")
+    first.assert_outcomes(passed=1, failed=1, deselected=3)
+    played = journal()
+    again = next(line for line in first.outlines if line.startswith("  again: pytest "))
+    words = shlex.split(again.removeprefix("  again: pytest ").partition("   (")[0])
+    four.pytest(*words).assert_outcomes(passed=1, failed=1, deselected=3)
+    assert journal() == played

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from run_folders import latest_run
 
+from pytest_ltm.plugin import probe
+
 if TYPE_CHECKING:
     from _pytest.pytester import RunResult
     from conftest import Project
@@ -67,6 +69,12 @@ class Survivor(Clean):
         with open("old.txt", "a") as file:
             file.write(message + "\\n")
         return OLD if message.endswith("?") else super().reply(message)
+
+class Interrupted(Clean):
+    def reply(self, message):
+        if message.endswith("?"):
+            raise KeyboardInterrupt
+        return "Noted."
 
 class Blank(Clean):
     stateless = True
@@ -160,6 +168,24 @@ def test_agents_that_keep_conversations_apart_go_on_and_their_probe_has_a_cost_o
         result
     )
     assert project.ticks.count("reset") == 2
+
+
+def test_a_run_that_is_ended_while_it_probes_says_what_it_was_waiting_for(project: Project) -> None:
+    result = project.ltm(agent="a=bots:Interrupted", subprocess=True)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert "in the isolation probe of agent 'a', at message 2 of 4. No conversation had begun." in told(result)
+
+
+def test_the_time_of_all_conversations_is_foreseen_from_the_replies_to_the_probe(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pattern = r"ltm: a: about \S+ at this speed \(0\.0 s for a reply to the probe, about (\d+) messages"
+    assert not re.search(pattern, told(project.ltm(agent="a=bots:Clean")))
+    monkeypatch.setattr(probe, "NOTABLE", 0.0)
+    shown = re.search(pattern, told(project.ltm("--ltm-trials=3", agent="a=bots:Clean")))
+    assert shown
+    assert int(shown[1]) == 3 * (1 + 2 + 2)  # an opening and two scenarios of two messages, and no filler: too short
+    assert not re.search(pattern, told(project.ltm(agent="a=bots:Shared")))
 
 
 def test_a_store_that_survived_an_earlier_run_is_found_by_the_questions_of_the_plan(project: Project) -> None:

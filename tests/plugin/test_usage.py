@@ -166,6 +166,19 @@ def test_native_toml_may_give_text_or_numbers(project: Project, span: str) -> No
     result.stdout.fnmatch_lines(["*test_good[[]echo-300-0-1]*"])
 
 
+@pytest.mark.parametrize("table", ["[tool.pytest.ini_options]", "[tool.pytest]"])
+def test_an_array_of_toml_is_a_list_of_values(project: Project, table: str) -> None:
+    if table == "[tool.pytest]" and pytest.version_tuple < (9, 0):
+        pytest.skip("older pytest reads one table only")
+    project.file(GOOD)
+    lists = 'ltm_span = ["300", "400"]\nltm_agents = ["bot = echo"]\nltm_fail_under = ["mean:0", "worst:0"]'
+    project.file(f"{table}\n{lists}\n", "pyproject.toml")
+
+    result = project.pytest("--ltm", "--ltm-suite=none", "-v", "-W", "error")
+
+    result.stdout.fnmatch_lines(["*test_good[[]bot-300-0-0]*", "*test_good[[]bot-400-0-0]*", "gate: passed (2 rules*"])
+
+
 def test_a_run_on_a_dumb_terminal_is_told_in_ascii_within_its_width(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

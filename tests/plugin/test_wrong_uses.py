@@ -18,7 +18,6 @@ COMMANDS = {
     "--ltm-span=2k": "--ltm-span: this is not an LTM run, * Add --ltm-agent=SPEC",
     "--ltm": "--ltm: the ini value ltm_agents names no agent. Add lines 'name = spec'",
     "--ltm-agent=": "--ltm-agent: no agent is given. Name one, as in --ltm-agent=full",
-    "--ltm-agent=bot": "unknown agent 'bot'. To name an agent in bot.py, write 'bot:Bot'.",
     "--ltm-agent=bot.py": "unknown agent 'bot.py'. An agent in a file is named with dots, as in 'bot:Bot'.",
     "--ltm-agent=bott:Bot": "agent 'bott:Bot': there is no module 'bott', neither installed nor in '*'.",
     "--ltm-agent=bot:Bott": "agent 'bot:Bott': module 'bot' (*bot.py) has no 'Bott'. Did you mean 'Bot'?",
@@ -70,7 +69,19 @@ COMMANDS = {
     "--ltm-agent=echo --ltm-suite=locomo": "--ltm-data: LoCoMo is not shipped: download * and give --ltm-data=PATH",
     "--ltm-agent=echo --ltm-data=talks.json": "--ltm-data: needs a data set. Add --ltm-suite=locomo or longmemeval",
     "--ltm-agent=echo --ltm-definitions=no": "--ltm-definitions: *no: cannot be read: No such file or directory",
+    "--ltm-agent=echo --ltm-agent-proces": "no option --ltm-agent-proces. Did you mean '--ltm-agent-process'?",
+    "--ltm-agent=echo -n 4": "-n needs pytest-xdist: pip install 'pytest-ltm[xdist]'",
     "--ltm-agent=echo ltm/colour": "not found: ltm/colour. Did you mean 'ltm/colours'?",
+}
+
+INI = {
+    "ltm_spans = 2k": "tox.ini: there is no key 'ltm_spans'. Did you mean 'ltm_span'?",
+    "ltm_span = 2q": "tox.ini: ltm_span: '2q' is not a memory span",
+    "ltm_trials = three": "tox.ini: ltm_trials*three",
+    "ltm_suite = standart": "tox.ini: ltm_suite: *standart",
+    "ltm_judge = opnai:x": "tox.ini: ltm_judge: *opnai",
+    "ltm_compare_fail = men:5%": "tox.ini: ltm_compare_fail: 'men:5%': there is no metric 'men'",
+    "ltm_agents = broken = nowhere:Bot": "tox.ini: ltm_agents: agent 'nowhere:Bot': there is no module 'nowhere'",
 }
 
 SCENARIOS = {
@@ -95,6 +106,8 @@ SCENARIOS = {
     "def test_a(ltm):\n    ltm.say(3)": "a message is a non-empty text, not 3*test_a.py:3",
     "def test_a(ltm):\n    ltm.say('x')\n    ltm.watch('y')": "ltm.watch('y'): a watcher is a function*test_a.py:4",
     "def test_a(ltm):\n    ltm.say('x')\n    ltm.ask('y')\n    ltm.check('z')": "check() missing * argument: 'ok'*test_a.py:5",
+    "def test_a(ltm):\n    ltm.say('x')\n    ltm.check('a cat', ltm.ask('y'))": "a check needs True or False, not str*test_a.py:4",
+    "def test_a(ltm):\n    ltm.say('x')\n    ltm.check('c' in ltm.ask('y'), 'a cat')": "the label comes first*test_a.py:4",
     "def test_a(ltm):\n    ltm.say('x')\n    ltm.ask('y')\n    ltm.score(80)": "ltm.score(80): a score is a number from 0 to 1*",
     "def test_a(ltm):\n    ltm.say('x')\n    ltm.ask('y')\n    ltm.score(1)\n    ltm.score(1)": "scored twice: *Use check()",
     "@pytest.fixture(scope='module')\ndef talk(ltm): ...\ndef test_a(talk): ...": "ScopeMismatch*function scoped fixture ltm*test_a.py:2",
@@ -160,6 +173,16 @@ def test_on_the_command_line(project: Project, monkeypatch: pytest.MonkeyPatch, 
     project.file(GOOD, "test_good.py")
     told = _told(project, *words.split())
     assert _has(told, COMMANDS[words]), told
+
+
+@pytest.mark.parametrize("line", INI)
+def test_in_the_ini_file(project: Project, line: str) -> None:
+    project.file(GOOD, "test_good.py")
+    project.file(
+        f"[pytest]\nltm_agents = echo = echo\n{line}\n".replace("ltm_agents = echo = echo\nltm_ag", "ltm_ag"), "tox.ini"
+    )
+    told = _told(project, "--ltm")
+    assert _has(told, INI[line]), told
 
 
 @pytest.mark.parametrize("source", SCENARIOS)

@@ -314,8 +314,8 @@ class Voice(AgentCaller):
         self.capabilities = Capabilities(name for name, has in having.items() if has)
         self.max_message_tokens = case.max_message_tokens
 
-    def ask(self, message: str, images: Sequence[str] = (), user: str = "") -> Reply:
-        del message, images, user
+    def ask(self, message: str, images: Sequence[str] = (), user: str = "", *, alone: bool = False) -> Reply:
+        del message, images, user, alone
         return Reply("r" * self.case.replies[self._called() % len(self.case.replies)])
 
     def tell(self, message: str, reply: str, user: str = "") -> Reply:

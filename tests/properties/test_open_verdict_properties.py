@@ -16,7 +16,8 @@ from pytest_ltm._results.columns import result_columns
 from pytest_ltm._results.gate.rules import parse_limit_rule
 from pytest_ltm._results.gate.verdict import decide_gate
 from pytest_ltm._results.statistics.pairs import pair_rows
-from pytest_ltm.evaluators._rules import RuleCheck, share_score
+from pytest_ltm.evaluators import NamesUser
+from pytest_ltm.evaluators._rules import RuleCheck
 
 STATES = st.sampled_from([True, False, None])
 """Passed, failed, open."""
@@ -68,7 +69,7 @@ def test_deciding_a_part_moves_a_bound_to_the_other_and_never_beyond(states: lis
         parts = [
             RuleCheck(f"part {n}", "It hums.", each) for n, each in enumerate([*states[:at], state, *states[at + 1 :]])
         ]
-        return share_score(parts, rule="hums/1", reason="{ok} of {of}")
+        return NamesUser("Teal").share(parts, "{ok} of {of}")
 
     missed, unproven, passed = scored(False), scored(None), scored(True)
     assert [unproven.value, unproven.upper] == pytest.approx([missed.value, passed.upper])

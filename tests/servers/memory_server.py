@@ -1,6 +1,7 @@
 """A small memory server that speaks MCP on stdio: keeps texts, finds those that share most words with a query.
 
-`--plain` answers in text instead of objects, and has tools of other names. A search for "broken" is refused.
+`--sessions`: takes sessions, says what it wrote, and `search` fails until it is settled. `--plain`: answers in text
+instead of objects, and has tools of other names. A search for "broken" is refused.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ if "--dies" in sys.argv:
 from mcp.server import MCPServer
 
 notes: list[dict[str, Any]] = []
+pending: list[int] = []
+settled: list[int] = []
 
 
 def words(text: str) -> set[str]:
@@ -33,7 +36,24 @@ def add(text: str, at: str) -> dict[str, Any]:
 def search(query: str, k: int) -> list[dict[str, Any]]:
     if query == "broken":
         raise ValueError("the index is gone")
+    if "--sessions" in sys.argv and settled[-1:] != [len(notes)]:
+        raise ValueError("not settled")
     return [{**note, "score": 0.5} for note in best(query, k)]
+
+
+def add_session(messages: list[dict[str, str]], session: str) -> None:
+    for message in messages:
+        add(message["content"], message["at"])
+        notes[-1]["text"] = f"{session}: {message['content'].upper()}"
+    pending.append(len(messages))
+
+
+def written() -> list[dict[str, Any]]:
+    return [{"what": "added", "id": note["id"], "text": note["text"]} for note in notes[-pending[-1] :]]
+
+
+def settle() -> None:
+    settled.append(len(notes))
 
 
 def remember(content: str) -> str:
@@ -47,6 +67,7 @@ def recall(about: str, limit: int) -> list[str]:
 
 if __name__ == "__main__":
     server = MCPServer("memory")
-    for tool in (remember, recall) if "--plain" in sys.argv else (add, search):
+    more = (add_session, written, settle) if "--sessions" in sys.argv else ()
+    for tool in (remember, recall) if "--plain" in sys.argv else (add, search, *more):
         server.add_tool(tool)
     server.run()

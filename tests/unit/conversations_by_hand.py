@@ -49,7 +49,7 @@ def conversation_of(
         filler="dots", scoring="current", judge="none", judge_votes=0, time="simulated", opening="",
     )  # fmt: skip
     clock, endings, journal = clock or SimulatedClock(), dict[str, Ending](), journal or Journal()
-    factory = ConversationFactory(plan=plan, clock=clock, counter=TokenCounter("len", len), filler=Dots())
+    factory = ConversationFactory(plan=plan, seed=0, clock=clock, counter=TokenCounter("len", len), filler=Dots())
     bodies = [ByHand(scenarios[one.scenario], clock, endings) for one in plan.examples]
     port = factory.recorded_port(journal, factory.live_port(lambda: speaker, Timings()))
     return factory.open(bodies, factory.agenda(), port, journal), endings

@@ -56,6 +56,7 @@ class Able:
             return f"{self.id} {self.tone} {self.now} {self.heard}"
         return Reply("re: " + message, usage=Usage(input_tokens=3, output_tokens=1), cost_usd=0.5, hypothetical=True)
 
+    def answer_alone(self, message): return message + " alone"
     def reply_with_images(self, message, images): return f"{message} {images}"
     def reset(self): self.heard = []
     def save(self): return json.dumps(self.heard).encode() + bytes([0, 255])
@@ -169,6 +170,7 @@ def test_an_agent_can_do_there_what_it_can_do_here(bots: Path) -> None:
         assert (speaker.retrieved(), speaker.in_context()) == (("a", "b"), ("c",))
         assert agent.count_tokens("four") == 4
         assert agent.reply_with_images("see", [b"\xff"]).text == "see [b'\\xff']"
+        assert speaker.ask("why?", alone=True).text == "why? alone"
 
 
 def test_what_it_nearly_can_do_there_is_told_here() -> None:

@@ -125,7 +125,7 @@ def test_a_padded_oracle_is_told_what_full_marks_ask_for_and_no_other_padded_age
     one = agent("padded:20:oracle")
     one.prompt([ExpectedReply("Kelvin.", ())])
     assert one.reply("What is my cat called?").startswith(f"Kelvin.\n\n{POLITE[0]}")
-    assert capabilities_of(one) == {"Prompted", "SeparatesUsers", "AcceptsHistory", "Configured"}
+    assert capabilities_of(one) == {"Prompted", "SeparatesUsers", "AnswersAlone", "AcceptsHistory", "Configured"}
     assert not isinstance(agent("padded:20:echo"), Prompted)
 
 

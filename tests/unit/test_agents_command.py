@@ -91,6 +91,21 @@ def test_a_process_answers_line_by_line_and_remembers(bot: Any) -> None:
     assert [agent.reply(text).text for text in ("a", "b\nc", "d")] == ["a", "a b\nc", "a b\nc d"]
 
 
+def test_a_question_alone_says_so_and_is_not_told_again(bot: Any) -> None:
+    body = """
+    seen = globals().setdefault('seen', [])
+    if 'accept' in request:
+        seen.append(request['accept']['message']); say(ok=True)
+    elif request.get('alone'):
+        say(reply=' '.join([*seen, request['message']]))
+    """
+    agent = bot(body, capabilities=["AcceptsHistory", "AnswersAlone"])
+    agent.accept("a", "b")
+    assert [agent.answer_alone(text).text for text in ("x?", "y?")] == ["a x?", "a y?"]
+    agent._kill()
+    assert agent.answer_alone("z?").text == "a z?"
+
+
 def test_usage_and_cost_come_with_the_reply(bot: Any) -> None:
     agent = bot("say(reply='x', usage={'input_tokens': 3, 'output_tokens': 1}, cost_usd=0.5)")
     assert agent.reply("a") == Reply("x", Usage(input_tokens=3, output_tokens=1), 0.5)

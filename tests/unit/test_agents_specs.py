@@ -193,8 +193,8 @@ def test_a_module_that_raises_is_told_from_one_that_is_missing(project: Path, sp
     assert isinstance(caught.value.__cause__, cause)
 
 
-def test_a_module_is_no_agent(project: Path) -> None:
-    assert "is a module. Name what is in it, as in 'ltm_probe.bots:Bot'" in unknown("ltm_probe.bots", base=project)
+def test_a_module_stands_for_the_only_agent_in_it(project: Path) -> None:
+    assert find_agent("ltm_probe.bots", base=project).spec == "ltm_probe.bots:Bot"
 
 
 # --- the option's values

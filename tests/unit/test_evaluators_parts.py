@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm.evaluators._rules import RuleCheck, Ruled, share_score
+from pytest_ltm._model.score import Check, Score, Scoring
+from pytest_ltm.evaluators._rules import RuleCheck, Ruled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,15 +18,15 @@ def test_a_share_shows_the_first_answer_that_missed() -> None:
         RuleCheck("b", "No idea.", ok=False),
         RuleCheck("c", "Hm.", ok=False),
     ]
-    score = share_score(parts, rule="r/1", reason="{ok} of {of} right")
+    score = Brief("current").share(parts, "{ok} of {of} right")
 
     assert (score.value, score.reason, score.evidence) == (1 / 3, "1 of 3 right", "No idea.")
     assert [(check.label, check.ok) for check in score.checks] == [("a", True), ("b", False), ("c", False)]
 
 
 def test_a_share_of_nothing_is_nothing_and_full_marks_show_no_answer() -> None:
-    assert share_score([], rule="r/1", reason="{ok} of {of}").value == 0
-    assert share_score([RuleCheck("a", "Teal.", ok=True)], rule="r/1", reason="").evidence == ""
+    assert Brief("current").share([], "{ok} of {of}").value == 0
+    assert Brief("current").share([RuleCheck("a", "Teal.", ok=True)], "").evidence == ""
 
 
 def test_a_product_needs_something_of_each_part() -> None:
@@ -45,7 +45,7 @@ def test_open_parts_of_a_product_count_as_missed_below_and_as_passed_above() -> 
 
 def test_open_parts_of_a_share_count_as_missed_below_and_as_passed_above() -> None:
     parts = [RuleCheck("a", "Teal.", ok=True), RuleCheck("b", "Hm.", ok=None), RuleCheck("c", "No.", ok=False)]
-    score = share_score(parts, rule="r/1", reason="{ok} of {of} right")
+    score = Brief("current").share(parts, "{ok} of {of} right")
 
     assert (score.value, score.upper) == (1 / 3, 2 / 3)
     assert [check.state for check in score.checks] == ["passed", "open", "failed"]
@@ -63,3 +63,17 @@ class Brief(Ruled):
 
     scoring: Scoring
     family: ClassVar[str] = "brief"
+
+
+def test_published_rules_leave_nothing_open() -> None:
+    parts = [RuleCheck("a", "Teal.", ok=True), RuleCheck("b", "Hm.", ok=None)]
+    unproven = Check("c", ok=False, open=True)
+    for scoring in ("v3.5", "paper"):
+        published = Brief(scoring)
+        for score in (
+            published.share(parts, "{ok} of {of} right"),
+            published.score_product({"one": [unproven]}, "Hm."),
+            published.standing_in(Score(0.0, "", (unproven,), left_open=1.0)),
+        ):
+            assert isinstance(score, Score)
+            assert score.upper == score.value

@@ -105,6 +105,16 @@ LINES = [
         '{"event":"judge","example":"a/0","name":"n","version":1,"prompt":"p","vote":1,"fault":"dead"}',
     ),
     (
+        events.JudgeChecked(
+            name="answer", version=1, prompt="sha256:3", vote=0, reply="GRADE: no",
+            question="?", reference="tea", answer="It is tea.", passes=True,
+        ),
+        (
+            '{"event":"check","name":"answer","version":1,"prompt":"sha256:3","vote":0,"reply":"GRADE: no",'
+            '"question":"?","reference":"tea","answer":"It is tea.","passes":true}'
+        ),
+    ),
+    (
         events.UserModelAsked(example="a/0", name="user", version=1, prompt="p", vote=0, reply="{}", model="m:f"),
         ('{"event":"user","example":"a/0","name":"user","version":1,"prompt":"p","vote":0,"reply":"{}",'
         '"model":"m:f"}'),

@@ -394,7 +394,7 @@ def test_trivia_is_the_built_in_filler() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("trivial", r"unknown filler 'trivial'\. Did you mean 'trivia'\? Known: varied, trivia, trivia:PATH"),
+        ("trivial", r"unknown filler 'trivial'\. Did you mean 'trivia'\? Known: varied, letters, trivia, trivia:PATH"),
         ("trivia:", r"filler 'trivia:' names no file"),
         ("no_such_module:make", r"filler 'no_such_module:make': there is no module 'no_such_module'"),
         ("bad_filler:nothing", r"module 'bad_filler'.* has no 'nothing'"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ from pytest_ltm._storage.clock import START
 from pytest_ltm._storage.errors import ScenarioError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytest_ltm._model.scenario import Request
 
 PASSED, FAILED = Check("it is so", ok=True), Check("it is not so", ok=False)
@@ -138,9 +141,34 @@ def test_a_missing_definition_says_how_to_give_one() -> None:
 
 def test_a_check_returns_whether_it_holds_and_is_noted() -> None:
     ltm = handle()
-    assert ltm.check("it is so", [1]) is True
-    assert ltm.check("it is not so", "") is False
+    assert ltm.check("it is so", re.search("o", "so")) is True
+    assert ltm.check("it is not so", re.search("x", "so")) is False
     assert ltm.sheet.checks == [PASSED, FAILED]
+
+
+@pytest.mark.parametrize("answer", ["I do not know.", "", 1, [1], (), 0.5])
+def test_a_check_refuses_what_would_be_true_of_any_answer(answer: Any) -> None:
+    ltm = handle()
+    with pytest.raises(ScenarioError, match=rf"needs True or False, not {type(answer).__name__}\. Write a comparison"):
+        ltm.check("knows the cat", answer)
+    assert ltm.sheet.checks == []
+
+
+def test_a_check_refuses_its_arguments_in_the_wrong_order() -> None:
+    swapped: Any = "knows the cat"
+    with pytest.raises(ScenarioError, match=r"ltm\.check\(False, \.\.\.\): the label comes first, as in"):
+        handle().check(swapped == "Kelvin", swapped)  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_a_type_checker_refuses_a_misspelt_name_and_sees_what_follows(tmp_path: Path) -> None:
+    api = pytest.importorskip("mypy.api")
+    (tmp_path / "test_cat.py").write_text(
+        "from pytest_ltm import Ltm\ndef test_cat(ltm: Ltm) -> None:\n    ltm.chek('x', True)\n    ltm.say(3)\n"
+    )
+    printed = api.run([str(tmp_path), "--cache-dir", str(tmp_path / "cache"), "--follow-imports=silent"])[0]
+    assert '"Ltm" has no attribute "chek"; maybe "check"?' in printed
+    assert 'Argument 1 to "say" of "Ltm" has incompatible type "int"' in printed
 
 
 @pytest.mark.parametrize("value", [0, 1, 0.25, True])

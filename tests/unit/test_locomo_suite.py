@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -14,12 +16,14 @@ from pytest_ltm.datasets import LOCOMO
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pytest_ltm._model.plan import Questions
     from pytest_ltm._model.scenario import Definition
     from pytest_ltm.datasets.locomo.suite import LocomoSuite
 
 
-def suite(tmp_path: Path, seed: int = 0, **options: str) -> LocomoSuite:
-    return cast("LocomoSuite", LOCOMO.open(written(tmp_path / "data.json", [talk(), second()]), options, seed=seed))
+def suite(tmp_path: Path, seed: int = 0, questions: Questions = "alone", **options: str) -> LocomoSuite:
+    data = written(tmp_path / "data.json", [talk(), second()])
+    return cast("LocomoSuite", LOCOMO.open(data, options, seed=seed, questions=questions))
 
 
 def question(played: LocomoSuite, entry: str, number: int) -> Definition:
@@ -77,11 +81,20 @@ def test_by_default_a_question_waits_for_the_whole_history(tmp_path: Path) -> No
     assert wait == Wait(history=5)
     assert isinstance(ask, Ask)
     assert ask.about == ("D1:1", "D2:2")
-    assert question(suite(tmp_path), "adversarial", 4).steps[0] == Wait(history=5, tokens=1)  # after all others
+    together = question(suite(tmp_path, questions="together"), "adversarial", 4)
+    assert together.steps[0] == Wait(history=5, tokens=1)  # after all others
+
+
+def test_alone_a_choice_is_asked_after_all_others_without_a_word_in_between(tmp_path: Path) -> None:
+    second_later = Wait(time=timedelta(seconds=1))
+
+    assert question(suite(tmp_path), "adversarial", 4).steps[:-1] == (Wait(history=5), second_later)
+    assert question(suite(tmp_path), "multi_hop", 0).steps[:-1] == (Wait(history=5),)
+    assert question(suite(tmp_path, after="2k"), "adversarial", 4).steps[1] == replace(second_later, tokens=2000)
 
 
 def test_interleaved_it_waits_for_its_evidence_and_some_tokens_more(tmp_path: Path) -> None:
-    played = suite(tmp_path, after="2k")
+    played = suite(tmp_path, after="2k", questions="together")
 
     assert question(played, "open_domain", 2).steps[:-1] == (Wait(history=4), Wait(tokens=2000))
     assert question(played, "single_hop", 5).steps[0] == Wait(history=5)  # it has no evidence

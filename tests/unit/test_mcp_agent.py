@@ -40,8 +40,20 @@ def test_a_server_keeps_and_finds_and_what_it_refuses_is_a_fault() -> None:
         agent.accept(TRAIN, "Noted.")
         assert "14" in agent.reply(QUESTION).text
         assert agent.retrieved() == [TRAIN, "Noted."]
+        assert "14" in agent.answer_alone("Which platform, please?").text
+        assert "Which platform, please?" not in "".join(agent.retrieved())
+        agent.answer_alone("Which platform, I ask again?")
+        assert "Which platform, please?" not in "".join(agent.retrieved())
         with pytest.raises(AgentFault, match="the MCP tool 'search' refused: Error executing tool"):
             agent.reply("broken")
+
+
+@pytest.mark.slow
+def test_a_server_may_take_sessions_say_what_it_wrote_and_be_settled() -> None:
+    with closing(told(f"{SERVER} --sessions")) as agent:
+        agent.accept(TRAIN, "Noted.")
+        agent.reply(QUESTION)
+        assert f"1: {TRAIN.upper()}\n{TRAIN}\nNoted." in agent.retrieved()
 
 
 @pytest.mark.slow

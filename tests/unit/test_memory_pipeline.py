@@ -210,10 +210,10 @@ def test_filler_is_not_kept_where_it_is_to_be_skipped() -> None:
 
 
 @pytest.mark.parametrize("name", ["retrieval", "memgpt"])
-def test_questions_of_a_data_set_leave_no_memory_where_they_are_to_be_skipped(name: str) -> None:
-    agent = told(made(f"preset={name}&replied=skipped"))
+def test_questions_asked_alone_leave_no_memory(name: str) -> None:
+    agent = told(made(f"preset={name}"))
     for _ in range(2):
-        agent.reply("My canoe is red. Where is the canoe?")
+        agent.answer_alone("My canoe is red. Where is the canoe?")
         assert not any("red" in text for text in agent.retrieved())
 
 

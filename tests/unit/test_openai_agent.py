@@ -352,7 +352,11 @@ def test_the_endpoints_counts_are_reported_with_cached_tokens(chat_server: ChatS
             RequestRefused,
             r"There is no http://.*/v1/chat/completions; addresses usually end in",
         ),
-        (fails(404, "The model m does not exist."), RequestRefused, "answered 404: The model m does not exist\\.$"),
+        (
+            fails(404, "The model m does not exist."),
+            RequestRefused,
+            "answered 404: The model m does not exist\\. http\\S+/v1/models lists",
+        ),
     ],
 )
 def test_what_is_no_answer_is_a_fault_and_leaves_the_conversation_as_it_was(
@@ -453,10 +457,40 @@ def test_a_reply_that_the_limit_cut_off_is_taken_as_it_is(chat_server: ChatServe
 
 
 def test_a_chat_has_the_capabilities_that_resuming_and_filler_need(chat: Any) -> None:
-    having = {"AcceptsHistory", "Checkpointable", "Configured", "CountsTokens"}
+    having = {"AnswersAlone", "AcceptsHistory", "Checkpointable", "Configured", "CountsTokens"}
     having |= {"LimitsMessages", "ReportsUsage", "Resettable"}
     assert capabilities_of(chat()) == having
     assert capabilities_of(chat(kind="ts")) == having | {"TimeAware"}
+
+
+def test_a_question_asked_alone_is_in_no_later_prompt(chat: Callable[..., Any], chat_server: ChatServer) -> None:
+    chat_server.next("Ochre.", "Noted.", "Ochre.")
+    agent = chat()
+    agent.accept("I like ochre.", "Noted.")
+    assert agent.answer_alone("Which colour do I like?").text == "Ochre."
+    agent.reply("I like teal, too.")
+    agent.answer_alone("Which colours do I like?")
+
+    shown = [[one["content"] for one in request.messages] for request in chat_server.requests]
+    assert shown == [
+        ["I like ochre.", "Noted.", "Which colour do I like?"],
+        ["I like ochre.", "Noted.", "I like teal, too."],
+        ["I like ochre.", "Noted.", "I like teal, too.", "Noted.", "Which colours do I like?"],
+    ]
+
+
+def test_room_that_was_made_for_a_question_alone_is_given_back(
+    chat: Callable[..., Any], chat_server: ChatServer
+) -> None:
+    for questions in (["Is it teal? " * 20, "Which?"], ["Which?"]):
+        agent = chat("context=200")
+        for number in range(6):
+            agent.accept(f"Fact {number}: the colour of box {number} is ochre.", "Noted.")
+        for question in questions:
+            agent.answer_alone(question)
+
+    long, after_it, alone = (len(request.messages) for request in chat_server.requests)
+    assert long < after_it == alone
 
 
 def test_control_characters_are_saved_as_escapes(chat: Callable[..., Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timezone
 
 import pytest
@@ -72,7 +73,12 @@ def test_what_is_not_known_is_in_no_mean() -> None:
 
 
 def test_a_k_that_covers_the_whole_history_is_noticed() -> None:
-    assert covers_all([said("?", number=2, retrieved=("a", "b")), said("?", number=3, retrieved=("a", "b", "c"))])
-    assert not covers_all([said("?", number=2, retrieved=("a", "b")), said("?", number=3, retrieved=("a", "b"))])
-    assert not covers_all([said("?", number=2)])
+    told = [replace(one, kind="say") for one in BEFORE]
+    whole, part = said("?", retrieved=("a", "b")), said("?", retrieved=("a",))
+
+    assert covers_all([*told, whole])
+    assert covers_all([*told, replace(whole, alone=True), replace(whole, alone=True)])
+    assert not covers_all([*told, whole, whole])
+    assert not covers_all([*told, part])
+    assert not covers_all([*told, said("?")])
     assert not covers_all([])

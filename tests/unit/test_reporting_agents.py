@@ -9,7 +9,7 @@ from run_folders import held, played
 
 from pytest_ltm._journal.result import RunResult
 from pytest_ltm._results.columns import result_columns
-from pytest_ltm.reporting.agents import AgentAtSpan, _reach_text, agent_sentences_for, rank_sides
+from pytest_ltm.reporting.agents import AgentAtSpan, _reach_text, agent_sentences_for, baseline_standings, rank_sides
 from pytest_ltm.reporting.agents import agents_under_test as under_test
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def test_a_control_is_never_ranked_and_a_bundled_agent_only_among_such() -> None
     both = sides(*bundled, talk("mine", "bot:Bot", a=0.5))
     assert under_test(both) == {"mine"}
     assert [side.agent for side in rank_sides(both)] == ["mine"]
-    assert [one.sentence for one in agent_sentences_for(both)] == ["mine: 50% at 2k; loses most in a"]
+    assert [one.sentence for one in agent_sentences_for(both)] == ["mine: 50% at 2k; weakest in a"]
 
 
 def test_an_agent_that_lost_most_of_its_examples_comes_last() -> None:
@@ -44,7 +44,54 @@ def test_what_a_baseline_says_comes_before_the_best_other_agent() -> None:
     two = sides(talk("one", "bot:A", a=1.0), talk("two", "bot:B", a=0.0))
     first, second = agent_sentences_for(two, {"one": "30 better, 0 worse than main"})
     assert first.text == "full marks everywhere; 30 better, 0 worse than main"
-    assert second.text == "loses most in a; 0 better, 1 worse than one at 2k"
+    assert second.text == "weakest in a; 0 better, 1 worse than one at 2k"
+
+
+def at(span: int, floor: float = 0.0, **scores: float) -> ConversationResult:
+    rows = [
+        played(name, score, agent="bot", span=span, span_label=f"{span}", floor=floor, nodeid=f"{span}-{name}")
+        for name, score in scores.items()
+    ]
+    return held(rows, agent_spec="bot:Bot")
+
+
+def said(*conversations: ConversationResult, before: dict[str, str] | None = None) -> str:
+    [one] = agent_sentences_for(sides(*conversations), before)
+    return one.sentence
+
+
+def test_it_names_the_span_to_which_an_agent_remembers_and_what_falls_first() -> None:
+    near = at(2000, colours=1.0, jokes=1.0, never=0.0)
+    middle, far = at(8000, colours=1.0, jokes=0.5, never=0.0), at(32000, colours=0.0, jokes=0.0, never=0.0)
+    assert said(near, middle, far) == "bot: remembers to about 8000 tokens (50%, 0% at 32000); loses jokes first"
+    assert said(near, middle) == "bot: remembers to 8000 tokens or more (50%); loses jokes first"
+
+
+def test_what_was_never_there_is_not_lost_with_the_distance() -> None:
+    assert said(at(2000, a=1.0, never=0.0), at(8000, a=1.0, never=0.0)) == "bot: remembers to 8000 tokens or more (50%)"
+
+
+def test_an_agent_that_earns_what_guessing_earns_is_no_better() -> None:
+    assert (
+        said(at(2000, 0.25, a=0.25, b=0.0))
+        == "bot: no better than guessing (12% at 2000, 25% by guessing); weakest in b and a"
+    )
+
+
+def test_it_says_how_far_above_guessing_an_agent_is() -> None:
+    assert said(at(2000, 0.25, a=0.5)) == "bot: 50% at 2000; weakest in a; 0.25 above guessing"
+
+
+def test_it_stands_beside_its_baseline_at_the_largest_span() -> None:
+    compared = {
+        "before": "baseline 'main'",
+        "changes": [
+            {"agent": "bot", "span_label": "2k", "difference": 0.0, "pairs": 3, "p": None},
+            {"agent": "bot", "span_label": "8k", "difference": 0.2, "pairs": 3, "p": 0.02},
+            {"agent": "other", "span_label": "8k", "difference": None, "pairs": 0, "p": None},
+        ],
+    }
+    assert baseline_standings(compared) == {"bot": "better than baseline 'main' by 0.20 at 8k (p = 0.020)"}
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def test_no_line_but_the_command_is_wider_than_a_terminal_with_what_pytest_puts_
     text = failure_text(found, dialogue(answer="漢字" * 200), AGAIN + " --x=" + "y" * 200)
 
     assert max(columns_of(f"E   {line}") for line in text.splitlines()[:-1]) <= 80
-    assert text.splitlines()[-1].endswith("y   (whole conversation: -k would change it)")
+    assert text.splitlines()[-1].endswith("y   (whole conversation: another -k would change it)")
 
 
 def test_an_isolated_example_may_be_repeated_alone() -> None:

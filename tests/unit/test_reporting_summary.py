@@ -18,6 +18,7 @@ from sample_runs import row
 
 from pytest_ltm._journal.amendments import Amendment, apply_amendments
 from pytest_ltm._journal.result import CallDurations, ExampleMetric, Pace, Precheck
+from pytest_ltm._model.agent import Mishap
 from pytest_ltm._results.run_loading import LoadedRun
 from pytest_ltm._results.sentences import precheck_sentences
 from pytest_ltm.reporting.html.report_data import run_origin
@@ -95,7 +96,8 @@ def test_every_example_has_its_properties_outcome_and_reason() -> None:
 
 def test_every_metric_named_is_in_the_summary() -> None:
     held = amended().conversations[0]
-    voiced = replace(held, scenarios=tuple(replace(row, user_calls=1, floor=0.1, upper=1.0) for row in held.scenarios))
+    rows = tuple(replace(row, user_calls=1, floor=0.1, upper=1.0) for row in held.scenarios)
+    voiced = replace(held, asked_together=1, scenarios=rows, mishaps=(Mishap("notebooks unreadable", 1, 3),))
     taken = CallDurations(total=2.0, median=0.5, p95=1.0)
     pace = Pace(agent=voiced.agent, span_label=voiced.span_label, asking=taken, storing=taken)
     text = json.dumps({**summary(sample_runs.run(voiced, paces=(pace,))), "metrics": {}}) + json.dumps(

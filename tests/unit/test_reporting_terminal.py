@@ -13,6 +13,7 @@ import sample_runs
 from sample_runs import conversation, row, run
 
 from pytest_ltm._journal.result import ended_early
+from pytest_ltm._model.agent import Mishap
 from pytest_ltm._results.text import columns_of
 from pytest_ltm.reporting.terminal import summary_lines
 
@@ -49,11 +50,17 @@ def test_a_summary_looks_as_it_did(name: str, width: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["grid", "gaps"])
-def test_a_quiet_summary_is_one_line_for_each_agent_and_span(name: str) -> None:
+def test_a_quiet_summary_is_one_line_for_each_agent_and_span_and_the_notes_on_them(name: str) -> None:
     text = summary(RUNS[name](), width=100, verbosity=-1)
 
     assert same_as_snapshot(text, f"terminal_{name}_quiet")
-    assert len(text.splitlines()) == len(RUNS[name]().conversations)
+    lines = [line for line in text.splitlines() if not line.startswith(("note: ", "      "))]
+    assert len(lines) == len(RUNS[name]().conversations)
+
+
+def test_a_quiet_summary_keeps_what_changes_the_meaning_of_a_score() -> None:
+    told = conversation("bot", "2k", {"colours": [0.0]}, notices=("store 'Mine' found nothing in any of 15 searches",))
+    assert "note: bot at 2k: store 'Mine' found nothing in any of 15 searches" in summary(run(told), verbosity=-1)
 
 
 def test_where_agents_do_not_fit_the_best_comes_first_and_yardsticks_are_folded() -> None:
@@ -240,3 +247,19 @@ def test_equal_runs_have_equal_summaries() -> None:
     shown: Any = sample_runs.grid
 
     assert summary(shown()) == summary(shown())
+
+
+def test_a_column_is_marked_where_much_went_wrong_within_the_agent() -> None:
+    def shown(*mishaps: Mishap) -> str:
+        held = replace(conversation("bot", "2k", {"a": (1.0,)}), mishaps=mishaps, metered=10)
+        return summary(run(held))
+
+    text = shown(Mishap("notebooks unreadable", 3, 10), Mishap("tool calls failed", 0, 40))
+    assert re.search(r"memory span +2k!\n", text)
+    assert re.search(r"went wrong within +30%!\n", text)
+    assert "that the score is hardly about its memory" in " ".join(text.split())
+    few = shown(Mishap("notebooks unreadable", 2, 10))
+    assert re.search(r"went wrong within +20%\n", few)
+    assert "!" not in few
+    assert re.search(r"went wrong within +40%!\n", shown(Mishap("reply cut off at max_tokens=9", 4)))
+    assert "went wrong" not in shown(Mishap("tool calls failed", 0, 40))

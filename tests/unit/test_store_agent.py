@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import sys
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -130,6 +130,49 @@ class Inventive(Plain):
         return ["The user owns a zeppelin."]
 
 
+class Keeper:
+    """Makes one record of each person, in words of its own, from sessions; settled, they can be found."""
+
+    def __init__(self):
+        self.records, self.sessions, self.made, self.log, self.ready = {}, [], [], [], True
+
+    def add_session(self, messages, *, at, session, user):
+        self.log.append("add_session")
+        self.sessions.append((session, at, [message["content"] for message in messages]))
+        self.made, self.ready = [], False
+        for message in messages:
+            text = message["content"]
+            if message["role"] == "user" and text == "Forget him.":
+                self.records.clear()
+                self.made.append(("deleted", "bo", None))
+            elif message["role"] == "user" and "?" not in text:
+                what = "changed" if "bo" in self.records else "added"
+                self.records["bo"] = "He: " + text.upper()
+                self.made.append((what, "bo", self.records["bo"]))
+
+    def written(self):
+        return self.made
+
+    def settle(self):
+        self.log.append("settle")
+        self.ready = True
+
+    def search(self, query, *, k):
+        assert self.ready
+        return [(key, text, None, None) for key, text in self.records.items()]
+
+    def save(self):
+        return json.dumps(self.records).encode()
+
+    def load(self, state):
+        self.records = json.loads(state)
+
+
+class Babbles(Plain):
+    def written(self):
+        return ["something"]
+
+
 class NoSearch:
     def add(self, text, *, role, at, session, user): ...
 
@@ -179,6 +222,54 @@ def test_both_sides_of_what_is_told_are_added_with_who_and_when() -> None:
     assert who != made("Plain")._user
 
 
+def test_a_pause_of_more_than_an_hour_begins_another_session() -> None:
+    agent = made("Plain")
+    for minutes in (0, 59, 120):
+        agent.tell_time(NOON + timedelta(minutes=minutes))
+        agent.accept(TRAIN, "")
+    assert [session for *_, session, _ in agent._store.calls] == ["1", "1", "2"]
+
+
+def test_a_store_that_takes_sessions_is_handed_them_whole_and_settled_before_it_is_searched() -> None:
+    agent = made("Keeper")
+    for minutes, text in ((0, "My train leaves from platform 14."), (5, "I mean 15."), (120, "I had soup.")):
+        agent.tell_time(NOON + timedelta(minutes=minutes))
+        agent.accept(text, "Noted.")
+    asked(agent, "From which platform does my train leave?")
+    first, second = agent._store.sessions
+    assert first == ("1", NOON, ["My train leaves from platform 14.", "Noted.", "I mean 15.", "Noted."])
+    assert second == ("2", NOON + timedelta(minutes=120), ["I had soup.", "Noted."])
+    assert agent._store.log == ["add_session", "add_session", "settle"]
+    asked(agent, "And now?")
+    assert agent._store.log[3:] == ["add_session", "settle"]
+
+
+def test_a_record_in_the_stores_own_words_stands_for_what_it_was_made_of_as_the_store_says() -> None:
+    agent = made("Keeper")
+    agent.accept("Bo lives in Turku.", "Noted.")
+    asked(agent, "Where does Bo live?")
+    assert agent.retrieved() == ["He: BO LIVES IN TURKU.\nBo lives in Turku.\nNoted."]
+    agent.accept("Bo moved to Brno.", "")
+    asked(agent, "Where does Bo live?")
+    [found] = agent.retrieved()
+    assert found.startswith("He: BO MOVED TO BRNO.\n")
+    assert {"Bo lives in Turku.", "Bo moved to Brno."} < set(found.splitlines())
+    again = made("Keeper")
+    again.load(agent.save())
+    assert (asked(again, "Where?"), again.retrieved()) == (asked(agent, "Where?"), agent.retrieved())
+    agent.accept("Forget him.", "")
+    asked(agent, "Where does Bo live?")
+    assert agent.retrieved() == []
+    assert agent._records == {}
+
+
+def test_what_a_store_says_that_it_wrote_has_to_be_readable() -> None:
+    with pytest.raises(
+        AgentFault, match=r"written\(\) returned 'something'; it returns a list of \('added', id, text\)"
+    ):
+        made("Babbles").accept(TRAIN, "")
+
+
 def test_a_search_that_asks_whose_conversation_it_is_is_told() -> None:
     agent = made("PerUser")
     agent.accept(TRAIN, "Noted.")
@@ -193,7 +284,7 @@ def test_a_model_that_reads_has_its_parameters_in_the_spec() -> None:
 
 
 def test_it_has_the_powers_of_its_store() -> None:
-    always = {"AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval", "Configured"}
+    always = {"AnswersAlone", "AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval", "Configured"}
     assert capabilities_of(made("Plain")) == profile_of(find_agent("store:some_stores:Plain")).capabilities == always
     both = always | {"Resettable", "Checkpointable"}
     assert capabilities_of(made("Whole")) == profile_of(find_agent("store:some_stores:Whole")).capabilities == both

@@ -13,7 +13,7 @@ from pytest_ltm.scenarios._wording import variants
 from scenario_runs import conversation, generated, scores, values
 
 from pytest_ltm import Ask, Say
-from pytest_ltm._model.score import Unscored
+from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm._storage.clock import WallClock
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.evaluators import RemindsInTime
@@ -127,6 +127,27 @@ def test_moments_are_those_that_people_mean(when: dict[str, Any], asked: str, du
 def test_where_nothing_was_due_there_is_no_score() -> None:
     rule = RemindsInTime(("oil the weathervane",), ((90.0,),), (0.0, 30.0), ((0,),))
     assert isinstance(rule(["Yes.", "Fine."]), Unscored)
+
+
+def test_an_answer_to_somebody_else_that_has_the_last_word_of_a_task_is_no_reminder() -> None:
+    rule = RemindsInTime(("oil the weathervane",), ((90.0,),), (0.0, 30.0, 60.0, 91.0), ((0,),), elsewhere=(1, 2))
+    replies = ["Yes.", "A weathervane.", "You sold the weathervane.", "It is time to oil the weathervane."]
+    assert points_of(rule, replies) == 1
+    assert points_of(rule, ["Yes.", "Time for the weathervane.", "Fine.", replies[-1]]) == 0
+    assert points_of(rule, ["Yes.", "Now oil the weathervane.", "Fine.", replies[-1]]) == 0
+
+
+def test_a_moment_whose_next_message_calls_the_task_off_does_not_count() -> None:
+    rule = RemindsInTime(
+        ("oil the weathervane", "wind the clock"), ((30.0,), (90.0,)), (0.0, 1.0, 40.0, 91.0), ((0, 2), (1,))
+    )
+    assert points_of(rule, ["Yes.", "Yes.", "I'll not remind you, then.", "It is time to wind the clock."]) == 1
+
+
+def points_of(rule: RemindsInTime, replies: list[str]) -> float:
+    verdict = rule(replies)
+    assert isinstance(verdict, Score)
+    return verdict.value
 
 
 def words_of(make: Callable[..., Any], number: int) -> list[str]:

@@ -16,8 +16,10 @@ from pytest_ltm._cli.arguments import add_output, add_pytest_options
 from pytest_ltm._cli.pytest_runs import counting_examples, examples_with_specs, play_run
 from pytest_ltm._journal.result import span_place
 from pytest_ltm._lab.cheats import SPECS
+from pytest_ltm._lab.floors import MARGIN, FloorSearch
+from pytest_ltm._model.suite import SUFFIX, built_in, load_suite
 from pytest_ltm._results.statistics.totals import group_by
-from pytest_ltm._results.text import NOTHING, one_line, pluralize, score_text
+from pytest_ltm._results.text import NOTHING, clip_text, one_line, pluralize, score_text
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm.agents._padding import padded_spec
@@ -37,6 +39,8 @@ PADDING = 0.3 / 11
 """The share of all marks that padding may earn above the same agent without it."""
 LUCK = 0.05
 """Where a scenario with a floor is all or nothing, what chance gives at least this often is allowed."""
+_WIDE = 60
+"""Characters of a guess that are shown."""
 EACH = ("--ltm-examples=1", "--ltm-trials=3")
 """Three examples of each scenario, in a conversation each: what a dump recites holds no rival of an earlier example."""
 
@@ -49,6 +53,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--span", dest="spans", default=spans, metavar="SPANS", help=f"memory spans (default: {spans})")
     agents = "only this one (repeatable; default: all cheats)"
     parser.add_argument("--agent", dest="agents", action="append", metavar="SPEC", help=agents)
+    floors = "instead, look for the best reply that depends on the question alone, over 80 seeds of built-in scenarios"
+    parser.add_argument("--floors", action="store_true", help=floors)
     add_pytest_options(parser)
     add_output(parser, "FILE", "also write everything: Markdown, or JSON to *.json")
 
@@ -57,8 +63,10 @@ def run(given: Namespace) -> int:
     """Play a suite with agents that look for points without remembering, and compare what they earn with the floors.
 
     Scenarios declare their floors. Exit status 1 if a cheat earns more than 3 % above a floor, or padding more than 0.3
-    of 11 above the same agent without it.
+    of 11 above the same agent without it; with `--floors`, if a guess earns more than 0.05 above a floor.
     """
+    if given.floors:
+        return _measure_floors(given.suite or "standard", given.output)
     specs = [spec for text in given.agents or SPECS for spec in text.split(",")]
     twins = [twin for spec in specs if (twin := padded_spec(spec)) and twin not in specs]
     suite = given.suite or ("none" if given.tests else "standard")
@@ -73,6 +81,23 @@ def run(given: Namespace) -> int:
         whole = as_json(result) if given.output.suffix == ".json" else "\n".join(cheat_markdown(result))
         given.output.write_bytes(for_file(whole + "\n"))
     return ABOVE if result.finds else 0
+
+
+def _measure_floors(suite: str, output: Path | None) -> int:
+    """Print, by scenario, the declared floor and what the best guess earns."""
+    chosen = load_suite(suite) if suite.endswith(SUFFIX) else built_in(suite)
+    table, above = [["scenario", "floor", "best guess", "which"]], list[str]()
+    for entry in chosen.entries:
+        print(f"{entry.name} ...", file=sys.stderr)
+        search = FloorSearch(entry)
+        points, policy = search.best()
+        table.append([entry.name, score_text(search.declared), score_text(points), clip_text(str(policy), _WIDE)])
+        if points > search.declared + MARGIN:
+            above.append(f"- {entry.name}: guessing earns {score_text(points)}, its floor is {table[-1][1]}")
+    print("\n".join([*tables.aligned_lines(table), *above]))
+    if output is not None:
+        output.write_bytes(for_file("\n".join([*tables.markdown_lines(table), "", *above]) + "\n"))
+    return ABOVE if above else 0
 
 
 # --- what was earned

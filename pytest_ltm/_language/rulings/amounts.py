@@ -17,7 +17,8 @@ from pytest_ltm._language.quantities import (
     is_sum,
     read_quantities,
 )
-from pytest_ltm._language.rulings.assertion import SHORT, refuses_answer
+from pytest_ltm._language.refusal import refuses_answer
+from pytest_ltm._language.rulings.assertion import SHORT
 from pytest_ltm._language.rulings.gold import (
     CANNOT_TELL,
     HEDGED,

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._language.clauses import normalize_text, phrase_positions
+from pytest_ltm._language.clauses import normalize_text, phrase_positions, split_sentences
 from pytest_ltm._language.dates import MONTHS
+from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.meanings import FRAME, telling_keys
 from pytest_ltm._language.numbers import ORDINALS
 from pytest_ltm._language.quantities import read_quantities
+from pytest_ltm._language.refusal import refuses_answer
 from pytest_ltm._language.rulings.stance import FINAL, OPEN, stance_at, unknown_names
 from pytest_ltm._language.words import STOP_WORDS, casefold_plain, content_stems, phrase_pattern, plain_words
 
@@ -31,14 +33,7 @@ _MARKS = re.compile(
     r"\banswer\W{0,6}[:\n]|\btherefore\b|\bin conclusion\b|\bto conclude\b|\bin summary\b|\bthus,|\bhence\b|\bso,)",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"(?<=[.!?])[\"')*\]]{0,3}\s+|\n+")
-_THOUGHT = re.compile(r"<(think|thinking|thought|reasoning|scratchpad)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
 _ENGLISH = frozenset(STOP_WORDS) | {"yes", "youve", "hes", "shes", "weve", "theyre", "whats", "youd", "theyve"}
-
-
-def strip_reasoning(answer: str) -> str:
-    """Return what an answer says aloud: without the thinking that some models put in tags before it."""
-    return _THOUGHT.sub("", answer).strip() if "<" in answer else answer.strip()
 
 
 def concluding_part(answer: str) -> str:
@@ -47,14 +42,14 @@ def concluding_part(answer: str) -> str:
     A short answer is its own conclusion; of a long one it is what its last mark begins ("therefore", "the answer is"),
     or else its last three sentences.
     """
-    text = strip_reasoning(answer)
+    text = answer.strip()
     if len(text) <= SHORT:
         return text
     tail = text[-2 * SHORT :]
     marks = [match.start() for match in _MARKS.finditer(tail)]
     if marks and len(tail) - marks[-1] > _LEAST:
         return tail[marks[-1] :]
-    return " ".join([part for part in _SENTENCE.split(tail[-SHORT:]) if part.strip()][-3:])
+    return " ".join(split_sentences(tail[-SHORT:])[-3:])
 
 
 def is_english(text: str) -> bool:
@@ -65,46 +60,8 @@ def is_english(text: str) -> bool:
 
 # --- Whether an answer says that the answer cannot be known, denies what the question takes for granted, or guesses.
 
-_SAID = (
-    r"(?:mention|provid|includ|specif|stat|contain|discuss|indicat|list|record|"
-    r"describ|shar|giv|given|said|say|told|tell|talk|spoke|speak|come up|came up|brought up|bring up)"
-)
-_NOT = r"(?:\w+ )?(?:not|n't|never)"
-_KNOWN = r"(?:determine|tell|answer|find|know|say|provide|calculate|confirm|recall|identify|give|remember|see|conclude)"
-_THINGS = (
-    r"(?:information|info|details?|records?|mention|indication|evidence|data|reference|context|recollection|idea|clue)"
-)
-_REFUSAL = phrase_pattern(
-    rf"(?:not|isn't|aren't) (?:\w+ )?(?:enough|sufficient|any) {_THINGS}",
-    r"(?:is|are|was|were) (?:not (?:enough|sufficient)|insufficient)",
-    rf"(?:insufficient|no|without|need|needs|require|requires|lack|lacks|lacking) (?:\w+ ){{0,2}}{_THINGS}",
-    rf"(?:is|are|was|were|did|does|do|has|have|had) {_NOT} (?:\w+ ){{0,3}}{_SAID}\w*",
-    rf"(?:isn't|aren't|wasn't|weren't|didn't|doesn't|don't|hasn't|haven't) (?:\w+ ){{0,3}}{_SAID}\w*",
-    rf"(?:cannot|can't|can not|could not|couldn't|won't be able to) (?:\w+ ){{0,2}}{_KNOWN}\w*",
-    rf"(?:unable|not able|\w+n't able|difficult|hard) to (?:\w+ ){{0,2}}{_KNOWN}\w*",
-    rf"(?:not|im)[ -]?possible to (?:\w+ ){{0,2}}{_KNOWN}\w*",
-    r"(?:i|we) (?:do not|don't|did not|didn't|cannot|can't) (?:\w+ ){0,2}(?:have|know|see|find|recall|remember)",
-    rf"(?:not|never) (?:\w+ )?(?:known|available|clear|aware|sure|certain|{_SAID}\w*)",
-    rf"(?:nothing|none|nowhere|no \w+) (?:\w+ ){{0,5}}(?:{_SAID}\w*|about|on|regarding)",
-    r"only (?:\w+ ){0,2}(?:mentioned|told|talked|spoke|discussed)",
-    r"no (?:definitive|definite|specific|explicit|direct|clear) (?:answer|information|mention|number|date)",
-    r"(?:unknown|unclear|unspecified|undetermined|unanswerable|undisclosed)",
-    r"(?:outputs?|returns?|prints?|answer)\W{1,6}(?:is\W{1,6})?empty",
-    r"(?:does not|doesn't) ring a bell",
-    r"(?:new|unknown|unfamiliar) to me",
-    r"n/a",
-    r"no (?:results?|match(?:es)?|entry)|not found",
-    r"(?:not|isn't|nowhere) (?:\w+ )?(?:in|part of) (?:our|the|your|my|this|any) (?:\w+ )?"
-    r"(?:conversations?|chats?|history|records?|notes|messages|memory)",
-)
-_BARE_NOT = re.compile(r"\b(do|does|did|is|are|was|were|has|have|had|could|would|ca|wo)nt\b")
-_DENIES = phrase_pattern(
-    r"(?:not|no|none|nothing|never|cannot|nor|without|rather than|instead of|(?:\w+n't))(?! doubt| problem| worries)"
-)
-_ONLY_THIS = phrase_pattern(
-    r"(?:only|just) (?:\w+ ){0,2}(?:mention\w*|told|talk\w*|said|know|have|see|find|discuss\w*)|only(?=\W*$)"
-)
-_SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+|\n+")
+_DENIES = LEXICON.pattern("assertion denies")
+_ONLY_THIS = LEXICON.pattern("assertion only this")
 _CLAUSE = re.compile(
     r"(?<!\bdr)(?<!\bm[rs])(?<!\bmrs)[.;:!?](?=\s|$)|[,\n()\u2013\u2014]|\b(?:but|however|while|though)\b"
 )
@@ -117,13 +74,8 @@ _GUESS = re.compile(
     r"\b(?:but|however|though|although|still|that said|if i had to)\b(?:(?!\bnot\b|n't\b|\bno\b)[^.!?]){0,80}?"
     rf"\b{_ASSERTS}\b(?! (?:\w+ )?(?:not|un\w+)\b)"
 )
-_TOLD = phrase_pattern(rf"(?:{_SAID}\w*|know of)")
+_TOLD = LEXICON.pattern("speaks of")
 _NOT_SO = phrase_pattern(r"(?:not|no|none|nothing|never|nor|\w+n't)")
-
-
-def refuses_answer(text: str) -> bool:
-    """Return whether a text says that the answer cannot be known."""
-    return _REFUSAL.search(_BARE_NOT.sub(r"\1n't", casefold_plain(text).replace("_", " "))) is not None
 
 
 def goes_on_to_guess(text: str) -> bool:
@@ -131,7 +83,7 @@ def goes_on_to_guess(text: str) -> bool:
 
     One that refuses in its last sentence takes its guess back.
     """
-    last = [part for part in _SENTENCE_ENDS.split(text) if part.strip()][-1:]
+    last = split_sentences(text)[-1:]
     return _goes_on(text) and not any(refuses_answer(part) and not _goes_on(part) for part in last)
 
 
@@ -183,7 +135,6 @@ _NOW = re.compile(r"\b(?:in the end|ended up|now|currently|these days|nowadays|a
 _AT_LAST = re.compile(r"\b(?:in the end|eventually|ended up|instead(?! of))\b")
 _PRESENT = re.compile(r"\b(?:now|current|currently|new|latest|these days|nowadays|still|at the moment)\b")
 _CLAUSES = re.compile(r"[,;\n()\u2013\u2014]|[.!?:](?=\s|$)|\b(?:and|but|while|whereas)\b")
-_SENTENCES = re.compile(r"[;\n]|(?<!\bDr)(?<!\bM[rs])(?<!\bMrs)(?<!\d)[.!?](?=\s|$)")
 _ONLY = re.compile(r"\bonly\b")
 _NAME = re.compile(r"(?<=[a-z,:] )['\"*\u201c]*((?!I\b)[A-Z0-9][\w-]*)")
 _PROPER = r"[A-Z][\w'&-]*(?: [A-Z][\w'&-]*){0,3}"
@@ -264,7 +215,7 @@ def _is_of_another(wordings: Sequence[str], question: str, end: str) -> bool:
     if _MONTHS.isdisjoint(plain_words(" ".join(wordings))):
         ordinary |= _MONTHS
     with_it, without = [0], []
-    for part in _SENTENCES.split(end):
+    for part in split_sentences(end):
         if any(phrase_positions(normalize_text(part), wording, plural=True) for wording in wordings):
             with_it.append(len(asked & content_stems(part)))
         elif any(not ordinary.issuperset(plain_words(name)) for name in _NAME.findall(part)):

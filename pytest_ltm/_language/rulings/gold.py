@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pytest_ltm._language.clauses import CHANGED
 from pytest_ltm._language.dates import MONTHS
+from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.meanings import meaning_keys, telling_keys
 from pytest_ltm._language.numbers import ONES, TENS, write_digits
 from pytest_ltm._language.proof import is_readable
@@ -139,12 +140,7 @@ def rule_by_value(gold: str, text: str) -> Ruling | None:
     return Ruling("no", "has another sign") if differs_in_sign(text, gold) else None
 
 
-HEDGED = re.compile(
-    r"\b(?:not (?:\w+ )?sure|unsure|possibly|maybe|perhaps|might|may (?:have|be)|could (?:be|have)|up to|more than|"
-    r"fewer than|less than|at most|no more than|(?:over|under|above|below|almost|nearly|close to)(?= ?[$£€\d])|"
-    r"or more|or less|guess\w*|speculat\w*|if i had to|couple|either)\b",
-    re.IGNORECASE,
-)
+HEDGED = LEXICON.pattern("gold hedged", re.IGNORECASE)
 """Words by which an answer does not commit itself."""
 
 # --- Which of the amounts in an answer are what it answers: of the kind that is asked for, in bold, or the total.

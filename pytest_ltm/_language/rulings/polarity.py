@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ltm._language.clauses import normalize_text
+from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.rulings.gold import CANNOT_TELL, Ruling
 from pytest_ltm._language.rulings.stance import SEVERAL
 
@@ -35,9 +36,7 @@ _DENIES = re.compile(
     r"(?:(?:did|do|does|have|has|had|is|are|was|were|would|will|can)(?: not|nt)|never)\b"
 )
 """Says of somebody that it is not so, with nothing before it."""
-_EITHER_WAY = re.compile(
-    r"\b(?:(?:could|might|may) (?:be|go) either|either|might or might not|may or may not|pros and cons|it depends)\b"
-)
+_EITHER_WAY = LEXICON.pattern("polarity either way")
 _MAYBE = re.compile(r"^\W*(?:possibly|perhaps|maybe|(?:\w+ ){1,2}(?:might|may|could)(?: be| have)?)\W*$")
 
 

@@ -7,8 +7,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ltm._language.clauses import normalize_text, phrase_positions, sentence_around, sentence_start
+from pytest_ltm._language.clauses import (
+    normalize_text,
+    phrase_positions,
+    sentence_around,
+    sentence_start,
+    split_sentences,
+)
+from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.quantities import holds_amounts, read_quantities
+from pytest_ltm._language.refusal import refuses_answer
 from pytest_ltm._language.rulings.assertion import (
     LISTED,
     MANY,
@@ -19,8 +27,6 @@ from pytest_ltm._language.rulings.assertion import (
     goes_on_to_guess,
     has_negation,
     is_english,
-    refuses_answer,
-    strip_reasoning,
     turns_to_other,
 )
 from pytest_ltm._language.rulings.gold import CANNOT_TELL, HEDGED, Ruling
@@ -34,11 +40,7 @@ if TYPE_CHECKING:
     from pytest_ltm._language.rulings.gold import Gold
 
 
-_WANTS_FACTS = re.compile(
-    r"\b(?:please (?:provide|answer|share|give|tell|clarify)|"
-    r"(?:could|can) you (?:please )?(?:provide|share|tell|clarify)|"
-    r"(?:once|if) (?:i (?:have|had|knew|know)|you (?:can |could )?(?:provide|share|tell|give)))\b"
-)
+_WANTS_FACTS = LEXICON.pattern("rules wants facts")
 """How an answer asks the user for the facts that it would need."""
 _SUPPOSED = re.compile(r"\b(?:assuming|supposing|presuming)\b[^.;!?]*", re.IGNORECASE)
 _BUT_NOT = re.compile(r"\b(?:but|not|never|\w+n't)\b(?!.*\b(?:but|not|never|\w+n't)\b)")
@@ -54,7 +56,7 @@ def abstention_ruling(hypothesis: str, question: str, explained: str) -> Ruling:
         return Ruling("yes", "says that it cannot be known")
     if _WANTS_FACTS.search(casefold_plain(end)):
         return Ruling("yes", "asks for what it was not told")
-    if len(strip_reasoning(hypothesis)) > SHORT or refuses_answer(hypothesis):
+    if len(hypothesis) > SHORT or refuses_answer(hypothesis):
         return Ruling("unscored", "refuses on the way and answers in the end, or tells no end")
     if has_negation(end) or not is_english(end) or not end:
         return Ruling("unscored", "may refuse in words that no rule knows")
@@ -78,7 +80,6 @@ RIGHT, WRONG = Ruling("yes", "names the right one of the two"), Ruling("no", "na
 _CHOICE = re.compile(r"(?:,|:)\s*(?:was it |is it )?([^,:]+?),? or ([^,:]+?)\?*\s*$")
 _FIRST = re.compile(r"\b(?:first|earlier|earliest)\b")
 _LAST = re.compile(r"\b(?:last|later|latest|most recently|more recently|second)\b")
-_SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 _CLAUSES = re.compile(r"[,;:()\u2013\u2014]|\b(?:and|but|while|whereas|then)\b")
 _BEFORE = re.compile(r"\b(?:before|prior to|earlier than|ahead of|precede[sd]?|and then|then|followed by|and later)\b")
 _AFTER = re.compile(r"\b(?:after(?! that| this| which)|following|later than|subsequent to)\b")
@@ -146,7 +147,7 @@ def _order_winners(right: frozenset[str], wrong: frozenset[str], question: str, 
     wants_first = bool(_FIRST.search(asked))
     if wants_first == bool(_LAST.search(asked)):
         return
-    for part in _SENTENCES.split(normalize_text(end)):
+    for part in split_sentences(normalize_text(end)):
         earlier = _is_earlier(right, wrong, part)
         if earlier is not None:
             yield earlier == wants_first
@@ -251,7 +252,7 @@ def phrase_ruling(  # noqa: PLR0911 - one rule, one line
     if share >= (_NEARLY_ALL if is_sentence else 1):
         return _worded_ruling(gold, question, end, refused=refused)
     ruling = in_other_words(gold.texts[0], question, end, full=True)
-    if ruling and (ruling.verdict == "yes" or len(strip_reasoning(hypothesis)) <= SHORT):
+    if ruling and (ruling.verdict == "yes" or len(hypothesis) <= SHORT):
         return ruling
     if share == 0 and not is_sentence:
         return _absent_ruling(gold, new, hypothesis, end, refused=refused)
@@ -326,6 +327,6 @@ def _absent_ruling(gold: Gold, new: frozenset[str], hypothesis: str, end: str, *
         return Ruling("unscored", "is in another language")
     if holds_amounts(gold.amounts, read_quantities(end)):
         return Ruling("unscored", "names its amount in other words")
-    if new & content_stems(strip_reasoning(hypothesis)):
+    if new & content_stems(hypothesis):
         return Ruling("unscored", "has its words on the way only")
     return Ruling("no", "has none of its words")

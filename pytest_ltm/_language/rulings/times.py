@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._language.clauses import why_not_standing
 from pytest_ltm._language.dates import DAYS, MONTHS, dated_readings, yearless_dates
+from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.quantities import read_quantities
 from pytest_ltm._language.rulings.gold import Ruling
 from pytest_ltm._language.rulings.stance import DENIED, SEVERAL
@@ -32,10 +33,7 @@ _SO = re.compile(
 )
 _OPENING = re.compile(r"\W*[^:;.!?\n\u2013\u2014]{3,40}[:;\u2013\u2014]\s")
 """An answer with its explanation behind it: "2018: ..."."""
-_UNREAD = re.compile(
-    rf"\b(?:week(?:end)?s?(?! (?:of|in)\b(?! (?:that|this|the same)\b))|{'|'.join(DAYS).lower()}|"
-    rf"\d+(?:st|nd|rd|th)(?! (?:week|of|{'|'.join(MONTHS).lower()})))\b"
-)
+_UNREAD = LEXICON.pattern("times unread")
 """Words of a time that was perhaps not understood."""
 _ABOUT_A_WEEK, _MOST_DAYS = 8, 5
 """A stretch of at most so many days is a week: it is the same if it shares so many days."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_ltm._language.clauses import normalize_text, phrase_positions, sentence_start
+from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.meanings import (
     FRAME,
     LIGHT,
@@ -19,8 +20,9 @@ from pytest_ltm._language.meanings import (
     misspelled_in,
     telling_keys,
 )
+from pytest_ltm._language.refusal import refuses_answer
 from pytest_ltm._language.rulings.amounts import is_turned
-from pytest_ltm._language.rulings.assertion import LISTED, MANY, SHORT, doubt_of, is_english, lists_more, refuses_answer
+from pytest_ltm._language.rulings.assertion import LISTED, MANY, SHORT, doubt_of, is_english, lists_more
 from pytest_ltm._language.rulings.gold import CANNOT_TELL, Ruling
 from pytest_ltm._language.rulings.stance import FINAL, PEOPLE, SEVERAL
 from pytest_ltm._language.words import STOP_WORDS, plain_words, word_stem
@@ -119,9 +121,7 @@ def _is_name(text: str) -> bool:
 
 _EITHER = re.compile(r"\beither\b[^.;]*\bor\b|\b(?:any|one) of (?:these|those|them|the following)\b", re.IGNORECASE)
 _SINCE = re.compile(r"\b(?:now|instead|currently|these days|today|and (?:then|later))\b")
-_PAST = re.compile(
-    r"\b(?:used? to|before|previous\w*|original\w*|initial\w*|former\w*|at first|old|ago)\b", re.IGNORECASE
-)
+_PAST = LEXICON.pattern("wording past", re.IGNORECASE)
 _FURTHER = re.compile(r"\b(?:and|plus|as well as)\b([^.,;:!?\n()]*)")
 _REMARKS = re.compile(r"\(|\s(?:\u2192|[-=]>|[-\u2013\u2014])\s")
 _MIXED = re.compile(r"[A-Z][a-z]?[A-Z][a-z]*$")

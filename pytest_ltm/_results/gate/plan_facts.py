@@ -172,7 +172,7 @@ def _plan_difference(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> U
         places=(now[0].place,),
         sentences=tuple(sentences),
         options=(
-            *(f"--ltm-{name.replace('_', '-')}={settings[name][0]}" for name in settings if name in _OPTIONS),
+            *(_option_of(name, settings[name][0]) for name in settings if name in _OPTIONS),
             *_examples_option(theirs, ours),
         ),
         added=_complete_scenarios(added, both),
@@ -181,6 +181,11 @@ def _plan_difference(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> U
         same=0 if settings else len(both) - len(changed),
         of=len(ours),
     )
+
+
+def _option_of(name: str, value: object) -> str:
+    secret = name == "seed" and isinstance(value, str)
+    return f"--ltm-{name.replace('_', '-')}={'env:NAME (the variable with that secret)' if secret else value}"
 
 
 def _examples_option(theirs: Iterable[str], ours: Iterable[str]) -> list[str]:

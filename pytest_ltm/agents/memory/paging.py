@@ -157,8 +157,8 @@ class _Failed(Exception):
 class Paging(Thinks):
     """One conversation.
 
-    Resettable, Checkpointable, AcceptsHistory, TimeAware, ReportsUsage, ShowsRetrieval, ShowsContext, LimitsMessages,
-    Configured.
+    Resettable, Checkpointable, AnswersAlone, AcceptsHistory, TimeAware, ReportsUsage, ShowsRetrieval, ShowsContext,
+    LimitsMessages, Configured.
     """
 
     @property
@@ -186,6 +186,30 @@ class Paging(Thinks):
     def reply(self, message: str) -> Reply:
         """Return all that is said with `send_message`, "" if nothing is."""
         before = self.usage()
+        text, start, asked = self._answered(message)
+        self._keep(message, text)
+        if self._pressure.at and asked > self._pressure.at:
+            self._evict(start)
+        return self._since(before, text)
+
+    def answer_alone(self, message: str) -> Reply:
+        """Return the same, and go back to the queue, the core memory and the archive as they were."""
+        before, archived = self.usage(), len(self._lines)
+        held = [*self._queue], dict(self._core), self._summary, self._warned
+        try:
+            return self._since(before, self._answered(message)[0])
+        finally:
+            self._queue, self._core, self._summary, self._warned = held
+            if len(self._lines) > archived:  # only the archive grows before a reply
+                lines, self._lines = self._lines[:archived], []
+                self._archive = Memories(self._settings, self._embeds)
+                for line in map(json.loads, lines):
+                    if isinstance(line, dict):
+                        self._file(line["archive"], read_moment(line["at"]))
+                self._lines = lines
+
+    def _answered(self, message: str) -> tuple[str, int, int]:
+        """Return what is said to a message, its place in the queue, and the tokens of the last prompt."""
         start = self._begin(message)
         for number in range(STEPS):
             step = self._step(message, start, first=not number)
@@ -195,14 +219,7 @@ class Paging(Thinks):
             if not self._carried_out(self._think(step)):
                 break
         self._in_context = (*step.core.values(), *(one["content"] for one in step.messages[:start]))
-        text = "\n".join(self._said)
-        if self._settings.replied == "skipped":
-            del self._queue[start:]
-            return self._since(before, text)
-        self._keep(message, text)
-        if self._pressure.at and asked > self._pressure.at:
-            self._evict(start)
-        return self._since(before, text)
+        return "\n".join(self._said), start, asked
 
     def accept(self, message: str, reply: str) -> Reply | None:
         """Take an exchange that is told into the queue and the record; nothing is decided on it."""

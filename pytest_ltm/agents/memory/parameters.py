@@ -101,8 +101,6 @@ class MemorySettings(Struct, frozen=True, kw_only=True):
     forgetting: Literal["paper", "code", "off"] = "off"
     filler: Literal["stored", "skipped"] = "stored"
     """Whether exchanges are kept that are told without asking for a reply."""
-    replied: Literal["stored", "skipped"] = "stored"
-    """Whether exchanges are kept that it replied to itself."""
     mode: Literal["code", "paper"] = "paper"
     """Whose word holds where a paper and its code differ."""
     draw: int = 0
@@ -240,7 +238,6 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
     "pause": _parse_pause,
     "forgetting": _off_or("paper", "code"),
     "filler": _one_of("stored", "skipped"),
-    "replied": _one_of("stored", "skipped"),
     "mode": _one_of("code", "paper"),
     "draw": Field.whole,
 }

@@ -152,6 +152,25 @@ class Thinks(TakesTurns):
         observed, self._observed = self._observed, {}
         return tuple(Mishap(what, *numbers) for what, numbers in observed.items())
 
+    def ingested(self) -> bytes:
+        """Return what was made of all that was told, for an agent that differs in `reading` only."""
+        return self.save()
+
+    def adopt(self, ingested: bytes) -> None:
+        """Go on from what another of its kind returned; what was used so far stays."""
+        first, _, lines = ingested.partition(b"\n")
+        own = self._head()
+        head = json.loads(first) | {name: own[name] for name in ("settings", "used", "calls", "misread")}
+        self.load(json.dumps(head).encode() + b"\n" * bool(lines) + lines)
+
+    def save(self) -> bytes:
+        """Return all state."""
+        raise NotImplementedError
+
+    def load(self, state: bytes) -> None:
+        """Go back to what `save` returned."""
+        raise NotImplementedError
+
     def _head(self) -> dict[str, Any]:
         return {
             "version": VERSION, "settings": self._settings.record(), "now": format_moment(self._now),
@@ -192,8 +211,8 @@ def read_moment(text: str | None) -> datetime | None:
 class Pipeline(Thinks):
     """One conversation.
 
-    Resettable, Checkpointable, AcceptsHistory, TimeAware, ReportsUsage, ShowsRetrieval, ShowsContext, LimitsMessages,
-    Configured.
+    Resettable, Checkpointable, AnswersAlone, AcceptsHistory, TimeAware, ReportsUsage, ShowsRetrieval, ShowsContext,
+    LimitsMessages, Configured.
     """
 
     def reset(self) -> None:
@@ -218,9 +237,18 @@ class Pipeline(Thinks):
         before = self.usage()
         self._arrive()
         text = self._think(self._shown(message))
-        if self._settings.replied == "stored":
-            self._keep(message, text)
+        self._keep(message, text)
         return self._since(before, text)
+
+    def answer_alone(self, message: str) -> Reply:
+        """Return the same; only what has ended by now, a session or a day, is written up for good."""
+        before = self.usage()
+        self._arrive()
+        held = self._user, self._pad, dict(self._strength)
+        try:
+            return self._since(before, self._think(self._shown(message)))
+        finally:
+            self._user, self._pad, self._strength = held
 
     def accept(self, message: str, reply: str) -> Reply | None:
         """Keep an exchange that is told, on the way of any other."""

@@ -7,7 +7,7 @@ import json
 import uuid
 from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Generator, Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from pytest_ltm._model.agent import Reply, TakesTurns, Usage
@@ -17,24 +17,28 @@ from pytest_ltm.agents.memory.reading import MemoryHit, Utterance
 from pytest_ltm.agents.memory.thinker import Replying
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
     from pytest_ltm.agents.memory.reading import Reading, Role
     from pytest_ltm.agents.memory.thinker import Thinker
 
 
-VERSION = 1
+VERSION = 2
 """Goes up when replies change: part of the fingerprint."""
-SESSION = "1"
-"""The id of the one session of an ordinary conversation."""
-_PARTS = 4
+PAUSE = timedelta(hours=1)
+"""A longer one begins another session."""
+_PARTS, _WRITTEN = 4, 3
 _SHOWN = 80
 Steps: TypeAlias = "Generator[Any, Any, Any]"
 """Calls of a store, which are awaited where they have to be."""
 
 
 class Store(Protocol):
-    """A memory under test; each method may be async. `save() -> bytes` and `load(bytes)` if it can be restored."""
+    """A memory under test; each method may be async. `save() -> bytes` and `load(bytes)` if it can be restored.
+
+    Optional: `add_session(messages, *, at, session, user)` in place of `add`, `written()` and `settle()`.
+    """
 
     def add(self, text: str, *, role: str, at: datetime, session: str, user: str) -> Any:
         """Keep what a user or the assistant said at an aware time; it may return an id, or several."""
@@ -67,7 +71,8 @@ class CrossTalkDetector:
 class Stored(TakesTurns):
     """One conversation.
 
-    AcceptsHistory, TimeAware, ReportsUsage, ShowsRetrieval, Configured; Resettable and Checkpointable as the store is.
+    AnswersAlone, AcceptsHistory, TimeAware, ReportsUsage, ShowsRetrieval, Configured; Resettable and Checkpointable as
+    the store is.
     """
 
     def __init__(
@@ -83,6 +88,8 @@ class Stored(TakesTurns):
         self._heard, self._settings = heard, settings
         self._now: datetime | None = None
         self._used = Usage()
+        self._lent = False
+        """The store is another's."""
         self._begin()
         if hasattr(store, "reset"):
             self.reset = self._reset
@@ -93,6 +100,12 @@ class Stored(TakesTurns):
         self._user = uuid.uuid4().hex
         self._said: dict[str, Utterance] = {}
         self._by_id: dict[str, Utterance] = {}
+        self._records: dict[str, tuple[str, ...]] = {}
+        """What the store says that it wrote: its own text, and the sayings behind it, by id."""
+        self._session, self._spoke = 1, cast("datetime | None", None)
+        self._pending: list[Utterance] = []
+        """What was said in this session, for a store that takes whole sessions."""
+        self._unsettled = False
         self._found: list[str] = []
         self._searches = self._empty = 0
         self._never: list[str] = []
@@ -105,6 +118,10 @@ class Stored(TakesTurns):
     def reply(self, message: str) -> Any:
         """Return what is read from what the store finds for the message; both are then added."""
         return run_steps(self._replying(message))
+
+    def answer_alone(self, message: str) -> Any:
+        """Return the same; nothing is added. What a search changes within the store is its own affair."""
+        return run_steps(self._replying(message, adds=False))
 
     def accept(self, message: str, reply: str) -> Any:
         """Add an exchange."""
@@ -131,6 +148,20 @@ class Stored(TakesTurns):
         """Close the reader, and the store if it can be closed; AgentFault says what is odd about the store."""
         return run_steps(self._closing())
 
+    def ingested(self) -> tuple[Any, ...]:
+        """Return the store and what is known of it, for another of its kind that only asks."""
+        return self._store, self._user, self._said, self._by_id
+
+    def adopt(self, ingested: tuple[Any, ...]) -> None:
+        """Go on from what another returned, whose store is not closed with this one's."""
+        close = getattr(self._store, "close", None)
+        if callable(close) and not inspect.iscoroutinefunction(close):
+            close()
+        self._store, self._user, self._said, self._by_id = ingested
+        self._lent = True
+        for text in self._said:
+            self._heard.add(text, self._user)
+
     def _reset(self) -> Any:
         self._begin()
         return self._called("reset")
@@ -144,6 +175,9 @@ class Stored(TakesTurns):
         self._used = Usage(**kept["used"])
         self._said = {text: Utterance(role, text, _parse_moment(at)) for text, role, at in kept["said"]}
         self._by_id = {key: self._said[text] for key, text in kept["ids"]}
+        self._records = {key: tuple(texts) for key, texts in kept["records"].items()}
+        self._session, self._spoke, self._pending = kept["session"], _parse_moment(kept["spoke"]), []
+        self._unsettled = kept["unsettled"]
         for text in self._said:
             self._heard.add(text, self._user)
         return self._called("load", b64decode(kept["store"]))
@@ -153,7 +187,7 @@ class Stored(TakesTurns):
     def _closing(self) -> Steps:
         self._thinker.close()
         close = getattr(self._store, "aclose", None) or getattr(self._store, "close", None)
-        if callable(close):
+        if callable(close) and not self._lent:
             yield close()
         if self._said and self._searches and self._empty == self._searches:
             raise AgentFault(f"store {self._name!r} found nothing in any of {self._searches:,} searches")
@@ -163,14 +197,18 @@ class Stored(TakesTurns):
                 f"{self._never[0][:_SHOWN]!r}: where it makes texts of its own, its recall cannot be told by them"
             )
 
-    def _replying(self, message: str) -> Steps:
+    def _replying(self, message: str, *, adds: bool = True) -> Steps:
+        yield from self._flush()
+        if self._unsettled and self._offers("settle"):
+            yield self._called("settle")
+        self._unsettled = False
         asks = takes_user(getattr(self._store, "search", None))
         result = yield self._called("search", message, k=self._reading.k, **({"user": self._user} if asks else {}))
         self._searches += bool(self._said)
         notes = [self._note(one, number) for number, one in enumerate(self._listed(result))]
         self._empty += bool(self._said) and not notes
-        self._found = [note.text for note in notes]
-        shown = self._reading.chosen(notes, self._now)
+        self._found = [text for _, text in notes]
+        shown = self._reading.chosen([note for note, _ in notes], self._now)
         task = Replying(message=message, now=self._now, notes=shown, reading=self._reading)
         try:
             thought = self._thinker.think(task)
@@ -178,11 +216,16 @@ class Stored(TakesTurns):
             self._used += cast("Usage | None", fault.usage) or Usage()
             raise
         self._used += thought.usage
-        yield from self._adding(message, thought.result)
+        if adds:
+            yield from self._adding(message, thought.result)
         free = self._thinker.free
         return Reply(thought.result, thought.usage, None, free, thought.finish_reason, thought.thoughts)
 
     def _adding(self, message: str, reply: str) -> Steps:
+        if self._spoke is not None and self._now is not None and self._now - self._spoke > PAUSE:
+            yield from self._flush()
+            self._session += 1
+        self._spoke = self._now
         for role, text in (("user", message), ("assistant", reply)):
             if text.strip():
                 yield from self._add(cast("Role", role), text)
@@ -190,15 +233,51 @@ class Stored(TakesTurns):
     def _add(self, role: Role, text: str) -> Steps:
         if self._now is None:
             raise AgentError(f"store {self._name!r} was told something before the time was known")
-        given = yield self._called("add", text, role=role, at=self._now, session=SESSION, user=self._user)
         saying = Utterance(role, text, self._now)
+        if self._offers("add_session"):
+            self._pending.append(saying)
+        else:
+            session = str(self._session)
+            given = yield self._called("add", text, role=role, at=self._now, session=session, user=self._user)
+            for key in given if isinstance(given, (list, tuple)) else [given]:
+                if isinstance(key, (str, int, uuid.UUID)) and not isinstance(key, bool):
+                    self._by_id[str(key)] = saying
+            yield from self._note_written([saying])
         self._said.setdefault(text, saying)
         self._heard.add(text, self._user)
-        for key in given if isinstance(given, (list, tuple)) else [given]:
-            if isinstance(key, (str, int, uuid.UUID)) and not isinstance(key, bool):
-                self._by_id[str(key)] = saying
+
+    def _flush(self) -> Steps:
+        """Hand over what was said in this session since this was last done."""
+        if self._pending:
+            said, self._pending = self._pending, []
+            messages = [{"role": one.role, "content": one.text, "at": one.at} for one in said]
+            yield self._called("add_session", messages, at=said[0].at, session=str(self._session), user=self._user)
+            yield from self._note_written(said)
+
+    def _note_written(self, said: Sequence[Utterance]) -> Steps:
+        """Learn what the store made of what was said: records with texts of its own stand for that."""
+        self._unsettled = True
+        if not self._offers("written"):
+            return
+        given = yield self._called("written")
+        for one in given if isinstance(given, (list, tuple)) else [given]:
+            what, key, text = one if isinstance(one, (list, tuple)) and len(one) == _WRITTEN else (None, None, None)
+            if what == "deleted":
+                self._records.pop(str(key), None)
+            elif what in {"added", "changed"} and isinstance(text, str):
+                before = self._records.get(str(key), ())[1:] if what == "changed" else ()
+                self._records[str(key)] = (text, *before, *(saying.text for saying in said))
+            else:
+                raise AgentFault(
+                    f"store {self._name!r}: written() returned {str(one)[:_SHOWN]!r}; it returns a list of "
+                    "('added', id, text), ('changed', id, text) and ('deleted', id, None)"
+                )
+
+    def _offers(self, method: str) -> bool:
+        return callable(getattr(self._store, method, None))
 
     def _saving(self) -> Steps:
+        yield from self._flush()
         state = yield self._called("save")
         if not isinstance(state, (bytes, bytearray)):
             raise AgentFault(f"store {self._name!r} saved a {type(state).__name__}; save() returns bytes")
@@ -206,7 +285,11 @@ class Stored(TakesTurns):
         used = {name: getattr(self._used, name) for name in Usage.__struct_fields__}
         said = [[one.text, one.role, one.at.isoformat() if one.at else None] for one in self._said.values()]
         ids = [[key, one.text] for key, one in self._by_id.items()]
-        whole = {"user": self._user, "now": now, "used": used, "said": said, "ids": ids}
+        whole = {
+            "user": self._user, "now": now, "used": used, "said": said, "ids": ids, "records": self._records,
+            "session": self._session, "spoke": None if self._spoke is None else self._spoke.isoformat(),
+            "unsettled": self._unsettled,
+        }  # fmt: skip
         return json.dumps({**whole, "store": b64encode(state).decode()}).encode()
 
     def _called(self, method: str, *values: Any, **named: Any) -> Any:
@@ -241,13 +324,19 @@ class Stored(TakesTurns):
             )
         return listed
 
-    def _note(self, one: Any, number: int) -> MemoryHit:
+    def _note(self, one: Any, number: int) -> tuple[MemoryHit, str]:
+        """Return what the reader is shown of a memory, and the text by which its needles are told."""
         key, text, _, at = one if isinstance(one, (tuple, list)) and len(one) == _PARTS else (None, one, None, None)
         added = self._by_id.get(str(key)) if key is not None else None
         if added is None and isinstance(text, str):
             added = self._said.get(text)
+        if (record := self._records.get(str(key)) if key is not None else None) is not None:
+            shown = Utterance(
+                "", text if isinstance(text, str) else record[0], at if isinstance(at, datetime) else None
+            )
+            return MemoryHit(str(number), (shown,)), "\n".join([shown.text, *record[1:]])
         if added is not None:
-            return MemoryHit(str(number), (added,), SESSION)
+            return MemoryHit(str(number), (added,)), added.text
         if not isinstance(text, str) or not (at is None or (isinstance(at, datetime) and at.tzinfo)):
             raise AgentFault(
                 f"store {self._name!r}: search() returned {type(one).__name__} {str(one)[:_SHOWN]!r}; each is a text, "
@@ -255,7 +344,7 @@ class Stored(TakesTurns):
             )
         self._refuse_foreign(text)
         self._never.append(text)
-        return MemoryHit(str(number), (Utterance("", text, at),), SESSION)
+        return MemoryHit(str(number), (Utterance("", text, at),)), text
 
     def _refuse_foreign(self, text: str) -> None:
         owner = self._heard.by(text)

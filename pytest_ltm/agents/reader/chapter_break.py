@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._language.clauses import split_sentences
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm.agents.reader.notes import WORDS, first_match, word_pattern
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 Statement = tuple[str, str, str]
 """What it is about (`home`, `work`, `owner`, `whole`), of whom or of what, and what is so."""
 
-_SENTENCE = lazy_pattern(r"[^.!?\n]+[.!?,]*")
 _NOUN = r"(?P<noun>[Tt]he [a-z][a-z' -]{1,40}?)"
 _NAME = lazy_pattern(r"\b[A-Z][a-z]{2,}\b")
 _NO_NAMES = frozenset(WORDS["no_names"].split())
@@ -45,7 +45,7 @@ _BOOK = {kind: [word_pattern(one, NOUN=_NOUN) for one in wordings] for kind, wor
 
 def town_statements(text: str) -> list[Statement]:
     """Return what a text says of its town, in order; one statement a sentence."""
-    statements = (town_statement(sentence) for sentence in _SENTENCE.findall(text))
+    statements = (town_statement(sentence) for sentence in split_sentences(text))
     return [one for one in statements if one is not None]
 
 

@@ -15,6 +15,7 @@ from datetime import date, datetime, timedelta, timezone
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from pytest_ltm._language.clauses import split_sentences
 from pytest_ltm._language.dates import DAYS, MONTHS
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm.agents.reader.notes import COMMON, SMALL_NUMBERS, WORDS
@@ -112,7 +113,6 @@ def content_stem_list(text: str) -> list[str]:
 
 PASSAGE = 320
 """Characters up to which sentences that follow one another are one passage."""
-_SENTENCE = lazy_pattern(r"(?<=[.!?])\s+|\n+")
 _SATURATION, _LENGTH = 1.2, 0.6
 """BM25's k1 and b; a word counts once in a passage."""
 _NEIGHBOUR = 0.3
@@ -199,11 +199,6 @@ class PassageIndex:
     def _before(self, n: int, own: Mapping[int, float]) -> float:
         same = n and self._passages[n - 1].at == self._passages[n].at
         return own.get(n - 1, 0.0) if same else 0.0
-
-
-def split_sentences(text: str) -> list[str]:
-    """Return the sentences and lines of a text."""
-    return [part.strip() for part in _SENTENCE.split(text) if part.strip()]
 
 
 def iter_passages(text: str) -> Iterator[str]:

@@ -44,6 +44,15 @@ class Memory:
     def restore(self, state: Any) -> None:
         """Go back to what `state` returned."""
 
+    def held(self) -> dict[str, Any]:
+        """Return all state, for `put_back` on the same memory: without going by way of JSON."""
+        kinds = (list, set, dict, deque)
+        return {name: value.copy() if isinstance(value, kinds) else value for name, value in vars(self).items()}
+
+    def put_back(self, held: dict[str, Any]) -> None:
+        """Go back to what `held` returned."""
+        vars(self).update(held)
+
     def lines(self) -> list[str]:
         """Return the exchanges that the memory itself keeps, as a line of JSON each."""
         return []
@@ -79,6 +88,10 @@ class Retrieving(Memory):
         """Add the reply to the newest exchange."""
         self._texts[-1] += f"\n{reply}"
         self._sizes[-1] += self._count(reply)
+
+    def put_back(self, held: dict[str, Any]) -> None:
+        """Go back, but keep the index, which holds nothing newer, and what was retrieved last."""
+        super().put_back(held | {name: getattr(self, name) for name in ("_index", "_indexed", "_best")})
 
     def overlook(self) -> None:
         """Never retrieve the last message: it only asks."""

@@ -110,6 +110,17 @@ class ReaderNotebook:
             self._notes.pop(kind, None)
             self._derived.pop(kind, None)
 
+    def held(self) -> dict[str, list[ReaderNote]]:
+        """Return all notes, for `put_back`."""
+        return {kind: [*notes] for kind, notes in self._notes.items()}
+
+    def put_back(self, held: dict[str, list[ReaderNote]]) -> None:
+        """Go back to the notes that `held` returned; what was made of others is made anew."""
+        for kind in self._notes.keys() | held.keys():
+            if self._notes.get(kind) != held.get(kind):
+                self._derived.pop(kind, None)
+        self._notes = held
+
     def lines(self) -> list[str]:
         """Return all notes, one line of JSON each; `restore` takes them back."""
         return [note.line for notes in self._notes.values() for note in notes]

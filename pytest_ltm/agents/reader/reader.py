@@ -23,13 +23,14 @@ VERSION = 6
 class Reader:
     """Reads every exchange once into notes, and answers from the notes whose exchanges it can still see.
 
-    Resettable, Checkpointable, SeparatesUsers, AcceptsHistory, TimeAware, Configured.
+    Resettable, Checkpointable, SeparatesUsers, AnswersAlone, AcceptsHistory, TimeAware, Configured.
     """
 
     def __init__(self, make: Callable[[], Memory], memory: str) -> None:
         self._make = make
         self._policy = memory
         self._now: float | None = None
+        self._position = -1
         self.reset()
 
     def reply(self, message: str, user: str = "") -> str:
@@ -43,6 +44,16 @@ class Reader:
         reply = "\n".join(map(heard.replied, parts))
         self._memory.leave(reply)
         return reply
+
+    def answer_alone(self, message: str) -> str:
+        """Return the reply to a question, and go back to where it was."""
+        memory, notes, position = self._memory.held(), self._notes.held(), self._position
+        try:
+            return self.reply(message)
+        finally:
+            self._memory.put_back(memory)
+            self._notes.put_back(notes)
+            self._position = position
 
     def accept(self, message: str, reply: str, user: str = "") -> None:
         """Read an exchange that happened without asking for a reply."""

@@ -71,4 +71,5 @@ LOCOMO = Dataset(
         ),
     ),
     opener=_open_locomo,
+    questions="alone",
 )  # fmt: skip

@@ -10,8 +10,10 @@ import re
 
 from pytest_ltm._language import normalize, speech
 from pytest_ltm._language.dates import dated_stretches
+from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.meanings import found_in, meaning_key, meaning_keys, telling_keys
 from pytest_ltm._language.quantities import holds_amounts, read_quantities, same_amounts
+from pytest_ltm._language.refusal import refuses_answer
 from pytest_ltm._language.rulings.amounts import amount_ruling
 from pytest_ltm._language.rulings.assertion import (
     SHORT,
@@ -19,7 +21,6 @@ from pytest_ltm._language.rulings.assertion import (
     denies_asked,
     doubt_of,
     goes_on_to_guess,
-    refuses_answer,
     turns_to_other,
 )
 from pytest_ltm._language.rulings.gold import CANNOT_TELL, Ruling, proven_ruling, read_gold, rule_by_value
@@ -32,27 +33,7 @@ from pytest_ltm._language.words import content_stems, plain_words, word_stem
 from pytest_ltm.datasets.locomo.metric import abstains_officially, token_f1
 from pytest_ltm.datasets.locomo.samples import Category
 
-_STILL = re.compile(
-    r"\b(?:but|however|though|although|still|that said|if i had to)\b[^.!?]{0,80}?"
-    r"\b(?:i (?:think|guess|believe|suppose|would|'d)|i'd|my guess|guess|probably|perhaps|maybe|likely|might|may|must|"
-    r"could|presumably)\b",
-    re.IGNORECASE,
-)
-_NOTHING = re.compile(
-    r"^\W*(?:nothing(?! but)|none(?! but)|no one|nobody|n/?a|unknown|unanswerable|no information(?: available)?|"
-    r"no answer|not (?:mentioned|stated|said|specified|given|known|discussed|available|applicable|in the "
-    r"conversation))\b",
-    re.IGNORECASE,
-)
-_FALSE = re.compile(
-    r"\b(?:(?:there (?:is|was|were|are)|i (?:have|see|find|found|recall|remember)) no (?:\w+ ){0,3}"
-    r"(?:mention|record|information|indication|evidence|trace|sign|reference|statement)|"
-    r"(?:never|not once|nowhere) (?:\w+ ){0,2}(?:mention|say|said|talk|spoke|speak|told|tell|discuss|came up|come up|"
-    r"state|describe|share)\w*|"
-    r"(?:not|\w+n['\u2019]t) (?:\w+ ){0,2}(?:mention|say|said|talk|speak|tell|discuss|come up|state|describe|share|"
-    r"know|sure|recall|remember)\w*|the question (?:\w+ ){0,3}(?:assumes|mixes|confuses)|false premise)",
-    re.IGNORECASE,
-)
+_NOTHING = LEXICON.pattern("nothing alone")
 
 
 def abstains_from_answer(answer: str, *, asked: str = "", other: str = "") -> bool:
@@ -63,11 +44,11 @@ def abstains_from_answer(answer: str, *, asked: str = "", other: str = "") -> bo
     """
     text = answer.strip()
     end = concluding_part(text)
-    if not text or _STILL.search(end):
+    if not text or goes_on_to_guess(end):
         return False
     denied = rf"\b(?:not|wasn't|isn't|rather than|instead of|never) {re.escape(asked)}\b"
     corrects = asked and other and re.search(denied, end, re.IGNORECASE) and other.lower() in end.lower()
-    return bool(_NOTHING.match(end)) or refuses_answer(end) or bool(_FALSE.search(end)) or bool(corrects)
+    return bool(_NOTHING.match(end.strip(" \"'*(").casefold())) or refuses_answer(end) or bool(corrects)
 
 
 # --- Which of the two choices of an adversarial question an answer takes, however it says so.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from pytest_ltm.datasets.locomo.tasks import EventSummaries, NextTurns, load_emb
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pytest_ltm._model.plan import Questions
     from pytest_ltm._model.told_history import PastExchange
     from pytest_ltm.datasets.locomo.file import LocomoData
     from pytest_ltm.datasets.locomo.samples import LocomoQuestion, Sample
@@ -52,6 +54,8 @@ class LocomoOptions:
     """A file of corrections that are shown beside the published answers; "": none."""
     images: str
     """A folder of photos; "": none."""
+    questions: Questions
+    """Whether each question is asked of the history alone."""
 
 
 class LocomoSuite:
@@ -88,7 +92,8 @@ class LocomoSuite:
         self.suite = Suite(name="locomo", path=str(data.path), entries=(*entries, *others))
         self.title = self._title()
         numbered = ", ".join(f"{kind.value} {name}" for name, kind in self._kinds.items())
-        way = f"LoCoMo, asked the {choices.asking} way; categories by number: {numbered}"
+        stand = "each question alone" if choices.questions == "alone" else "all questions in one talk"
+        way = f"LoCoMo, asked the {choices.asking} way, {stand}; categories by number: {numbered}"
         self.legend: Sequence[str] = (way, PEOPLE) if self._kinds else ()
 
     def places(self, entry: str) -> Sequence[tuple[str, str]]:
@@ -165,14 +170,18 @@ class LocomoSuite:
         return title + "".join(f", {name}" for name in self._tasks)
 
     def _waits(self, past: Sequence[PastExchange], question: LocomoQuestion) -> tuple[Wait, ...]:
-        """Return what a question waits for; a choice, one token more than others that are due at the same moment.
+        """Return what a question waits for; a choice, longer than others that are due at the same moment.
 
-        The wrong answer of a choice is the right one of another question for three in ten of these, word for word.
+        The wrong answer of a choice is the right one of another question for three in ten of these, word for word. It
+        waits for one token more or, where questions are asked alone and no token may be said, for a second.
         """
         last = int(question.category is Category.ADVERSARIAL)
         after, number = self._choices.after, len(past)
         if after is not None:
             number = told_after(past, set(held_by(past, question.evidence)))
+        if self._choices.questions == "alone":
+            due = Wait(tokens=after or 0, time=timedelta(seconds=last))
+            return (Wait(history=number), *[due] * (due != Wait()))
         return (Wait(history=number), Wait(tokens=after + last)) if after else (Wait(history=number, tokens=last),)
 
 

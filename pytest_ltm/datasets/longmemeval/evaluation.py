@@ -10,8 +10,9 @@ from pytest_ltm._language import normalize, speech
 from pytest_ltm._language.clauses import normalize_text, phrase_positions
 from pytest_ltm._language.dates import dated_stretches
 from pytest_ltm._language.quantities import read_quantities, same_amounts
+from pytest_ltm._language.refusal import refuses_answer
 from pytest_ltm._language.rulings.amounts import amount_ruling
-from pytest_ltm._language.rulings.assertion import SHORT, concluding_part, doubt_of, refuses_answer, strip_reasoning
+from pytest_ltm._language.rulings.assertion import SHORT, concluding_part, doubt_of
 from pytest_ltm._language.rulings.gold import HEDGED, Ruling, proven_ruling, read_gold, rule_by_value
 from pytest_ltm._language.rulings.polarity import yes_or_no_ruling
 from pytest_ltm._language.rulings.rules import abstention_ruling, options_of, order_ruling, phrase_ruling
@@ -75,18 +76,14 @@ def rule_on_hypothesis(
 
 
 def _rule_by_type(question_type: str, question: str, answer: str, hypothesis: str) -> Ruling:
-    if not strip_reasoning(hypothesis):
+    if not hypothesis:
         return Ruling("no", "says nothing")
     gold = read_gold(answer, question)
-    reason = (
-        why_rejected((gold.whole, *gold.texts), question, strip_reasoning(hypothesis))
-        if len(strip_reasoning(hypothesis)) <= SHORT
-        else ""
-    )
+    reason = why_rejected((gold.whole, *gold.texts), question, hypothesis) if len(hypothesis) <= SHORT else ""
     if reason in FINAL or (reason in DOUBTFUL and gold.kind != "amount"):
-        replaced = reason == OVER and is_left_behind(gold.texts[0], question, strip_reasoning(hypothesis))
+        replaced = reason == OVER and is_left_behind(gold.texts[0], question, hypothesis)
         return Ruling("no" if replaced or reason in FINAL else "unscored", reason)
-    if _repeats_gold(gold, question, strip_reasoning(hypothesis)):
+    if _repeats_gold(gold, question, hypothesis):
         return Ruling("yes", "repeats the expected answer")
     return _by_kind(gold, question_type, question, hypothesis)
 

@@ -253,16 +253,22 @@ def cut_captured(manager: CaptureManager) -> None:
     """Cut what was captured into files to the beginning and the end, before anybody reads the whole into memory."""
     for capture in (getattr(manager._global_capturing, name, None) for name in ("out", "err")):
         file: Any = getattr(getattr(capture, "tmpfile", None), "buffer", None)
-        if not isinstance(file, io.FileIO) or (size := file.seek(0, os.SEEK_END)) <= LONGEST:
-            continue
-        half = LONGEST // 2
-        file.seek(0)
-        head = file.read(half)
-        file.seek(size - half)
-        tail = file.read(half)
-        file.seek(0)
-        file.truncate()
-        file.write(head + _left_out(size - 2 * half, "bytes").encode() + tail)
+        if isinstance(file, io.FileIO):
+            cut_file(file)
+
+
+def cut_file(file: io.FileIO) -> None:
+    """Cut what was written into a file to the beginning and the end."""
+    if (size := file.seek(0, os.SEEK_END)) <= LONGEST:
+        return
+    half = LONGEST // 2
+    file.seek(0)
+    head = file.read(half)
+    file.seek(size - half)
+    tail = file.read(half)
+    file.seek(0)
+    file.truncate()
+    file.write(head + _left_out(size - 2 * half, "bytes").encode() + tail)
 
 
 def _left_out(count: int, what: str) -> str:

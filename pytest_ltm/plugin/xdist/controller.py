@@ -399,7 +399,8 @@ class Controller:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Have all workers write into one run folder, and listen to them."""
+        """Have all workers write into one run folder and use one seed, and listen to them."""
+        node.workerinput["ltm_seed"] = self._run.settings.seed.option
         node.workerinput["ltm_run"] = self._run.folder.name
         node.workerinput["ltm_live"] = self._run.progress.is_live
         _wire.listen_to_node(node, self._dsession, self._heard)

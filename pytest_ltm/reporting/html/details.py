@@ -141,7 +141,8 @@ def _exchange_class(exchange: Exchange, asked: Iterable[int], needles: Iterable[
 
 
 def _distance_text(before: Exchange, after: Exchange, record: ConversationRecord) -> str:
-    between = [each for each in record.transcript.since(before.number + 1) if each.number < after.number]
+    since = record.transcript.since(before.number + 1)
+    between = [each for each in since if each.number < after.number and not each.alone]
     if not between:
         return ""
     passed = format_distance(needle_gap(before, after), after.now - before.now)

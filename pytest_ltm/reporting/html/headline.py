@@ -15,7 +15,7 @@ from pytest_ltm._results.statistics.pairs import as_scored_row, pair_rows
 from pytest_ltm._results.statistics.spans_reached import effective_span
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import format_dollars, pluralize, short_count
-from pytest_ltm.reporting.agents import agent_sentences_for, largest_span_label, rank_sides
+from pytest_ltm.reporting.agents import agent_sentences_for, baseline_standings, largest_span_label, rank_sides
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -80,17 +80,14 @@ def agent_sentences(material: Material) -> list[AgentSentence]:
 
 
 def _beside_baselines(material: Material) -> dict[str, str]:
-    """Return by agent how many examples went better and worse than in the baseline, over all memory spans."""
-    beside = {}
+    """Return by agent how it stands beside the baseline of its run."""
+    beside: dict[str, str] = {}
     for number, run in enumerate(material.runs):
         compared = run.summary.get("comparison")
         if not isinstance(compared, dict):
             continue
         names = {each.column.agent: each.agent for each in material.series if each.run == number}
-        for agent, changes in group_by(compared.get("changes", ()), itemgetter("agent")).items():
-            better, worse = (sum(change.get(way, 0) for change in changes) for way in ("better", "worse"))
-            if agent in names and sum(change.get("pairs", 0) for change in changes):
-                beside[names[agent]] = f"{better:,} better, {worse:,} worse than {compared.get('before', 'before')}"
+        beside.update({names[agent]: text for agent, text in baseline_standings(compared).items() if agent in names})
     return beside
 
 

@@ -218,7 +218,7 @@ def repeat_command_of(rows: Sequence[ScenarioResult], plan: Mapping[str, Any], s
     if own and plan.get("suite") == _DEFAULTS["suite"] and len(own) < len(files):
         words.append(f"--ltm-suite={plan['suite']}")
     if seed not in (None, 0):
-        words.append(f"--ltm-seed={seed}")
+        words.append(f"--ltm-seed={seed if isinstance(seed, int) else plan.get('seed_source')}")
     return shlex.join([*words, *own])
 
 

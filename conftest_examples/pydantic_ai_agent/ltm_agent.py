@@ -1,0 +1,15 @@
+from bot import agent
+
+from pytest_ltm import Reply, Usage
+
+
+class Agent:
+    """An agent of Pydantic AI, with the history that it hands back and the tokens that it used."""
+
+    def __init__(self):
+        self.history = []
+
+    async def reply(self, message):
+        result = await agent.run(message, message_history=self.history)
+        self.history, used = result.all_messages(), result.usage
+        return Reply(str(result.output), Usage(input_tokens=used.input_tokens, output_tokens=used.output_tokens))

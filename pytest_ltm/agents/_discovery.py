@@ -1,0 +1,167 @@
+"""Discovery: the only agent of a module, and the objects of frameworks, which need an adapter to be agents."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import inspect
+import pkgutil
+import textwrap
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from msgspec import Struct, convert
+
+from pytest_ltm._storage.errors import AgentError
+from pytest_ltm._storage.schema import load_packaged_yaml
+from pytest_ltm.agents._calls import method_that_replies
+from pytest_ltm.agents._capabilities import accepts_arguments, required_parameters
+
+ROOTS = frozenset({"agents", "langchain_core", "langgraph", "llama_index", "openai", "pydantic_ai"})
+"""The packages whose objects are recognized; others are taken as they are."""
+
+
+class Framework(Struct, frozen=True, kw_only=True):
+    """How an agent of one library is put under test."""
+
+    package: str
+    """What is imported of it."""
+    title: str
+    requires: str
+    """What installs it."""
+    classes: list[str] = []
+    """The classes whose objects need the adapter."""
+    makers: list[str] = []
+    """The functions and methods that make such an object."""
+    name: str = "agent"
+    """What such an object is called where none is known."""
+    adapter: str
+    """The adapter's module, where `{module}` and `{name}` stand for the object."""
+    stand_in: str = ""
+    """A module that makes such an object without a key; "" if there is none."""
+
+    def adapter_text(self, module: str, name: str) -> str:
+        """Return the adapter of one object."""
+        text = self.adapter.replace("{module}", module).replace("{name}", name)
+        return text.replace(f"import {name} as {name}\n", f"import {name}\n")
+
+
+@functools.cache
+def load_frameworks() -> dict[str, Framework]:
+    """Return the libraries whose agents have an adapter, by the names that `ltm init --from` takes."""
+    return convert(load_packaged_yaml(__file__, "frameworks.yml"), dict[str, Framework])
+
+
+def framework_of(given: object) -> tuple[str, Framework] | None:
+    """Return the framework to which an object or a class belongs that cannot reply as it is; None for any other."""
+    kinds = given.__mro__ if isinstance(given, type) else type(given).__mro__
+    names = {(kind.__module__.partition(".")[0], kind.__name__) for kind in kinds}
+    if not any(root in ROOTS for root, _ in names) or hasattr(given, "reply"):
+        return None
+    return next(
+        (
+            (name, framework)
+            for name, framework in load_frameworks().items()
+            if any((framework.package.partition(".")[0], kind) in names for kind in framework.classes)
+        ),
+        None,
+    )
+
+
+def refuse_framework_object(given: object, spec: str) -> None:
+    """Raise AgentError, with the adapter to paste, for an object of a framework that is not an agent by itself."""
+    known = framework_of(given)
+    if known is None:
+        return
+    name, framework = known
+    module, _, attribute = spec.replace(":", ".").rpartition(".")
+    kind = given.__name__ if isinstance(given, type) else type(given).__name__
+    adapter = framework.adapter_text(module or "bot", attribute or framework.name)
+    raise AgentError(
+        f"agent {spec!r} is a {kind} of {framework.title}, which needs an adapter. Run `ltm init --from={name}`, "
+        f"or write ltm_agent.py and give --ltm-agent=ltm_agent:\n\n{textwrap.indent(adapter, '    ')}"
+    )
+
+
+def is_module(name: str, base: Path | None, *, installed: bool) -> bool:
+    """Return whether a name is a module or package in `base` (default: the working directory), or `installed`."""
+    if not name.isidentifier():
+        return False
+    folder = base or Path.cwd()
+    if (folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file():
+        return True
+    try:
+        there = importlib.util.find_spec(name) if installed else None
+    except (ImportError, ValueError):
+        return False
+    return there is not None and there.origin is not None
+
+
+def find_only_agent(module: ModuleType, spec: str) -> tuple[object, str]:
+    """Return the only agent of a module with its dotted path; AgentError, with the candidates, if there is not one.
+
+    That is a class or object with `reply`, else a class that replies by another name, or a function of one text.
+    """
+    public = {name: value for name, value in vars(module).items() if not name.startswith("_")}
+    names = _names_with_reply(public, module) or [
+        name for name, value in public.items() if _is_own(value, module) and _may_reply(value, spec)
+    ]
+    if len(names) == 1:
+        return public[names[0]], f"{spec}:{names[0]}"
+    if names:
+        choices = " or ".join(repr(f"{spec}:{name}") for name in names)
+        raise AgentError(f"agent {spec!r} is a module with {len(names)} agents. Name one: {choices}.")
+    inside = [each.name for each in pkgutil.iter_modules(getattr(module, "__path__", []))]
+    deeper = f" It has modules: name one that has, as in {f'{spec}.{inside[0]}'!r}." if inside else ""
+    raise AgentError(
+        f"agent {spec!r} is a module without an agent: a class or object with reply(message), or one function that "
+        f"takes the message.{deeper}"
+    )
+
+
+def _names_with_reply(public: dict[str, Any], module: ModuleType) -> list[str]:
+    """Return the names of a module's agents; an object stands for its class only where that needs arguments."""
+    classes = {
+        name: value
+        for name, value in public.items()
+        if _is_own(value, module) and isinstance(value, type) and hasattr(value, "reply")
+        and not inspect.isabstract(value) and not getattr(value, "_is_protocol", False)
+    }  # fmt: skip
+    values = {name: value for name, value in public.items() if not isinstance(value, (type, ModuleType))}
+    objects = {name: value for name, value in values.items() if callable(getattr(value, "reply", None))}
+    if not classes and not objects:
+        return [name for name, value in values.items() if framework_of(value) is not None]
+    made = {type(value) for value in objects.values()}
+    kept = [name for name, kind in classes.items() if kind not in made or not _needs_arguments(kind)]
+    simple = {classes[name] for name in kept}
+    return [*kept, *(name for name, value in objects.items() if type(value) not in simple)]
+
+
+def _is_own(value: object, module: ModuleType) -> bool:
+    """Return whether a class or a function is defined in a module, or in a part of it."""
+    home = getattr(value, "__module__", None)
+    return isinstance(home, str) and f"{home}.".startswith(f"{module.__name__}.")
+
+
+def _needs_arguments(kind: type) -> bool:
+    try:
+        return any(required_parameters(kind))
+    except (TypeError, ValueError):  # built in C
+        return False
+
+
+def _may_reply(value: Any, spec: str) -> bool:
+    """Return whether a class replies by a method of another name, or a function takes one text."""
+    if isinstance(value, type):
+        try:
+            return bool(method_that_replies(value, spec))
+        except AgentError:
+            return False
+    if not inspect.isfunction(value):
+        return False
+    positional, keywords = required_parameters(value)
+    if keywords or len(positional) != 1 or not accepts_arguments(value, 1):
+        return False
+    annotation = inspect.signature(value).parameters[positional[0]].annotation
+    return annotation in {inspect.Parameter.empty, str, "str"}

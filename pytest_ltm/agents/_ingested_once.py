@@ -1,0 +1,194 @@
+"""`reading.k=5,10,25`: agents that differ in how memories are read only, so that one of them takes in what is told.
+
+The first agent that is told a history takes it in. The others only compare what they are told with that and, at their
+first question, go on from what it had made of it; one that is told anything else takes in everything by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+
+from pytest_ltm._model.agent import CAPABILITIES, TakesTurns
+from pytest_ltm.agents._adapt import FreshPromptAgent, agent_source, capabilities_of
+from pytest_ltm.agents._capabilities import protocol_members
+from pytest_ltm.agents.memory.stores import run_steps
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
+    from datetime import datetime
+
+    from pytest_ltm.agents._adapt import AgentSource
+    from pytest_ltm.agents.memory.stores import Steps
+
+
+_OWN = frozenset({"Checkpointable", "KeepsUsers", "Stateless"})
+"""Capabilities that an agent which may go on from another's state does not have."""
+
+
+class Ingestion(Struct):
+    """What one agent was told before its first question, and what it had made of it."""
+
+    told: list[tuple[str, str | None, datetime | None]]
+    """Message, reply and time; None: the agent replied itself."""
+    state: Any
+    agent: Any
+    """Who was told; it stays open until all have gone on from there and have ended."""
+    taken: set[int]
+    """The agents of the family that have gone on from it, by their numbers; the first among them."""
+    closed: set[int] = field(default_factory=set)
+
+
+class Family(Struct):
+    """The agents of one spec with several values, and what they were told."""
+
+    size: int
+    ingestions: list[Ingestion] = field(default_factory=list)
+
+
+def join_families(sources: Mapping[str, AgentSource], families: Mapping[str, str]) -> dict[str, AgentSource]:
+    """Return the sources by label, those of one family (by label, "": none) with agents that ingest once."""
+    sizes = {name: sum(one == name for one in families.values()) for name in families.values() if name}
+    by_name = {name: Family(size) for name, size in sizes.items() if size > 1}
+    joined = {}
+    for number, (label, source) in enumerate(sources.items()):
+        family = by_name.get(families.get(label, ""))
+        joined[label] = source if family is None else _source_within(family, number, source)
+    return joined
+
+
+def _source_within(family: Family, number: int, source: AgentSource) -> AgentSource:
+    def make() -> IngestedOnce:
+        agent = source.make()
+        kind = IngestedOnceInTurn if isinstance(agent, TakesTurns) else IngestedOnce
+        return kind(source, agent, family, number)
+
+    made = agent_source(make, spec=source.spec, settings=source.settings)
+    return replace(made, given=source.given, kind=source.kind, sees_clock=source.sees_clock)
+
+
+class IngestedOnce(FreshPromptAgent):
+    """Another agent, which is told nothing as long as one of its family was told the same."""
+
+    def __init__(self, model: AgentSource, agent: Any, family: Family, number: int) -> None:
+        super().__init__(model, tells=False, agent=agent)
+        self._family, self._number = family, number
+        self._now: datetime | None = None
+        self._begin()
+        self._take_members()
+
+    def _take_members(self) -> None:
+        for name in (capabilities_of(self._agent) & CAPABILITIES.keys()) - _OWN:
+            for member in protocol_members(CAPABILITIES[name]):
+                setattr(self, member, getattr(self, f"_{member}", None) or getattr(self._agent, member))
+
+    def _begin(self) -> None:
+        self._told: list[tuple[str, str | None, datetime | None]] = []
+        self._heard = 0
+        """How much of that the agent knows: the rest is known to whoever was told the same before."""
+        self._same = [one for one in self._family.ingestions if self._number not in one.taken]
+        """What others were told that begins with all that this one was told."""
+        self._shared: Ingestion | None = None
+        """What it shares with others."""
+
+    def reply(self, message: str) -> Any:
+        """Return the agent's reply, which it gives itself whatever others were told."""
+        return run_steps(self._replying(message))
+
+    async def aclose(self) -> None:
+        """Close the agent, or have it closed by the last that shares its state."""
+        shared = self._shared
+        if shared is None or shared.agent is not self._agent:
+            await super().aclose()
+        if shared is not None:
+            shared.closed.add(self._number)
+            if len(shared.closed) == self._family.size:
+                self._family.ingestions.remove(shared)
+                self._agent = shared.agent
+                await super().aclose()
+
+    # --- capabilities, if the agent has them
+
+    def _tell_time(self, now: datetime) -> Any:
+        self._now = now
+        return self._agent.tell_time(now)
+
+    def _answer_alone(self, message: str) -> Any:
+        return run_steps(self._answering(message))
+
+    def _accept(self, message: str, reply: str) -> Any:
+        return run_steps(self._accepting(message, reply))
+
+    def _reset(self) -> Any:
+        self._begin()
+        return self._agent.reset()
+
+    # --- the same for agents with and without await
+
+    def _accepting(self, message: str, reply: str) -> Steps:
+        yield from self._part()
+        self._add(message, reply)
+        return None if self._same else (yield from self._catch_up())
+
+    def _replying(self, message: str) -> Steps:
+        yield from self._part()
+        yield from self._catch_up()
+        given = yield self._agent.reply(message)
+        self._add(message, None)
+        self._heard = len(self._told)
+        return given
+
+    def _answering(self, message: str) -> Steps:
+        same = next((one for one in self._same if len(one.told) == len(self._told)), None)
+        if self._shared is None and same is not None and self._heard < len(self._told):
+            self._agent.adopt(same.state)
+            same.taken.add(self._number)
+            self._shared, self._heard = same, len(self._told)
+        yield from self._catch_up()
+        if self._shared is None:
+            self._shared = Ingestion([*self._told], self._agent.ingested(), self._agent, {self._number})
+            self._family.ingestions.append(self._shared)
+        return (yield self._agent.answer_alone(message))
+
+    def _add(self, message: str, reply: str | None) -> None:
+        self._told.append((message, reply, self._now))
+        last = len(self._told) - 1
+        self._same = [one for one in self._same if one.told[last : last + 1] == self._told[last:]]
+
+    def _catch_up(self) -> Steps:
+        """Tell the agent what it was spared; return what the last of it took."""
+        took, spared = None, self._told[self._heard :]
+        for message, reply, now in spared:
+            if now is not None and "TimeAware" in capabilities_of(self._agent):
+                yield self._agent.tell_time(now)
+            took = yield self._agent.accept(message, reply or "")
+        self._heard = len(self._told)
+        if spared and self._now is not None and "TimeAware" in capabilities_of(self._agent):
+            yield self._agent.tell_time(self._now)
+        return took
+
+    def _part(self) -> Steps:
+        """Share a state no more: something is said, and others must not know it."""
+        shared, self._shared = self._shared, None
+        if shared is None:
+            return
+        if shared.agent is self._agent and shared.taken == {self._number}:
+            self._family.ingestions.remove(shared)
+            return
+        shared.closed.add(self._number)
+        if shared.agent is not self._agent:
+            yield FreshPromptAgent.aclose(self)
+        self._agent, self._heard = self._made(), 0
+        self._take_members()
+
+
+class IngestedOnceInTurn(IngestedOnce, TakesTurns):
+    """The same in front of one that waits for its turn."""
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Wait for a turn, and hold it."""
+        held: AbstractContextManager[object] = self._agent.turn()
+        return held

@@ -1,0 +1,57 @@
+"""Declared floors: measured by the best guess that a search finds."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_ltm._lab.floors import MARGIN, FloorSearch, kind_of_question, options_in
+from pytest_ltm._model.suite import SuiteEntry, built_in, built_in_names
+
+ENTRIES: dict[str, SuiteEntry] = {
+    entry.name: entry for suite in built_in_names() if suite != "paper" for entry in built_in(suite).entries
+}
+
+
+@pytest.mark.nightly("a search over 80 examples of each scenario, half a minute for each", every=8)
+@pytest.mark.parametrize("name", sorted(ENTRIES))
+def test_no_reply_to_the_question_alone_earns_more_than_the_floor(name: str) -> None:
+    search = FloorSearch(ENTRIES[name])
+    points, policy = search.best()
+    assert points <= search.declared + MARGIN, policy
+
+
+@pytest.mark.slow
+def test_guessing_one_of_two_is_found() -> None:
+    maxims = next(entry for entry in built_in("extended").entries if entry.name == "how_to_think_maxim")
+    search = FloorSearch(maxims)
+    points, _ = search.best()
+    assert search.declared == 0.5
+    assert 0.35 < points < 0.65
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("I moved. Where do I live?", "where"),
+        ("How many plums are on my list?", "how many"),
+        ("Screws or glue?", "or"),
+        ("Is it raining?", "yes or no"),
+        ("Choose one.\n- Bude\n- Oban", "list"),
+        ("I like teal.", ""),
+    ],
+)
+def test_questions_have_a_kind(message: str, kind: str) -> None:
+    assert kind_of_question(message) == kind
+
+
+@pytest.mark.parametrize(
+    ("message", "options"),
+    [
+        ("Which?\n- Bude\n- Oban\n- Hull", ["Bude", "Oban", "Hull"]),
+        ("Take one.\nBude: 3 km\nOban: 4 km", ["Bude: 3 km", "Oban: 4 km"]),
+        ("The shelf is loose. Screws, nails or glue?", ["Screws", "nails", "glue"]),
+        ("I like teal.", []),
+    ],
+)
+def test_options_are_lines_or_what_stands_around_or(message: str, options: list[str]) -> None:
+    assert options_in(message) == options
