@@ -12,6 +12,7 @@ from math import fsum, sqrt
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
+from benchmarks import unequal_shapes as shapes
 from benchmarks.worlds import HARD, TROUBLED, WORLDS, Drop, World, moody, pairs, remembered
 from pytest_ltm._results.statistics.comparison import Comparison, chance_here, compare_runs, compare_scenarios
 from pytest_ltm._results.statistics.counts import cohen_kappa, wilson_interval
@@ -75,6 +76,7 @@ def gate(size: int, repeats: int) -> Iterator[str]:
     for repeat in range(repeats):
         yield f"{size:,} imagined comparisons for each figure, seed {repeat}"
         yield from _false_alarms(size, repeat)
+        yield from _unequal_shapes(size, repeat)
         yield from _lost_replies(size, repeat)
         yield from _power(size, repeat)
         yield from _detectable(size, repeat)
@@ -86,6 +88,18 @@ def _false_alarms(size: int, seed: int) -> Iterator[str]:
     for world in (*WORLDS, *HARD):
         yield world.name
         yield from _by_rule(RULES, [tried(world, trials, Drop(), size, seed) for trials in TRIALS])
+
+
+def _unequal_shapes(size: int, seed: int) -> Iterator[str]:
+    yield ""
+    yield f"Drops called at 0.05 where shapes differ, by {', '.join(map(str, shapes.TRIALS))} trials"
+    for name, tests in shapes.compare_tests(size, seed):
+        yield name
+        for test, rates in zip(shapes.TESTS, tests, strict=True):
+            yield line(f"  {test}", [share(round(rate * size), size) for rate in rates])
+        if name.endswith("12% of all answers forgotten"):
+            least = shapes.least_false_alarms(tests[0])
+            yield line("  so it errs where the earlier run crashes at least", [f"{rate:.3f}" for rate in least])
 
 
 def _lost_replies(size: int, seed: int) -> Iterator[str]:

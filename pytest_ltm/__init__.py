@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         TransientFault,
         UserError,
     )
+    from pytest_ltm.plugin.fixtures import LtmScheduler
     from pytest_ltm.reporting.exports.loaded import Results, load
 
 __all__ = [
@@ -59,6 +60,7 @@ __all__ = [
     "LtmError",
     "LtmInternalError",
     "LtmJudge",
+    "LtmScheduler",
     "LtmUser",
     "Mishap",
     "Opinion",
@@ -96,6 +98,7 @@ _HOMES = {
     "_model.score": "Check Evaluator Score Unscored Verdict",
     "_model.transcript": "Exchange",
     "_model.agent": "Agent Mishap Reply Usage",
+    "plugin.fixtures": "LtmScheduler",
     "reporting.exports.loaded": "Results load",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

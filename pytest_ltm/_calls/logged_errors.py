@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections import Counter
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -19,10 +18,11 @@ _LONGEST = 200
 """Characters of an error that are kept."""
 
 
-class LoggedErrors:
+class LoggedErrors(logging.Handler):
     """Counts the errors that the agent of one conversation logs, by the line of code that logs them."""
 
     def __init__(self) -> None:
+        super().__init__(logging.ERROR)
         self._texts: dict[tuple[str, int], str] = {}
         self._counts = Counter[str]()
 
@@ -30,20 +30,28 @@ class LoggedErrors:
     def collected(self) -> Iterator[None]:
         """Count what is logged meanwhile: in this context, or in any other if no other conversation collects."""
         outer = _COLLECTING.set(self)
-        _HANDLER.open(self)
+        _OPEN.append(self)
+        logging.getLogger().addHandler(self)
         try:
             yield
         finally:
-            _HANDLER.close_one(self)
+            logging.getLogger().removeHandler(self)
+            _OPEN.remove(self)
             _COLLECTING.reset(outer)
 
-    def count(self, record: logging.LogRecord) -> None:
+    def emit(self, record: logging.LogRecord) -> None:
         """Count an error; its text is that of the first one from the same line, as details differ each time."""
+        # Threads that a library starts for itself know no conversation; with several at once nobody knows whose it is.
+        if (_COLLECTING.get() or (self if len(_OPEN) == 1 else None)) is not self:
+            return
         place = record.pathname, record.lineno
         if place not in self._texts:
             raised = record.exc_info[1] if record.exc_info else None
-            text = " ".join(f"{record.getMessage()}{'' if raised is None else f': {raised}'}".split())
-            self._texts[place] = redact_secrets(f"{record.name} logged an error: {text}"[:_LONGEST])
+            try:
+                text = f"{record.getMessage()}{'' if raised is None else f': {raised}'}"
+            except Exception:  # noqa: BLE001 - whoever logs must not fail by it
+                text = str(record.msg)
+            self._texts[place] = redact_secrets(f"{record.name} logged an error: {' '.join(text.split())}"[:_LONGEST])
         self._counts[self._texts[place]] += 1
 
     def take(self) -> tuple[Mishap, ...]:
@@ -53,37 +61,4 @@ class LoggedErrors:
 
 
 _COLLECTING: ContextVar[LoggedErrors | None] = ContextVar("_COLLECTING", default=None)
-
-
-class _ErrorHandler(logging.Handler):
-    """Stands at the root logger while anybody collects."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.ERROR)
-        self._open: list[LoggedErrors] = []
-        self._changing = threading.Lock()
-
-    def open(self, errors: LoggedErrors) -> None:
-        with self._changing:
-            if not self._open:
-                logging.getLogger().addHandler(self)
-            self._open.append(errors)
-
-    def close_one(self, errors: LoggedErrors) -> None:
-        with self._changing:
-            self._open.remove(errors)
-            if not self._open:
-                logging.getLogger().removeHandler(self)
-
-    def emit(self, record: logging.LogRecord) -> None:
-        open_now = self._open[:]
-        # Threads that a library starts for itself know no conversation; with several at once nobody knows whose it is.
-        errors = _COLLECTING.get() or (open_now[0] if len(set(open_now)) == 1 else None)
-        if errors is not None:
-            try:
-                errors.count(record)
-            except Exception:  # noqa: BLE001 - as the logging module does: whoever logs must not fail by it
-                self.handleError(record)
-
-
-_HANDLER = _ErrorHandler()
+_OPEN: list[LoggedErrors] = []

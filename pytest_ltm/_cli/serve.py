@@ -41,7 +41,7 @@ def serve_pages(given: Namespace) -> int:
         import uvicorn
 
         from pytest_ltm.web.app import make_app
-        from pytest_ltm.web.guard import ENTRANCE
+        from pytest_ltm.web.guard import ENTRANCE, MOST_STRANGERS, Strangers
     except ModuleNotFoundError as error:
         raise ConfigurationError(f"ltm serve needs {error.name}: pip install 'pytest-ltm[web]'") from error
 
@@ -57,10 +57,11 @@ def serve_pages(given: Namespace) -> int:
     port = listening.getsockname()[1]
     shown = f"[{given.host}]" if ":" in given.host else given.host
     hosts = {f"{shown}:{port}", *({f"localhost:{port}", f"127.0.0.1:{port}"} if _is_loopback(given.host) else ())}
-    secret = secrets.token_hex(16)
+    secret, strangers = secrets.token_hex(16), Strangers()
     app = make_app(
-        ltm_dir=given.ltm_dir, baselines=given.baselines, secret=secret, hosts=hosts, port=port, live=given.live
-    )
+        ltm_dir=given.ltm_dir, baselines=given.baselines, secret=secret, hosts=hosts, port=port, live=given.live,
+        strangers=strangers,
+    )  # fmt: skip
     if not _is_loopback(given.host):
         print(
             f"Warning: runs in {given.ltm_dir} and people's answers are served unencrypted to anyone who can reach "
@@ -70,7 +71,7 @@ def serve_pages(given: Namespace) -> int:
     print("Ctrl-C ends it; runs do not need it.", flush=True)
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, lifespan="off", ws="none",
-        timeout_graceful_shutdown=3,
+        timeout_graceful_shutdown=3, http=strangers.protocol(), backlog=MOST_STRANGERS,
     )  # fmt: skip
     server = uvicorn.Server(config)
     app.state.ending = lambda: server.should_exit  # pages are told what came last

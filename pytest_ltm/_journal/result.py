@@ -242,7 +242,7 @@ class ScenarioResult:
 
     @property
     def infrastructure(self) -> bool:
-        """Whether agent, evaluator, judge, simulated user or budget took the score away: such a run cannot be measured."""
+        """Whether agent, evaluator, judge, user or budget took the score away: such a run cannot be measured."""
         return self.cause in ("agent", "evaluator", "judge", "user", "not reached")
 
     @property
@@ -474,6 +474,8 @@ class RunResult(Struct, frozen=True, kw_only=True):
     """By agent and span, where anything was timed."""
     suite: str = ""
     """The name of its suite, with the version; "" where that says nothing of what was played."""
+    trust: str = ""
+    """A sentence on what its scores rest on: where agents ran, whether texts were public, how the judge was checked."""
 
     @property
     def is_imported(self) -> bool:

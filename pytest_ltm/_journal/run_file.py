@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -111,7 +112,7 @@ def find_run(text: str, ltm_dir: Path, base: Path = Path()) -> Path:
     name = _read_latest(ltm_dir) if text == LATEST else text
     if runs.is_dir() and name in {path.name for path in runs.iterdir() if path.is_dir()}:
         return runs / name
-    if text not in {"", LATEST} and (base / text).is_dir():
+    if text not in {"", LATEST} and os.path.isdir(base / text):  # noqa: PTH112 - a path object refuses a long name
         return base / text
     known = [path.name for path in newest_first(ltm_dir)]
     if not known:

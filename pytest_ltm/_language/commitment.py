@@ -58,7 +58,7 @@ _OUT_BEFORE = lazy_pattern(
 )
 _OUT_AFTER = lazy_pattern(
     r"\W{0,3}[\u2717\u2718\u274c\u2716]"
-    r"|[^.\n]{0,12}\b(?:fails?|contradicts?|contains? (?:an? |the |some )?(?:error|mistake|contradict)\w*|"
+    r"|[^.;:\n]{0,12}\b(?:fails?|contradicts?|contains? (?:an? |the |some )?(?:error|mistake|contradict)\w*|"
     r"does ?nt (?:fit|work)|does not (?:fit|work)|cannot|cant|is (?:wrong|out|ruled out)|was wrong|can be ruled out)"
 )
 _SOUND_AFTER = lazy_pattern(

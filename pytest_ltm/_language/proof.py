@@ -25,9 +25,15 @@ from pytest_ltm._language.commitment import (
 )
 from pytest_ltm._language.numbers import words_with_digits
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm._language.recital import ends_in_a_list, enumerates_everything, recites_messages, short_items
+from pytest_ltm._language.recital import (
+    ends_in_a_list,
+    enumerates_everything,
+    recites_messages,
+    repeats_told,
+    short_items,
+)
 from pytest_ltm._language.refusal import only_offers_example, tells_nothing
-from pytest_ltm._language.words import STOP_WORDS, plain_words, word_stem
+from pytest_ltm._language.words import STOP_WORDS, is_english, plain_words, word_stem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -72,7 +78,7 @@ def prove(  # noqa: PLR0911 - one kind of answer, one line
     find = values if callable(values) else _value_finder(answer, values)
     text = trim_flood(normalize_text(answer), find)
     named = list(find(text))[-_MOST:]
-    if idle := _prove_idle(answer, {one.value for one in named}):
+    if idle := _prove_idle(answer, text, named):
         return idle
     if not named:
         return _without_mention(answer, text, values)
@@ -95,9 +101,10 @@ def prove(  # noqa: PLR0911 - one kind of answer, one line
     return Proof("asserts", f"settles on {value!r}", value)
 
 
-def _prove_idle(answer: str, values: set[str]) -> Proof | None:
-    """Return the proof of what looks like an answer, and is none."""
-    if len(values) > 1 and recites_messages(answer):
+def _prove_idle(answer: str, text: str, named: Sequence[Mention]) -> Proof | None:
+    """Return the proof of what looks like an answer, and is none; `text`: the levelled answer."""
+    several = len({one.value for one in named}) > 1
+    if several and (recites_messages(answer) or (repeats_told(answer) and not _prove_conclusion(text, named))):
         return Proof("recites", "repeats messages instead of answering")
     if enumerates_everything(answer) or ends_in_a_list(answer):
         return Proof("recites", "lists everything instead of answering")
@@ -122,8 +129,8 @@ def is_readable(text: str) -> bool:
 def _without_mention(answer: str, text: str, values: Sequence[str] | Finder) -> Proof:
     if tells_nothing(text):
         return Proof("refuses", "tells nothing")
-    if not is_readable(answer):
-        return Proof("unclear", "is in a script that rules do not read")
+    if not is_readable(answer) or not is_english(answer):
+        return Proof("unclear", "is in a script or language that rules do not read")
     long = [] if callable(values) else [value for value in values if len(telling_words(value)) > _LONG]
     if long:
         return Proof("unclear", "may say it in other words", possible=frozenset(long))
@@ -168,7 +175,7 @@ _ASIDE = lazy_pattern(
     r"formerly|earlier|"
     r"while|whereas|because|(?<!ve )(?<!have )(?<!has )since|right after|unlike|except|rather than|instead of|"
     r"used to|it was|it had been|"
-    r"you were|you had|"
+    r"you (?:were|had|left|went off|gave up|quit|dropped|moved on from)|"
     r"(?:your |the )?former|despite|whatever|when|in the (?:past|holidays)|on (?:holidays|occasion)|(?:and )?not|only|"
     r"except(?: for)?|switch(?:ing)? to)\b[^.;:!?\n]*"
 )
@@ -387,4 +394,8 @@ def tells_nothing_new(answer: str) -> bool | None:
     text = normalize_text(answer)
     if tells_nothing(text):
         return True
-    return None if plain_words(text) and (_LIMITS.search(text) or not is_readable(answer)) else False
+    return (
+        None
+        if plain_words(text) and (_LIMITS.search(text) or not (is_readable(answer) and is_english(answer)))
+        else False
+    )

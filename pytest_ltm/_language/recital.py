@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pytest_ltm._language.clauses import normalize_text
@@ -11,7 +12,9 @@ from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.words import phrase_pattern, plain_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from typing_extensions import Self
 
 REPEATS = "repeats messages instead of answering"
 LISTS = "lists everything instead of answering"
@@ -43,6 +46,45 @@ def recites_messages(reply: str) -> bool:
     parts = [part for part in _LINES.split(normalize_text(_QUOTED.sub(" ", reply))) if plain_words(part)]
     repeated = sum(map(_of_a_user, parts))
     return repeated >= _MANY or (repeated >= _SEVERAL and repeated >= _SHARE * len(parts))
+
+
+class ToldReply(str):
+    """A reply with what the agent had been told before."""
+
+    __slots__ = ("told",)
+    told: tuple[str, ...]
+
+    def __new__(cls, reply: str, told: tuple[str, ...]) -> Self:
+        """Return the reply as a text that knows what was told."""
+        made = super().__new__(cls, reply)
+        made.told = told
+        return made
+
+
+_IN_A_ROW = 5
+"""Words of a message that nobody says again by chance."""
+
+
+def repeats_told(reply: str) -> bool:
+    """Tell whether a reply has five words in a row, outside quotation marks, from each of two messages."""
+    rows = _rows_told(reply.told) if isinstance(reply, ToldReply) else {}
+    repeated = {rows[row] for row in _rows_of(_QUOTED.sub(" . ", reply)) if row in rows} if rows else set()
+    return len(repeated) >= _SEVERAL
+
+
+@lru_cache(maxsize=8)
+def _rows_told(told: tuple[str, ...]) -> dict[tuple[str, ...], int]:
+    """Return all rows of five words of the messages, but those that several have, with the number of their message."""
+    rows: dict[tuple[str, ...], int] = {}
+    for number, text in enumerate(told):
+        for row in set(_rows_of(text)):
+            rows[row] = -1 if row in rows else number
+    return {row: number for row, number in rows.items() if number >= 0}
+
+
+def _rows_of(text: str) -> Iterator[tuple[str, ...]]:
+    every = plain_words(text)
+    return zip(*(every[start:] for start in range(_IN_A_ROW)), strict=False)
 
 
 def copies_user(reply: str, values: Sequence[str]) -> bool:

@@ -30,6 +30,9 @@ STOP_WORDS: Sequence[str] = (
 ).split()
 
 
+_ENGLISH = frozenset(STOP_WORDS) | {"yes", "youve", "hes", "shes", "weve", "theyre", "whats", "youd", "theyve"}
+_FEW = 3
+"""So few words are of no language."""
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "ı": "i", "þ": "th"})
 """Letters that people replace by plain ones, though they are not accented forms."""
 
@@ -56,6 +59,12 @@ def casefold_plain(text: str) -> str:
 def plain_words(text: str) -> list[str]:
     """Return the words of a text in plain form, apostrophes dropped."""
     return [word.replace("'", "") for word in _WORD.findall(casefold_plain(text))]
+
+
+def is_english(text: str) -> bool:
+    """Return whether rules that know English words can read a text: it has a common one, or hardly any words."""
+    words = [word for word in plain_words(text) if word.isalpha()]
+    return len(words) <= _FEW or not _ENGLISH.isdisjoint(words)
 
 
 def space_delimited(text: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.ltm_judge import Opinion, ask_judge
 from pytest_ltm._model.scenario import Ask, Definition, NewSession, Request, Say, Step, Wait, Watch, Watcher
-from pytest_ltm._model.score import Check, Score, Scoring, Unscored, undecided_if_open, with_bounds
+from pytest_ltm._model.score import Check, Replies, Score, Scoring, Unscored, undecided_if_open, with_bounds
 from pytest_ltm._model.simulated_user import TURNS, LtmUser
 from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.errors import ScenarioError, did_you_mean
@@ -393,14 +393,15 @@ class Ltm:
         __tracebackhide__ = True
         replies = []
         full_marks = iter(answers or (script.replies if isinstance(script, Definition) else ()))
-        for step in script.steps if isinstance(script, Definition) else script:
+        steps = list(script.steps if isinstance(script, Definition) else script)
+        for step in steps:
             if not isinstance(step, (Say, Ask, Wait)):
                 raise ScenarioError(f"play() performs Say, Ask and Wait, not {step!r}")
             if isinstance(step, Ask):
                 replies.append(self._credited(replace(step, answer=next(full_marks, step.answer))))
             else:
                 self._send(step)
-        return replies
+        return Replies(replies, (step.text for step in steps if isinstance(step, Say)))
 
     @property
     def known_answers(self) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
@@ -11,6 +11,14 @@ from pytest_ltm._storage.schema import SPARSE
 
 if TYPE_CHECKING:
     from pytest_ltm._storage.errors import WhyUnscored
+
+
+class Replies(list[str]):
+    """The replies to a script's questions, with what it told before."""
+
+    def __init__(self, replies: Iterable[str], told: Iterable[str] = ()) -> None:
+        super().__init__(replies)
+        self.told = tuple(told)
 
 
 @dataclass(frozen=True, slots=True)

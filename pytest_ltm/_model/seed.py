@@ -39,6 +39,15 @@ class Seed(Struct, frozen=True, kw_only=True):
         return f"{FRESH}:{self.value}" if self.source == FRESH else self.source or str(self.value)
 
     @property
+    def publicity(self) -> str:
+        """Whether an agent can have learned the texts that it makes, as a clause."""
+        if self.digest:
+            return "the seed is a secret"
+        if self.source == FRESH:
+            return "the seed was drawn for this run"
+        return f"the texts of seed {self.value} are public" + " (--ltm-seed=env:NAME: a secret one)" * (not self.value)
+
+    @property
     def variable(self) -> str:
         """The environment variable that holds the secret; "" if there is none."""
         return self.source.removeprefix(_VARIABLE) if self.digest else ""

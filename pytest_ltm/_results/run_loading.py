@@ -25,6 +25,7 @@ from pytest_ltm._journal.run_file import LATEST, find_run, newest_first
 from pytest_ltm._results.gate.baseline import baseline_text, check_name, load_baseline
 from pytest_ltm._results.gate.changes import GateSide, one_agent
 from pytest_ltm._results.gate.plan_facts import facts_of
+from pytest_ltm._results.text import text_of
 from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
 from pytest_ltm._storage.schema import from_record
@@ -100,6 +101,7 @@ def read_run(path: Path) -> LoadedRun:
         folder=str(path),
         notices=tuple(notices + [text for text in _text_values(summary.get("notices")) if text not in notices]),
         suite=suite_of(summary.get("plan")),
+        trust=text_of(summary.get("trust", "")),
         paces=_read_paces(summary.get("results")),
         prechecks=prechecks_in(path) or from_record(tuple[Precheck, ...], summary.get("prechecks", []), str(path)),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ltm._journal.result import at_span, span_place
+from pytest_ltm._language.lists import join_words
 from pytest_ltm._model.agent import add_mishaps
 from pytest_ltm._results.gate.verdict import p_text
 from pytest_ltm._results.statistics.comparison import ALPHA, chance_here, trials_to_tell
@@ -14,7 +15,7 @@ from pytest_ltm._results.text import exact_dollars, one_line, pluralize, short_c
 from pytest_ltm._storage.schema import fields_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pytest_ltm._journal.result import ConversationResult, Precheck, RunResult
     from pytest_ltm._model.agent import Mishap
@@ -135,6 +136,20 @@ def _precheck_sentence(one: Precheck) -> str:
     parts += [f"{about}{pluralize(one.tokens, 'token')}"] * bool(one.tokens)
     parts += [] if one.cost_usd is None else [f"{about}${exact_dollars(one.cost_usd)}"]
     return f"{who}: {text}" + f" ({', '.join(parts)})" * bool(one.calls)
+
+
+def trust_sentence(places: Mapping[str, str], texts: str, *, has_judge: bool, prechecks: Iterable[Precheck]) -> str:
+    """Return what the scores of a run rest on, in one sentence; "" if there is nothing to say.
+
+    `places`: where each agent runs, as a clause after its label. `texts`: whether they were public; "": it is unknown.
+    """
+    agents = [
+        f"{join_words(list(labels))} {'runs' if len(labels) == 1 else 'run'} {place}"
+        for place, labels in group_by(places, places.__getitem__).items()
+    ]
+    checks = next((one for one in prechecks if one.kind == "checks"), None)
+    judge = checks.why.partition(": ")[0] if checks else "the judge was not checked during the run"
+    return "; ".join([*agents, *[texts] * bool(texts), *[judge] * has_judge])
 
 
 # --- A comparison: what held on these texts, and what holds elsewhere.

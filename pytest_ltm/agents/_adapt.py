@@ -46,6 +46,10 @@ class AgentUnavailable(AgentError):
     """An agent that could not be had, in a text that says which and why."""
 
 
+_OWN_PROCESS, _OUR_PROCESS = frozenset({"cmd", "mcp"}), frozenset({"", "store", "ts"})
+"""Kinds of agents whose code runs on this machine, apart and not; all others are behind an address."""
+
+
 @dataclass(eq=False, repr=False)
 class AgentSource:
     """Where the agents of one spec come from: one for each conversation.
@@ -82,6 +86,15 @@ class AgentSource:
     _made: list[Callable[[], object]] = field(default_factory=list, init=False)
     _is_async: bool = field(default=False, init=False)
     """Its agents are awaited in the shared loop, so that all of them happens in the loop's thread."""
+
+    @property
+    def place(self) -> str:
+        """Where its agents run, as a clause after a name; "" for ours."""
+        if self.embedded or self.kind == "memory":
+            return ""
+        if self.apart or self.kind in _OWN_PROCESS:
+            return "in a process of its own, which can read the files of the run"
+        return "outside this process" if self.kind not in _OUR_PROCESS else "in this process, which knows the answers"
 
     @property
     def serves_many(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import tempfile
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from pytest_ltm._calls import Spec
 from pytest_ltm._model.agent import Promised
 from pytest_ltm._storage.errors import AgentError, AgentFault, describe_error
 from pytest_ltm.agents._adapt import AgentSource, AgentUnavailable, is_keyless
+from pytest_ltm.agents._process import guarded_command
 from pytest_ltm.agents._store import ALWAYS, reads_of, store_source
 
 if TYPE_CHECKING:
@@ -57,6 +59,8 @@ class Server:
         from anyio.from_thread import start_blocking_portal
 
         self._tools, self._user = tools, ""
+        if shutil.which(command[0]) is None:
+            raise AgentUnavailable(f"MCP server {shlex.join(command)!r} did not start: no command {command[0]!r}")
         self._stack = ExitStack()
         self._errors = self._stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8"))  # noqa: SIM115
         try:
@@ -144,7 +148,8 @@ class Server:
 async def _open_session(command: list[str], errors: Any) -> AsyncIterator[Any]:
     from mcp import ClientSession, StdioServerParameters, stdio_client
 
-    server = StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
+    program, *arguments = guarded_command(command)
+    server = StdioServerParameters(command=program, args=arguments, env=dict(os.environ))
     async with stdio_client(server, errlog=errors) as (read, write), ClientSession(read, write) as session:
         await session.initialize()
         yield session

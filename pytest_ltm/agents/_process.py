@@ -53,6 +53,15 @@ class OutOfStep(Exception):
     """The process did not answer what it was asked, and must be ended; the text says what it did."""
 
 
+def guarded_command(command: Sequence[str], lifeline: int = -1, ready: int = -1) -> list[str]:
+    """Return the command that starts another below a guard, so that all that it has started ends with it.
+
+    `lifeline`, `ready`: descriptors that the guard has; without them it ends when its standard streams do, or we do.
+    """
+    guard = [sys.executable, "-I", "-S", _GUARD, str(os.getpid()), str(lifeline), str(ready)]
+    return [*guard, *command] if _HAS_GUARD else list(command)
+
+
 class LineProcess:
     """A process with a guard (`_guard.py`), its stdin and stdout as lines; close it.
 
@@ -91,8 +100,7 @@ class LineProcess:
             return subprocess.Popen(command, **options)  # noqa: S603 - the command is the user's own
         (held, self._lifeline), (told, ready) = os.pipe(), os.pipe()
         try:
-            guard = [sys.executable, "-I", "-S", _GUARD, str(os.getpid()), str(held), str(ready)]
-            process = subprocess.Popen([*guard, *command], pass_fds=(held, ready), **options)  # noqa: S603 - as above
+            process = subprocess.Popen(guarded_command(command, held, ready), pass_fds=(held, ready), **options)  # noqa: S603 - as above
         except BaseException:
             os.close(told)
             self._let_go()

@@ -3,7 +3,7 @@
 Run as a script, isolated and without site, `PARENT LIFELINE READY COMMAND...`: it starts the command, which has our
 pipes to itself, and sleeps. When the command ends, or nobody holds the other end of the pipe LIFELINE any more, or the
 parent has died, all descendants are killed, and the guard ends as the command has. Where the command cannot be started,
-the number of the error is written into the pipe READY, which is closed otherwise.
+the number of the error is written into the pipe READY, which is closed otherwise. -1 is no pipe.
 
 On Linux orphans become children of the guard, in whatever session they are; elsewhere the command's process group is
 what can be found.
@@ -31,7 +31,6 @@ def _call_prctl(option: int, value: int) -> None:
 
 def _start_command(command: list[str], ready: int) -> int:
     """Return the number of a new process, the head of a group of its own."""
-    os.set_inheritable(ready, False)
     guard = os.getpid()
     child = os.fork()
     if child:
@@ -44,7 +43,8 @@ def _start_command(command: list[str], ready: int) -> int:
         if os.getppid() == guard:
             os.execvp(command[0], command)  # noqa: S606 - as the user says it
     except OSError as error:
-        os.write(ready, str(error.errno).encode())
+        if ready >= 0:
+            os.write(ready, str(error.errno).encode())
     finally:
         os._exit(127)
 
@@ -64,7 +64,7 @@ def _reap_children(child: int) -> int | None:
 def _watch_child(child: int, parent: int, lifeline: int, woken: int) -> int:
     """Return how the child has ended, or is about to, because nobody wants it any more."""
     while True:
-        readable, _, _ = select.select([lifeline, woken], [], [])
+        readable, _, _ = select.select([woken] if lifeline < 0 else [lifeline, woken], [], [])
         if woken in readable and signal.SIGTERM in os.read(woken, 512):
             with contextlib.suppress(OSError):
                 os.killpg(child, signal.SIGTERM)
@@ -115,7 +115,9 @@ def _end_as(status: int) -> None:
 def main() -> None:
     """Start the command of the command line and watch over it."""
     parent, lifeline, ready = map(int, sys.argv[1:4])
-    os.set_inheritable(lifeline, False)
+    for pipe in (lifeline, ready):
+        if pipe >= 0:
+            os.set_inheritable(pipe, False)
     woken, wakes = os.pipe()
     os.set_blocking(wakes, False)
     signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
@@ -124,7 +126,8 @@ def main() -> None:
     _call_prctl(_PR_SET_CHILD_SUBREAPER, 1)
     _call_prctl(_PR_SET_PDEATHSIG, signal.SIGHUP)
     child = _start_command(sys.argv[4:], ready)
-    os.close(ready)
+    if ready >= 0:
+        os.close(ready)
     os.write(wakes, b"\0")  # the parent may have died before we asked to be told
     nowhere = os.open(os.devnull, os.O_RDWR)
     for pipe in range(3):  # the child's alone: who reads them sees when it closes them

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pytest_ltm._model.score import Score
 
 _JOINED = lazy_pattern(r"(?<=[^\W_])[-\u2010\u2011\u00b7](?=[^\W_])")
-_SUM = lazy_pattern(r"(?:[^\W_]+-?\s*\+\s*)+-?[^\W_]+")
-_WORD = lazy_pattern(r"[^\W_]+")
+_SUM = lazy_pattern(r"(?<![^\W_])(?:[^\W_]{1,60}-?\s{0,4}\+\s{0,4})+-?[^\W_]+")
+_WORD = lazy_pattern(r"(?<![^\W_])[^\W_]{1,60}(?![^\W_])")
 _ALIKE = 5
 """A word that has so many letters in a row of the expected one is another form of it, or of a part of it."""
 

@@ -506,7 +506,8 @@ def _point_text(point: Point) -> str:
 
 _SENTENCE_END = lazy_pattern(
     r"(?<=[.!?])\s+|\n+|\s(?==\s)"
-    r"|(?<=[,:;])\s+(?=(?:and )?(?:so|thus|therefore|hence|altogether|overall|in all|in total|as the crow flies)\b)"
+    r"|(?<=[,:;])\s+(?=(?:and )?(?:so|thus|therefore|hence|altogether|overall|in all|in total|as the crow flies|"
+    r"i\.e\b|that is|which (?:puts|means|makes)|meaning)\b)"
 )
 """Also where a sentence begins to conclude: "1 km west, then 2 km west, so it lies 3 km west"."""
 _CONCLUDES = (
@@ -558,12 +559,24 @@ class LiesAt(Ruled):
         ]
         single = [(sentence, legs) for sentence, legs in pairs if len(legs) == 1]
         best = [result for result in single if self._concludes(result[0], places)]
-        return (best or pairs or [("", [])])[-1]
+        sentence, legs = (best or pairs or [("", [])])[-1]
+        return sentence, [_turned_leg(leg) for leg in legs] if self._tells_way_back(sentence) else legs
+
+    def _tells_way_back(self, sentence: str) -> bool:
+        """Tell whether a sentence says where one stands, seen from what is looked for."""
+        start, goal = (re.escape(" ".join(plain_words(place))) or "$^" for place in self.places)
+        back = rf"^\W*(?:so )?(?:the )?{start} (?:is|lies|sits)\b.*\bof (?:the )?{goal}\W*$"
+        return self.current and re.match(back, normalize_text(sentence)) is not None
 
     def _concludes(self, sentence: str, places: Sequence[str]) -> bool:
         said = space_delimited(sentence)
         both = len(places) > 1 and all(space_delimited(place) in said for place in places)
         return both or any(space_delimited(word) in said for word in _CONCLUDES)
+
+
+def _turned_leg(leg: Leg) -> Leg:
+    ways = list(UNIT)
+    return replace(leg, way=ways[ways.index(leg.way) ^ 1]) if leg.way in UNIT else leg
 
 
 def _claims_distance(sentence: str) -> bool:

@@ -9,10 +9,11 @@ from msgspec import Struct, structs
 
 from pytest_ltm._language import normalize, speech
 from pytest_ltm._language.lexicon import Lexicon
+from pytest_ltm._language.recital import ToldReply
 from pytest_ltm._language.words import evidence_snippet
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.ltm_judge import ask_judge
-from pytest_ltm._model.score import SCORINGS, Check, Score, Scoring, Unscored
+from pytest_ltm._model.score import SCORINGS, Check, Replies, Score, Scoring, Unscored
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 
 if TYPE_CHECKING:
@@ -100,7 +101,8 @@ class Ruled:
         if not self.current:
             return answers
         spoken = (_both_ends(speech(answer)) for answer in answers)
-        return list(spoken if self.reads_speech else map(normalize, spoken))
+        texts = spoken if self.reads_speech else map(normalize, spoken)
+        return [ToldReply(text, answers.told) for text in texts] if isinstance(answers, Replies) else list(texts)
 
     def proven(self, proof: Proof, expected: str, answer: str) -> Score:
         """Return the score of an answer of which it is proven what it says, or which is open."""

@@ -40,11 +40,19 @@ sys.meta_path.insert(0, _Ordinary)
 
 from pytest_ltm.datasets import LOCOMO, LOGS, LONGMEMEVAL
 from pytest_ltm.plugin import hookspec, options
-from pytest_ltm.plugin.fixtures import _ltm_place, ltm, ltm_agent, ltm_clock, ltm_conversation, ltm_judge
+from pytest_ltm.plugin.fixtures import (
+    _ltm_place,
+    ltm,
+    ltm_agent,
+    ltm_clock,
+    ltm_conversation,
+    ltm_judge,
+    ltm_scheduler,
+)
 from pytest_ltm.plugin.items import HANDLE, MARKER, is_ltm_item, why_not_a_scenario
 from pytest_ltm.plugin.state import RUN
 
-__all__ = ["_ltm_place", "ltm", "ltm_agent", "ltm_clock", "ltm_conversation", "ltm_judge"]
+__all__ = ["_ltm_place", "ltm", "ltm_agent", "ltm_clock", "ltm_conversation", "ltm_judge", "ltm_scheduler"]
 
 SKIP_REASON = "a long-term memory scenario: run it with --ltm-agent=SPEC (try --ltm-agent=full)"
 

@@ -7,14 +7,69 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._storage.errors import AgentError
-from pytest_ltm.plugin.state import lane_of, mark_own_fixture
+from pytest_ltm.plugin.state import RUN, lane_of, mark_own_fixture
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pytest_ltm._engine.conversation import Conversation
+    from pytest_ltm._journal.result import ScenarioResult
     from pytest_ltm._model.handle import Ltm
     from pytest_ltm._model.ltm_judge import LtmJudge
     from pytest_ltm._storage.clock import Clock
     from pytest_ltm.plugin.items import ItemPlace
+    from pytest_ltm.plugin.state import RunState
+
+
+class LtmScheduler:
+    """The scheduler of a session's run, to look at: nothing can be changed through it. It is false in other sessions.
+
+    Args:
+        run: The run; None where the session is not an LTM run.
+    """
+
+    def __init__(self, run: RunState | None) -> None:
+        self._run = run
+
+    def __bool__(self) -> bool:
+        """Whether the session is an LTM run."""
+        return self._run is not None
+
+    @property
+    def agents(self) -> Mapping[str, str]:
+        """The agents under test: label -> spec."""
+        return {} if self._run is None else {one.label: one.spec for one in self._run.settings.agents}
+
+    @property
+    def spans(self) -> Mapping[str, int | None]:
+        """The memory spans: label -> tokens; None where examples are isolated."""
+        return {} if self._run is None else dict(self._run.settings.spans)
+
+    @property
+    def planned(self) -> tuple[str, ...]:
+        """The conversations of the run, as in node ids: `bot-32k-0`."""
+        return () if self._run is None else tuple(sorted(map(str, self._run.conversations())))
+
+    @property
+    def in_progress(self) -> tuple[Conversation, ...]:
+        """The conversations that this process is playing, each with its plan and its transcript so far."""
+        return () if self._run is None else tuple(self._run.in_progress)
+
+    @property
+    def ended(self) -> tuple[str, ...]:
+        """The conversations that this process has played to their ends."""
+        return () if self._run is None else tuple(self._run.ended)
+
+    @property
+    def results(self) -> tuple[ScenarioResult, ...]:
+        """The results of the examples that have ended in this process, in that order within a conversation."""
+        return () if self._run is None else tuple(self._run.results)
+
+
+@pytest.fixture(scope="session")
+def ltm_scheduler(request: pytest.FixtureRequest) -> LtmScheduler:
+    """The run's scheduler, for a conftest: agents, spans, conversations in progress and ended, results so far."""
+    return LtmScheduler(request.config.stash.get(RUN, None))
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from pytest_ltm._journal.timings import Began, Ended, Retry, Timing, Timings, lo
 from pytest_ltm._language.lists import first_and_rest
 from pytest_ltm._results.gate.verdict import UNMEASURABLE
 from pytest_ltm._results.run_loading import prechecks_in, results_in, suite_of
-from pytest_ltm._results.sentences import mishap_sentences
+from pytest_ltm._results.sentences import mishap_sentences, trust_sentence
 from pytest_ltm._results.statistics.totals import agent_paces
 from pytest_ltm._results.text import one_line, pluralize, score_text, wrap_text
 from pytest_ltm._storage.clock import stopwatch_seconds
@@ -79,20 +79,9 @@ class Report:
     def pytest_report_header(self, config: pytest.Config) -> list[str]:
         """Say what is about to be run, so that a newcomer understands it and anyone can repeat it."""
         settings = self._run.settings
-        named = [f"{one.label} ({one.spec})" if one.label != one.spec else one.label for one in settings.agents]
         suite = settings.suite.title if settings.suite else "none"
         lines = [
-            f"ltm: agents: {', '.join(named)}",
-            *(
-                f"ltm: {label} replies by {source.calls}()"
-                for label, source in self._run.sources.items()
-                if source.calls
-            ),
-            *(
-                f"ltm: {label} is a person: `ltm serve` in another terminal shows the link to answer at"
-                for label, source in self._run.sources.items()
-                if spec_within(source).startswith("human:web")
-            ),
+            *self._agents_header(),
             f"ltm: memory spans (tokens): {', '.join(settings.spans)}; suite: {suite}",
             f"ltm: seed: {settings.seed}; trials: {settings.trials}; time: {settings.time}; filler: {settings.filler}",
             f"ltm: tokenizer: {settings.tokenizer}; scoring: {settings.scoring}",
@@ -118,6 +107,21 @@ class Report:
         if config.pluginmanager.hasplugin("pytest-split") and getattr(config.option, "splits", None):
             lines.append("ltm: --splits takes scenarios out of conversations; --ltm-shard=I/N keeps them whole")
         return [*lines, *self._gate.header()]
+
+    def _agents_header(self) -> list[str]:
+        sources, agents = self._run.sources.items(), self._run.settings.agents
+        named = [f"{one.label} ({one.spec})" if one.label != one.spec else one.label for one in agents]
+        apart = ", ".join(label for label, source in sources if source.apart)
+        return [
+            f"ltm: agents: {', '.join(named)}",
+            *(f"ltm: {label} replies by {source.calls}()" for label, source in sources if source.calls),
+            *(
+                f"ltm: {label} is a person: `ltm serve` in another terminal shows the link to answer at"
+                for label, source in sources
+                if spec_within(source).startswith("human:web")
+            ),
+            *[f"ltm: {apart} can read the run folder: keep --ltm-dir where its user cannot"] * bool(apart),
+        ]
 
     def _set_by_suite(self) -> list[str]:
         """Return which settings of the run its suite file decides, and which stand there in vain."""
@@ -272,7 +276,7 @@ class Report:
             self._show_tables(result, terminalreporter)
         if (why := self._why_unmeasurable(result)) and self._gate.verdict is None:
             text = f"unmeasurable (exit status {UNMEASURABLE}): {why}"
-            for line in wrap_text(text, config.get_terminal_writer().fullwidth, "  "):
+            for line in wrap_text(text, self._run.config.get_terminal_writer().fullwidth, "  "):
                 terminalreporter.write_line(line, yellow=True)
 
     def _why_unmeasurable(self, result: RunResult) -> str:
@@ -372,8 +376,19 @@ class Report:
             paces=self._paces(),
             prechecks=prechecks_in(self._run.folder.path),
             suite=suite_of(settings.described()),
+            trust=self._trust(held),
         )
         return _amendments.apply_amendments(result, amendments)
+
+    def _trust(self, held: Sequence[ConversationResult]) -> str:
+        settings = self._run.settings
+        made = settings.definitions is None and settings.dataset is None
+        return trust_sentence(
+            {label: source.place for label, source in self._run.sources.items() if source.place},
+            settings.seed.publicity if made and settings.suite else "",
+            has_judge=any(row.judge_calls for one in held for row in one.scenarios),
+            prechecks=prechecks_in(self._run.folder.path),
+        )
 
     def _alone(self, held: Sequence[ConversationResult]) -> list[str]:
         """Return a sentence if conversations were played without scenarios that belong to them."""

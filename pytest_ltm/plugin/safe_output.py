@@ -10,7 +10,7 @@ import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -20,7 +20,6 @@ from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.plugin.internals.item_context import cut_file
 
 if TYPE_CHECKING:
-    import io
     import warnings
     from collections.abc import Generator, Iterator
 
@@ -76,7 +75,7 @@ class _Descriptor:
 
     def __init__(self, name: str, captured: Any) -> None:
         self.number, self._captured, self._old = _DESCRIPTORS[name], captured, getattr(sys, name)
-        self.beneath, self._file = os.dup(self.number), cast("io.FileIO", TemporaryFile(buffering=0))  # noqa: SIM115
+        self.beneath, self._file = os.dup(self.number), TemporaryFile(buffering=0)  # noqa: SIM115
         self._lines, self._rest = LineSanitizer(), b""
         self.terminal = self._old
         if self.is_behind(self._old):

@@ -24,7 +24,7 @@ from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.disk import disk_fault, make_private, read_regular, write_whole
 from pytest_ltm._storage.errors import DiskFault, Stopped
 from pytest_ltm._storage.locks import NAME as LOCK
-from pytest_ltm._storage.locks import FolderLock
+from pytest_ltm._storage.locks import OWNER, FolderLock, lock_holder
 from pytest_ltm.agents._adapt import allow_missing_keys
 from pytest_ltm.plugin import agents as _agents
 from pytest_ltm.plugin import collection as _collection
@@ -43,9 +43,11 @@ from pytest_ltm.plugin.resume_command_line import RUN_FOLDER, run_file
 from pytest_ltm.plugin.state import LANE, REPORTED, is_ours
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
+    from pytest_ltm._engine.conversation import Conversation
     from pytest_ltm._journal import events
+    from pytest_ltm._journal.result import ScenarioResult
     from pytest_ltm._model.plan import Plan
     from pytest_ltm._model.transcript import Exchange
     from pytest_ltm.plugin.concurrency import ConcurrentRunner
@@ -90,6 +92,7 @@ class RunFolder:
                 write_whole(ignore, b"*\n")
             self._lock.acquire()
             write_run_file(self.path, started)
+            _sweep(self.path.parent)
             self._before = self._latest()
             self._point()
         except (OSError, DiskFault) as error:
@@ -149,6 +152,22 @@ class RunFolder:
         return str(self.path) if shown.startswith("..") else shown
 
 
+def _sweep(runs: Path) -> None:
+    """Take away the folders of runs that were killed before they had begun: nothing but a lock that nobody holds."""
+    for folder in runs.iterdir():
+        with suppress(OSError):
+            names = {path.name for path in folder.iterdir()}
+            is_old = wall_time().timestamp() - folder.stat().st_mtime > _YOUNG_SECONDS
+            if is_old and names <= {LOCK, OWNER, f"{OWNER}.new", f"{FILE}.new"} and not lock_holder(folder):
+                for name in names:
+                    (folder / name).unlink()
+                folder.rmdir()
+
+
+_YOUNG_SECONDS = 60.0
+"""The age of a folder of which another process may be about to take the lock."""
+
+
 def _iter_links(folder: Path) -> Iterator[Path]:
     for inside, names, files in os.walk(folder):
         yield from (path for name in (*names, *files) if (path := Path(inside) / name).is_symlink())
@@ -170,8 +189,7 @@ class LtmRun:
         acts = not any(getattr(config.option, name, False) for name in ("collectonly", "setuponly", "setupplan"))
         self.rehearses = acts and config.option.ltm_dry_run
         """Whether conversations are held with simulated agents, to estimate them; no real time passes."""
-        if self.rehearses:
-            self.settings = settings = structs.replace(settings, time="simulated")
+        self.settings = settings = structs.replace(settings, time="simulated") if self.rehearses else settings
         self.plays = acts and not self.rehearses
         """Whether anything is played: else nothing is written and no agent is made."""
         with allow_missing_keys() if self.rehearses else nullcontext():
@@ -206,6 +224,8 @@ class LtmRun:
         self._pool: _internals.Pool = {}
         self._groups: dict[ConversationName, list[LtmItem]] = {}
         self._playing: PlayedConversation | None = None
+        self._results: dict[str, Mapping[str, ScenarioResult]] = {}
+        """Of the conversations that this process has begun."""
         self._at_once: ConcurrentRunner | None = None
         """Plays what is not played alone, where several conversations are played at once."""
         self._to_come: list[ConversationName] = []
@@ -423,6 +443,22 @@ class LtmRun:
         return [*several, *([] if self._playing is None else [self._playing])]
 
     @property
+    def in_progress(self) -> list[Conversation]:
+        """The conversations that this process is playing."""
+        return [one.conversation for one in self._all_playing if not one.all_are_reported]
+
+    @property
+    def results(self) -> list[ScenarioResult]:
+        """The results of the examples that have ended in this process."""
+        return [row for results in self._results.values() for row in results.values()]
+
+    @property
+    def ended(self) -> list[str]:
+        """The conversations that this process has played to their ends."""
+        playing = {str(one.given.items[0].conversation) for one in self._all_playing if not one.all_are_reported}
+        return [name for name in self._results if name not in playing]
+
+    @property
     def _stopping(self) -> bool:
         session = self._session
         return session is not None and bool(session.shouldfail or session.shouldstop)
@@ -471,6 +507,7 @@ class LtmRun:
             again=lambda: _selection.repeat_command(self.config, self.settings, given.place),
             heard=self._heard,
         )
+        self._results[str(name)] = playing.results
         for observer in self.observing:
             playing.observe(observer(playing))
         return playing

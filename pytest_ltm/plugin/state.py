@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pytest_ltm._engine.conversation import Conversation
     from pytest_ltm._engine.lane import Lane
-    from pytest_ltm._journal.result import ScenarioResult
+    from pytest_ltm._journal.result import ConversationName, ScenarioResult
     from pytest_ltm._model.handle import Ltm
 
 
@@ -23,6 +23,23 @@ class RunState(Protocol):
 
     gated: bool
     """A gate is on: a score below its threshold fails no item."""
+    settings: Any
+    """The options of the run."""
+
+    def conversations(self) -> set[ConversationName]:
+        """Return the run's conversations, as far as they are known in this process."""
+
+    @property
+    def ended(self) -> Sequence[str]:
+        """The conversations that this process has played to their ends."""
+
+    @property
+    def in_progress(self) -> Sequence[Conversation]:
+        """The conversations that this process is playing."""
+
+    @property
+    def results(self) -> Sequence[ScenarioResult]:
+        """The results of the examples that have ended in this process."""
 
 
 class ItemSide(Protocol):

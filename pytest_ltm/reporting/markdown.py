@@ -65,6 +65,7 @@ def run_markdown(
         parts.append(_folded_section(f"Metrics beside the score: {markdown_text(one.label)}", table))
     parts += _bullet_list([line.removeprefix("* ").strip() for line in missing_lines(run, _WIDE)])
     parts += _bullet_list([*run.notices, *precheck_sentences(run)])
+    parts += [f"Trust: {markdown_text(run.trust)}."] * bool(run.trust)
     if run.folder:
         parts.append(f"Run folder: `{one_line(run.folder).replace('`', '')}`")
     return "\n\n".join(parts) + "\n"

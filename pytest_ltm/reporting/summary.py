@@ -110,6 +110,7 @@ def summary_json(
         "prechecks": to_record(run.prechecks),
         "conversations": [_conversation_json(each) for each in run.conversations],
         "notices": list(run.notices),
+        **({"trust": run.trust} if run.trust else {}),
         "metrics": METRICS,
     }
 

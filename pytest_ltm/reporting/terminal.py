@@ -178,6 +178,7 @@ def summary_lines(run: RunResult, *, width: int, verbosity: int, color: bool) ->
         lines += wrap_text(f"{pluralize(amended, 'verdict')} amended by hand; {kept}", width)
     lines += [line for note in figure_notes(columns) for line in wrap_text(note, width)]
     lines += _notice_lines(run, width)
+    lines += wrap_text(f"trust: {one_line(run.trust)}", width, "       ") if run.trust else []
     if verbosity > 0:
         heads = {each.name.folder: each.journal for each in run.conversations if each.journal}
         lines += [f"last checksum of {one_line(name)}: {head}" for name, head in heads.items()]

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.web import human_test, page_parts, runs
 from pytest_ltm.web import live as _live
-from pytest_ltm.web.guard import Guard
+from pytest_ltm.web.guard import Guard, Strangers
 from pytest_ltm.web.review import pages
 
 if TYPE_CHECKING:
@@ -24,11 +24,20 @@ if TYPE_CHECKING:
 
 
 def make_app(
-    *, ltm_dir: Path, baselines: Path, secret: str, hosts: Collection[str], port: int, live: str = ""
+    *,
+    ltm_dir: Path,
+    baselines: Path,
+    secret: str,
+    hosts: Collection[str],
+    port: int,
+    live: str = "",
+    strangers: Strangers | None = None,
 ) -> Starlette:
     """Return the server's pages behind their guard; `live` is a run that the link leads to, begun or not."""
     home = f"/live?run={quote(live)}" if live else "/"
-    guard = Middleware(Guard, secret=secret, hosts=hosts, cookie=f"ltm_{port}", home=home)
+    guard = Middleware(
+        Guard, secret=secret, hosts=hosts, cookie=f"ltm_{port}", home=home, strangers=strangers or Strangers()
+    )
     routes = [*runs.ROUTES, *_live.ROUTES, *pages.ROUTES, *human_test.ROUTES, Route("/static/{name}", serve_static)]
     app = Starlette(routes=routes, middleware=[guard], exception_handlers={LtmError: refused_page, 404: missing_page})
     app.state.ltm_dir, app.state.baselines, app.state.secret = ltm_dir, baselines, secret

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import cookie_parser
+from starlette.requests import ClientDisconnect, cookie_parser
 from starlette.responses import PlainTextResponse, RedirectResponse
 
 if TYPE_CHECKING:
@@ -32,8 +34,59 @@ _HEADERS = {
 }
 ENTRANCE = "/open/"
 """What stands before the secret in the link."""
-OPEN = ("/sit/", "/static/")
+MOST_ADDRESS = 4_000
+"""Characters of an address: those of pages name a run or two."""
+PEOPLE = "/sit/"
+OPEN = (PEOPLE, "/static/")
 """Addresses that need no secret of the server: those of people have their own."""
+
+
+MOST_STRANGERS, STRANGER_SECONDS = 64, 30.0
+"""Connections that have not shown a secret, at a time, and how long each may take to do so."""
+_REFUSED = 400
+
+
+class Strangers:
+    """The connections that have not shown a secret: there are few, for a short time; the oldest goes first."""
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[str, int], asyncio.Transport] = {}
+
+    def protocol(self) -> type[asyncio.Protocol]:
+        """Return the protocol of a server whose connections begin as strangers."""
+        from uvicorn.protocols.http.h11_impl import H11Protocol
+
+        strangers = self
+
+        class Limited(H11Protocol):
+            def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+                super().connection_made(transport)
+                strangers.welcome(self.client, transport)
+
+            def connection_lost(self, exc: Exception | None) -> None:
+                super().connection_lost(exc)
+                strangers.admit(self.client)
+
+        return Limited
+
+    def welcome(self, client: tuple[str, int] | None, transport: asyncio.Transport) -> None:
+        """Let one come in; another goes where there are too many."""
+        if client is None:
+            return
+        self._open[client] = transport
+        asyncio.get_running_loop().call_later(STRANGER_SECONDS, self._show_out, client, transport)
+        if len(self._open) > MOST_STRANGERS:
+            oldest = next(iter(self._open))
+            self._show_out(oldest, self._open[oldest])
+
+    def admit(self, client: tuple[str, int] | None) -> None:
+        """Limit a connection no longer: it has shown a secret, or is gone."""
+        self._open.pop(client, None)  # type: ignore[arg-type]
+
+    def _show_out(self, client: tuple[str, int], transport: asyncio.Transport) -> None:
+        if self._open.get(client) is transport:
+            del self._open[client]
+            transport.abort()
 
 
 class Guard:
@@ -45,10 +98,14 @@ class Guard:
         hosts: What may stand in the address before the first slash, as in `127.0.0.1:8642`.
         cookie: The name of the cookie that holds the secret afterwards.
         home: Where the link leads.
+        strangers: The connections that have not shown a secret.
     """
 
-    def __init__(self, app: ASGIApp, *, secret: str, hosts: Collection[str], cookie: str, home: str) -> None:
+    def __init__(
+        self, app: ASGIApp, *, secret: str, hosts: Collection[str], cookie: str, home: str, strangers: Strangers
+    ) -> None:
         self._app, self._secret, self._hosts, self._cookie, self._home = app, secret, hosts, cookie, home
+        self._strangers = strangers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or let the pages do so."""
@@ -56,19 +113,25 @@ class Guard:
             await self._app(scope, receive, send)
             return
         answer = self._foreign(scope) or self._unknown(scope)
+        is_known = self._has_cookie(scope)
 
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)  # the report has a policy of its own
+                if is_known or (scope["path"].startswith(PEOPLE) and message["status"] < _REFUSED):
+                    self._strangers.admit(scope.get("client"))
             await send(message)
 
-        await (self._app if answer is None else answer)(scope, receive, sent)
+        with suppress(ClientDisconnect):  # who leaves gets no answer
+            await (self._app if answer is None else answer)(scope, receive, sent)
 
     def _foreign(self, scope: Scope) -> ASGIApp | None:
         """Return the answer to what does not come from a page of this server."""
         headers = Headers(scope=scope)
+        if len(scope["path"]) + len(scope.get("query_string", b"")) > MOST_ADDRESS:
+            return PlainTextResponse("This address is too long.", 414)
         # A foreign name that resolves to this address (DNS rebinding) is another site to a browser.
         if headers.get("host", "").lower() not in self._hosts:
             return PlainTextResponse("This server has another address.", 421)
@@ -90,9 +153,12 @@ class Guard:
             answer = RedirectResponse(self._home, 303)
             answer.set_cookie(self._cookie, self._secret, httponly=True, samesite="lax")
             return answer
-        if self._is_secret(cookie_parser(Headers(scope=scope).get("cookie", "")).get(self._cookie, "")):
+        if self._has_cookie(scope):
             return None
         return PlainTextResponse("Open the link that `ltm serve` printed: this page needs its key.", 403)
+
+    def _has_cookie(self, scope: Scope) -> bool:
+        return self._is_secret(cookie_parser(Headers(scope=scope).get("cookie", "")).get(self._cookie, ""))
 
     def _is_secret(self, text: str) -> bool:
         return hmac.compare_digest(text.encode(), self._secret.encode())

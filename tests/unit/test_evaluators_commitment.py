@@ -15,7 +15,6 @@ from pytest_ltm._language.commitment import (
     is_misspelt,
     is_retracted,
     last_word,
-    strip_asides,
 )
 
 COLOURS = partial(find_mentions, names=("teal", "ochre", "dark teal"))
@@ -53,12 +52,6 @@ COLOURS = partial(find_mentions, names=("teal", "ochre", "dark teal"))
 )
 def test_a_reply_settles_on_what_it_decides_for(reply: str, settled: set[str]) -> None:
     assert committed_values(reply, COLOURS) == settled
-
-
-def test_what_is_thought_aloud_is_not_said() -> None:
-    assert strip_asides("It is red.</think>Blue.") == "Blue."
-    assert strip_asides("<think>Red?</think>Blue.").strip() == "Blue."
-    assert strip_asides("Blue.") == "Blue."
 
 
 @pytest.mark.parametrize(

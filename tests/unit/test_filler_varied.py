@@ -5,25 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from importlib import import_module
 from itertools import islice
 from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from suite_texts import said
 
 from pytest_ltm._lab.filler_tree import FormSample, learn_tree, share_told_apart
 from pytest_ltm._language.small_talk import is_small_talk, read_templates
-from pytest_ltm._model.plan import PlannedExample, definition_rng
-from pytest_ltm._model.suite import built_in, built_in_names
+from pytest_ltm._model.suite import built_in_names
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import FillerError
-from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents.reader import ABILITIES, IncomingTurn, ReaderNotebook
 from pytest_ltm.fillers import answers_of, filler_from_spec
 from pytest_ltm.fillers._talk import BANDS, VERSION
 from pytest_ltm.plugin.options import DEFAULTS
-from pytest_ltm.testing import run_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,19 +48,6 @@ def filled(seed: int = 0, gaps: tuple[int, ...] = GAPS) -> Iterator[FillerExchan
             made = filler.make(left, LIMIT)
             left -= size(made)  # noqa: PLW2901 - the gap is used up
             yield made
-
-
-def said(suite: str, seed: int) -> Iterator[tuple[str, str, str]]:
-    """Yield kind, message and reply of all that a suite says to an agent that is right, but for books."""
-    for entry in built_in(suite).entries:
-        if entry.scenario == "chapter_break":
-            continue
-        test = getattr(import_module(f"pytest_ltm.scenarios.{entry.scenario}"), f"test_{entry.scenario}")
-        [marker] = [mark.kwargs for mark in test.pytestmark if mark.name == "ltm"]
-        definition = marker["generate"](definition_rng(seed, 0, entry.name, "0"), dict(entry.parameters))
-        example = PlannedExample(scenario=entry.name, example="0", definition=definition)
-        played = run_conversation({entry.name: test}, find_agent("oracle").make(), examples=[example], span=None)
-        yield from ((one.kind, one.message, one.reply) for one in played.transcript if one.kind in {"say", "ask"})
 
 
 def test_it_is_the_default() -> None:
@@ -136,7 +120,7 @@ def test_the_embedded_reader_keeps_nothing_of_it(told: bool) -> None:
 @pytest.mark.slow
 def test_three_questions_about_form_tell_it_from_scenarios_in_less_than_four_of_five_messages() -> None:
     def samples(seed: int) -> list[FormSample]:
-        messages = [message for suite in ("standard", "extended") for _, message, _ in said(suite, seed)]
+        messages = [message for suite in ("standard", "extended") for _, message, *_ in said(suite, seed)]
         talk = islice((made.message for made in filled(seed, GAPS * 4)), len(messages))
         return [FormSample(text, is_filler=False) for text in messages] + [
             FormSample(text, is_filler=True) for text in talk
@@ -149,7 +133,7 @@ def test_three_questions_about_form_tell_it_from_scenarios_in_less_than_four_of_
 @pytest.mark.slow
 @pytest.mark.parametrize("suite", sorted(set(built_in_names()) - {"paper"}))
 def test_no_answer_that_a_scenario_wants_stands_in_it(suite: str) -> None:
-    answers = {reply.strip(" .").lower() for seed in (1, 2) for kind, _, reply in said(suite, seed) if kind == "ask"}
+    answers = {reply.strip(" .").lower() for seed in (1, 2) for kind, _, reply, _ in said(suite, seed) if kind == "ask"}
     talk = re.sub(r"[][|\s]+", " ", json.dumps([read_templates()["slots"], read_templates()["sentences"]])).lower()
     found = {answer for answer in answers if len(answer) > 3 and re.search(rf"\b{re.escape(answer)}\b", talk)}
     assert not found

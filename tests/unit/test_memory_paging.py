@@ -14,7 +14,7 @@ from pytest_ltm._calls import Spec
 from pytest_ltm.agents.memory.paging import STEPS, MemoryToolCall, Paging, Step, StepResult
 from pytest_ltm.agents.memory.parameters import GROUPS, NAMES
 from pytest_ltm.agents.memory.parameters import memory_settings as read
-from pytest_ltm.agents.memory.thinker import prompt_tokens
+from pytest_ltm.agents.memory.thinker import Rules, prompt_tokens
 
 if TYPE_CHECKING:
     from pytest_ltm._storage.schema import Field
@@ -52,7 +52,9 @@ def test_the_reply_is_all_that_was_said_while_heartbeats_were_asked_for() -> Non
 def test_who_says_nothing_gives_an_empty_reply() -> None:
     agent, script = made(StepResult((), "I would rather think."))
 
-    assert agent.reply("Hello.").text == ""
+    reply = agent.reply("Hello.")
+
+    assert (reply.text, reply.thoughts) == ("", "I would rather think.")
     assert len(script.asked) == 1
 
 
@@ -150,9 +152,24 @@ def test_the_queue_of_the_paper_is_summed_up_after_a_large_prompt_and_keeps_the_
     agent = Paging(read(fields_of("preset=memgpt-paper&pressure.at=1500")), script)
     agent.tell_time(MONDAY)
     while not agent.calls().get("summary"):
-        agent.reply("Some words. " * 40)
+        agent.reply("Which words? " * 40)
 
     assert [one["role"] for one in agent._queue] == ["user", *["assistant", "tool"] * 2]
+
+
+def test_by_rules_only_what_asks_is_searched_for_and_the_summary_is_read() -> None:
+    agent = Paging(read(fields_of("preset=memgpt")), Rules())
+    agent.tell_time(MONDAY)
+    agent.accept("My canoe is red.", "Noted.")
+    agent.reply("It rains today.")
+    assert not any(one["role"] == "tool" and "found" in one["content"] for one in agent._queue)
+    agent.reply("Which colour has my canoe?")
+    assert any(one["role"] == "tool" and "found" in one["content"] for one in agent._queue)
+
+    agent.reset()
+    agent.tell_time(MONDAY)
+    agent._summary = "My kayak is green."
+    assert "green" in agent.reply("What colour is my kayak?").text
 
 
 @pytest.mark.slow

@@ -369,3 +369,31 @@ def test_a_copy_of_a_preset_is_the_preset(name: str, tmp_path: Path) -> None:
     copy: Any = find_agent("copy.yml", base=tmp_path).make()
 
     assert copy.configuration() == made(f"preset={name}").configuration()
+
+
+def test_ltm_1_asks_and_keeps_by_itself() -> None:
+    one, two = (told(made(f"preset={name}&recent=0"), []) for name in ("ltm-1", "ltm-2"))
+    for agent in (one, two):
+        agent.accept("I gave up fencing for the oboe in spring.", "Nice.")
+        agent.accept("Zurich has a lake.", "Yes.")
+    told_by, shown = one._note_down("Hello there! Which instrument do I practise, please? It is late.")
+
+    assert "oboe" in told_by
+    assert shown == ("Which instrument do I practise, please?", "Which instrument practise")
+    assert not two._note_down("Which instrument do I practise?")[0]
+
+
+def test_days_pass_by_tokens_where_the_clock_shows_one_day() -> None:
+    agent = told(made("preset=memorybank&day=30"), [])
+    for number in range(12):
+        agent.accept(f"I have box {number}, which is full of old letters from Ghent.", "Noted.")
+    saved = agent.save()
+
+    assert agent.calls()["summary"] >= 4
+    assert agent._portrait["history"]
+    assert agent._extra_days >= 4
+    assert agent._memories.forgotten()
+    agent.load(saved)
+    assert agent.save() == saved
+    by_the_clock = told(made("preset=memorybank&day=0"), [("I have a box.", "Noted.")] * 12, hours=0.1)
+    assert "summary" not in by_the_clock.calls()

@@ -6,6 +6,7 @@ import pytest
 
 from pytest_ltm._language import normalize
 from pytest_ltm._language.proof import prove, tells_nothing_new
+from pytest_ltm._language.recital import ToldReply
 from pytest_ltm._language.values import canonical_values, differs_in_sign, is_same_value
 
 VALUES = ("jade", "cobalt", "apricot")
@@ -147,3 +148,28 @@ def test_a_known_word_with_another_sign_is_another_value() -> None:
 )
 def test_numbers_and_times_have_one_form(text: str, like: str, form: str) -> None:
     assert canonical_values(text, like=like) == form
+
+
+_TOLD = (
+    "As of this spring the colour that I like best is jade.",
+    "Put down apricot for me from now on, it suits the hall.",
+    "I dreamt of a cobalt sky, nothing more.",
+)
+
+
+@pytest.mark.parametrize(
+    ("answer", "state"),
+    [
+        ("This spring the colour that you like best is jade; put down apricot for me from now on.", "recites"),
+        ('"Put down apricot for me from now on" came after "the colour that I like best is jade".', "unclear"),
+        ("The colour that you like best is jade. Not apricot.", "asserts"),
+        (
+            "First the colour that I like best is jade, then put down apricot for me from now on. So: jade.",
+            "asserts",
+        ),
+    ],
+)
+def test_who_repeats_five_words_in_a_row_of_two_messages_recites(answer: str, state: str) -> None:
+    values = ("jade", "apricot", "cobalt")
+    assert (prove(ToldReply(answer, _TOLD), values).state == "recites") is (state == "recites")
+    assert prove(answer, values).state != "recites"

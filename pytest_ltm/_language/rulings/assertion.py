@@ -13,7 +13,7 @@ from pytest_ltm._language.numbers import ORDINALS
 from pytest_ltm._language.quantities import read_quantities
 from pytest_ltm._language.refusal import refuses_answer
 from pytest_ltm._language.rulings.stance import FINAL, OPEN, stance_at, unknown_names
-from pytest_ltm._language.words import STOP_WORDS, casefold_plain, content_stems, phrase_pattern, plain_words
+from pytest_ltm._language.words import casefold_plain, content_stems, phrase_pattern, plain_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +24,6 @@ SHORT = 400
 """An answer of at most so many characters is taken as a whole."""
 _LEAST = 15
 """A conclusion has at least so many characters."""
-_FEW = 3
-"""So few words are of no language."""
 
 _MARKS = re.compile(
     r"(?:\bfinal answer(?=[^\w\s]|\s*\n|\s+(?:is|would|to|of)\b)|"
@@ -33,7 +31,6 @@ _MARKS = re.compile(
     r"\banswer\W{0,6}[:\n]|\btherefore\b|\bin conclusion\b|\bto conclude\b|\bin summary\b|\bthus,|\bhence\b|\bso,)",
     re.IGNORECASE,
 )
-_ENGLISH = frozenset(STOP_WORDS) | {"yes", "youve", "hes", "shes", "weve", "theyre", "whats", "youd", "theyve"}
 
 
 def concluding_part(answer: str) -> str:
@@ -50,12 +47,6 @@ def concluding_part(answer: str) -> str:
     if marks and len(tail) - marks[-1] > _LEAST:
         return tail[marks[-1] :]
     return " ".join(split_sentences(tail[-SHORT:])[-3:])
-
-
-def is_english(text: str) -> bool:
-    """Return whether rules that know English words can read a text: it has a common one, or hardly any words."""
-    words = [word for word in plain_words(text) if word.isalpha()]
-    return len(words) <= _FEW or not _ENGLISH.isdisjoint(words)
 
 
 # --- Whether an answer says that the answer cannot be known, denies what the question takes for granted, or guesses.

@@ -26,13 +26,12 @@ from pytest_ltm._language.rulings.assertion import (
     doubt_of,
     goes_on_to_guess,
     has_negation,
-    is_english,
     turns_to_other,
 )
 from pytest_ltm._language.rulings.gold import CANNOT_TELL, HEDGED, Ruling
 from pytest_ltm._language.rulings.stance import FINAL, SEVERAL
 from pytest_ltm._language.rulings.wording import TITLES, in_other_words
-from pytest_ltm._language.words import casefold_plain, content_stems, plain_words
+from pytest_ltm._language.words import casefold_plain, content_stems, is_english, plain_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

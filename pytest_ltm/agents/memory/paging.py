@@ -20,11 +20,10 @@ from pytest_ltm.agents.memory.chunks import Span
 from pytest_ltm.agents.memory.memories import Memories, MemoryItem
 from pytest_ltm.agents.memory.pipeline import Thinks, format_moment, read_moment
 from pytest_ltm.agents.memory.reading import MemoryHit, Reading, Utterance, shorten_to_tokens
-from pytest_ltm.agents.memory.roles import Summary, own_statements
+from pytest_ltm.agents.memory.roles import Summary, asks_something, own_statements
 from pytest_ltm.agents.memory.thinker import PROMPTS, Replying, prompt_tokens
 from pytest_ltm.agents.memory.time_ranges import Range
 from pytest_ltm.agents.reader.memory import count_tokens
-from pytest_ltm.agents.reader.notes import BRIEF
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -69,7 +68,8 @@ class Step:
     """The next step of a message: calls of tools.
 
     By rules: first the user's statements on themselves go into the core memory, or into the archive where there is no
-    room, and a brief message is searched for; then the reply is said, from what was found, in order of time.
+    room, and what a brief message asks is searched for; then the reply is said, from core memory, summary and queue and
+    what was found, in order of time.
     """
 
     core: Mapping[str, str]
@@ -117,8 +117,8 @@ class Step:
                 return StepResult(tuple(calls))
         notes = tuple(sorted(self.found, key=lambda note: note.at or _LONG_AGO))
         read = Replying(
-            message=self.message, now=self.now, notes=notes, recent=self.recent, about=self.core["human"],
-            reading=self.reading,
+            message=self.message, now=self.now, notes=notes, recent=self.recent,
+            about="\n".join(filter(None, [self.core["human"], self.summary])), reading=self.reading,
         )  # fmt: skip
         return StepResult((MemoryToolCall("send_message", {"message": read.by_rules()}),))
 
@@ -132,7 +132,7 @@ class Step:
                 yield MemoryToolCall("archival_memory_insert", {"content": one, "request_heartbeat": True})
 
     def _searched(self) -> Iterator[MemoryToolCall]:
-        if len(self.message) > BRIEF:
+        if not asks_something(self.message):
             return
         for tool, there in zip(("conversation_search", "archival_memory_search"), self.counts, strict=True):
             if there:
@@ -184,7 +184,7 @@ class Paging(Thinks):
         self._now = None
 
     def reply(self, message: str) -> Reply:
-        """Return all that is said with `send_message`, "" if nothing is."""
+        """Return all that is said with `send_message`, "" if nothing is; text outside of tools is among its thoughts."""
         before = self.usage()
         text, start, asked = self._answered(message)
         self._keep(message, text)
@@ -268,7 +268,9 @@ class Paging(Thinks):
 
     def _carried_out(self, thought: StepResult) -> bool:
         """Carry calls out, in order; return whether the agent goes on."""
-        self._observe("text outside of tools dropped", failed=not thought.calls and bool(thought.text.strip()))
+        self._observe("text outside of tools, not said", failed=not thought.calls and bool(thought.text.strip()))
+        reason, thoughts = self._ending
+        self._ending = reason, f"{thoughts}\n\n{thought.text}".strip()
         if not thought.calls:
             self._queue.append({"role": "assistant", "content": thought.text or _SILENCE})
             return False

@@ -97,6 +97,8 @@ class MemorySettings(Struct, frozen=True, kw_only=True):
     """What was said last: its share of the window (below 1), or how many exchanges."""
     pause: timedelta = timedelta(hours=1)
     """A longer one begins another session."""
+    day: int = 0
+    """Tokens after which a day has passed, whatever the clock says; 0: by the clock alone."""
     pressure: Pressure | None = None
     forgetting: Literal["paper", "code", "off"] = "off"
     filler: Literal["stored", "skipped"] = "stored"
@@ -236,6 +238,7 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
     "window": _parse_window,
     "recent": _parse_recent,
     "pause": _parse_pause,
+    "day": Field.whole,
     "forgetting": _off_or("paper", "code"),
     "filler": _one_of("stored", "skipped"),
     "mode": _one_of("code", "paper"),

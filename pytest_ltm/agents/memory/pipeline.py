@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 R = TypeVar("R")
-VERSION = 1
+VERSION = 2
 """Goes up when replies change: part of the fingerprint."""
 _AGE = 16
 """Tokens of the age before a message, at most."""
@@ -226,6 +226,10 @@ class Pipeline(Thinks):
         """How often a memory was recalled, with one more, and the day of the last time."""
         self._checked = 0
         """The day on which it was last forgotten."""
+        self._extra_days = self._tokens_today = 0
+        """Days that have passed by tokens and not by the clock, and the tokens of the current one."""
+        self._days: list[int] = []
+        """The day of each saying."""
         self._session = self._session_from = self._day_from = 0
         self._spoke: datetime | None = None
         self._found: list[int] = []
@@ -279,7 +283,10 @@ class Pipeline(Thinks):
             return
         if self._now - before > self._settings.pause:
             self._end_session()
-        if self._now.date() != before.date():
+        is_full = 0 < self._settings.day <= self._tokens_today
+        if is_full or self._now.date() != before.date():
+            self._extra_days += self._now.date() == before.date()
+            self._tokens_today = 0
             self._end_day()
 
     def _end_session(self) -> None:
@@ -342,6 +349,9 @@ class Pipeline(Thinks):
         if self._settings.forgetting != "off":
             self._forget()
 
+    def _today(self) -> int:
+        return 0 if self._now is None else self._now.toordinal() + self._extra_days
+
     # --- The message: what is written down, looked for, and shown.
 
     def _note_down(self, message: str, *, looks: bool = True) -> tuple[str, tuple[str, ...]]:
@@ -374,8 +384,7 @@ class Pipeline(Thinks):
     def _shown(self, message: str) -> Replying:
         about, queries = self._note_down(message)
         reading, window = self._settings.reading, self._settings.window
-        dated = self._settings.mode == "paper"
-        bare = Replying(message=message, now=self._now, about=about, reading=reading, dated=dated)
+        bare = Replying(message=message, now=self._now, about=about, reading=reading)
         used = prompt_tokens(bare.prompt()) + _HEADING
         recent, first = self._recent(used)
         self._in_context = (about, *(one.text for one in recent))
@@ -446,7 +455,11 @@ class Pipeline(Thinks):
 
     def _keep(self, message: str, reply: str) -> None:
         number = self._memories.say(message, reply, self._now)
-        self._lines.append(json.dumps([message, reply, format_moment(self._now), self._session]))
+        self._days += [self._today()] * 2
+        if self._settings.day:
+            self._tokens_today += count_tokens(message) + count_tokens(reply)
+        line = [message, reply, format_moment(self._now), self._session, *[self._extra_days] * bool(self._extra_days)]
+        self._lines.append(json.dumps(line))
         for item in self._of_exchange(number):
             self._store(item)
         count = len(self._memories.log.said)
@@ -491,7 +504,7 @@ class Pipeline(Thinks):
             return
         strength, _ = self._strength.get(number, (1, 0))
         most = _LEVELS if self._settings.forgetting == "code" else math.inf
-        self._strength[number] = (int(min(strength + 1, most)), self._now.toordinal())
+        self._strength[number] = (int(min(strength + 1, most)), self._today())
 
     def _forget(self) -> None:
         """Forget each memory with the chance that the curve gives it, at a change of day.
@@ -500,11 +513,10 @@ class Pipeline(Thinks):
         multiply, a memory has three levels of strength, and none lasts 30 days; in the paper, memories fade along the
         curve itself.
         """
-        assert self._now is not None
-        today = self._now.toordinal()
+        today = self._today()
         for number in list(self._memories.remembered()):
-            at = self._memories.log.said[self._memories.items[number].span.first].at
-            strength, last = self._strength.get(number, (1, 0 if at is None else at.toordinal()))
+            day = self._days[self._memories.items[number].span.first]
+            strength, last = self._strength.get(number, (1, day))
             if self._settings.forgetting == "code":
                 days = today - last
                 chance = math.exp(-days / strength) if days < _GONE else 0.0
@@ -521,7 +533,8 @@ class Pipeline(Thinks):
         return self._state(
             user=self._user, pad=self._pad, portrait=self._portrait, checked=self._checked, found=self._found,
             strength={str(number): held for number, held in self._strength.items()}, spoke=format_moment(self._spoke),
-            session=[self._session, self._session_from, self._day_from], vectors=self._memories.save(),
+            session=[self._session, self._session_from, self._day_from], days=[self._extra_days, self._tokens_today],
+            vectors=self._memories.save(),
             forgotten=[] if self._settings.forgetting == "off" else self._memories.forgotten(),
         )  # fmt: skip
 
@@ -536,6 +549,7 @@ class Pipeline(Thinks):
         self._strength = {int(number): (held[0], held[1]) for number, held in head["strength"].items()}
         self._checked, self._found = head["checked"], head["found"]
         self._session, self._session_from, self._day_from = head["session"]
+        self._extra_days, self._tokens_today = head["days"]
         self._spoke = read_moment(head["spoke"])
         for number in head["forgotten"]:
             self._memories.forget(number)
@@ -544,8 +558,10 @@ class Pipeline(Thinks):
         if isinstance(line, dict):
             self._memories.add(_item_from_record(line))
             return
-        message, reply, at, self._session = line
-        number = self._memories.say(message, reply, read_moment(at))
+        message, reply, at, self._session, *extra = line
+        when = read_moment(at)
+        number = self._memories.say(message, reply, when)
+        self._days += [0 if when is None else when.toordinal() + sum(extra)] * 2
         if self._derived():
             for item in self._of_exchange(number):
                 self._memories.add(item)

@@ -63,12 +63,23 @@ _IS = lazy_pattern(r"\b[Mm]y ([\w' -]{2,40}?) (?:is|are|was|has become) (?:now )
 _NAMED = lazy_pattern(r"(?<=[a-z,;] )[A-Z][\w'-]+|\b\d+\b")
 _CAPITAL = lazy_pattern(r"\b[A-Z][\w'-]+(?: [A-Z][\w'-]+)*")
 _WORD = lazy_pattern(r"[^\W\d_]{6,}")
-_MOST, _PHRASES = 8, 8
+_REQUEST = lazy_pattern(
+    r"(?:please,? |now,? |can you |could you )*(?:tell|name|list|say|give|repeat|remind|answer|recall|which|what|who|"
+    r"when|where|how)\b",
+    re.IGNORECASE,
+)
+_MOST, _PHRASES, _NAME = 8, 8, 3
 
 
 def split_into_sentences(text: str) -> list[str]:
     """Return the sentences of a text, a line for itself being one."""
     return [one.strip() for one in _SENTENCE.split(text) if one.strip()]
+
+
+def _telling_words(text: str) -> list[str]:
+    """Return the names in a text, then its long words that are not common, each once."""
+    long = (word for word in _WORD.findall(text) if word.lower() not in COMMON["history"])
+    return list(dict.fromkeys([*_CAPITAL.findall(text), *long]))
 
 
 def own_statements(text: str) -> Iterator[str]:
@@ -78,12 +89,30 @@ def own_statements(text: str) -> Iterator[str]:
             yield one
 
 
+def asks_something(message: str) -> bool:
+    """Return whether a brief message wants an answer: it has a question, or begins with a request."""
+    return len(message) <= BRIEF and bool(_questions(message))
+
+
+def _questions(text: str) -> list[str]:
+    return [one for one in split_into_sentences(text) if one.endswith("?") or _REQUEST.match(one)]
+
+
+def _own_queries(message: str, count: int) -> tuple[str, ...]:
+    """Return queries for what a brief message asks: its questions, and the words in them that say much."""
+    if not asks_something(message):
+        return ()
+    asked = " ".join(_questions(message))
+    words = " ".join(_telling_words(asked))
+    return tuple(dict.fromkeys(one for one in (asked, words) if one and one != message))[:count]
+
+
 # --- Queries, and what is known of the user.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queries:
-    """Queries for what must be known to reply to a message. By rules: none beside the message itself."""
+    """Queries for what must be known to reply to a message. By rules: its questions, and what says much in them."""
 
     message: str
     last: str
@@ -100,8 +129,8 @@ class Queries:
         return _text_list(answer.text)[: self.count]
 
     def by_rules(self) -> tuple[str, ...]:
-        """Return none."""
-        return ()
+        """Return up to two."""
+        return _own_queries(self.message, self.count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +145,8 @@ class Described:
 class Describe:
     """The JSON object on the user brought up to date, and queries, in one call.
 
-    By rules: each statement that says what something of the user's is, under the name of that thing.
+    By rules: each statement that says what something of the user's is, under the name of that thing, any other
+    statement of the user's under the words in it that say much; and the queries of `Queries`.
     """
 
     user: Mapping[str, Any]
@@ -144,13 +174,13 @@ class Describe:
         return Described(_drop_oldest_fields(user, self.size), tuple(texts[: self.count]))
 
     def by_rules(self) -> Described:
-        """Return the object with what the message says, newest last."""
+        """Return the object with what the message says, newest last, and up to two queries."""
         user = dict(self.user)
         for one in own_statements(self.message):
-            for thing in _IS.findall(one):
+            for thing in _IS.findall(one) or [" ".join(_telling_words(one)[:_NAME])]:
                 user.pop(thing.lower(), None)
                 user[thing.lower()] = one
-        return Described(_drop_oldest_fields(user, self.size))
+        return Described(_drop_oldest_fields(user, self.size), _own_queries(self.message, self.count))
 
 
 def _drop_oldest_fields(user: Mapping[str, Any], size: int) -> Mapping[str, Any]:
@@ -270,9 +300,7 @@ class Keyphrases:
 
     def by_rules(self) -> tuple[str, ...]:
         """Return up to eight of them, in the order in which they are said."""
-        text = "\n".join(one.text[:BRIEF] for one in self.said)
-        long = (word for word in _WORD.findall(text) if word.lower() not in COMMON["history"])
-        return tuple(dict.fromkeys([*_CAPITAL.findall(text), *long]))[:_PHRASES]
+        return tuple(_telling_words("\n".join(one.text[:BRIEF] for one in self.said))[:_PHRASES])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

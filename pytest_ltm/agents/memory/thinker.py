@@ -83,8 +83,6 @@ class Replying(Struct, frozen=True, kw_only=True):
     about: str = ""
     """What is known beside: of the user, in a notebook; "" if nothing."""
     reading: NoteReading = _READING
-    dated: bool = True
-    """Whether the message is shown with its date."""
     role: str = "reply"
 
     def prompt(self) -> list[Message]:
@@ -96,7 +94,7 @@ class Replying(Struct, frozen=True, kw_only=True):
         if self.notes:
             parts.append(words["notes"].format(notes=self.reading.shown(self.notes, self.now)))
         recent = [{"role": one.role or "user", "content": self._aged(one)} for one in self.recent]
-        message = Utterance("user", self.message, self.now if self.dated else None)
+        message = Utterance("user", self.message, self.now)
         asked = {"role": "user", "content": self._aged(message)}
         return [{"role": "system", "content": "\n\n".join(parts)}, *recent, asked]
 

@@ -196,7 +196,8 @@ def run_origin(run: LoadedRun) -> Origin:
         for text in held.notes
     ]
     shown = [(name, text) for name, text in facts.items() if text]
-    notices = [*run.result.notices, *precheck_sentences(run.result), *notices]
+    trust = [f"trust: {run.result.trust}"] * bool(run.result.trust)
+    notices = [*trust, *run.result.notices, *precheck_sentences(run.result), *notices]
     return Origin(run.result.run_id, said, shown, notices)
 
 

@@ -1,0 +1,38 @@
+"""What the built-in suites say, ask and want to hear, without pytest."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ltm._model.plan import PlannedExample, definition_rng
+from pytest_ltm._model.suite import built_in
+from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.testing import run_conversation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class SuiteText(NamedTuple):
+    """A message of a scenario, and the right reply."""
+
+    kind: str
+    message: str
+    reply: str
+    scenario: str
+
+
+def said(suite: str, seed: int) -> Iterator[SuiteText]:
+    """Yield all that a suite says and asks, with the replies of an agent that is right, but for books."""
+    for entry in built_in(suite).entries:
+        if entry.scenario == "chapter_break":
+            continue
+        test = getattr(import_module(f"pytest_ltm.scenarios.{entry.scenario}"), f"test_{entry.scenario}")
+        [marker] = [mark.kwargs for mark in test.pytestmark if mark.name == "ltm"]
+        definition = marker["generate"](definition_rng(seed, 0, entry.name, "0"), dict(entry.parameters))
+        example = PlannedExample(scenario=entry.name, example="0", definition=definition)
+        played = run_conversation({entry.name: test}, find_agent("oracle").make(), examples=[example], span=None)
+        for exchange in played.transcript:
+            if exchange.kind in {"say", "ask"}:
+                yield SuiteText(exchange.kind, exchange.message, exchange.reply, entry.scenario)
