@@ -54,7 +54,8 @@ class TalkFiller:
 
     def __init__(self, rng: Random, counter: TokenCounter, *, letters: bool = False) -> None:
         self._rng, self._counter = rng, counter
-        self._name, self._bands = ("letters", LETTERS) if letters else ("varied", BANDS)
+        self._name = "letters" if letters else "varied"
+        self._bands: tuple[tuple[float, int, int], ...] = LETTERS if letters else BANDS
         self._deck = Deck(self._sentences())
 
     def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:

@@ -15,6 +15,8 @@ from pytest_ltm._lab.commands.verdict_check import (
     evaluator_of,
     mutants_of_scenario,
 )
+from pytest_ltm._language.recital import ToldReply
+from pytest_ltm._language.words import evidence_snippet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -402,3 +404,7 @@ def test_no_dress_changes_a_verdict(name: str, tmp_path: Path) -> None:
     sample.write_text("\n".join(rows[:: len(rows) // 12]), encoding="utf-8")
 
     assert check_verdicts(sample, dressed=True).changes == []
+
+
+def test_evidence_is_a_text_that_the_journal_can_write() -> None:
+    assert type(evidence_snippet(ToldReply("Teal.", ("I like teal.",)))) is str
