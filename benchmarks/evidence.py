@@ -71,17 +71,19 @@ def longmemeval(data: Path, sample: int) -> Iterator[str]:
 
 def locomo(data: Path) -> Iterator[str]:
     """Yield recall and F1 by unit and k, of questions asked alone and together; each unit is ingested once."""
-    rows = []
+    names = ("recall", "of sessions", "F1")
+    heads = [f"{name}, {way}" for way in QUESTIONS for name in names]
+    yield from _table(["unit", "k", *heads, "questions"], _locomo_rows(data))
+
+
+def _locomo_rows(data: Path) -> Iterator[list[str]]:
     for unit, telling, preset, depths in LOCOMO:
         query = f"preset={preset}&window=400k&recent=0&reading.budget=390k&reading.k={','.join(map(str, depths))}"
         words = ["--ltm-suite=locomo", f"--ltm-data={data}", f"--ltm-locomo-telling={telling}"]
         ways = [_metrics_of([f"M=memory:rules?{query}"], [*words, f"--ltm-questions={way}"]) for way in QUESTIONS]
         for k in depths:
             cells = [_cells(found[f"M.k{k}"], ["recall", "recall_sessions", "f1"]) for found in ways]
-            rows.append([unit, str(k), *cells[0][:-1], *cells[1]])
-    names = ("recall", "of sessions", "F1")
-    heads = [f"{name}, {way}" for way in QUESTIONS for name in names]
-    yield from _table(["unit", "k", *heads, "questions"], rows)
+            yield [unit, str(k), *(cell for way in cells for cell in way[:-1]), cells[0][-1]]
 
 
 def _means(agents: Mapping[str, str], words: Sequence[str]) -> Mapping[str, Mapping[str, list[float]]]:

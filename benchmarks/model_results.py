@@ -89,7 +89,7 @@ def _summary_of(run: Path) -> dict[str, Any]:
 def _figures(before: dict[str, Any], now: dict[str, Any]) -> tuple[str, ...]:
     used, bounds = before["usage"] or {}, now["bounds"] or {}
     ends = [f"{bounds[end]:.2f}" for end in ("low", "high")] if bounds else [NOTHING]
-    sent, cached, wrong = used.get("input_tokens"), used.get("cached_share"), before.get("mishap_share")
+    sent, cached, wrong = used.get("input_tokens"), used.get("cached_share"), now.get("mishap_share")
     return (
         before["span_label"],
         f"{now['examples'] - now['unscored']}",

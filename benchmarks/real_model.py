@@ -163,8 +163,9 @@ def _memory(port: int, size: int) -> str:
     said = []
     with _served(port, 8192):
         for preset in ("ltm-1", "memgpt"):
-            agent = f"--ltm-agent=memory:openai:smol@http://127.0.0.1:{port}/v1?preset={preset}&max_tokens=60"
-            run = _run(preset, [agent, f"--ltm-span={size}", "--ltm-no-probe", "talk.py"])
+            agent = f"--ltm-agent=memory:openai:smol@http://127.0.0.1:{port}/v1?preset={preset}&max_tokens=60&window=2k"
+            words = [agent, f"--ltm-span={size}", "--ltm-no-probe", f"--ltm-reply-timeout={_RUN:.0f}", "talk.py"]
+            run = _run(preset, words)  # a slow processor takes long for a reply of several calls
             _need(run.status in {0, 1} and bool(run.rows), f"{preset} did not come to a result", run)
             mishaps = [mishap for result in run.results for mishap in result.get("mishaps", ()) if mishap["times"]]
             _need(bool(mishaps), f"{preset} did everything right, which is hard to believe", run)

@@ -32,11 +32,18 @@ for name in ("CI", "BUILD_NUMBER", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
 # A plain install has no Hypothesis, and pytest loads this file for `--ltm-suite` in this folder, too.
 if importlib.util.find_spec("hypothesis"):
     from hypothesis import HealthCheck, settings
+    from hypothesis.database import DirectoryBasedExampleDatabase
 
     # Nearly the same examples each time (Hypothesis takes some from the modules that are loaded), and no time limit for
     # one: machines that run several jobs are slow at times. `--hypothesis-profile=random` has others each time.
     settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
     settings.register_profile("random", settings.get_profile("steady"), derandomize=False, database=None)
+    settings.register_profile(  # .ci/fuzz: what failed is kept
+        "fuzz",
+        settings.get_profile("random"),
+        database=DirectoryBasedExampleDatabase(".hypothesis/examples"),
+        max_examples=2_000,
+    )
     settings.register_profile("merge", settings.get_profile("steady"), max_examples=25)  # a quarter
     settings.load_profile("steady")
 

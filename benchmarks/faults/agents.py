@@ -23,10 +23,13 @@ ENDS_PROCESS = frozenset(
     {
         "exits", "aborts", "segfaults", "kills_itself", "hangs", "eats_memory", "closes_stdout", "closes_descriptors",
         "terminates_itself", "awaits", "returns_nothing_known", "forgets_modules", "made_hangs", "made_exits",
-        "made_segfaults", "closed_hangs", "closed_exits", "ends_session",
+        "made_segfaults", "closed_hangs", "closed_exits", "ends_session", "exits_in_thread",
     }
 )  # fmt: skip
 """Agents in our own process that may end it, or leave nothing of it that works: it is resumed with the agent tamed."""
+NEVER_GREEN = frozenset({"ends_session", "exits", "made_exits", "closed_exits", "exits_in_thread", "deletes_records"})
+"""Those that would end a run as if all had been played."""
+DELETES = "deletes_records"
 NOT_HERE = frozenset({"stops_itself", "has_offspring", "waits_in_c", "ignores_alarm"})
 """What nobody can help in our own process; see docs/promises.md."""
 
@@ -71,10 +74,12 @@ def _words() -> list[str]:
 def _beside(folder: Path, kind: Kind, name: str, calm: Run) -> Outcome:
     prepared(folder, kind, name)
     ended = runs.run(folder, _words())
+    if name == DELETES:  # a process of its own does not keep an agent from the disk
+        return one(ended.trouble or (None if ended.status == UNMEASURABLE else f"the exit status is {ended.status}"))
     if kind is HERE and name in ENDS_PROCESS:
         if ended.status is None:
             return one(ended.trouble)
-        if name == "ends_session" and ended.status != UNMEASURABLE:
+        if name in NEVER_GREEN and ended.status != UNMEASURABLE:
             return one(f"it is not told that examples are missing: the exit status is {ended.status}")
         if harm := runs.changed(runs.left(folder), calm, only="before"):
             return one(f"the conversation before it was harmed: {harm}")

@@ -14,6 +14,7 @@ import ctypes
 import gc
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -159,6 +160,24 @@ def endless_thread() -> str:
     return "a thread"
 
 
+def lasting_thread() -> str:
+    """Leave a thread for which Python would wait."""
+    threading.Thread(target=time.sleep, args=(9999,)).start()
+    return "a thread"
+
+
+def exit_in_thread() -> NoReturn:
+    """End the process from a thread."""
+    threading.Thread(target=os._exit, args=(0,)).start()
+    raise SystemExit(time.sleep(600))
+
+
+def delete_records() -> str:
+    """Delete everything that is recorded."""
+    shutil.rmtree(".ltm")
+    return "nothing is left"
+
+
 def replaced(name: str, value: Any) -> str:
     """Put something in the place of a part of `sys`."""
     setattr(sys, name, value)
@@ -235,6 +254,9 @@ REPLIES: dict[str, Any] = {
     "goes_elsewhere": lambda: then("elsewhere", os.chdir("/")),
     "stops_collecting": lambda: then("no more", gc.disable(), gc.set_threshold(0)),
     "leaves_a_thread": endless_thread,
+    "leaves_a_lasting_thread": lasting_thread,
+    "exits_in_thread": exit_in_thread,
+    "deletes_records": delete_records,
     "stops_itself": lambda: os.kill(os.getpid(), signal.SIGSTOP),
     "terminates_itself": lambda: os.kill(os.getpid(), signal.SIGTERM),
 }

@@ -66,7 +66,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
     },
     "Share results": {
         "report": Command("_cli.sharing", "write_report", "write one HTML file about one or more runs"),
-        "export": Command("_cli.sharing", "export_runs", "write CSV, Parquet, JUnit, Markdown, MLflow and others"),
+        "export": Command("_cli.sharing", "export_runs", "write CSV, JUnit, Markdown, LaTeX, MLflow and others"),
         "plot": Command("_cli.plot", "plot_figure", "draw a figure for a paper: curve, heat map, differences"),
         "badge": Command("_cli.sharing", "draw_badge", "draw a badge with an agent's score"),
     },

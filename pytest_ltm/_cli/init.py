@@ -134,7 +134,7 @@ def _choose_start(folder: Path, given: Namespace) -> Start:
 
 def _framework_start(framework: Framework, made: list[tuple[str, str]]) -> Start:
     """Return the adapter of the first object that a project makes, else of the library's stand-in."""
-    wanted = {"needs_key": "OpenAI()" in framework.adapter, "requires": framework.requires}
+    wanted: dict[str, Any] = {"needs_key": "OpenAI()" in framework.adapter, "requires": framework.requires}
     module, name = made[0] if made else (STAND_IN, framework.name)
     texts = {f"{AGENT}.py": framework.adapter_text(module, name)}
     title = framework.title
@@ -213,8 +213,9 @@ def _classes_with_reply(tree: ast.Module) -> list[str]:
 
 
 def _is_reply(node: ast.stmt) -> bool:
-    is_function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-    return is_function and node.name == "reply" and len(node.args.args) - len(node.args.defaults) == 2
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or node.name != "reply":
+        return False
+    return len(node.args.args) - len(node.args.defaults) == 2
 
 
 def _project_name(folder: Path) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_ltm._cli.arguments import RUN, add_ltm_dir, add_output, add_runs
 from pytest_ltm._journal.run_file import LATEST, find_run
 from pytest_ltm._results.change_report import gate_from_json
+from pytest_ltm._results.columns import result_columns
 from pytest_ltm._results.gate.baseline import load_baseline
 from pytest_ltm._results.run_loading import results_in
 from pytest_ltm._results.text import one_line
@@ -16,10 +17,12 @@ from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
 from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm._storage.secrets import redact_secrets
+from pytest_ltm.reporting.agents import run_sentences
 from pytest_ltm.reporting.badge import GREY, badge_of, badge_svg, endpoint_json
 from pytest_ltm.reporting.exports import inspect_ai, junit, mlflow, tables, wandb
 from pytest_ltm.reporting.exports.loaded import load
 from pytest_ltm.reporting.exports.output import ExportTarget, write_all
+from pytest_ltm.reporting.exports.paper import paper_latex, paper_markdown
 from pytest_ltm.reporting.history import Past, read_past, result_standings
 from pytest_ltm.reporting.html.page import build_report
 from pytest_ltm.reporting.markdown import run_markdown
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
 
 TABLES = ("csv", "jsonl", "parquet")
 """The formats that have a file for each table."""
-FILES = {"junit": ".xml", "markdown": ".md"}
+FILES = {"junit": ".xml", "markdown": ".md", "latex": ".tex"}
 """Those of one file, with its suffix."""
 WRITERS = {"junit": junit.outputs, "inspect": inspect_ai.outputs, "mlflow": mlflow.outputs, "wandb": wandb.outputs}
 
@@ -106,14 +109,20 @@ def _export_targets(results: Results, to: Path, given: Namespace) -> Sequence[Ex
         return tables.outputs(results, to, given.to, given.table)
     if given.to in WRITERS:
         return WRITERS[given.to](results, to)
-    return [ExportTarget(to, lambda path: write_whole(path, for_file(_runs_markdown(results))))]
+    text = paper_latex(results.runs) if given.to == "latex" else _runs_markdown(results)
+    return [ExportTarget(to, lambda path: write_whole(path, for_file(text)))]
 
 
 def _runs_markdown(results: Results) -> str:
-    return "\n".join(
-        run_markdown(run.result, verdict=gate_from_json(run.summary.get("gate"), f"{run.path}, gate"))
+    pages = [
+        run_markdown(
+            run.result,
+            sentences=run_sentences(result_columns(run.result), run.summary.get("comparison")),
+            verdict=gate_from_json(run.summary.get("gate"), f"{run.path}, gate"),
+        )
         for run in results.runs
-    )
+    ]
+    return "\n".join([*pages, paper_markdown(results.runs)])
 
 
 # --- badge

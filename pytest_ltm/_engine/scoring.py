@@ -13,14 +13,14 @@ from pytest_ltm._journal.result import (
     ScenarioResult,
     outcome_of,
 )
-from pytest_ltm._journal.retrieval_recall import retrieval_metrics
+from pytest_ltm._journal.retrieval_recall import evidence_found, retrieval_metrics
 from pytest_ltm._model.agent import Usage
 from pytest_ltm._model.score import Score, Unscored, with_bounds
 from pytest_ltm._model.transcript import needle_gap
 from pytest_ltm._storage.errors import AgentFault, LtmInternalError, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from pytest_ltm._engine.lane import CreditedQuestion, Ending, Lane
     from pytest_ltm._journal.cost import Bill
@@ -64,7 +64,7 @@ def scenario_result(
         upper=score.upper if score and score.upper > score.value else None,
         checks=score.checks if score else (),
         rule=_named_with(ending.verdict.rule, reading) if ending.verdict else "",
-        evidence=ending.verdict.evidence if ending.verdict else "",
+        evidence=str(ending.verdict.evidence) if ending.verdict else "",  # a reply may know more than its text
         threshold=lane.example.threshold,
         skills=lane.example.skills,
         gap=questions[-1].gap if questions else None,
@@ -74,9 +74,17 @@ def scenario_result(
         cost_usd=sum(own_costs) if own_costs else None,
         estimated=any(exchange.number in guesses for exchange in lane.own),
         questions=questions,
-        metrics=tuple(ExampleMetric(*one) for one in (lane.body.sheet.metrics or retrieval_metrics(questions)).items()),
+        metrics=tuple(ExampleMetric(*one) for one in _metrics(lane.body.sheet.metrics, questions, outcome).items()),
         **place,
     )
+
+
+def _metrics(own: Mapping[str, float], questions: Sequence[QuestionResult], outcome: Outcome) -> Mapping[str, float]:
+    """Return the figures that a scenario noted, and whether a wrong answer had its evidence; else the recall."""
+    if not own:
+        return retrieval_metrics(questions)
+    found = evidence_found(questions, own) if outcome == "failed" else None
+    return own if found is None else {**own, "wrong_but_found": float(found)}
 
 
 def _named_with(rule: str, reading: str) -> str:

@@ -311,7 +311,7 @@ class SpentBudget(Struct, frozen=True):
 
     def __str__(self) -> str:
         dollars = f"${self.usd:.4f}, " if self.usd else ""
-        return f"{dollars}{self.tokens:,} tokens, {self.calls:,} replies"
+        return f"{dollars}{self.tokens:,} tokens, {self.calls:,} {'reply' if self.calls == 1 else 'replies'}"
 
 
 class Budget:

@@ -79,6 +79,15 @@ def retrieval_metrics(questions: Sequence[QuestionResult]) -> dict[str, float]:
     return {**values, "needle_rank": fmean(places)} if places else values
 
 
+def evidence_found(questions: Sequence[QuestionResult], metrics: Mapping[str, float]) -> bool | None:
+    """Return whether all needles whose rank is known were retrieved, else whether a recall says so; None: unknown."""
+    ranks = [needle.rank for question in questions for needle in question.needles if needle.rank is not None]
+    if ranks:
+        return all(rank != MISSED for rank in ranks)
+    recall = metrics.get("recall_repaired", metrics.get("recall"))
+    return None if recall is None else recall == 1
+
+
 def covers_all(exchanges: Iterable[Exchange]) -> bool:
     """Whether each question got at least as many texts as exchanges stood before it: then nothing was chosen."""
     before, asked = 0, 0

@@ -19,7 +19,7 @@ from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._model.plan import Plan, PlannedExample, agent_fingerprint, natural_sort_key
 from pytest_ltm._model.transcript import Exchange
 from pytest_ltm._results.statistics.totals import FULL_MARKS, group_by
-from pytest_ltm._storage.errors import DatasetError
+from pytest_ltm._storage.errors import DatasetError, describe_error
 from pytest_ltm._storage.rows import json_of, read_json_rows
 from pytest_ltm.datasets._published import scenario_of
 
@@ -174,7 +174,13 @@ def read_published(paths: Iterable[Path]) -> list[PublishedResult]:
                 _read_collection(file, records, scripts, named=file == path)
     if not records:
         raise DatasetError("no published results were found. Name .jsonl or .jsonl.gz files, or a folder of results")
-    return [_parse_row(_complete_record(fields, scripts), where) for where, fields in records]
+    rows = []
+    for where, fields in records:
+        try:
+            rows.append(_parse_row(_complete_record(fields, scripts), where))
+        except (AttributeError, OverflowError, TypeError, ValueError) as error:  # whatever a field holds
+            raise DatasetError(f"{where}: a field is not of its kind ({describe_error(error)})") from error
+    return rows
 
 
 def _in_folder(path: Path) -> Iterator[Path]:

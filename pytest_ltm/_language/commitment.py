@@ -27,16 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-_CORRECTS = lazy_pattern(
-    r"(?:\b(?:hang on|hold on|scratch that|strike that|correction|oops|whoops|on second thoughts?|i take that back|"
-    r"i misspoke|i stand corrected|my mistake|i (?:forgot|missed|omitted)|i meant|i mean|make that|or rather|"
-    r"sorry,? no|no,? sorry|i've left out|"
-    r"let me (?:fix|correct|revise|rephrase)(?: that| it| this)?|but wait|(?:it|that) should (?:be|have been|read))\b"
-    r"|\bwait\b(?=\s{0,3}[,.!:;\u2026\u2013\u2014-])"
-    r"|(?<=[.?!\u2026\u2013\u2014,\n\]}-])\s{0,3}(?:no|nope|actually|sorry)\b(?=\s{0,3}[,.:;!\u2026\u2013\u2014-])"
-    r"|(?<=[.?!\u2026\u2013\u2014\n-])\s{0,3}actually\b)",
-    re.IGNORECASE,
-)
+_CORRECTS = LEXICON.expression(r"{commitment corrects}", re.IGNORECASE)
 """Where a reply begins to correct itself."""
 ASIDES = (
     "sister|brother|mother|father|mum|mom|dad|wife|husband|partner|friend|neighbou?r|colleague|boss|cousin|aunt|uncle|"
@@ -52,21 +43,9 @@ _FORMER_AFTER = LEXICON.pattern("commitment former after")
 _WAS = lazy_pattern(
     r"\b(?:was|were|been)[\s\"']*$|\b(?:earlier|previous(?:ly)?|before|former(?:ly)?|past|old)\b[^.:\n]*:\s*$"
 )
-_OUT_BEFORE = lazy_pattern(
-    r"\b(?:rul(?:es?|ed|ing) out|exclud\w+|eliminat\w+|discard\w*|(?:everything|all|anything) but)"
-    r"(?: the| option| number)*\s*$"
-)
-_OUT_AFTER = lazy_pattern(
-    r"\W{0,3}[\u2717\u2718\u274c\u2716]"
-    r"|[^.;:\n]{0,12}\b(?:fails?|contradicts?|contains? (?:an? |the |some )?(?:error|mistake|contradict)\w*|"
-    r"does ?nt (?:fit|work)|does not (?:fit|work)|cannot|cant|is (?:wrong|out|ruled out)|was wrong|can be ruled out)"
-)
-_SOUND_AFTER = lazy_pattern(
-    r"\W{0,3}[\u2713\u2714\u2705]|[^.\n]{0,4}\b(?:does ?nt|does not|has no|contains no|never|without)\b[^.\n]{0,12}"
-    r"\b(?:contradict|clash|conflict|contain|error|mistake|problem|issue)"
-    r"|\W{0,3}(?:is|seems|looks|appears|must be|fits|matches|remains)\b(?: to be| like)?(?: the)?"
-    r" (?:only|most|right|correct|best|true|genuine|real|actual|consistent|likely|continuation|next|fully)\b"
-)
+_OUT_BEFORE = LEXICON.expression(r"\b{commitment out before}(?: the| option| number)*\s*$")
+_OUT_AFTER = LEXICON.expression(r"{commitment out after}")
+_SOUND_AFTER = LEXICON.expression(r"{commitment sound after}")
 """What says of an option that it is the one."""
 _STILL = LEXICON.pattern("commitment still")
 _NOW = LEXICON.pattern("commitment now")
@@ -87,10 +66,7 @@ _OR_BEFORE = lazy_pattern(
 )
 _LINK = lazy_pattern(r"\b(?:and|its|now|that|so|then)\b")
 """Where something new is said, with no comma: "you stopped liking blue and now prefer teal"."""
-_TALK = lazy_pattern(
-    r"\b(?:our|your|my|the|an|in|from) (?:earlier|previous|former|last) (?:conversation|chat|message|discussion|"
-    r"exchange|statement|session|interaction|talk)s?\b"
-)
+_TALK = LEXICON.expression(r"\b(?:our|your|my|the|an|in|from) (?:earlier|previous|former|last) {commitment talk}s?\b")
 _LISTED = lazy_pattern(r"[\s\"'*]*,? ?(?:and|or|nor|&) [\s\"'*]*")
 _FOLLOWED = lazy_pattern(r"[\s\"'*]*,(?: (?:and )?(?:then|later|after that))? [\s\"'*]*")
 _OR = lazy_pattern(r"\b(?:or|nor)\b")

@@ -21,22 +21,29 @@ class Lexicon:
     @cache  # noqa: B019 - one for each room
     def _sections(self) -> dict[str, str]:
         text = files(self._package).joinpath("lexicon.txt").read_text("utf-8")
-        return {name: body for name, _, body in (part.partition("]\n") for part in text.split("\n[")[1:])}
+        names_and_bodies = iter(_HEADER.split(text)[1:])
+        return dict(zip(names_and_bodies, names_and_bodies, strict=True))
 
     @cache  # noqa: B019 - as above
     def words(self, section: str) -> frozenset[str]:
         """Return the words of a section."""
         return frozenset(self._sections()[section].split())
 
-    def alternatives(self, section: str) -> str:
-        """Return the expressions of a section as alternatives in one group."""
-        body = "|".join(filter(None, self._sections()[section].split("\n")))
-        return f"(?:{_NAMED.sub(lambda match: self.alternatives(match[1]), body)})"
+    def expression(self, template: str, flags: int = 0) -> re.Pattern[str]:
+        """Return a pattern in which `{name}` stands for any expression of that section."""
+        return made_later(lambda: re.compile(self._filled(template), flags))
 
     def pattern(self, section: str, flags: int = 0) -> re.Pattern[str]:
         """Return a pattern for any expression of a section, at the bounds of words."""
-        return made_later(lambda: re.compile(rf"\b{self.alternatives(section)}\b", flags))
+        return self.expression(rf"\b{{{section}}}\b", flags)
+
+    def _filled(self, template: str) -> str:
+        return _NAMED.sub(lambda match: f"(?:{self._filled(self._joined(match[1]))})", template)
+
+    def _joined(self, section: str) -> str:
+        return "|".join(filter(None, self._sections()[section].split("\n")))
 
 
+_HEADER = re.compile(r"^\[([a-z][a-z ]*)\]\n", re.MULTILINE)
 _NAMED = re.compile(r"\{([a-z][a-z ]*)\}")
 LEXICON = Lexicon(__package__)

@@ -23,6 +23,7 @@ from pytest_ltm._language.commitment import (
     is_misspelt,
     trim_flood,
 )
+from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.numbers import words_with_digits
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.recital import (
@@ -180,14 +181,8 @@ _ASIDE = lazy_pattern(
     r"except(?: for)?|switch(?:ing)? to)\b[^.;:!?\n]*"
 )
 """What is set aside: in brackets, or after words that take it back."""
-_CONCLUDES = lazy_pattern(
-    r"(?:^|[.;:!?\n\u2192]|->|=>)\W{0,8}(?:so|thus|hence|therefore|in short|overall|(?:the |my |final )*answer|"
-    r"which makes it|"
-    r"finally|now|the middle one|the latest|that leaves)\b[^.;!?\n]*|(?:\u2192|->|=>)[^\u2192.;!?\n]*$"
-)
-_TAKES = lazy_pattern(
-    r"\b(?:you|i|id|ill|we|they) (?:\w+ )?(?:take|choose|pick|select|opt for|go (?:with|for))\b[^.;!?\n]*"
-)
+_CONCLUDES = LEXICON.expression(r"{proof concludes}")
+_TAKES = LEXICON.expression(r"\b(?:you|i|id|ill|we|they) (?:\w+ )?{proof takes}\b[^.;!?\n]*")
 _FROM = lazy_pattern(r"\b(?:from|used to be|first(?: it was)?|instead of|over)\W*$")
 _FEW_WORDS, _FEW_ITEMS, _FEW_VALUES, _NEAR, _LONG_TALK = 3, 3, 4, 40, 120
 _PLAIN = frozenset(
@@ -394,8 +389,5 @@ def tells_nothing_new(answer: str) -> bool | None:
     text = normalize_text(answer)
     if tells_nothing(text):
         return True
-    return (
-        None
-        if plain_words(text) and (_LIMITS.search(text) or not (is_readable(answer) and is_english(answer)))
-        else False
-    )
+    may_refuse = _LIMITS.search(text) or not is_readable(answer) or not is_english(answer)
+    return None if plain_words(text) and may_refuse else False

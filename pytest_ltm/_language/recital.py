@@ -29,10 +29,7 @@ _ORDER = (
     "remember)"
 )
 _ORDERS = lazy_pattern(rf"^please {_ORDER}\b|^{_ORDER}\b.*\b(?:my|me|please|with|them)\b|\bcall me\b|\bplease$")
-_ASKS = lazy_pattern(
-    r"^(?:(?:a |one )?question|q|what|which|who|whose|where|when|how|is|are|does|do|"
-    r"(?:by|on|in|with|to) (?:what|which|whom))\b"
-)
+_ASKS = LEXICON.expression(r"^{recital asks}\b")
 _OFFERS = phrase_pattern("you", "your", "youre", "i", "we", "that right", "correct", "anything", "something")
 _SEVERAL, _SHARE, _MANY = 2, 0.25, 5
 

@@ -59,21 +59,9 @@ _MARK = lazy_pattern(
     r"(?P<alone>/?)(?P<after>[|\uff5c]?)(?P<close>>|\]|\}|\u25b7|\u3009|\u300b|\u3011|\u27e9|\uff1e|&gt;|\u273f)"
 )
 _PAIRED = {"<": ">", "<!": ">", "[": "]", "{": "}", "&lt;": "&gt;"}
-_THOUGHT = lazy_pattern(
-    r"th(?:ink|ought)|reason|reflect|scratch|analy[sz]|monolog|deliberat|ponder|ruminat|contemplat|musing|cogitat|"
-    r"introspect|rationale|working|brainstorm|chain_?of|^(?:cot|plan|planning|inner|internal|mind|draft|unused94)",
-    re.IGNORECASE,
-)
-_TOOL = lazy_pattern(
-    r"tool|function|invoke|observation|search|retriev|recall|memor(?:y|ies)|execut|interpreter|python_tag|plugin|"
-    r"^(?:actions?|query|queries|context|documents?|api|mcp)$",
-    re.IGNORECASE,
-)
-_FRAME = lazy_pattern(
-    r"(?:final_?|my_?|short_?)?(?:answers?|final|response|reply|output|result|message|solution|speech|say|said|content|"
-    r"text|assistant|conclusion)(?:_text)?",
-    re.IGNORECASE,
-)
+_THOUGHT = LEXICON.expression(r"{speech thought}", re.IGNORECASE)
+_TOOL = LEXICON.expression(r"{speech tool}", re.IGNORECASE)
+_FRAME = LEXICON.expression(r"(?:final_?|my_?|short_?)?{speech frame}(?:_text)?", re.IGNORECASE)
 _ENDS = lazy_pattern(r"end|close|stop|unused95|done")
 _EDGE = lazy_pattern(r"^(?:antml|seed|ant)[:_]?|(?:begin|start|end)(?:_of)?_|_(?:begin|start|end)$")
 _TURN_TAG = lazy_pattern(r"(?:end|start)_of_turn|eos|bos|s|pad|eot|sys|inst")
@@ -283,16 +271,8 @@ _THINKS = lazy_pattern(
     r"reflections?|analysis|deliberation|rationale|working(?:s| out)?)(?: process| steps?| trace)?",
     re.IGNORECASE,
 )
-_CALLS = lazy_pattern(
-    r"(?:action|action input|observation|tool|tool (?:call|output|result|input|name)|function(?: call)?|"
-    r"search(?: query| results?)?|"
-    r"retrieved (?:memories|context|messages)|memory (?:search|lookup)|recalled?|user|human|question|query|plan)",
-    re.IGNORECASE,
-)
-_PURE = lazy_pattern(
-    r"(?:my |the )?(?:think(?:ing)?|thoughts?|reasoning|chain of thought|scratch ?pad)(?: process| steps?| trace)?",
-    re.IGNORECASE,
-)
+_CALLS = LEXICON.expression(r"{speech calls}", re.IGNORECASE)
+_PURE = LEXICON.expression(r"(?:my |the )?{speech pure}(?: process| steps?| trace)?", re.IGNORECASE)
 _DONE = lazy_pattern(
     r"^[^\w\n]{0,8}(?:done|finished|end(?: of)?|stop(?:ped)?) (?:my )?(?:thinking|reasoning|thoughts?|"
     r"analysis)[^\w\n]{0,8}$",
@@ -367,11 +347,7 @@ _STATUS = lazy_pattern(
     r"[^\[\]\n*_()]{0,80}[\])*_]{1,2}[ \t]*\n)+(?:\s*\[\d[^\[\]\n\"]{1,80}\][ \t]*\n)*",
     re.IGNORECASE,
 )
-_JSON_CALL = lazy_pattern(
-    r"^[ \t]*(?:\[\s{0,8})?\{\s{0,8}\"(?:name|tool|tool_name|function|action|type|id|tool_calls?|recipient_name|"
-    r"function_call)\"\s{0,4}:",
-    re.MULTILINE,
-)
+_JSON_CALL = LEXICON.expression(r"^[ \t]*(?:\[\s{0,8})?\{\s{0,8}\"{speech json call}\"\s{0,4}:", re.MULTILINE)
 _NAMES = frozenset(("name", "tool", "tool_name", "function", "action", "recipient_name"))
 _ARGUMENTS = frozenset(("arguments", "parameters", "args", "input", "action_input", "kwargs", "tool_input"))
 _REST = frozenset(("id", "type", "call_id", "index", "status", "result", "output", "response"))

@@ -329,8 +329,9 @@ class Ltm:
             ScenarioError: If the label is not a text, or `ok` is of another type: an answer is true whatever it says.
         """
         __tracebackhide__ = True
-        if not isinstance(label, str):
-            raise ScenarioError(f"ltm.check({label!r}, ...): the label comes first, as in ltm.check({LABELLED})")
+        given: object = label  # whoever has no type checker may swap the two
+        if not isinstance(given, str):
+            raise ScenarioError(f"ltm.check({given!r}, ...): the label comes first, as in ltm.check({LABELLED})")
         if not isinstance(ok, (bool, Opinion, re.Match, NoneType)):
             cure = LABELLED if isinstance(ok, str) else f"{label!r}, bool(...)"
             raise ScenarioError(

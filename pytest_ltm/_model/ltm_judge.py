@@ -148,7 +148,7 @@ def decide_by_votes(ask: AnsweredBy, inquiry: Inquiry, *, votes: int) -> JudgeDe
 
 def ask_judge(judge: Judge, prompt: JudgePrompt, **parts: str) -> JudgeDecision | Unscored:
     """Return what a judge decides about one answer; a judge that fails makes it Unscored."""
-    inquiry = prompt.inquiry(**parts)
+    inquiry = prompt.inquiry(**{name: str(part) for name, part in parts.items()})
     return (
         judge.decide(inquiry)
         if isinstance(judge, Decides)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import timedelta
+from math import floor, log10
 from typing import TYPE_CHECKING
 
 from pytest_ltm._results.statistics.totals import FULL_MARKS
@@ -142,19 +143,29 @@ def format_percent(share: float | None) -> str:
     return NOTHING if share is None else f"{100 * float(score_text(share)):.0f}%"
 
 
+_LEAST_EXACT = 0.00005
+"""Four decimals show nothing of less."""
+
+
 def format_dollars(amount: float) -> str:
     """Return `12.30`; small amounts with two significant digits."""
-    return f"{amount:,.2f}" if amount >= _CENTS or not amount else f"{amount:.2g}"
+    if amount >= _CENTS or not amount:
+        return f"{amount:,.2f}"
+    return f"{amount:.{1 - floor(log10(amount))}f}".rstrip("0")
 
 
 def exact_dollars(amount: float) -> str:
     """Return `12.30`, and less than a dollar with four decimals."""
+    if 0 < amount < _LEAST_EXACT:
+        return format_dollars(amount)
     return f"{amount:,.2f}" if amount >= 1 or not amount else f"{amount:.4f}"
 
 
 def pluralize(number: int, noun: str) -> str:
     """Return `1 filler`, `4 fillers`, `1,200 tokens`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    if number == 1:
+        return f"{number:,} {noun}"
+    return f"{number:,} {noun[:-1]}ies" if noun.endswith("ply") else f"{number:,} {noun}s"
 
 
 def format_distance(tokens: int, time: timedelta) -> str:

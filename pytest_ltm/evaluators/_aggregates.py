@@ -62,14 +62,8 @@ _LACKS = LEXICON.pattern("aggregates lacks")
 """What says of somebody that they do not belong to those who are asked for."""
 _MOST = lazy_pattern(r"\b(?:most|highest|largest|biggest|top)\b")
 _FIRST = lazy_pattern(r"\b(?:older|oldest|elder|eldest|earlier|earliest|first)\b")
-_COMPARED = lazy_pattern(
-    r"\b(?:than|against|ahead of|before|over|since|because|while|whereas|behind|beat|beats|followed by|versus|vs|"
-    r"then|next|second|compared (?:to|with)|comes)\W+(?:the )?$"
-)
-_REASONS = lazy_pattern(
-    r"([^,:;.\n\u2013\u2014(]{1,60})[,:;.\n\u2013\u2014(]\W*(?:because|since|as|for|it|which|who|that|he|she|they|"
-    r"opened|founded|born|going by|according to|based on|sources?|passages?|titles?)\b"
-)
+_COMPARED = LEXICON.expression(r"\b{aggregates compared}\W+(?:the )?$")
+_REASONS = LEXICON.expression(r"([^,:;.\n\u2013\u2014(]{1,60})[,:;.\n\u2013\u2014(]\W*{aggregates reasons}\b")
 _OFFERS = lazy_pattern(r"\b(?:or|nor|either|also|as well|maybe|perhaps|possibly|might|may|could|unless|likely)\b")
 """What leaves it open that it is somebody else."""
 _LISTED = lazy_pattern(r"[\s,]*(?:(?:and|or|nor|&)\s)?")

@@ -19,7 +19,7 @@ from pytest_ltm._language.numbers import COUNTS, ORDINALS
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import Proof, prove
 from pytest_ltm._language.words import casefold_plain, evidence_snippet, plain_words, space_delimited
-from pytest_ltm.evaluators._rules import Ruled, last_answer
+from pytest_ltm.evaluators._rules import LEXICON, Ruled, last_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,9 +37,7 @@ _NUMBER = lazy_pattern(
     rf"|\b(?P<ordinal>{'|'.join(ORDINALS)}) (?:{_OPTION}|one)\b"
     rf"|(?:\b(?:its|is|be|pick|choose|say|with|for)|:) (?P<bare>{_NUMBER_WORD})\b(?=\W*(?:$|[.,;!\n]))"
 )
-_COUNTED = lazy_pattern(
-    rf"[ ]*(?:{_OPTION}|chapters?|pages?|of (?:them|the|these)|per ?cent|others?|times|years?|hours?)\b"
-)
+_COUNTED = LEXICON.expression(r"[ ]*{choices counted}\b")
 _BEFORE_COUNT = lazy_pattern(r"\b(?:chapters?|pages?|parts?|all|these|those|other|first|last|the)\s*$")
 
 

@@ -15,7 +15,7 @@ from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.recital import recites_messages
 from pytest_ltm._model.score import Check, Scoring
 from pytest_ltm.evaluators._aggregates import NUMBER, POSSESSIVE, chosen_names, settled_number
-from pytest_ltm.evaluators._rules import Ruled, answer_at
+from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -29,9 +29,7 @@ _IN_BRACKETS = lazy_pattern(r"\s*[(\[](?:it\b(?:[\s,;/&]|and\b)*)+[)\]]")
 """Where nothing but titles stood."""
 _BEGAN = lazy_pattern(r"\b(born|founded|opened|set up|started) earlier\b", re.IGNORECASE)
 """What compares two, and does not say that the one is over."""
-_USELESS = lazy_pattern(
-    r"\W*(?:is|was|are|were) (?:irrelevant|unnecessary|useless|beside the point|of no (?:use|help))\b"
-)
+_USELESS = LEXICON.expression(r"\W*(?:is|was|are|were) {cited useless}\b")
 
 
 @dataclass(frozen=True, slots=True)

@@ -347,30 +347,15 @@ def _hints_at_secret(text: str, offered: Sequence[str]) -> bool:
     return len({one for one in offered if re.search(rf"(?<![\w])(?:{normalize_text(one)})(?![\w])", text)}) == 1
 
 
-_DESCRIBES = lazy_pattern(
-    r"\b(?:rhymes|sounds like|syllables)\b|\b(?:\d+|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)[ -]"
-    r"(?:letters?|digits?)\b|\b(?:(?:begins?|starts?|starting|beginning|ends?) (?:with|in)"
-    r"|(?:initials?|digits?|letters?) (?:is|are)) (?:an? )?[\"(]?(?:\d+|\w)\b(?! or\b)"
-)
-_CONFIRMS = lazy_pattern(
-    r"\bthe (?:first|second|former|latter)(?: one)?\b(?! (?:of|place|letter|time|question))|\b(?:yes|oui|ja)\b"
-    r"|\b(?:warm|warmer|cold|colder|too (?:low|high|much|little))\b|\b(?:nearly|almost|roughly|approximately|near) \d"
-    r"|\byou(?:re| are) (?:\w+ )?(?:close|near|right)\b"
-)
+_DESCRIBES = LEXICON.expression(r"{hygiene describes}")
+_CONFIRMS = LEXICON.expression(r"{hygiene confirms}")
 _IDIOMS = lazy_pattern(
     r"\b(?:any|no|nothing|say|tell(?: \w+)?|reveal|once|non|dire|decir) (?:more|plus|mas)\b"
     r"|\bmore (?:i|than that|to say|about)\b"
 )
 _NEXT = r"(?= (?:that|it|this|\d|or )|\W*$|[.,!;:])"
-_ABOVE = lazy_pattern(
-    rf"\b(?:more|higher|greater|larger|bigger)\b|\b(?:over|above){_NEXT}|\bat least \d"
-    r"|\b(?:mehr (?:oder \w+ )?als|hoher|plus (?:ou \w+ )?(?:de|que)|superieur|mas (?:o \w+ )?(?:de|que)|superior"
-    r"|mayor)\b"
-)
-_BELOW = lazy_pattern(
-    rf"\b(?:less|lower|smaller|fewer)\b|\b(?:under|below){_NEXT}|\b(?:at most|up to) \d"
-    r"|\b(?:weniger|niedriger|moins|inferieur|menos|inferior|menor)\b"
-)
+_ABOVE = LEXICON.expression(r"{hygiene above}")
+_BELOW = LEXICON.expression(r"{hygiene below}")
 
 
 def _only_refuses(text: str, offered: Sequence[str]) -> bool:

@@ -330,14 +330,7 @@ _LETTER_FIRST = lazy_pattern(r"\b([NSEW])\b[.:,]? ?(?=\d+(?:\.\d+)? ?km)")
 _COMPASS = lazy_pattern(r"\b([NSEW]) ?(\d{1,3})\b")
 """A leg in two characters: W3."""
 _EITHER_KM = lazy_pattern(r"\b(?:either )?\d+(?: ?km)? or \d+(?= ?km)", re.IGNORECASE)
-_SUM = lazy_pattern(
-    r"\b(?:lies?|is|adds? up to|total(?:ling|s)?|net|overall|altogether|amounts? to|means)\b:?[^.\n;]{0,20}?"
-    r"\d+(?:\.\d+)? ?(?:km|kilomet(?:er|re)s?) \w+ and \d+(?:\.\d+)? ?(?:km|kilomet(?:er|re)s?) \w+"
-    r"|\b(?:total|sum|in all|overall|altogether)\b[^.\n]{0,40}?\d+(?:\.\d+)? ?(?:km|kilomet(?:er|re)s?)\b(?: \w+)?"
-    r"|\bas the crow flies\b[^.\n)]*"
-    r"|\d+(?:\.\d+)? ?(?:km|kilomet(?:er|re)s?) (?:on foot|in total|in all|altogether|total)\b",
-    re.IGNORECASE,
-)
+_SUM = LEXICON.expression(r"{locations sum}", re.IGNORECASE)
 """How far apart start and goal are: no legs."""
 _BARE = lazy_pattern(
     r"\b(north|south|east|west)\b\W{1,3}(\d{1,3}(?:\.\d+)?)(?!\w| ?km)"
@@ -354,11 +347,7 @@ _EITHER_WAY = lazy_pattern(r"\beither\b|^\W*or\b", re.IGNORECASE | re.MULTILINE)
 _QUOTES_ONLY = lazy_pattern(
     r"\bwhether\b|\bnever (?:told|said)\b|\b(?:do not|don['\u2019]t) (?:go|walk|take)\b|\bit is not\b", re.IGNORECASE
 )
-_MEANT = lazy_pattern(
-    r"[\s.\u2026,\u2013\u2014-]{0,6}\b(?:no|sorry|correction|wait|i meant|i mean|or rather|make that|oops)\b"
-    r"[^\d\n]{0,24}(?=\d)",
-    re.IGNORECASE,
-)
+_MEANT = LEXICON.expression(r"[\s.\u2026,\u2013\u2014-]{0,6}\b{locations meant}\b[^\d\n]{0,24}(?=\d)", re.IGNORECASE)
 _LAST_MOVE = lazy_pattern(
     r"\d+(?:\.\d+)? ?(?:km|kilomet(?:er|re)s?)(?: \w+)?$|(?:north|south|east|west) \d+ ?km$", re.IGNORECASE
 )
@@ -504,11 +493,7 @@ def _point_text(point: Point) -> str:
 
 # --- Locations: the answer tells how far, and in which direction, one place lies from another.
 
-_SENTENCE_END = lazy_pattern(
-    r"(?<=[.!?])\s+|\n+|\s(?==\s)"
-    r"|(?<=[,:;])\s+(?=(?:and )?(?:so|thus|therefore|hence|altogether|overall|in all|in total|as the crow flies|"
-    r"i\.e\b|that is|which (?:puts|means|makes)|meaning)\b)"
-)
+_SENTENCE_END = LEXICON.expression(r"{locations sentence end}")
 """Also where a sentence begins to conclude: "1 km west, then 2 km west, so it lies 3 km west"."""
 _CONCLUDES = (
     "answer", "as the crow flies", "direct", "directly", "final", "finally", "hence", "in total", "net", "overall",

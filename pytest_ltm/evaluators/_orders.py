@@ -10,7 +10,7 @@ from pytest_ltm._language.clauses import text_nearby
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.words import plain_words, word_stem
 from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm.evaluators._rules import Ruled, answer_at
+from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,22 +21,9 @@ _HERE = "\0"
 """Stands where a text has the word of an order."""
 _VERBS = r"(?:begin|start|open|end|clos|finish|work|slip|us|put|writ|set|add|attach|includ)(?:e|s|es|ed|t?ing)?"
 _LABEL = r"the (?:opening|closing) word|the tag|the word (?:to be worked in|in brackets|in capitals|between asterisks)"
-_ORDER = lazy_pattern(
-    rf"\b{_VERBS}\b(?: \w+){{0,2}} the (?:word|tag)\W*{_HERE}"
-    rf"|\b(?:{_LABEL})(?: is now| becomes)?(?: to)?(?: be)?\W*{_HERE}"
-    rf"|\b(?:instead of|rather than|drop|scrap|do without|leave out|no more|bring back|reinstate)\W*{_HERE}"
-    rf"|{_HERE}\W*(?:instead of|rather than|only (?:in|when|if)|in every line)\b",
-    re.IGNORECASE,
-)
+_ORDER = LEXICON.expression(r"{orders order}", re.IGNORECASE)
 """A word that is only named in what an order, or its end, says."""
-_COMMENT = lazy_pattern(
-    r"\b(?:as|like) (?:you |we |per )?(?:asked|requested|instructed|agreed|told|wanted|ordered|wished)\b"
-    r"|\byou (?:\w+ )?(?:asked|told|wanted|instructed)\b|\bper your\b|\bi (?:\w+ )?no longer\b"
-    r"|\byour (?:orders|rules)\b"
-    r"|\bi(?:['’]ve| have)? (?:\w+ )?(?:used|added|included|dropped|omitted|kept|worked|left)\b"
-    r"|\bi(?:['’]ll| will) (?:\w+ )?(?:work|add|put|begin|start|open|end|close|finish|use|include|write|keep|drop)\b",
-    re.IGNORECASE,
-)
+_COMMENT = LEXICON.expression(r"{orders comment}", re.IGNORECASE)
 """A sentence in which the agent speaks of orders instead of obeying them."""
 _FIRST = lazy_pattern(
     r"^(?:[^\n]*\b(?:here|line|draft|option|how about)\b[^\n]*:|\W*\d+[.)])?(?:[^\w#]|#\w+)*$", re.IGNORECASE

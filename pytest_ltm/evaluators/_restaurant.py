@@ -27,12 +27,7 @@ if TYPE_CHECKING:
 
 _LINE = lazy_pattern(r"^[ \t]*(?:(\d{1,3})[.)]|-)[ \t]+(\S.*)$")
 _SECTION = lazy_pattern(r"^[ \t]*([A-Z][^:.\d]{2,40}):[ \t]*$")
-_BY_NUMBER = lazy_pattern(
-    r"(?:\b(?:number|no\.?|nr\.?|item|dish|drink)\s?|#)(\d{1,2})\b"
-    r"|(?:\b(?:have|take|with|try|get|for) |^\W*(?:\w{1,5}\W+)?)(\d{1,2})\b"
-    r"(?=\s*(?:$|[.,!?]|(?:please|then|sounds|thanks|instead|for me|it is)\b))",
-    re.IGNORECASE,
-)
+_BY_NUMBER = LEXICON.expression(r"{restaurant by number}", re.IGNORECASE)
 """A number that stands for what is printed beside it."""
 _DRINKS_SECTION = lazy_pattern(r"\b(?:beverages?|drinks?)\b", re.IGNORECASE)
 _SHORT_NAME_END = lazy_pattern(r"\b(?:with|served|in|on|over|topped|drizzled)\b|[,(]")
@@ -611,14 +606,8 @@ def _after_all(reply: str, drinks: Sequence[str]) -> str:
     return rest if drunk & set(map(word_stem, plain_words(rest))) else text
 
 
-_GLADLY = lazy_pattern(
-    r"\b(?:(?:wo|would|ca)n['\u2019]?t|will not|would not|cannot) (?:say no to|refuse|mind)\b", re.IGNORECASE
-)
-_DRANK = lazy_pattern(
-    r"\b(?:in the end|finally|but|i)\b,? (?:i )?"
-    r"(?:took|chose|picked|had|drank|ordered|went (?:with|for)|settled (?:on|for))\b",
-    re.IGNORECASE,
-)
+_GLADLY = LEXICON.expression(r"\b{restaurant gladly} (?:say no to|refuse|mind)\b", re.IGNORECASE)
+_DRANK = LEXICON.expression(r"\b(?:in the end|finally|but|i)\b,? (?:i )?{restaurant drank}\b", re.IGNORECASE)
 _OWN = "own"
 
 

@@ -98,9 +98,7 @@ _LEVELS = (
 _KNOWS = "sure|certain|guessing|unsure|uncertain|confident|positive|convinced"
 _OF_ITSELF = LEXICON.pattern("sources of itself")
 """How sure the agent is of its own answer."""
-_NEVER = lazy_pattern(
-    r"\b(?:neither|nor|not|never|nobody|nt|no one|hasnt|havent|wasnt|isnt|didnt|without)\b[^.;:]{0,30}$"
-)
+_NEVER = LEXICON.expression(r"\b{sources never}\b[^.;:]{0,30}$")
 _NEAR = 50
 """So many characters before a word may deny it."""
 _OR = lazy_pattern(r"\b(?:or|either)\b")

@@ -17,7 +17,7 @@ from pytest_ltm._language.quantities import CLOCKS, Quantity, read_quantities
 from pytest_ltm._language.recital import recites_messages
 from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm.evaluators._rules import Ruled, answer_at
+from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,9 +30,7 @@ _SEGMENT = lazy_pattern(
 )
 _CONTRAST = lazy_pattern(r"[;?()]|\b(?:but|while|whilst|whereas|though|although|however|yet)\b")
 """What stands before something that is said of another world, or of the one asked for."""
-_CONCEDES = lazy_pattern(
-    r"\W*(?:(?:even )?though|although|while|whilst|whereas|unlike|except|a(?:part|side) from|ignoring)\b"
-)
+_CONCEDES = LEXICON.expression(r"\W*{worlds concedes}\b")
 """After a clause that begins so, what names no world is said of the one asked for."""
 _HEADING = 5
 """A sentence of no more words that names a world, and nothing that is so there, says where the next one is."""

@@ -400,7 +400,7 @@ class Report:
         total = sum(missing.values())
         many = f"{pluralize(total, 'example')} of these conversations {'was' if total == 1 else 'were'}"
         why = "deselected (-k, -m or a plugin) and not played"
-        return [f"{many} {why}: {few}. Without them it is another plan"]
+        return [f"{many} {why}: {few}, so its scores do not compare with a full run"]
 
     def _note(self, timing: Began | Ended) -> None:
         with suppress(DiskFault, OSError):

@@ -252,4 +252,8 @@ def _beside_other(one: Placed, other: Placed) -> str:
     comparison = compare_runs(pairs)
     if comparison.identical:
         return f"equal to {other.agent} in all {pluralize(comparison.pairs, 'example')}"
-    return f"{comparison.better:,} better, {comparison.worse:,} worse than {other.agent} {_place_phrase(one.column)}"
+    of = f"of {pluralize(comparison.pairs, 'example')} {_place_phrase(one.column)}"
+    if not comparison.better or not comparison.worse:
+        way = "better" if comparison.better else "worse"
+        return f"{way} than {other.agent} in {comparison.better or comparison.worse:,} {of}"
+    return f"better than {other.agent} in {comparison.better:,}, worse in {comparison.worse:,} {of}"

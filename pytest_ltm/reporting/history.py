@@ -55,6 +55,8 @@ class HistoricalScore(Struct, frozen=True, kw_only=True):
     lost: int
     """Examples that agent, judge, user or budget took away."""
     rows: tuple[ScoredRow, ...]
+    cost_usd: float | None = None
+    """What its replies cost; None where nobody reports it."""
 
     @property
     def points(self) -> str:
@@ -218,6 +220,7 @@ class _Result(Struct):
     span_label: str
     span: int | None
     bounds: _Bounds | None
+    cost_usd: float | None = None
 
 
 class _Example(Struct):
@@ -301,6 +304,7 @@ def _make_standing(one: _Result, held: Sequence[_Conversation], *, complete: boo
         plan=plan_of(each.plan_fingerprint for each in held),
         own=not any(each.agent_spec.partition(":")[0] in CONTROLS | YARDSTICKS for each in held),
         complete=complete and all(each.ended == "complete" for each in held),
+        cost_usd=one.cost_usd,
         lost=sum(row.cause in _INFRASTRUCTURE for row in rows),
         rows=tuple(
             ScoredRow(

@@ -60,7 +60,7 @@ def run_markdown(
     parts.append(_folded_section("Mean score of each scenario", _scenarios_table(columns, run.suite)))
     for one in agent_metrics(run):
         *rows, whole = one.rows()
-        table = _markdown_table(["", "examples", *one.names], [*rows, *[whole] * (len(rows) > 1)])
+        table = markdown_table(["", "examples", *one.names], [*rows, *[whole] * (len(rows) > 1)])
         table = "\n\n".join([table, *_bullet_list(one.sentences)])
         parts.append(_folded_section(f"Metrics beside the score: {markdown_text(one.label)}", table))
     parts += _bullet_list([line.removeprefix("* ").strip() for line in missing_lines(run, _WIDE)])
@@ -120,7 +120,7 @@ def _totals_table(columns: Sequence[Column], suite: str) -> str:
         [column.label, *cells]
         for column, *cells in zip(columns, *(each.cells(columns) for each in figures), strict=True)
     ]
-    table = _markdown_table([suite, *(figure.heading(columns) for figure in figures)], rows)
+    table = markdown_table([suite, *(figure.heading(columns) for figure in figures)], rows)
     return "\n\n".join([table, *figure_notes(columns)])
 
 
@@ -147,10 +147,11 @@ def _scenarios_table(columns: Sequence[Column], suite: str) -> str:
     names = sorted({name for column in columns for name in column.cells})
     rows = [[name, *(column.cell_text(name) for column in columns)] for name in names]
     note = f"\n\n{GUESSED}: no more than guessing earns, without memory." * any(column.guessed for column in columns)
-    return _markdown_table([suite, *(column.label for column in columns)], rows) + note
+    return markdown_table([suite, *(column.label for column in columns)], rows) + note
 
 
-def _markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table whose cells show exactly these words."""
     return _raw_table(list(map(markdown_text, heads)), [list(map(markdown_text, row)) for row in rows])
 
 

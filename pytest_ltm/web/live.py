@@ -23,6 +23,7 @@ from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.locks import lock_holder
 from pytest_ltm._storage.sanitize import for_screen
 from pytest_ltm._storage.shared_json import Shared
+from pytest_ltm.reporting.history import read_past
 from pytest_ltm.web import page_parts
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from pytest_ltm._journal.result import ConversationName
 
 
+_NOT_MEASURED = "could not be measured"
 EVERY = 0.5
 """Seconds between two looks at the journals."""
 MOST_RUNS = 20
@@ -351,7 +353,7 @@ class FollowedRun:
         self._conversations: dict[ConversationName, FollowedConversation] = {}
         self._prices: Prices | None = None
         self._limits: dict[str, str] = {}
-        self._begun = False
+        self._begun, self._verdict = False, ""
 
     def grow(self) -> tuple[list[FollowedConversation], bool]:
         """Read on; return the conversations, and whether there is more to read at once."""
@@ -379,12 +381,28 @@ class FollowedRun:
         """Return a conversation by its id."""
         return next((each for each in list(self._conversations.values()) if each.id == id_), None)
 
+    def _read_verdict(self) -> str:
+        """Return how the run ended: what its gate says, or its state; read once."""
+        if not self._verdict:
+            past = read_past(self.path)
+            self._verdict = past.gate and (_NOT_MEASURED if past.gate == "unmeasurable" else f"gate {past.gate}")
+            self._verdict = self._verdict or past.state
+        return self._verdict
+
     def state(self) -> dict[str, Any]:
         """Return what is shown of the run as a whole, JSON values."""
         there = self.path.is_dir()
         self._begun |= there
         gone = self._begun and not there
-        fields = {"id": self.path.name, "over": (self.path / SUMMARY).exists(), "gone": gone, "budget": ""}
+        fields = {
+            "id": self.path.name,
+            "over": (self.path / SUMMARY).exists(),
+            "gone": gone,
+            "budget": "",
+            "verdict": "",
+        }
+        if fields["over"]:
+            fields["verdict"] = self._read_verdict()
         try:
             ledger = Shared(self.path / LEDGER).read() if (self.path / LEDGER).exists() else {}
             rows = [row for side in ledger.values() for row in side.values()]

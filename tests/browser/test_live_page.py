@@ -64,7 +64,7 @@ def test_three_agents_are_seen_growing_and_a_killed_page_changes_nothing(browser
     with serving(tmp_path) as (_, link):
         go(browser, link)
         go(browser, f"{link.partition('/open')[0]}/live#{run}%2Fb~2k~0")
-        shows(browser, "All is over")
+        shows(browser, "Finished.")
         assert browser.run(POSITIONS) == positions(latest_run(tmp_path))
         assert browser.run("document.querySelector('#said').innerText").count("<script>") > 3
         browser.screen(390, 800)

@@ -125,7 +125,7 @@ def answers(browser: Chromium, *, most: int = 1_000) -> int:
             "document.readyState !== 'complete' ? ['', ''] : "
             "['h1', '#text'].map((name) => document.querySelector(name)?.innerText ?? '')"
         )
-        if head == "That was all":
+        if head == "Finished":
             break
         if head.startswith("Message"):
             asked = re.search(r"From which platform does the train to town (\d+)", text)

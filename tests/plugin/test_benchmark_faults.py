@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 import subprocess
 import sys
 import zlib
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benchmarks.faults import journals, matrix, runs
+from benchmarks.faults import agents, hostile_agents, journals, matrix, runs
 from benchmarks.faults.cases import Case, Outcome, Setting
 from benchmarks.faults.matrix import ROWS, Row, Tally, main, played
 from benchmarks.faults.traces import SECRET, Traces, traces
@@ -44,6 +45,16 @@ def test_a_few_of_each_row_survive(row: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     total = json.loads(done.stdout)["total"]
     assert total["tried"] == total["survived"] >= 1
+
+
+def test_the_page_of_what_agents_can_do_has_a_tried_case_in_each_line() -> None:
+    page = (ROOT / "docs" / "own-process.md").read_text(encoding="utf-8")
+    lines = [line.rsplit("|", 2)[1] for line in page.splitlines() if line.startswith("|")][2:]
+    tried = [re.findall(r"`(\w+)`", line) for line in lines]
+    assert all(tried)
+    names = {name for cases in tried for name in cases}
+    assert names <= set(hostile_agents.CLASSES)
+    assert names >= agents.ENDS_PROCESS | agents.NOT_HERE
 
 
 def test_an_unknown_row_is_one_sentence_with_the_cure() -> None:

@@ -102,6 +102,7 @@ def roots(request: pytest.FixtureRequest) -> dict[str, Any]:
     config, manager, item = request.config, request.config.pluginmanager, request.node
     return {
         "session": lambda: request.session,
+        "config": lambda: config,
         "item": lambda: item,
         "fixturedef": lambda: next(iter(item._fixtureinfo.name2fixturedefs.values()))[-1],
         "capture": lambda: manager.get_plugin("capturemanager"),

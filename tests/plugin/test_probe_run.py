@@ -245,11 +245,13 @@ def test_a_dry_run_says_what_the_probe_and_the_canaries_will_take(project: Proje
     said = re.search(
         r"isolation probe of a, once in a run: 4 messages, (\d+) tokens in and (\d+) out, \$(\S+)", told(result)
     )
-    graded = re.search(r"judge's canaries, once in a run: 3 calls, (\d+) tokens in and 180 out, \$(\S+)", told(result))
+    graded = re.search(
+        r"judge's canaries and checks, once in a run: 20 calls, (\S+) tokens in and 1,200 out, \$(\S+)", told(result)
+    )
     assert said
     assert graded
     assert float(said[3]) == pytest.approx(90 * (int(said[1]) + int(said[2])) / 1e6, abs=1e-4)
-    assert float(graded[2]) == pytest.approx(100 * (int(graded[1]) + 180) / 1e6, abs=1e-4)
+    assert float(graded[2]) == pytest.approx(100 * (int(graded[1].replace(",", "")) + 1200) / 1e6, abs=1e-4)
     assert told(result).count("once in a run") == 2
     assert not list(project.path.glob(".ltm"))
 

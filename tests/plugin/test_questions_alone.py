@@ -306,14 +306,28 @@ def test_killed_in_the_second_of_several_k_a_run_is_resumed_and_ends_alike(playe
     agent = "S=store:stores:Store?k=1,3"
     locomo(played, agent=agent)
     undisturbed = answers(played)
-    played.file(
-        STORE.replace("        words =", '        kill = pathlib.Path(__file__).with_name("kill.txt")\n'
-        '        if kill.exists() and k == 3 and "Lisbon" in query:\n            import os; os._exit(9)\n        words ='),
-        "stores.py",
-    )  # fmt: skip
+    dying = """\
+        if pathlib.Path(__file__).with_name("kill.txt").exists() and k == 3 and "Lisbon" in query:
+            import os; os._exit(9)
+        words ="""
+    played.file(STORE.replace("        words =", dying), "stores.py")
     (played.path / "kill.txt").touch()
     locomo(played, agent=agent, subprocess=True)
     (played.path / "kill.txt").unlink()
     locomo(played, "--ltm-resume=latest", subprocess=True)
 
     assert answers(played) == undisturbed
+
+
+def test_of_wrong_answers_each_report_says_by_category_whether_the_evidence_was_found(played: Project) -> None:
+    played.file(STORE, "stores.py")
+    result = locomo(played, "-k", "conv_1", "--ltm-summary=page.md", agent="S=store:stores:Store?k=3")
+    held = json.loads((latest_run(played.path) / "summary.json").read_text("utf-8"))["conversations"]
+    rows = [row for one in held for row in one["examples"]]
+    wrong = [row for row in rows if row["ltm_score"] < 0.5]
+
+    assert wrong
+    assert all(("ltm_metric_wrong_but_found" in row) == (row in wrong) for row in rows)
+    for text in (result.stdout.str(), (played.path / "page.md").read_text("utf-8")):
+        assert "found" in text
+        assert "wrong" in text

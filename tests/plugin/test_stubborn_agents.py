@@ -133,3 +133,82 @@ def test_a_journal_is_written_by_the_process_that_opened_it(tmp_path: Path) -> N
     file.append(b"once")
     file.close()
     assert (tmp_path / "a").read_bytes() == b"once"
+
+
+LEAVES = """
+import os, shutil, threading
+class Bot:
+    stateless = True
+    def reply(self, message):
+        if message == "two":
+            ACT()
+        return "all right"
+"""
+
+
+def test_a_thread_that_an_agent_leaves_is_named_and_the_process_ends(project: Project) -> None:
+    project.conftest("from pytest_ltm.plugin import signals\nsignals.LINGERS = 0.1\n")
+    act = "threading.Thread(target=threading.Event().wait, name='left over').start()"
+    project.file(LEAVES.replace("ACT()", act), "bots.py")
+    project.file(TALK)
+    done = project.ltm(agent="bots:Bot", subprocess=True)
+    assert done.ret == 0
+    done.assert_outcomes(passed=1)
+    done.stderr.fnmatch_lines(
+        ["ltm: threads of agents have not ended * after pytest: left over. This process ends now"]
+    )
+
+
+@pytest.mark.parametrize("act", ["os._exit(0)", "threading.Thread(target=lambda: os._exit(0)).start(); wait()"])
+def test_an_agent_that_ends_the_process_is_never_green(project: Project, act: str) -> None:
+    bots = LEAVES.replace("ACT()", act) + "def wait(): threading.Event().wait()\n"
+    project.file(bots, "bots.py")
+    project.file(TALK)
+    done = project.ltm(agent="bots:Bot", subprocess=True)
+    assert done.ret == 75
+    said = str(done.stderr)
+    assert "os._exit(0) was called, so this process ends in the middle of the run. --ltm-agent-process gives" in said
+    assert "resume with: pytest --ltm-resume=" in said
+
+
+@needs_fork
+def test_a_copy_of_the_process_may_end_as_it_likes(project: Project) -> None:
+    act = "(child := os.fork()) or os._exit(3); assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3"
+    project.file(LEAVES.replace("ACT()", act), "bots.py")
+    project.file(TALK)
+    assert project.ltm(agent="bots:Bot", subprocess=True).ret == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="what is open cannot be deleted there")
+@pytest.mark.parametrize(
+    ("deleted", "said"),
+    [
+        (".ltm", "* was deleted: there are no results, and nothing to resume"),
+        ("../*/.ltm/runs/*/bots_Bot~300~0", "*journal.jsonl: it was deleted*"),
+    ],
+)
+def test_a_run_whose_folder_is_deleted_sends_no_more_and_ends_with_75(
+    project: Project, deleted: str, said: str
+) -> None:
+    note = "with open('heard.txt', 'a') as file: file.write('x')"
+    act = f"import glob; exec({note!r}); [shutil.rmtree(one) for one in glob.glob({deleted!r})]"
+    project.file(LEAVES.replace('if message == "two":\n            ACT()', act), "bots.py")
+    project.file(TALK)
+    done = project.ltm("--ltm-no-probe", agent="bots:Bot")
+    assert done.ret == 75
+    done.stdout.fnmatch_lines([said])
+    done.stdout.fnmatch_lines(["*Nothing more is sent; its folder is gone, with all that was recorded there*"])
+    assert (project.path / "heard.txt").read_text() == "x"
+
+
+def test_folders_of_runs_that_never_began_are_swept(project: Project) -> None:
+    project.file(TALK)
+    runs = project.path / ".ltm" / "runs"
+    for name, content in {"killed": ".lock", "begun": "run.json", "young": ".lock"}.items():
+        (runs / name).mkdir(parents=True)
+        (runs / name / content).touch()
+    for name in ("killed", "begun"):
+        os.utime(runs / name, (0, 0))
+    project.ltm()
+    assert {path.name for path in runs.iterdir()} >= {"begun", "young"}
+    assert not (runs / "killed").exists()

@@ -193,3 +193,12 @@ def test_a_run_is_not_resumed_after_its_suite_file_was_edited(
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
     refused.stderr.fnmatch_lines(["*cannot be resumed:", f"*{sentence}*", "The record is unchanged*"])
     assert [path.read_bytes() for path in sorted(latest_run(project.path).glob("*/journal.jsonl"))] == journals
+
+
+def test_an_entry_is_not_played_below_its_least_span_and_a_note_says_so(project: Project) -> None:
+    project.file("name: own\nscenarios:\n  - colours\n  - {scenario: jokes, least_span: 1k}\n", "own.ltm-suite.yml")
+
+    result = project.pytest("--ltm-agent=full", "--ltm-suite=own.ltm-suite.yml", "--ltm-span=500,1k")
+
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["note: jokes needs a memory span of 1,000 tokens or more: not played at 500"])

@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 
+from pytest_ltm._language import normalize, speech
 from pytest_ltm._language.clauses import normalize_text
 from pytest_ltm._language.commitment import (
     asserted_mentions,
@@ -51,7 +52,7 @@ COLOURS = partial(find_mentions, names=("teal", "ochre", "dark teal"))
     ],
 )
 def test_a_reply_settles_on_what_it_decides_for(reply: str, settled: set[str]) -> None:
-    assert committed_values(reply, COLOURS) == settled
+    assert committed_values(normalize(speech(reply)), COLOURS) == settled
 
 
 @pytest.mark.parametrize(

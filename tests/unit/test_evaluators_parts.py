@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from pytest_ltm._model.score import Check, Score, Scoring
+from pytest_ltm._model.score import Check, Replies, Score, Scoring
+from pytest_ltm.evaluators import NamesUser
 from pytest_ltm.evaluators._rules import RuleCheck, Ruled
 
 if TYPE_CHECKING:
@@ -77,3 +78,8 @@ def test_published_rules_leave_nothing_open() -> None:
         ):
             assert isinstance(score, Score)
             assert score.upper == score.value
+
+
+def test_what_a_verdict_holds_is_plain_text_also_where_it_is_known_what_was_told() -> None:
+    score = NamesUser("Ada")(Replies(["Bea."], ("My name is Ada.",)))
+    assert type(score.evidence) is str

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import structs
 from run_folders import HOSTILE, held, hostile_run, played, write_run
 
 import pytest_ltm
 from pytest_ltm._cli import main, make_parser
 from pytest_ltm._results.change_report import gate_from_json, gate_json
 from pytest_ltm._results.gate.verdict import Finding, GateVerdict
+from pytest_ltm._results.run_loading import read_run
+from pytest_ltm.reporting.exports.paper import paper_latex, paper_markdown
 from pytest_ltm.reporting.exports.rows import TABLES
 
 if TYPE_CHECKING:
+    from pytest_ltm._results.run_loading import LoadedRun
     from pytest_ltm.reporting.exports.loaded import Results
 
 SCORES = (1.0, 0.25, 0.5, None)
@@ -229,3 +235,40 @@ def test_what_cannot_be_done_is_said(words: list[str], told: str, capsys: pytest
 def test_the_choices_of_the_command_are_the_tables_there_are() -> None:
     [table] = [each for each in make_parser("export")._actions if each.dest == "table"]
     assert table.choices == list(TABLES)
+
+
+# --- a table for a paper
+
+
+def paper_runs(tmp_path: Path) -> list[LoadedRun]:
+    """Return a run of two spans, the longer one first, with three trials at one of them."""
+    far = [held([played(agent="my_bot", span=32_000, span_label="32k", score=0.25, floor=0.1)])]
+    near = [
+        held([played(agent="my_bot", trial=str(trial), score=score, nodeid=f"n{trial}")])
+        for trial, score in enumerate((1.0, 1.0, 0.5))
+    ]  # fmt: skip
+    return [read_run(write_run(tmp_path / "run", *far, *near))]
+
+
+def test_a_table_for_a_paper_has_spans_in_order_and_intervals_where_there_are_trials(tmp_path: Path) -> None:
+    text = paper_latex(paper_runs(tmp_path))
+    assert "Agent & 2k & 32k \\\\" in text
+    [row] = [line.strip() for line in text.splitlines() if line.strip().startswith("my")]
+    assert re.fullmatch(r"my\\_bot & 83\.3 \{\\scriptsize \[[\d.]+, [\d.]+\]\} & 25\.0 \\\\", row)
+    assert "@software{pytest_ltm," in text
+
+
+def test_the_same_table_is_markdown(tmp_path: Path) -> None:
+    text = paper_markdown(paper_runs(tmp_path))
+    assert text.startswith("| Agent | 2k | 32k |\n| --- | ---: | ---: |\n| my\\_bot | 83.3 ")
+    assert "```bibtex\n@software{pytest_ltm," in text
+
+
+def test_no_name_is_a_command_of_latex(tmp_path: Path) -> None:
+    [run] = paper_runs(tmp_path)
+    talk = replace(run.result.conversations[0], agent=r"a\b{%}$&#_^~")
+    result = structs.replace(run.result, conversations=(talk,))
+    row = next(
+        line for line in paper_latex([structs.replace(run, result=result)]).splitlines() if "textasciitilde" in line
+    )
+    assert row.strip().startswith(r"a\textbackslash{}b\{\%\}\$\&\#\_\textasciicircum{}\textasciitilde{} & ")

@@ -128,12 +128,12 @@ def hostile(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 def test_each_agent_has_a_sentence_the_best_at_the_largest_span_first(page: Page) -> None:
     assert (
-        "goodremembers to 32k tokens or more (100%); full marks everywhere; 10 better, 0 worse than poor at 32k"
-        in page.text
+        "goodremembers to 32k tokens or more (100%); full marks everywhere; "
+        "better than poor in 10 of 10 examples at 32k" in page.text
     )
     assert (
-        "poorremembers to about 2k tokens (100%, 25% at 32k); loses names and colours first; 0 better, 10 worse than "
-        "good" in page.text
+        "poorremembers to about 2k tokens (100%, 25% at 32k); loses names and colours first; worse than good "
+        "in 10" in page.text
     )
     assert "40 examples, 1 trial, judged by rules" in page.text
 
@@ -240,7 +240,7 @@ def test_what_guessing_earns_stands_beside_the_total(tmp_path: Path) -> None:
     rows = [played("colours", 1.0), replace(played("coin", 0.5), floor=0.5), replace(played("dice", 0.5), floor=0.1)]
     page = report(tmp_path, write_run(tmp_path / "run", held(rows)))
     assert "0.60 of 3 points need no memory" in page.text
-    assert "No more than guessing earns in coin: full at 2k." in page.text
+    assert "full at 2k: no better than guessing in coin." in page.text
 
 
 def test_the_headline_adds_up_what_is_known_of_the_cost(page: Page) -> None:

@@ -65,7 +65,7 @@ def test_conversations_are_chosen_by_id_or_place(tmp_path: Path, chosen: str) ->
 )
 def test_wrong_options_are_refused_with_the_way_out(tmp_path: Path, option: str, value: str, told: str) -> None:
     with pytest.raises(ConfigurationError, match=told) as error:
-        suite(tmp_path, 0, **{option: value})
+        suite(tmp_path, 0, "alone", **{option: value})
 
     assert f"--ltm-locomo-{option}" in str(error.value)
 

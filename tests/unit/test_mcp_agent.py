@@ -90,3 +90,30 @@ def test_a_command_may_hold_commas() -> None:
 def test_no_command_is_no_server() -> None:
     with pytest.raises(AgentError, match="names no command"):
         find_agent("mcp:")
+
+
+PARENT = """
+import runpy, subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+open("child.txt", "w").write(str(child.pid))
+runpy.run_path(sys.argv.pop(), run_name="__main__")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process in another session cannot be found")
+def test_what_a_server_has_started_ends_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "parent.py").write_text(PARENT)
+    server = Path(__file__).parents[1] / "servers" / "memory_server.py"
+    with closing(told(f"mcp:{shlex.join([sys.executable, 'parent.py', str(server)])}")) as agent:
+        agent.accept(TRAIN, "Noted.")
+        child = Path("/proc") / (tmp_path / "child.txt").read_text()
+        assert child.exists()
+    assert not child.exists()
+
+
+@pytest.mark.slow
+def test_a_command_that_is_not_there_is_named() -> None:
+    with pytest.raises(AgentError, match="did not start: no command 'nowhere-to-be-seen'"):
+        told("mcp:nowhere-to-be-seen")

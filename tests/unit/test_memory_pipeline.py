@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scripted_thinker import Script
 
 from pytest_ltm._calls import Spec
+from pytest_ltm._calls.chat_responses import ModelResponse, Used
 from pytest_ltm._cli import main
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.schema import Field
@@ -379,7 +380,7 @@ def test_ltm_1_asks_and_keeps_by_itself() -> None:
     told_by, shown = one._note_down("Hello there! Which instrument do I practise, please? It is late.")
 
     assert "oboe" in told_by
-    assert shown == ("Which instrument do I practise, please?", "Which instrument practise")
+    assert shown == ("Which instrument do I practise, please?", "instrument practise")
     assert not two._note_down("Which instrument do I practise?")[0]
 
 
@@ -397,3 +398,72 @@ def test_days_pass_by_tokens_where_the_clock_shows_one_day() -> None:
     assert agent.save() == saved
     by_the_clock = told(made("preset=memorybank&day=0"), [("I have a box.", "Noted.")] * 12, hours=0.1)
     assert "summary" not in by_the_clock.calls()
+
+
+# --- As LongMemEval has it: keys from the user's side, dates, notes in the prompt of the reply, queries of keyphrases.
+
+
+def test_a_key_of_the_users_side_finds_by_what_the_user_said_and_shows_both_sides() -> None:
+    exchanges = [("I bought a kayak.", "A canoe is wider."), ("I like tea.", "The oboe of Ghent?")]
+    by_user, by_both = (told(made(f"value=round&recent=0&key={key}"), exchanges) for key in ("user", "value"))
+    for agent in (by_user, by_both):
+        agent.reply("canoe")
+
+    assert by_user.retrieved() == []
+    assert by_both.retrieved() == ["I bought a kayak.\nA canoe is wider."]
+    by_user.reply("kayak")
+    assert by_user.retrieved() == ["I bought a kayak.\nA canoe is wider."]
+
+
+def test_what_is_written_of_the_users_side_is_written_of_that_alone() -> None:
+    script = Script()
+    settings = settings_of(fields_of("value=round&recent=0&key=user user-facts user-keyphrases user-summary"))
+    agent: Any = Pipeline(settings, script)
+    agent.accept("I bought a kayak.", "A canoe is wider.")
+
+    assert [[one.text for one in task.said] for task in script.asked] == [["I bought a kayak."]] * 3
+
+
+def test_dates_in_the_place_of_ages_stand_before_memories_and_message() -> None:
+    script = Script()
+    agent: Any = told(Pipeline(settings_of(fields_of("reading.age=date&recent=0")), script), [("A kayak.", "Yes.")])
+    agent.reply("kayak?")
+    system, message = script.asked[-1].prompt()
+
+    assert f"[{MONDAY.isoformat(' ', 'minutes')}] user: A kayak." in system["content"]
+    assert message["content"] == f"[{(MONDAY + timedelta(hours=5)).isoformat(' ', 'minutes')}] kayak?"
+
+
+def said(text: str) -> ModelResponse:
+    return ModelResponse(text=text, used=Used())
+
+
+def test_a_chain_of_notes_is_one_prompt_and_the_reply_what_stands_behind_its_mark() -> None:
+    script = Script()
+    agent: Any = told(Pipeline(settings_of(fields_of("reading.notes=con&recent=0")), script), [("A kayak.", "Yes.")])
+    agent.reply("kayak?")
+    task = script.asked[-1]
+
+    assert [one.role for one in script.asked] == ["reply"]
+    assert "write down" in task.prompt()[0]["content"]
+    assert task.result(said("- a kayak (Answer: no)\nAnswer: It is red.")) == "It is red."
+    assert task.result(said("It is red.")) == "It is red."
+    assert task.result(said("Notes.\nAnswer:")) == "Notes.\nAnswer:"
+
+
+def test_a_note_on_one_memory_is_asked_for_with_both_dates() -> None:
+    script = Script(note=["A kayak."])
+    agent: Any = Pipeline(settings_of(fields_of("reading.notes=per-item&recent=0")), script)
+    told(agent, [("A kayak.", "Yes.")]).reply("kayak?")
+    asked = next(one for one in script.asked if one.role == "note").prompt()[1]["content"]
+
+    assert f"Said on {MONDAY:%A, %Y-%m-%d}:\n1. user: A kayak." in asked
+    assert f"Today is {MONDAY + timedelta(hours=5):%A, %Y-%m-%d}." in asked
+
+
+def test_keyphrases_of_the_message_are_looked_for_beside_it() -> None:
+    script = Script(keyphrases=[("red kayak",)])
+    agent: Any = told(Pipeline(settings_of(fields_of("query=keyphrases&recent=0")), script), [("A kayak.", "Yes.")])
+    agent.reply("My boat?")
+
+    assert agent.retrieved() == ["A kayak.\nYes."]

@@ -8,7 +8,13 @@ from datetime import datetime, timezone
 import pytest
 
 from pytest_ltm._journal.result import NeedleRef, QuestionResult
-from pytest_ltm._journal.retrieval_recall import covers_all, recall_at, retrieval_metrics, retrieval_ranks
+from pytest_ltm._journal.retrieval_recall import (
+    covers_all,
+    evidence_found,
+    recall_at,
+    retrieval_metrics,
+    retrieval_ranks,
+)
 from pytest_ltm._model.transcript import Exchange
 
 NEEDLE = "My train leaves from platform 14."
@@ -82,3 +88,16 @@ def test_a_k_that_covers_the_whole_history_is_noticed() -> None:
     assert not covers_all([*told, part])
     assert not covers_all([*told, said("?")])
     assert not covers_all([])
+
+
+@pytest.mark.parametrize(
+    ("places", "metrics", "found"),
+    [
+        ((1, 4), {}, True), ((1, 0), {"recall": 1.0}, False), ((None, 2), {}, True), ((None,), {}, None),
+        ((None,), {"recall": 1.0}, True), ((), {"recall": 1.0, "recall_repaired": 0.5}, False),
+    ],
+)  # fmt: skip
+def test_evidence_is_found_by_rank_or_where_none_is_known_by_recall(
+    places: tuple[int | None, ...], metrics: dict[str, float], found: bool | None
+) -> None:
+    assert evidence_found([question(*places)], metrics) is found

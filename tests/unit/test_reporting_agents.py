@@ -44,7 +44,7 @@ def test_what_a_baseline_says_comes_before_the_best_other_agent() -> None:
     two = sides(talk("one", "bot:A", a=1.0), talk("two", "bot:B", a=0.0))
     first, second = agent_sentences_for(two, {"one": "30 better, 0 worse than main"})
     assert first.text == "full marks everywhere; 30 better, 0 worse than main"
-    assert second.text == "weakest in a; 0 better, 1 worse than one at 2k"
+    assert second.text == "weakest in a; worse than one in 1 of 1 example at 2k"
 
 
 def at(span: int, floor: float = 0.0, **scores: float) -> ConversationResult:

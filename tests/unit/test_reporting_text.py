@@ -12,9 +12,12 @@ from wcwidth import wcwidth
 from pytest_ltm._results.text import (
     clip_text,
     columns_of,
+    exact_dollars,
+    format_dollars,
     one_line,
     pad_left,
     pad_right,
+    pluralize,
     short_count,
     shorten_text,
     span_of_time,
@@ -105,3 +108,20 @@ def test_a_character_is_as_wide_as_the_tables_say() -> None:
     wide = {each: wcwidth(each) for each in given}
     assert [each for each in given if wide[each] > 0 and columns_of(each) != wide[each]] == []
     assert columns_of("é…—’") == 4
+
+
+@pytest.mark.parametrize(
+    ("amount", "short", "exact"),
+    [
+        (0.00001, "0.00001", "0.00001"),
+        (0.000123, "0.00012", "0.0001"),
+        (0.05, "0.05", "0.0500"),
+        (12.3, "12.30", "12.30"),
+    ],
+)
+def test_no_amount_is_written_with_an_exponent(amount: float, short: str, exact: str) -> None:
+    assert (format_dollars(amount), exact_dollars(amount)) == (short, exact)
+
+
+def test_one_reply_has_replies_beside_it() -> None:
+    assert (pluralize(1, "reply"), pluralize(2, "reply")) == ("1 reply", "2 replies")

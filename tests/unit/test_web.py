@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 import socket
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from asking import Got, ask
@@ -14,16 +15,17 @@ from run_folders import held, played, write_run
 
 from pytest_ltm._cli import main
 from pytest_ltm._journal import amendments
-from pytest_ltm._journal.result import QuestionResult
+from pytest_ltm._journal.result import QuestionResult, RunResult
 from pytest_ltm._storage.sanitize import for_screen
 from pytest_ltm.agents import _mailbox
 from pytest_ltm.agents._mailbox import Box, HumanPrompt, NoReplyMessage, message_id
+from pytest_ltm.reporting.summary import summary_json, write_summary
 from pytest_ltm.web.review import decisions
 
 pytest.importorskip("starlette", reason="the page needs the extra web")
 
 from pytest_ltm.web.app import make_app
-from pytest_ltm.web.guard import ENTRANCE, MOST_BYTES
+from pytest_ltm.web.guard import ENTRANCE, MOST_BYTES, MOST_STRANGERS, Strangers
 from pytest_ltm.web.human_test import LONG, TWICE
 
 if TYPE_CHECKING:
@@ -105,6 +107,54 @@ def test_the_token_of_one_person_is_not_that_of_another_or_of_the_reviewer(app: 
     ann, bob = _mailbox.invite_person(run, "ann"), _mailbox.invite_person(run, "bob")
     tokens = {ask(app, f"/sit/{ann.link}").csrf, ask(app, f"/sit/{bob.link}").csrf, look(app).csrf}
     assert len(tokens) == 3
+
+
+@pytest.mark.parametrize(("size", "status"), [(300, 404), (5_000, 414)])
+def test_a_long_name_in_an_address_is_refused(app: Starlette, size: int, status: int) -> None:
+    for path in ("/compare?before=run&after=", "/report/", "/live?run="):
+        assert ask(app, path + "a" * size).status == status
+
+
+def test_who_leaves_while_posting_breaks_nothing(app: Starlette, run: Path) -> None:
+    person = _mailbox.invite_person(run, "ann")
+    sent: list[object] = []
+
+    async def leave() -> dict[str, object]:
+        return {"type": "http.disconnect"}
+
+    async def send(message: object) -> None:
+        sent.append(message)
+
+    headers = [(b"host", b"127.0.0.1:1"), (b"origin", b"http://127.0.0.1:1"), (b"content-length", b"1000")]
+    scope = {
+        "type": "http", "http_version": "1.1", "method": "POST", "path": f"/sit/{person.link}/consent",
+        "raw_path": b"", "query_string": b"", "scheme": "http", "root_path": "", "server": ("127.0.0.1", 1),
+        "client": ("127.0.0.1", 2), "headers": headers,
+    }  # fmt: skip
+    asyncio.run(app(scope, leave, send))  # type: ignore[arg-type]
+    assert not sent
+
+
+class Transport:
+    """A connection that notes that it was ended."""
+
+    is_open = True
+
+    def abort(self) -> None:
+        self.is_open = False
+
+
+def test_connections_without_a_key_are_few_and_the_oldest_goes_first() -> None:
+    strangers, connections = Strangers(), [Transport() for _ in range(MOST_STRANGERS + 3)]
+
+    async def connect() -> None:
+        for port, transport in enumerate(connections):
+            strangers.welcome(("127.0.0.1", port), cast("asyncio.Transport", transport))
+            if not port:
+                strangers.admit(("127.0.0.1", port))
+
+    asyncio.run(connect())
+    assert [number for number, one in enumerate(connections) if not one.is_open] == [1, 2]
 
 
 def test_too_much_is_refused_before_it_is_read(app: Starlette, run: Path) -> None:
@@ -281,7 +331,7 @@ def test_consent_and_a_nickname_come_first(app: Starlette, run: Path) -> None:
     first = ask(app, f"/sit/{ann.link}", cookie=None)
     assert "take a memory test" in first.text
     ask(app, f"/sit/{ann.link}/consent", {"csrf": first.csrf, "nickname": "Annie"}, cookie=None)
-    assert "That was all" in ask(app, f"/sit/{ann.link}", cookie=None).text  # the run has ended
+    assert "Finished" in ask(app, f"/sit/{ann.link}", cookie=None).text  # the run has ended
     assert ann.consent is not None
 
 
@@ -407,3 +457,28 @@ def test_without_the_extra_the_command_says_what_to_install(
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert main(["serve"]) == 2
     assert "ltm serve needs uvicorn: pip install 'pytest-ltm[web]'" in capsys.readouterr().err
+
+
+# --- what the page opens on
+
+
+def test_the_page_opens_on_what_each_agent_remembers(tmp_path: Path) -> None:
+    for number, score in enumerate((0.25, 1.0)):
+        near = held([played(agent="bot", score=1.0)], agent_spec="bot:Bot")
+        far = held(
+            [played(agent="bot", span=120_000, span_label="120k", score=score, nodeid="far")], agent_spec="bot:Bot",
+        )  # fmt: skip
+        gate = {"state": "passed", "sentence": "gate: passed", "findings": []} if number else None
+        run = RunResult(run_id="r", conversations=(far, near))
+        summary = summary_json(run, pytest_ltm_version="0", seed=0, plan={}, gate=gate)
+        folder = write_run(tmp_path / "runs" / f"2026010{number + 1}-101500-aaaa", far, near)
+        write_summary(folder / "summary.json", summary)
+    app = make_app(ltm_dir=tmp_path, baselines=tmp_path, secret="k", hosts=["127.0.0.1:1"], port=1)
+
+    text = " ".join(ask(app, "/").text.split())
+
+    assert '<strong class="score">100%</strong> at 120k <span class="gate passed">gate passed</span>' in text
+    assert "Remembers to 120k tokens or more (100%); full marks everywhere." in text
+    assert text.count("<circle") == 2
+    assert text.index("20260102-101500-aaaa</th>") < text.index("20260101-101500-aaaa</th>")
+    assert '<td data-of="Score">25% at 120k</td>' in text

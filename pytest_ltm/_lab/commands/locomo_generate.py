@@ -15,7 +15,7 @@ from pytest_ltm._lab.locomo.dialogue import SESSIONS, TURNS, Size, generate_conv
 from pytest_ltm._lab.locomo.modelled import at_once, by_turns, conversation_faults, write_with_model
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import write_whole
-from pytest_ltm._storage.errors import DatasetError
+from pytest_ltm._storage.errors import DatasetError, describe_error
 from pytest_ltm.datasets.locomo.file import load_locomo
 
 if TYPE_CHECKING:
@@ -161,7 +161,14 @@ def _file_faults(path: Path, records: list[dict[str, Any]]) -> list[str]:
     """Return what no longer holds in conversations that may have been edited; DatasetError if they cannot be loaded."""
     if records:
         load_locomo(path)
-    return [f"{record['sample_id']}: {sentence}" for record in records for sentence in conversation_faults(record)]
+    return [sentence for number, record in enumerate(records) for sentence in _record_faults(record, number)]
+
+
+def _record_faults(record: dict[str, Any], number: int) -> list[str]:
+    try:
+        return [f"{record['sample_id']}: {sentence}" for sentence in conversation_faults(record)]
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:  # whatever people write into it
+        return [f"conversation {number}: a field is missing or not of its kind ({describe_error(error)})"]
 
 
 def _write_json(path: Path, value: Any) -> None:

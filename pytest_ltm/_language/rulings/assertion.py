@@ -25,12 +25,7 @@ SHORT = 400
 _LEAST = 15
 """A conclusion has at least so many characters."""
 
-_MARKS = re.compile(
-    r"(?:\bfinal answer(?=[^\w\s]|\s*\n|\s+(?:is|would|to|of)\b)|"
-    r"\b(?:my|the|your) (?:\w+ )?answer(?: to (?:\w+ ){0,3}question)? (?:is|would be)|"
-    r"\banswer\W{0,6}[:\n]|\btherefore\b|\bin conclusion\b|\bto conclude\b|\bin summary\b|\bthus,|\bhence\b|\bso,)",
-    re.IGNORECASE,
-)
+_MARKS = LEXICON.expression(r"{assertion marks}", re.IGNORECASE)
 
 
 def concluding_part(answer: str) -> str:

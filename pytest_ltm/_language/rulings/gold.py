@@ -33,9 +33,7 @@ _ALSO = re.compile(
     r"\.\s+(?:answers? ranging\b[^\n]*|[^\n]{0,200}\b(?:is|are) also acceptable\b[^\n]*)$", re.IGNORECASE
 )
 _ASIDE = re.compile(r"\s*\((?:or )?([^()]{1,60})\)\s*\.?$")
-_ORDERED = re.compile(
-    r"\b(?:first|then|followed by|lastly|finally)\b.*\b(?:then|followed by|lastly|finally|and)\b", re.IGNORECASE
-)
+_ORDERED = LEXICON.expression(r"\b{gold ordered}\b.*\b(?:then|followed by|lastly|finally|and)\b", re.IGNORECASE)
 _ORDER_ASKED = re.compile(r"\b(?:order of|(?:the|what|which|in|correct|chronological) order)\b")
 PER = re.compile(r"\W*(?:a|per|each|every|1 time a) (hour|day|night|week|month|year)\b")
 _DIGITS = re.compile(r"[\d.,:]+[a-z%]*")
@@ -147,18 +145,12 @@ HEDGED = LEXICON.pattern("gold hedged", re.IGNORECASE)
 
 _BOLD = re.compile(r"\*\*([^*]+)\*\*")
 _BETWEEN = re.compile(r"\s*(?:-|\u2013|to|or)\s*")
-_COUNTED = re.compile(
-    r"\bhow (?:many|much) ((?:[\w'-]+ ){1,4}?)(?:do|does|did|have|has|had|are|is|was|were|will|can|should|of|in|on|at|"
-    r"that|to|with|for|from|before|after|i|you|we|it)\b"
-)
+_COUNTED = LEXICON.expression(r"\bhow (?:many|much) ((?:[\w'-]+ ){1,4}?){gold counted}\b")
 _FINAL_BEFORE = re.compile(
     r"(?:\b(?:total\w*|altogether|in all|overall|sum|so|therefore|thus|hence|answer|result|now|current\w*|latest|"
     r"brings?|bringing|mak(?:es?|ing)|mean(?:s|ing)|equals?|conclude)\b|=|\u2248)[^=;.(\n\d]{0,60}$"
 )
-_FINAL_AFTER = re.compile(
-    r"[^.,;\n\d]{0,25}\b(?:in total|altogether|in all|total|overall|now|so far|currently|to be (?:exact|precise)|"
-    r"to the day)\b"
-)
+_FINAL_AFTER = LEXICON.expression(r"[^.,;\n\d]{0,25}\b{gold final after}\b")
 _LABEL = re.compile(r"\b(session|step|round|option|question|part|chat|page|no\.?|number)s? ?#?$|#$")
 _RESULT = re.compile(r"= [\d.,]+\W*")
 """What a calculation comes to, at the end."""
@@ -194,11 +186,7 @@ _ASIDE_BEFORE = re.compile(
     r"prior|former\w*|originally|initially|earlier|last time|used to|(?:aim|goal|target|ask|estimat|quot|budget|"
     r"promis)\w*|could (?:\w+ ){0,3}to)\b[^.;,()]{0,30}|\b(?:after|also|plus|another) (?:an? |the |your )?)$"
 )
-_ASIDE_AFTER = re.compile(
-    r" off\b|"
-    r"[^.;,()]{0,25}\b(?:(?:you|he|she|they|it|i) had(?: \w+)? before|before that|previously|at first|in the beginning|"
-    r"back (?:in|then|when)|originally|initially|earlier on)\b"
-)
+_ASIDE_AFTER = LEXICON.expression(r"{gold aside after}")
 """What is said of another time, of an aim, or besides."""
 _BRACKETS = re.compile(r"\([^()]*\)")
 

@@ -12,6 +12,7 @@ from pytest_ltm._language.clauses import (
     sentence_start,
     why_not_standing,
 )
+from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.words import STOP_WORDS, plain_words, word_stem
 
 if TYPE_CHECKING:
@@ -36,10 +37,7 @@ _OR_BEFORE = re.compile(r"(?P<other>\w*)\W*\bor,? (?:[\w-]+,? ){0,3}$")
 _BESIDE = (re.compile(rf"\bor\W+(?:(?:{_SMALL})\W+)*$"), re.compile(rf"\W{{0,3}}\bor\b(?! (?:{_SAME})\b)"))
 """A choice right before or after a place: whatever the words are."""
 _NOT = re.compile(r"\b(?:not|never|(?:is|was|are|were)nt) (?:(?:the|an?|in|on|at|with|my|your)\W+)*\W*$")
-_ONE_OF = re.compile(
-    r"\b(?:either of|one of (?:these|those|them|the (?:two|three|four|following|above|options|places))|"
-    r"(?:any|some) of (?:these|those|them)|which of (?:these|those|them|the two)|such as (?:[^.;]*)\bor\b)"
-)
+_ONE_OF = LEXICON.expression(r"\b{stance one of}")
 _WHETHER = re.compile(r"\b(?:whether|if) (?:\w+ ){1,3}(?:the |a |an |with |in |on |at |my |your )*$")
 PEOPLE = (
     r"neighbou?r|sister|brother|friend|colleague|coworker|boss|manager|cousin|mother|mum|mom|father|dad|partner|wife|"

@@ -23,14 +23,9 @@ if TYPE_CHECKING:
 
 _DOUBT = re.compile(r"\b(?:maybe|perhaps|probably|unclear|not sure|could be|might|or|either)\b", re.IGNORECASE)
 _OR = re.compile(r"\b(?:or|either)\b", re.IGNORECASE)
-_TOLD = re.compile(
-    r"\b(?:said|says|told|talk\w*|spoke|speaking|mention\w*|report\w*|conversations?|chat\w*|messages?|as of|stated|"
-    r"discuss\w*|wrote|written|confirmed|today)\b[^.;]{0,30}$"
-)
+_TOLD = LEXICON.expression(r"\b{times told}\b[^.;]{0,30}$")
 """What makes a date after it the day on which something was told."""
-_SO = re.compile(
-    r"(?:\bi\.? ?e\b\.?|\bso\b|\bthat is\b|\bwhich (?:is|was|would be|means|makes)\b|\bmeaning\b|\btherefore\b|[→=]|:)"
-)
+_SO = LEXICON.expression(r"{times so}")
 _OPENING = re.compile(r"\W*[^:;.!?\n\u2013\u2014]{3,40}[:;\u2013\u2014]\s")
 """An answer with its explanation behind it: "2018: ..."."""
 _UNREAD = LEXICON.pattern("times unread")

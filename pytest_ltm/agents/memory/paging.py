@@ -184,7 +184,7 @@ class Paging(Thinks):
         self._now = None
 
     def reply(self, message: str) -> Reply:
-        """Return all that is said with `send_message`, "" if nothing is; text outside of tools is among its thoughts."""
+        """Return all that is said with `send_message`, "" if nothing is; text outside of tools is a thought."""
         before = self.usage()
         text, start, asked = self._answered(message)
         self._keep(message, text)

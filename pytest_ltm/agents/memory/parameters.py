@@ -36,8 +36,8 @@ class Value(Struct, frozen=True):
 class QuerySettings(Struct, frozen=True):
     """What is looked for."""
 
-    kind: Literal["plain", "generated", "time-aware", "tools"] = "plain"
-    """`tools`: only what is searched for by a tool."""
+    kind: Literal["plain", "generated", "keyphrases", "time-aware", "tools"] = "plain"
+    """`keyphrases`: also those of the message. `tools`: only what is searched for by a tool."""
     count: int = 0
     """Queries that are thought of, beside the message itself."""
 
@@ -116,7 +116,8 @@ class MemorySettings(Struct, frozen=True, kw_only=True):
 
 # --- From a file, a preset or a spec's query to settings.
 
-_KEYS = ("value", "facts", "keyphrases", "summary")
+_WRITTEN_KEYS = ("facts", "keyphrases", "summary")
+_KEYS = ("value", *_WRITTEN_KEYS, "user", *(f"user-{kind}" for kind in _WRITTEN_KEYS))
 _CHUNK = lazy_pattern(r"chunk:([1-9]\d{0,3})(?:/(0(?:\.\d+)?))?")
 _UNITS = ("turn", "round", "session", "fact", "observation", "summary")
 _COUNTED = lazy_pattern(r"generated:([1-9])")
@@ -149,11 +150,11 @@ def _parse_key(given: Field) -> tuple[str, ...]:
 
 def _parse_query(given: Field) -> QuerySettings:
     text = given.value
-    if text in {"plain", "time-aware", "tools"}:
+    if text in {"plain", "keyphrases", "time-aware", "tools"}:
         return QuerySettings(text)
     match = _COUNTED.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        raise given.error("plain, time-aware, tools, or generated:COUNT such as 'generated:2'")
+        raise given.error("plain, keyphrases, time-aware, tools, or generated:COUNT such as 'generated:2'")
     return QuerySettings("generated", int(match[1]))
 
 

@@ -66,7 +66,6 @@ class Thinks(TakesTurns):
         self._used = Usage()
         self._now: datetime | None = None
         self._calls = Counter[str]()
-        self._misread = Counter[str]()
         self._ending = "", ""
         """How the last words of a reply ended, and what was thought for it."""
         self._observed: dict[str, tuple[int, int]] = {}
@@ -93,10 +92,6 @@ class Thinks(TakesTurns):
     def calls(self) -> Mapping[str, int]:
         """Return how often it thought since it was made, by role."""
         return dict(self._calls)
-
-    def misread(self) -> Mapping[str, int]:
-        """Return how often a model's words could not be read, so that rules took their place, by role."""
-        return dict(self._misread)
 
     def configuration(self) -> Mapping[str, Any]:
         """Return what the replies depend on; no secrets."""
@@ -127,7 +122,6 @@ class Thinks(TakesTurns):
                 self._used += fault.usage
             raise
         self._used += thought.usage
-        self._misread[task.role] += not thought.understood
         reason, thoughts = self._ending
         reason = thought.finish_reason if task.role in {"reply", "step"} else reason
         self._ending = reason, f"{thoughts}\n\n{thought.thoughts}".strip()
@@ -175,7 +169,7 @@ class Thinks(TakesTurns):
         return {
             "version": VERSION, "settings": self._settings.record(), "now": format_moment(self._now),
             "used": [getattr(self.usage(), name) for name in Usage.__struct_fields__],
-            "calls": self._calls, "misread": self._misread,
+            "calls": self._calls,
         }  # fmt: skip
 
     def _state(self, **more: Any) -> bytes:
@@ -195,7 +189,7 @@ class Thinks(TakesTurns):
             raise AgentError("this state was saved by a memory system with other settings, or of another version")
         self._now = read_moment(head["now"])
         self._used = Usage(**dict(zip(Usage.__struct_fields__, head["used"], strict=True))) - self._embedded()
-        self._calls, self._misread = Counter(head["calls"]), Counter(head["misread"])
+        self._calls = Counter(head["calls"])
 
 
 def format_moment(at: datetime | None) -> str | None:
@@ -326,6 +320,13 @@ class Pipeline(Thinks):
         return MemoryItem(span=span, session=self._session, keys=keys, times=times)
 
     def _key(self, kind: str, utterances: tuple[Utterance, ...]) -> str:
+        """Return a key of what was said; `user` and `user-...`: of what the user said."""
+        side, _, rest = kind.partition("-")
+        if side == "user":
+            utterances = tuple(one for one in utterances if one.role == "user")
+            if not (rest and utterances):
+                return "\n".join(one.text for one in utterances)
+            kind = rest
         if kind == "facts":
             return "\n".join(fact.text for fact in self._think(roles.Facts(said=utterances)))
         if kind == "keyphrases":
@@ -367,6 +368,9 @@ class Pipeline(Thinks):
             self._user, queries = described.user, described.queries
         elif query.kind == "generated" and looks:
             queries = self._think(roles.Queries(message=message, last=last, count=query.count))
+        elif query.kind == "keyphrases" and looks:
+            queries = (" ".join(self._think(roles.Keyphrases(said=(Utterance("user", message),)))),)
+            queries = tuple(filter(None, queries))
         if notebook.kind == "text" and limit:
             self._pad = self._think(roles.Jot(pad=self._pad, message=message, last=last, size=limit))
         return (old if self._settings.mode == "code" else self._known(limit)), queries
@@ -444,7 +448,7 @@ class Pipeline(Thinks):
         return chosen
 
     def _reread(self, message: str, notes: Sequence[MemoryHit]) -> list[MemoryHit]:
-        read = ((note, self._think(roles.Reread(message=message, note=note))) for note in notes)
+        read = ((note, self._think(roles.Reread(message=message, note=note, now=self._now))) for note in notes)
         return [
             note if text == note.text else structs.replace(note, said=(Utterance("", text, note.at),))
             for note, text in read

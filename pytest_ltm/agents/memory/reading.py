@@ -58,10 +58,11 @@ class Reading(Struct, frozen=True, kw_only=True):
     budget: int = 8000
     """How many tokens they may take at most, as they are shown."""
     order: Literal["time", "relevance"] = "time"
-    age: bool = True
-    """Whether it is shown when something was said."""
-    notes: Literal["none", "per-item"] = "none"
-    """Whether each is first read by itself, and what it says to the question written down."""
+    age: bool | Literal["date"] = True
+    """Whether it is shown how long ago something was said, or at which date."""
+    notes: Literal["none", "per-item", "con"] = "none"
+    """Whether each is first read by itself, and what it says to the question written down; or all of them in the prompt
+    of the reply, notes first (`con`: chain of note)."""
 
     def chosen(self, memory_hits: Iterable[MemoryHit], now: datetime | None) -> tuple[MemoryHit, ...]:
         """Return what is shown of the notes found, best first, at a time: as many of the best as fit, in their order.
@@ -93,7 +94,7 @@ class Reading(Struct, frozen=True, kw_only=True):
         return "\n".join("".join(_TOLD[field].format(one[field]) for field in _TOLD if field in one) for one in told)
 
     def _told(self, saying: Utterance, now: datetime | None) -> dict[str, str]:
-        when = time_since(saying, now) if self.age else ""
+        when = time_since(saying, None if self.age == "date" else now) if self.age else ""
         return {
             **({"when": when} if when else {}),
             **({"who": saying.role} if saying.role else {}),
@@ -121,7 +122,7 @@ def shorten_to_tokens(text: str, tokens: int) -> str:
 
 
 _FORMATS: Mapping[str, Any] = {
-    "format": ("text", "json"), "order": ("time", "relevance"), "notes": ("none", "per-item"),
+    "format": ("text", "json"), "order": ("time", "relevance"), "notes": ("none", "per-item", "con"),
 }  # fmt: skip
 PARAMETERS = ("format", "k", "budget", "order", "age", "notes")
 """What may be said of how notes are read."""
@@ -142,7 +143,7 @@ def _read_reading_field(name: str, field: Field) -> Any:
     if name == "budget":
         return field.tokens()
     if name == "age":
-        return field.boolean()
+        return "date" if field.value == "date" else field.boolean()
     if field.value not in _FORMATS[name]:
         raise field.error(" or ".join(map(repr, _FORMATS[name])))
     return field.value

@@ -40,6 +40,10 @@ def _numbered_lines(utterances: Sequence[Utterance]) -> str:
     return "\n".join(f"{number}. {one.role or 'note'}: {one.text}" for number, one in enumerate(utterances, start=1))
 
 
+def _day_text(at: datetime | None) -> str:
+    return "an unknown day" if at is None else at.strftime("%A, %Y-%m-%d")
+
+
 def _first_json_value(text: str, kind: type) -> Any:
     """Return the first JSON value of a kind in a text; NoJSON if there is none."""
     for value in json_values(text):
@@ -78,8 +82,8 @@ def split_into_sentences(text: str) -> list[str]:
 
 def _telling_words(text: str) -> list[str]:
     """Return the names in a text, then its long words that are not common, each once."""
-    long = (word for word in _WORD.findall(text) if word.lower() not in COMMON["history"])
-    return list(dict.fromkeys([*_CAPITAL.findall(text), *long]))
+    words = [*_CAPITAL.findall(text), *_WORD.findall(text)]
+    return list(dict.fromkeys(word for word in words if word.lower() not in COMMON["history"]))
 
 
 def own_statements(text: str) -> Iterator[str]:
@@ -180,7 +184,9 @@ class Describe:
             for thing in _IS.findall(one) or [" ".join(_telling_words(one)[:_NAME])]:
                 user.pop(thing.lower(), None)
                 user[thing.lower()] = one
-        return Described(_drop_oldest_fields(user, self.size), _own_queries(self.message, self.count))
+        named = {thing: one for thing, one in user.items() if thing in map(str.lower, _IS.findall(str(one)))}
+        others = {thing: one for thing, one in user.items() if thing not in named}  # which go first
+        return Described(_drop_oldest_fields(others | named, self.size), _own_queries(self.message, self.count))
 
 
 def _drop_oldest_fields(user: Mapping[str, Any], size: int) -> Mapping[str, Any]:
@@ -399,11 +405,14 @@ class Reread:
 
     message: str
     note: MemoryHit
+    now: datetime | None = None
     role: str = "note"
 
     def prompt(self) -> list[Message]:
-        """Return the messages."""
-        return _role_prompt(self.role, message=self.message, note=_numbered_lines(self.note.said))
+        """Return the messages, with the dates of the memory and of the message."""
+        said, day = (_day_text(one) for one in (self.note.at, self.now))
+        note = f"Said on {said}:\n{_numbered_lines(self.note.said)}"
+        return _role_prompt(self.role, message=self.message, note=note, day=day)
 
     def result(self, answer: ModelResponse) -> str:
         """Return the text."""

@@ -93,6 +93,7 @@ class Replying(Struct, frozen=True, kw_only=True):
             parts.append(words["about"].format(about=self.about))
         if self.notes:
             parts.append(words["notes"].format(notes=self.reading.shown(self.notes, self.now)))
+            parts += [words["con"]] * self._takes_notes
         recent = [{"role": one.role or "user", "content": self._aged(one)} for one in self.recent]
         message = Utterance("user", self.message, self.now)
         asked = {"role": "user", "content": self._aged(message)}
@@ -101,12 +102,18 @@ class Replying(Struct, frozen=True, kw_only=True):
     def _aged(self, one: Utterance) -> str:
         if not (self.reading.age and one.role == "user" and one.at is not None):
             return one.text or SILENCE
-        when = one.at.isoformat(" ", "minutes") if one.at == self.now else time_since(one, self.now)
+        dated = one.at == self.now or self.reading.age == "date"
+        when = one.at.isoformat(" ", "minutes") if dated else time_since(one, self.now)
         return f"[{when}] {one.text}"
 
+    @property
+    def _takes_notes(self) -> bool:
+        return self.reading.notes == "con" and bool(self.notes)
+
     def result(self, answer: ModelResponse) -> str:
-        """Return the text itself."""
-        return answer.text
+        """Return the text itself; where notes come first, what stands behind the last `Answer:`, if there is one."""
+        _, mark, last = answer.text.rpartition(PROMPTS["reply"]["answer"])
+        return last.strip() if self._takes_notes and mark and last.strip() else answer.text
 
     def by_rules(self) -> str:
         """Return what the embedded reader replies that has heard what is known, the notes, then the recent messages."""
@@ -234,7 +241,10 @@ class Chats:
             answer = structs.replace(answer, text=speech, thoughts=answer.thoughts or answer.text)
         ending = answer.finish_reason, answer.thoughts
         try:
-            return TaskResult(task.result(answer), used, True, *ending)
+            result = task.result(answer)
+            if task.role == "reply" and result != answer.text:  # its notes
+                ending = answer.finish_reason, f"{answer.thoughts}\n\n{answer.text}".strip()
+            return TaskResult(result, used, True, *ending)
         except (ValueError, OverflowError):  # no JSON, or a day that no calendar has
             return TaskResult(task.by_rules(), used, False, *ending)
 

@@ -113,7 +113,7 @@ def trust_line(material: Material) -> list[str]:
         f"{unproven:,} open": unproven,
         f"{lost:,} lost to faults": lost,
         f"{amended:,} amended by hand": amended,
-        f"{share:.0%} of the tokens are the agents' own": round(100 * share),
+        f"agents wrote {share:.0%} of the tokens": round(100 * share),
         f"{floor:.2f} of {here[0].full} points need no memory" if floor else "": floor,
     }
     return [text for text, holds in parts.items() if holds]
@@ -266,9 +266,7 @@ def _caveats(material: Material) -> HeadlineAnswer | None:
         each for each in material.series if not each.column.control and not each.column.yardstick
     ] or material.series
     guessed = [each for each in tested if each.column.guessed]
-    parts += [
-        f"No more than guessing earns in {told}." for told in _shared_sentences(guessed, lambda column: column.guessed)
-    ]
+    parts += [f"{told}." for told in _shared_sentences(guessed, lambda column: column.guessed, _GUESSING)]
     counts = {
         "without a score": len(missing),
         "open": unproven,
@@ -280,10 +278,18 @@ def _caveats(material: Material) -> HeadlineAnswer | None:
     return HeadlineAnswer("Caveats", short, " ".join(parts)) if parts else None
 
 
-def _shared_sentences(some: Iterable[ResultSeries], names: Callable[[Column], Iterable[str]]) -> list[str]:
-    """Return a sentence for each group of columns that share these scenarios: the scenarios, then the columns."""
+_GUESSING = "{columns}: no better than guessing in {scenarios}"
+
+
+def _shared_sentences(
+    some: Iterable[ResultSeries], names: Callable[[Column], Iterable[str]], text: str = "{scenarios}: {columns}"
+) -> list[str]:
+    """Return the text for each group of columns that share these scenarios."""
     same = group_by([each for each in some if [*names(each.column)]], lambda each: tuple(names(each.column)))
     return [
-        f"{join_words(of)}: {join_words(first_and_rest([each.label for each in those], _FEW, '{:,} more'))}"
+        text.format(
+            scenarios=join_words(of),
+            columns=join_words(first_and_rest([each.label for each in those], _FEW, "{:,} more")),
+        )
         for of, those in same.items()
     ]

@@ -1,12 +1,13 @@
 // The live view: draws what the server pushes. Texts go into the page as text, never as markup.
 "use strict";
-const SVG = "http://www.w3.org/2000/svg", LINE = 6, MOST_SAID = 500;
+const SVG = "http://www.w3.org/2000/svg", LINE = 6, NAMED = 16, MOST_NAMED = 60, MOST_SAID = 500;
 const at = (id) => document.getElementById(id);
 const status_ = at("status"), cards = at("conversations"), said = at("said"), earlier = at("earlier");
 const runs = [...document.querySelectorAll("[data-run]")].map((each) => each.dataset.run);
 const shown = new Map();  // by the conversation's id: its state, its lines, its element
 let opened = decodeURIComponent(location.hash.slice(1)), source = null, clicked = false;
 const number = (value) => value.toLocaleString("en");
+const inOrder = (one, other) => one.localeCompare(other, "en", { numeric: true });  // 2k before 120k
 const make = (name, text = "", kind = "") => {
   const made = document.createElement(name);
   made.textContent = text;
@@ -25,8 +26,10 @@ function card(state) {
   const lines = document.createElementNS(SVG, "svg");
   lines.setAttribute("role", "img");
   lines.setAttribute("preserveAspectRatio", "none");
-  made.append(head, bar, make("p", "", "figures"), lines, make("p", "", "note more"), make("p", "", "trouble"));
-  const after = [...shown.values()].find((each) => each.state.id > state.id);
+  const named = make("div", "", "named");
+  named.append(make("div", "", "names"), lines);
+  made.append(head, bar, make("p", "", "figures"), named, make("p", "", "note more"), make("p", "", "trouble"));
+  const after = [...shown.values()].find((each) => inOrder(each.state.id, state.id) > 0);
   cards.insertBefore(made, after?.element ?? null);
   return made;
 }
@@ -38,9 +41,9 @@ function draw(state) {
   known.element ??= card(state);
   if (!shown.has(state.id)) {
     shown.set(state.id, known);
-    [...shown.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).forEach(([id, each]) => { shown.delete(id); shown.set(id, each); });
+    [...shown.entries()].sort(([a], [b]) => inOrder(a, b)).forEach(([id, each]) => { shown.delete(id); shown.set(id, each); });
   }
-  const [head, bar, figures, svg, more, trouble] = known.element.children;
+  const [head, bar, figures, named, more, trouble] = known.element.children, [names, svg] = named.children;
   head.firstChild.textContent = state.name;
   head.lastChild.textContent = runs.length > 1 ? ` ${state.run}` : "";
   head.setAttribute("aria-pressed", String(state.id === opened));
@@ -60,13 +63,15 @@ function draw(state) {
   more.textContent = (state.ended === "complete" ? "complete: " : "") + scenarios + (state.total > known.lines.length ? `; the first ${known.lines.length} are drawn` : "");
   trouble.textContent = [state.ended && state.ended !== "complete" ? `ended: ${state.ended}` : "",
     state.trouble && `not read on: ${state.trouble}`, state.fault && `last fault: ${state.fault}`].filter(Boolean).join(" · ");
-  bars(known, svg, state);
+  bars(known, svg, names, state);
 }
 
-function bars(known, svg, state) {
+function bars(known, svg, names, state) {
+  const tall = known.lines.length <= MOST_NAMED ? NAMED : LINE;
   const width = Math.max(state.target, state.position, 1);
-  svg.setAttribute("viewBox", `0 0 ${width} ${Math.max(known.lines.length * LINE, 1)}`);
-  svg.style.height = `${Math.max(known.lines.length * LINE, LINE)}px`;
+  svg.setAttribute("viewBox", `0 0 ${width} ${Math.max(known.lines.length * tall, 1)}`);
+  svg.style.height = `${Math.max(known.lines.length * tall, tall)}px`;
+  if (tall === NAMED) known.lines.forEach(([name], place) => { (names.children[place] ?? names.appendChild(make("div"))).textContent = name; });
   const rescaled = known.width !== width;
   known.width = width;
   known.lines.forEach(([name, kind, begin, end, score], place) => {
@@ -78,8 +83,8 @@ function bars(known, svg, state) {
     bar.dataset.is = `${look} ${until}`;
     bar.setAttribute("class", look);
     bar.setAttribute("x", begin);
-    bar.setAttribute("y", place * LINE);
-    bar.setAttribute("height", LINE - 1);
+    bar.setAttribute("y", place * tall);
+    bar.setAttribute("height", tall - 1);
     bar.setAttribute("width", Math.max(until - begin, width / 200));
     (bar.firstChild ?? bar.appendChild(document.createElementNS(SVG, "title"))).textContent = `${name}: ${kind}${score === null ? "" : `, ${score.toFixed(2)}`}`;
   });
@@ -150,14 +155,14 @@ function follow() {
   });
   on("runs", (states) => states.forEach((state) => {
     const [line] = [...document.querySelectorAll("[data-run]")].filter((each) => each.dataset.run === state.id);
-    const told = state.gone ? "was deleted" : state.over ? "ended." : "";
+    const told = state.gone ? "was deleted" : state.over ? state.verdict || "finished" : "";
     line.querySelector(".state").textContent = [state.budget, told].filter(Boolean).join(" · ");
     line.querySelector("a").hidden = !state.over || state.gone;
   }));
   on("over", (leaving) => {
     source.close();
     if (leaving) for (const link of document.querySelectorAll("[data-run] a, nav a")) link.hidden = true;
-    status_.textContent = leaving ? "The server of this page has ended. ltm serve shows runs and their reports." : "All is over.";
+    status_.textContent = leaving ? "The server of this page has ended. ltm serve shows runs and their reports." : "Finished.";
   });
   source.onerror = () => {
     status_.textContent = source.readyState === EventSource.CLOSED
