@@ -162,7 +162,7 @@ def _stub_start(name: str) -> Start:
 
 
 def _parse_modules(folder: Path) -> Iterator[tuple[str, ast.Module]]:
-    """Yield the dotted name and the tree of each module of a project; what cannot be read is no bot."""
+    """Yield the dotted name and the tree of each module of a project; files that cannot be parsed are left out."""
     paths = (path for path in sorted(folder.rglob("*.py"))[:_MOST_FILES] if not _is_skipped(path.relative_to(folder)))
     for path in paths:
         parts = list(path.relative_to(folder).with_suffix("").parts)

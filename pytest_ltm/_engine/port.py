@@ -250,7 +250,7 @@ class LivePort:
         """The agent has heard something since it was made."""
         self._behind = known is not None
         self._strayed = False
-        """All that keeps the agent from being where the conversation is are questions that it was to be asked alone."""
+        """All that keeps the agent from being where the conversation is are questions meant to be asked alone."""
         self._lost: Usage | None = None
         """What was used and came to nothing, and is not charged yet."""
         self._exchange = -1

@@ -358,7 +358,7 @@ class ConversationResult:
     """What attempts used that came to nothing, and telling a restored agent again; in no other figure."""
     lost_cost_usd: float | None = field(default=None, metadata={SPARSE: True})
     asked_together: int = field(default=0, metadata={SPARSE: True})
-    """Questions that were to be asked alone and followed others in one talk, for want of a way back."""
+    """Questions meant to be asked alone that followed others in one talk, for want of a way back."""
     mishaps: tuple[Mishap, ...] = field(default=(), metadata={SPARSE: True})
     """What went wrong within the agent without making a fault: replies cut off, notebooks that could not be read."""
     notices: tuple[str, ...] = ()

@@ -329,11 +329,12 @@ class Ltm:
             ScenarioError: If the label is not a text, or `ok` is of another type: an answer is true whatever it says.
         """
         __tracebackhide__ = True
-        given: object = label  # whoever has no type checker may swap the two
-        if not isinstance(given, str):
-            raise ScenarioError(f"ltm.check({given!r}, ...): the label comes first, as in ltm.check({LABELLED})")
-        if not isinstance(ok, (bool, Opinion, re.Match, NoneType)):
-            cure = LABELLED if isinstance(ok, str) else f"{label!r}, bool(...)"
+        named: Any = label  # without a type checker, the two may be swapped
+        if not isinstance(named, str):
+            raise ScenarioError(f"ltm.check({named!r}, ...): the label comes first, as in ltm.check({LABELLED})")
+        passed: Any = ok
+        if not isinstance(passed, (bool, Opinion, re.Match, NoneType)):
+            cure = LABELLED if isinstance(passed, str) else f"{label!r}, bool(...)"
             raise ScenarioError(
                 f"ltm.check({label!r}, {shorten(repr(ok), 60)}): a check needs True or False, not {type(ok).__name__}. "
                 f"Write a comparison, as in ltm.check({cure})"

@@ -87,7 +87,7 @@ class AgentCaller:
     def ask(self, message: str, images: Sequence[str] = (), user: str = "", *, alone: bool = False) -> Reply:
         """Return the reply to a message of this user, and to the images in these files; AgentFault if there is none.
 
-        `alone`: it leaves no trace; whoever asks so knows that the agent can do that.
+        `alone`: it leaves no trace; only agents that can do that are asked so.
         """
         attempt = partial(self._reply, message, images, user, alone=alone and "AnswersAlone" in self.capabilities)
         if self._takes_turns is not None and own_thread() is not None:

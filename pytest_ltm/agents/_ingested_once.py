@@ -88,7 +88,7 @@ class IngestedOnce(FreshPromptAgent):
     def _begin(self) -> None:
         self._told: list[tuple[str, str | None, datetime | None]] = []
         self._heard = 0
-        """How much of that the agent knows: the rest is known to whoever was told the same before."""
+        """How much of that the agent knows: the rest is known to the agent that was told the same before."""
         self._same = [one for one in self._family.ingestions if self._number not in one.taken]
         """What others were told that begins with all that this one was told."""
         self._shared: Ingestion | None = None

@@ -66,8 +66,8 @@ class HiddenChecks:
     """The known answers of one conversation, and where they are asked about: both are drawn by the run's seed.
 
     `known`: returns questions that were asked until then, each with a right answer. `least`: how many checks come first
-    if the judge is asked often enough; after that it is one in ten. Every other answer is to be passed, and the first
-    is not: so at least half of any number are to be failed.
+    if the judge is asked often enough; after that it is one in ten. Every other answer deserves a yes, and the first
+    does not: so at least half of any number deserve a no.
     """
 
     def __init__(self, known: Callable[[], Iterable[tuple[str, str]]], rng: Random, least: int) -> None:
@@ -88,7 +88,7 @@ class HiddenChecks:
         return [self.draw(passes=next(self._number) % 2 == 1) for _ in range(due)]
 
     def draw(self, *, passes: bool) -> KnownAnswer:
-        """Return an answer that is to be passed, or one that is not."""
+        """Return an answer that deserves a yes, or one that does not."""
         pairs = [pair for pair in dict.fromkeys([*self._known(), *self._judged]) if pair[0] and _is_usable(pair[1])]
         rng, pairs = self._rng, pairs if any(_others(reference, pairs) for _, reference in pairs) else [*_WITHOUT_ANY]
         question, reference = rng.choice([pair for pair in pairs if _others(pair[1], pairs)])

@@ -157,7 +157,7 @@ def test_a_check_refuses_what_would_be_true_of_any_answer(answer: Any) -> None:
 def test_a_check_refuses_its_arguments_in_the_wrong_order() -> None:
     swapped: Any = "knows the cat"
     with pytest.raises(ScenarioError, match=r"ltm\.check\(False, \.\.\.\): the label comes first, as in"):
-        handle().check(swapped == "Kelvin", swapped)  # type: ignore[arg-type]
+        handle().check(swapped == "Kelvin", swapped)
 
 
 @pytest.mark.slow
