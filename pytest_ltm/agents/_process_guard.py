@@ -3,7 +3,7 @@
 Run as a script, isolated and without site, `PARENT LIFELINE READY COMMAND...`: it starts the command, which has our
 pipes to itself, and sleeps. When the command ends, or nobody holds the other end of the pipe LIFELINE any more, or the
 parent has died, all descendants are killed, and the guard ends as the command has. Where the command cannot be started,
-the number of the error is written into the pipe READY, which is closed otherwise. -1 is no pipe.
+the number of the error is written into the pipe READY, which is closed otherwise. -1 stands for none.
 
 On Linux orphans become children of the guard, in whatever session they are; elsewhere the command's process group is
 what can be found.

@@ -200,7 +200,7 @@ class Boundary:
     pytest_runtest_logreport = drain
 
     def terminal(self, name: str) -> int:
-        """Return the descriptor of the terminal behind sys.stdout or sys.stderr, whoever captures."""
+        """Return the descriptor of the terminal behind sys.stdout or sys.stderr, also while pytest captures."""
         door = self._descriptors.get(name)
         return _DESCRIPTORS[name] if door is None else door.beneath
 

@@ -126,7 +126,7 @@ class Signals:
         self._guards.callback(guard.close)
 
     def _terminal(self) -> int:
-        """Return the descriptor of the screen for errors, whoever captures."""
+        """Return the descriptor of the screen for errors, also while pytest captures."""
         boundary: Any = self._run.config.pluginmanager.get_plugin("ltm-boundary")
         return int(boundary.terminal("stderr"))
 

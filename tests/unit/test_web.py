@@ -130,7 +130,7 @@ def test_who_leaves_while_posting_breaks_nothing(app: Starlette, run: Path) -> N
         "raw_path": b"", "query_string": b"", "scheme": "http", "root_path": "", "server": ("127.0.0.1", 1),
         "client": ("127.0.0.1", 2), "headers": headers,
     }  # fmt: skip
-    asyncio.run(app(scope, leave, send))  # type: ignore[arg-type]
+    asyncio.run(app(scope, leave, send))
     assert not sent
 
 
