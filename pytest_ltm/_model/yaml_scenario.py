@@ -39,7 +39,7 @@ class Handle(Protocol):
         """Let others speak."""
         ...
 
-    def check(self, label: str, ok: object) -> object:
+    def check(self, label: str, ok: bool) -> object:
         """Note one part of the score."""
         ...
 

@@ -61,7 +61,7 @@ def test_all_names_that_others_use_mean_something_that_there_is() -> None:
 
 def test_a_wait_says_what_it_counts() -> None:
     with pytest.raises(ScenarioError, match=r"ltm\.wait\(1\) does not say what it counts\. Write ltm\.wait\(tokens="):
-        handle().wait(1)  # type: ignore[arg-type]
+        handle().wait(1)
 
 
 # --- speaking
@@ -157,7 +157,7 @@ def test_a_check_refuses_what_would_be_true_of_any_answer(answer: Any) -> None:
 def test_a_check_refuses_its_arguments_in_the_wrong_order() -> None:
     swapped: Any = "knows the cat"
     with pytest.raises(ScenarioError, match=r"ltm\.check\(False, \.\.\.\): the label comes first, as in"):
-        handle().check(swapped == "Kelvin", swapped)  # type: ignore[arg-type]
+        handle().check(swapped == "Kelvin", swapped)
 
 
 @pytest.mark.slow
