@@ -271,7 +271,7 @@ LONGEST_REPLY = 1_000_000
 def check_text(given: object, refuse: Callable[[str], LtmError]) -> str:
     """Return an exact `str` without secrets that UTF-8 can hold; `refuse` makes the error for anything else."""
     if not isinstance(given, str):
-        raise refuse(f"replied with {shown(given)}; a reply is a str or a pytest_ltm Reply.{cure_reply(given)}")
+        raise refuse(f"replied with {shown(given)}; a reply is a str or a pytest_ltm Reply{cure_reply(given)}")
     text = str.__str__(given)
     if len(text) > LONGEST_REPLY:
         raise refuse(f"replied with {len(text):,} characters; a reply has at most {LONGEST_REPLY:,}")

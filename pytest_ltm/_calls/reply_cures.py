@@ -15,15 +15,15 @@ DEPTH = 4
 
 
 def cure_reply(given: object) -> str:
-    """Return what to return instead, as an order that begins with a space; "" if the text is nowhere to be seen."""
+    """Return what to return instead, as a sentence that follows another; "" if the text is nowhere to be seen."""
     if inspect.isasyncgen(given):
-        return " Return ''.join([part async for part in it])."
+        return ". Return ''.join([part async for part in it])"
     if isinstance(given, Iterator):
-        return " Return ''.join(it)."
+        return ". Return ''.join(it)"
     if isinstance(given, bytes):
-        return " Return it.decode()."
+        return ". Return it.decode()"
     path = path_to_text(given)
-    return f" Return its {path.removeprefix('.')}." if path else ""
+    return f". Return its {path.removeprefix('.')}" if path else ""
 
 
 def path_to_text(given: object, depth: int = DEPTH) -> str:

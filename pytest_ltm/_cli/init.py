@@ -93,7 +93,8 @@ def write_first_files(given: Namespace) -> int:
         print(f"wrote {_short(path)}")
     if added := _extend_gitignore(folder / IGNORE):
         print(f"wrote {_short(folder / IGNORE)}: {', '.join(added)}")
-    command = f"pytest --ltm-agent={shlex.quote(start.agent)} --ltm-span={FILES['span']} --ltm-save=main"
+    trials = FILES["trials"] if start.is_own else ""  # as the workflow plays it
+    command = f"pytest --ltm-agent={shlex.quote(start.agent)} --ltm-span={FILES['span']}{trials} --ltm-save=main"
     status = None
     if start.plays and not given.no_play:
         print(f"\n$ {command}", flush=True)

@@ -139,7 +139,7 @@ CURES = [
 
 @pytest.mark.parametrize(("given", "cure"), CURES, ids=[cure for _, cure in CURES])
 def test_a_reply_of_another_type_says_where_its_text_is(given: object, cure: str) -> None:
-    assert cure_reply(given) == f" Return {cure}."
+    assert cure_reply(given) == f". Return {cure}"
 
 
 @pytest.mark.parametrize("given", [None, 3, {}, [], {"a": "x", "b": "y"}, ModuleType("x"), object()])
