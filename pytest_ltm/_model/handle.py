@@ -342,20 +342,7 @@ class Ltm:
             ScenarioError: If the label is not a text, or `ok` is of another type: an answer is true whatever it says.
         """
         __tracebackhide__ = True
-<<<<<<< HEAD
-        named: Any = label  # without a type checker, the two may be swapped
-        if not isinstance(named, str):
-            raise ScenarioError(f"ltm.check({named!r}, ...): the label comes first, as in ltm.check({LABELLED})")
-        passed: Any = ok
-        if not isinstance(passed, (bool, Opinion, re.Match, NoneType)):
-            cure = LABELLED if isinstance(passed, str) else f"{label!r}, bool(...)"
-            raise ScenarioError(
-                f"ltm.check({label!r}, {shorten(repr(ok), 60)}): a check needs True or False, not {type(ok).__name__}. "
-                f"Write a comparison, as in ltm.check({cure})"
-            )
-=======
         _refuse_arguments(label, ok)
->>>>>>> hour
         why = ok.reason if isinstance(ok, Opinion) and not ok else ""
         self.sheet.checks.append(Check(f"{label} (the judge: {why})" if why else label, bool(ok)))
         return bool(ok)
