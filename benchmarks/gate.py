@@ -143,7 +143,7 @@ def _try(world: World, trials: int, drop: Drop, chance: random.Random, lost: flo
     least = _least(compare_scenarios(found, rng=chance, alpha=ALPHA)) if trials >= MANY else None
     either = [p for p in (whole.p_drop, least) if p is not None]
     gain, true, p = whole.difference or 0.0, drop.true(world), chance_here(found, rng=chance, draws=DRAWS)
-    lasting = whole.dropped if whole.can_tell else None
+    lasting = whole.dropped_beyond_chance if whole.can_tell else None
     mean = -gain > ALPHA * fmean(pair.before for pair in found)
     here = None if p is None else p <= ALPHA
     return Tried(
@@ -193,7 +193,7 @@ def _seen(world: World, trials: int, loss: float | None, size: int, seed: int) -
     found = (
         compare_runs(pairs(world, trials, drop, chance), rng=chance, alpha=ALPHA, draws=DRAWS) for _ in range(size)
     )
-    return share(sum(each.dropped for each in found), size)
+    return share(sum(each.dropped_beyond_chance for each in found), size)
 
 
 # --- how often the intervals hold the truth

@@ -7,8 +7,8 @@ import sys
 
 from pytest_ltm._cli import main
 
+# The exit status of a program whose reader, such as `head`, went away: 128 + SIGPIPE.
 _CLOSED = 141
-"""The exit status of a program whose reader, such as `head`, went away: 128 + SIGPIPE."""
 
 
 def run() -> int:

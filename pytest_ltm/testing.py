@@ -23,7 +23,7 @@ from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import is_prompted
 from pytest_ltm.judges._model_calls import BudgetedCaller, ModelCaller
-from pytest_ltm.users._connection import WHO, UserConnection, find_user_model
+from pytest_ltm.users._connection import USER_MODEL_NAME, UserConnection, find_user_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -184,7 +184,7 @@ def run_conversation(
     journal = journal or Journal()
     users = UserConnection(
         lambda model, _: BudgetedCaller(
-            ModelCaller(find_user_model(model), who=WHO, error=UserError, timeout=None), "user", journal
+            ModelCaller(find_user_model(model), who=USER_MODEL_NAME, error=UserError, timeout=None), "user", journal
         ),
         journal=journal,
         timings=Timings(),

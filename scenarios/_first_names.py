@@ -100,7 +100,7 @@ def first_names(rng: random.Random, number: int, locale: str | None = None, lang
     `locale`: one of Faker's, such as `de_DE`; None: those of the language. ValueError where Faker is not installed, has
     no such locale, or has too few names of letters alone.
     """
-    draw = _drawer(rng, locale, language.said("names.given", GIVEN_NAMES))
+    draw = _drawer(rng, locale, language.find_text("names.given", GIVEN_NAMES))
     drawn: list[str] = []
     for name in (draw() for _ in range(TRIES * number)):
         if name.isalpha() and name.lower() not in ORDINARY_WORDS and not _alike(name, drawn):
@@ -132,7 +132,7 @@ def _drawer(rng: random.Random, locale: str | None, given: Sequence[str]) -> Cal
 def told(rng: random.Random, names: list[str], language: Language = ENGLISH) -> list[Say]:
     """Return one statement for each name: an introduction, then changes, of which half do not say that they are one."""
     introductions, changes, unmarked = (
-        language.said(f"names.{part}", texts)
+        language.find_text(f"names.{part}", texts)
         for part, texts in (("introductions", INTRODUCTIONS), ("changes", CHANGES), ("unmarked", WITHOUT_THE_WORD))
     )
     return [

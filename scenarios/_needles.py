@@ -131,7 +131,7 @@ class Hay:
         for kind in range(number):
             code = self.code()
             if kind % 3 == 2:
-                former = self.language.said("needles.former", FORMER)
+                former = self.language.find_text("needles.former", FORMER)
                 result.append((worded(self._rng, former, thing=place.said(self.language), code=code), code))
             else:
                 other = self.place(thing=place.thing) if kind % 3 == 0 else self.place(owner=place.owner)
@@ -140,18 +140,21 @@ class Hay:
 
     def told(self, place: Place, code: str) -> str:
         """Return a sentence that tells a code."""
-        named, unnamed = self.language.said("needles.named", NAMED), self.language.said("needles.unnamed", UNNAMED)
+        named, unnamed = (
+            self.language.find_text("needles.named", NAMED),
+            self.language.find_text("needles.unnamed", UNNAMED),
+        )
         return worded(self._rng, either(self._rng, named, unnamed), thing=place.said(self.language), code=code)
 
     def linked(self, one: Place, other: Place) -> str:
         """Return a sentence that says that two things have the same code."""
-        wordings = self.language.said("needles.same", SAME)
+        wordings = self.language.find_text("needles.same", SAME)
         return worded(self._rng, wordings, thing=one.said(self.language), other=other.said(self.language))
 
 
 def asked(rng: random.Random, place: Place, language: Language) -> str:
     """Return the question for a thing's code."""
-    return worded(rng, language.said("needles.questions", QUESTIONS), thing=place.said(language))
+    return worded(rng, language.find_text("needles.questions", QUESTIONS), thing=place.said(language))
 
 
 def depth_of(rng: random.Random, parameters: Mapping[str, Any]) -> float:

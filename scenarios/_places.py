@@ -123,7 +123,7 @@ def told(rng: random.Random, where: str, start: str, legs: Sequence[Leg], langua
     Half of those after the first name no town, and some of these not the place before either.
     """
     first, first_unnamed, following, following_unnamed, from_there = (
-        language.said(f"places.{part}", texts)
+        language.find_text(f"places.{part}", texts)
         for part, texts in (
             ("first", FIRST), ("first_unnamed", FIRST_UNNAMED), ("next", NEXT), ("next_unnamed", NEXT_UNNAMED),
             ("from_there", FROM_THERE),

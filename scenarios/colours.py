@@ -81,7 +81,7 @@ def colours(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """
     telling, asking = parse_languages(parameters)
     first, named, unnamed = (
-        telling.said(f"colours.{part}", texts)
+        telling.find_text(f"colours.{part}", texts)
         for part, texts in (("first", FIRST), ("named", NAMED), ("unnamed", UNNAMED))
     )
     told: list[str] = []
@@ -91,7 +91,7 @@ def colours(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
         Say(worded(rng, either(rng, named, unnamed) if place else first, colour=telling.word(colour)))
         for place, colour in enumerate(told)
     ]
-    question = Ask(worded(rng, asking.said("colours.questions", QUESTIONS)), about=(says[-1].text,))
+    question = Ask(worded(rng, asking.find_text("colours.questions", QUESTIONS)), about=(says[-1].text,))
     return Definition(
         steps=spread([*says, question], last_wait(rng, parameters)),
         expected=str(asking.word(told[-1])),

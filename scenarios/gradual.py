@@ -200,7 +200,7 @@ def test_gradual(ltm: Ltm) -> None:
     for step in ltm.definition.steps:
         at = len(answers)
         for answer in ltm.play([step], answers=ltm.definition.expected[at : at + 1]):
-            right = rule.says(answer, ltm.definition.expected[at])
+            right = rule.settles_on(answer, ltm.definition.expected[at])
             ltm.say(parameters["right" if right else "wrong"][at])
             answers.append(answer)
     verdict = rule(answers)

@@ -104,10 +104,13 @@ def jokes(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """
     number = whole(parameters, "jokes_told", 4, most=len(JOKES))
     telling, asking = parse_languages(parameters)
-    agent = rng.sample(telling.said("jokes.jokes", JOKES), number)
-    ways = [telling.said(f"jokes.{way}", WAYS[way]) for way in (*WAYS, JUST_TOLD)]
+    agent = rng.sample(telling.find_text("jokes.jokes", JOKES), number)
+    ways = [telling.find_text(f"jokes.{way}", WAYS[way]) for way in (*WAYS, JUST_TOLD)]
     pairs = [(worded(rng, rng.choice(ways), joke=joke), rng.randint(30, 240)) for joke in agent]
-    expected, question = rng.choice(agent), worded(rng, asking.said("jokes.questions", QUESTIONS), elapsed="{elapsed}")
+    expected, question = (
+        rng.choice(agent),
+        worded(rng, asking.find_text("jokes.questions", QUESTIONS), elapsed="{elapsed}"),
+    )
     last = last_wait(rng, parameters)
     steps: list[Step] = []
     for i, (text, minutes) in enumerate(pairs, start=1):

@@ -64,15 +64,15 @@ def kv_pairs(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     telling, asking = parse_languages(parameters)
     if told == AT_ONCE:
         shuffled = dict(rng.sample(links, len(links)))
-        together = telling.said("kv_pairs.together", TOGETHER)
+        together = telling.find_text("kv_pairs.together", TOGETHER)
         entries = [Say(worded(rng, together, entries=json.dumps(shuffled, indent=0)))]
         needles = tuple(say.text for say in entries)
     else:
-        named, unnamed = telling.said("kv_pairs.entries", ENTRIES), telling.said("kv_pairs.unnamed", UNNAMED)
+        named, unnamed = telling.find_text("kv_pairs.entries", ENTRIES), telling.find_text("kv_pairs.unnamed", UNNAMED)
         entries = [Say(worded(rng, either(rng, named, unnamed), key=key, value=value)) for key, value in links]
         needles = tuple(say.text for say in entries[:levels])
         rng.shuffle(entries)
-    nested, plain = asking.said("kv_pairs.nested", NESTED), asking.said("kv_pairs.plain", PLAIN)
+    nested, plain = asking.find_text("kv_pairs.nested", NESTED), asking.find_text("kv_pairs.plain", PLAIN)
     question = Ask(worded(rng, nested if levels > 1 else plain, key=chains[0][0]), about=needles)
     return Definition(
         steps=spread([*entries, question], last_wait(rng, parameters)),

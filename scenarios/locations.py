@@ -34,7 +34,7 @@ def locations(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     where, legs = town(rng), _aligned(rng, places)
     telling, asking = parse_languages(parameters)
     statements = told(rng, where, places[0], legs, telling)
-    question = asked(rng, asking.said("locations.questions", QUESTIONS), where, places[0], places[-1], asking)
+    question = asked(rng, asking.find_text("locations.questions", QUESTIONS), where, places[0], places[-1], asking)
     east, north = end(legs)
     return Definition(
         steps=spread(

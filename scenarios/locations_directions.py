@@ -35,9 +35,9 @@ def locations_directions(rng: random.Random, parameters: Mapping[str, Any]) -> D
     where, legs = town(rng), route(rng, places)
     telling, asking = parse_languages(parameters)
     statements = told(rng, where, places[0], legs, telling)
-    questions = asking.said("locations_directions.questions", QUESTIONS)
+    questions = asking.find_text("locations_directions.questions", QUESTIONS)
     question = asked(rng, questions, where, places[0], places[-1], asking)
-    question += f" {worded(rng, asking.said('locations_directions.legs', LEGS))}"
+    question += f" {worded(rng, asking.find_text('locations_directions.legs', LEGS))}"
     return Definition(
         steps=spread(
             [*statements, Ask(question, about=tuple(statement.text for statement in statements))],

@@ -32,9 +32,9 @@ def name_list(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     telling, asking = parse_languages(parameters)
     names = first_names(rng, number_of_names(parameters, 5), locale(parameters), telling)
     statements = told(rng, names, telling)
-    form = worded(rng, (asking.said("names.form", FORM),))
+    form = worded(rng, (asking.find_text("names.form", FORM),))
     question = Ask(
-        worded(rng, asking.said("names.all", QUESTIONS), form=form),
+        worded(rng, asking.find_text("names.all", QUESTIONS), form=form),
         about=tuple(statement.text for statement in statements),
     )
     return Definition(

@@ -33,7 +33,7 @@ def names(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     telling, asking = parse_languages(parameters)
     drawn = first_names(rng, number_of_names(parameters, 3), locale(parameters), telling)
     statements = told(rng, drawn, telling)
-    question = Ask(worded(rng, asking.said("names.questions", QUESTIONS)), about=(statements[-1].text,))
+    question = Ask(worded(rng, asking.find_text("names.questions", QUESTIONS)), about=(statements[-1].text,))
     return Definition(
         steps=spread([*statements, question], last_wait(rng, parameters)),
         expected=drawn[-1],

@@ -102,13 +102,18 @@ def prospective_memory(rng: random.Random, parameters: Mapping[str, Any]) -> Def
     least = whole(parameters, "least_reply", min(ORDINALS), min(ORDINALS), max(ORDINALS))
     most = whole(parameters, "most_reply", max(ORDINALS), least, max(ORDINALS))
     telling, asking = parse_languages(parameters)
-    quotes = telling.said("prospective_memory.quotes", QUOTES)
+    quotes = telling.find_text("prospective_memory.quotes", QUOTES)
     quote, author, nth = rng.choice(quotes), _author(rng, parameters), rng.choice(range(least, most + 1))
-    statement = Say(worded(rng, telling.said("prospective_memory.statements", STATEMENTS), quote=quote, author=author))
-    ordinal, reply = rng.choice(ORDINALS[nth]), rng.choice(asking.said("prospective_memory.reply", REPLY))
+    statement = Say(
+        worded(rng, telling.find_text("prospective_memory.statements", STATEMENTS), quote=quote, author=author)
+    )
+    ordinal, reply = rng.choice(ORDINALS[nth]), rng.choice(asking.find_text("prospective_memory.reply", REPLY))
     slots = {"author": author, "nth": asking.word(ordinal), "reply": reply}
-    named, unnamed = asking.said("prospective_memory.named", NAMED), asking.said("prospective_memory.unnamed", UNNAMED)
-    counts = asking.said("prospective_memory.counts", COUNTS)
+    named, unnamed = (
+        asking.find_text("prospective_memory.named", NAMED),
+        asking.find_text("prospective_memory.unnamed", UNNAMED),
+    )
+    counts = asking.find_text("prospective_memory.counts", COUNTS)
     instruction = f"{worded(rng, either(rng, named, unnamed), **slots)} {rng.choice(counts)}"
     return Definition(
         steps=(statement, Wait(span=last_wait(rng, parameters)), Ask(instruction, about=(statement.text,))),

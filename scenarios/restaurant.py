@@ -237,7 +237,7 @@ def test_restaurant(ltm: Ltm) -> None:
     visit = Visit(ltm, ltm.definition.steps or _beginning(ltm.random, ltm.definition.parameters))
     for message in _evening(ltm, visit):
         visit.hear(message)
-        if visit.stages[-1].ends:
+        if visit.stages[-1].ends_visit:
             break
     ltm.score(visit.guest.verdict(visit.stages, visit.replies))
 

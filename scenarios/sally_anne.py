@@ -156,11 +156,11 @@ class Story:
     def tell(self, kind: str, **names: str) -> None:
         """Add a line of one kind of LINES."""
         named, unnamed = (
-            self.language.said("sally_anne.named", NAMED),
-            self.language.said("sally_anne.unnamed", UNNAMED),
+            self.language.find_text("sally_anne.named", NAMED),
+            self.language.find_text("sally_anne.unnamed", UNNAMED),
         )
         beginning = self.rng.choice(either(self.rng, named, unnamed))
-        wordings = self.language.said(f"sally_anne.{kind}", LINES[kind])
+        wordings = self.language.find_text(f"sally_anne.{kind}", LINES[kind])
         words = {slot: self.language.word(name) for slot, name in names.items()}
         self.lines.append(worded(self.rng, [beginning + wording for wording in wordings], **words))
 
@@ -186,10 +186,10 @@ def sally_anne(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
             fitting = [c for c in _candidates(story, thing, asked) if asked in KINDS["world"] or c.false == false]
     chosen = rng.choice(fitting)
     over, done, closings = (
-        asking.said(f"sally_anne.{part}", texts)
+        asking.find_text(f"sally_anne.{part}", texts)
         for part, texts in (("over", OVER), ("done", DONE), ("closings", CLOSINGS))
     )
-    question = rng.choice(asking.said(f"sally_anne.{asked}", QUESTIONS[asked]))
+    question = rng.choice(asking.find_text(f"sally_anne.{asked}", QUESTIONS[asked]))
     question = question.format(who=chosen.who, whom=chosen.whom, thing=asking.word(thing))
     question = f"{rng.choice(either(rng, over, done))} {question} {rng.choice(closings).format()}"
     first, *rest = rng.sample(story.puppets, len(story.puppets))
@@ -199,8 +199,8 @@ def sally_anne(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
         others=telling.phrase("sally_anne.comma", ", ").join(rest),
         first=first,
     )
-    opening = worded(rng, telling.said("sally_anne.openings", OPENINGS), cast=cast)
-    opening += f" {rng.choice(telling.said('sally_anne.rule', RULE))}" if rng.random() < 1 / 2 else ""
+    opening = worded(rng, telling.find_text("sally_anne.openings", OPENINGS), cast=cast)
+    opening += f" {rng.choice(telling.find_text('sally_anne.rule', RULE))}" if rng.random() < 1 / 2 else ""
     steps = spread([Say(opening), *map(Say, story.lines), Ask(question)], last_wait(rng, parameters))
     boxes = dict.fromkeys(box for _, box in story.stage.things[thing])
     extra = {"question": asked, "other_places": [box for box in boxes if box != chosen.answer]}

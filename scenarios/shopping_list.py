@@ -159,8 +159,8 @@ def shopping_list(rng: random.Random, parameters: Mapping[str, Any]) -> Definiti
     for _ in range(number):
         text, last = _change(rng, shopping, last, telling)
         changes.append(Say(text))
-    form = worded(rng, asking.said("shopping_list.forms", FORMS))
-    asked = worded(rng, asking.said("shopping_list.questions", QUESTIONS), form=form)
+    form = worded(rng, asking.find_text("shopping_list.forms", FORMS))
+    asked = worded(rng, asking.find_text("shopping_list.questions", QUESTIONS), form=form)
     question = Ask(asked, about=tuple(change.text for change in changes))
     expected = [[str(asking.word(item)), quantity] for item, quantity in shopping.items()]
     return Definition(
@@ -176,7 +176,7 @@ def _change(rng: random.Random, shopping: dict[str, int], last: str, language: L
     kind, item, quantity = rng.choice(list(_possible(rng, shopping, last)))
     before = shopping.get(item, 0)
     named, unnamed, of_it = (
-        language.said(f"shopping_list.{kind}{which}", wordings) if wordings else ()
+        language.find_text(f"shopping_list.{kind}{which}", wordings) if wordings else ()
         for which, wordings in zip(("", "_unnamed", "_of_it"), WORDINGS[kind], strict=True)
     )
     after = {

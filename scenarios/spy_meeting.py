@@ -162,7 +162,7 @@ def spy_meeting(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
     rng.shuffle(sent)
     senders = rng.sample(people, len(people))
     opening, favour = (
-        rng.choice(telling.said(f"spy_meeting.{part}", texts))
+        rng.choice(telling.find_text(f"spy_meeting.{part}", texts))
         for part, texts in (("openings", OPENINGS), ("favours", FAVOURS))
     )
     names = telling.phrase(
@@ -172,17 +172,17 @@ def spy_meeting(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
         last=people[-1],
     )
     says = [Say(f"{opening} {favour}".format(names=names))]
-    frames = rng.sample(telling.said("spy_meeting.sent", SENT), len(sent))
+    frames = rng.sample(telling.find_text("spy_meeting.sent", SENT), len(sent))
     for frame, name, (kind, number) in zip(frames, senders, sent, strict=True):
-        clues, _ = telling.said(f"spy_meeting.{kind}s", CODED[kind])[number]
-        message = rng.choice(telling.said(f"spy_meeting.{kind}", MESSAGES[kind])).format(clue=rng.choice(clues))
+        clues, _ = telling.find_text(f"spy_meeting.{kind}s", CODED[kind])[number]
+        message = rng.choice(telling.find_text(f"spy_meeting.{kind}", MESSAGES[kind])).format(clue=rng.choice(clues))
         says.append(Say(frame.format(name=name, message=message)))
     lead, asked = (
-        rng.choice(asking.said(f"spy_meeting.{part}", texts))
+        rng.choice(asking.find_text(f"spy_meeting.{part}", texts))
         for part, texts in (("leads", LEADS), ("questions", QUESTIONS))
     )
     question = Ask(f"{lead} {asked}", about=tuple(say.text for say in says[1:]))
-    known = {kind: asking.said(f"spy_meeting.{kind}s", codes) for kind, codes in CODED.items()}
+    known = {kind: asking.find_text(f"spy_meeting.{kind}s", codes) for kind, codes in CODED.items()}
     expected = [list(known[kind][number][1]) for kind, number in sent]
     others = [list(words) for codes in known.values() for _, words in codes if list(words) not in expected]
     return Definition(

@@ -181,7 +181,7 @@ def shares(definition: Definition, answers: Sequence[str]) -> dict[str, float]:
     for answer, form, kind, alike in zip(
         answers, *(parameters[one] for one in ("forms", "kinds", "alike")), strict=True
     ):
-        flags.setdefault(kind if alike else f"{kind}_control", []).append(rule.says(answer, form) is True)
+        flags.setdefault(kind if alike else f"{kind}_control", []).append(rule.settles_on(answer, form) is True)
     return {name: sum(flags[name]) / len(flags[name]) for name in sorted(flags)}
 
 

@@ -241,9 +241,9 @@ def trigger_response(rng: random.Random, parameters: Mapping[str, Any]) -> Defin
     place = rng.randrange(len(TRIGGERS) + len(MEANT))
     what, sentence, *_ = _rules(telling)[place]
     *_, messages, near = _rules(asking)[place]
-    rule = Say(worded(rng, telling.said("trigger_response.instructions", INSTRUCTIONS), what=what, said=sentence))
+    rule = Say(worded(rng, telling.find_text("trigger_response.instructions", INSTRUCTIONS), what=what, said=sentence))
     meant = [one for _ in range(-(-number // len(messages))) for one in rng.sample(messages, len(messages))]
-    ordinary = asking.said("trigger_response.ordinary", ORDINARY)
+    ordinary = asking.find_text("trigger_response.ordinary", ORDINARY)
     controls = _controls(rng, near, ordinary, whole(parameters, "trigger_controls", 2, least=0))
     asked = [text for n, one in enumerate(meant[:number]) for text in (*controls[n::number], one)]
     return Definition(
@@ -256,7 +256,7 @@ def trigger_response(rng: random.Random, parameters: Mapping[str, Any]) -> Defin
 def _rules(language: Language) -> Sequence[tuple[str, str, Sequence[str], Sequence[str]]]:
     """Return what each rule waits for, its sentence, messages that are that, and messages near them."""
     mentioned = [(f"mention {thing}", *said, NEAR[thing]) for thing, said in TRIGGERS.items()]
-    return language.said("trigger_response.rules", [*mentioned, *((what, *said) for what, said in MEANT.items())])
+    return language.find_text("trigger_response.rules", [*mentioned, *((what, *said) for what, said in MEANT.items())])
 
 
 def _controls(rng: random.Random, near: Sequence[str], ordinary: Sequence[str], number: int) -> list[str]:

@@ -105,10 +105,10 @@ class Anthropic:
         raise TransientFault("the stream of an answer broke off")
 
 
+# Tokens of a reply: the API wants a limit, and this is one that all its models take.
 _REPLY = 4096
-"""Tokens of a reply: the API wants a limit, and this is one that all its models take."""
+# In the words of the other providers, so that reports need only those.
 _REASONS = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "tool_use": "tool_calls"}
-"""In the words of the other providers, so that reports need only those."""
 
 
 def _extend(part: dict[str, Any], delta: Mapping[str, Any]) -> None:

@@ -27,10 +27,10 @@ class ServiceEndpoint(NamedTuple):
     """The environment variable with the key, by the provider's own convention; "": it needs none."""
 
 
+# By the name that may stand for the address: `openai:MODEL@ollama`.
 ENDPOINTS: Mapping[str, ServiceEndpoint] = {
     name: ServiceEndpoint(*where) for name, where in load_packaged_yaml(__file__, "endpoints.yml").items()
 }
-"""By the name that may stand for the address: `openai:MODEL@ollama`."""
 
 
 def key_env_of(base_url: str) -> str:
@@ -39,16 +39,16 @@ def key_env_of(base_url: str) -> str:
     return next((known.key_env for known in ENDPOINTS.values() if urlsplit(known.base_url).hostname == host), "")
 
 
+# What a spec's query, or a file's `parameters`, may say of the model itself.
 PARAMETERS = ("temperature", "max_tokens", "seed", "reasoning_effort", "key_env", "stream", "api-version", "extra")
-"""What a spec's query, or a file's `parameters`, may say of the model itself."""
 
 _URL = lazy_pattern(r"@(?=https?://)", re.IGNORECASE)
 _NAMED = lazy_pattern(r"(.+)@([a-z_]+)")
+# A host, a port or a path behind the `@`: meant as an address, though it does not begin as one.
 _BARE = lazy_pattern(
     r"(.+)@((?:localhost|\d+(?:\.\d+){3}|\[[\da-f:]+\]|[\w-]+(?:\.[\w-]+)+|[\w.-]+(?=:\d+(?:/|$)))(?::\d+)?(?:/\S*)?)",
     re.IGNORECASE,
 )
-"""A host, a port or a path behind the `@`: meant as an address, though it does not begin as one."""
 _LOOPBACK = lazy_pattern(r"localhost|127(?:\.\d+){3}|\[::1\]")
 _VARIABLE = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 _KEPT = frozenset({"model", "messages", "input", "stream", "n"})

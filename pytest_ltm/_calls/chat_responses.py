@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from pytest_ltm._calls.chat_model import ModelSpec
 
 
+# For pytest: what the server said is in the message.
 __tracebackhide__ = True
-"""For pytest: what the server said is in the message."""
 
+# Of one request; a server that counts more counts wrongly, and such a figure would spoil every sum.
 MOST_TOKENS = 10**10
-"""Of one request; a server that counts more counts wrongly, and such a figure would spoil every sum."""
 
 
 class Used(Struct, frozen=True):
@@ -84,12 +84,12 @@ def read_count(holder: Any, name: str) -> int | None:
 
 # --- How a reply ended.
 
+# The reply reached its limit.
 CUT_SHORT = frozenset({"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"})
-"""The reply reached its limit."""
+# Something went wrong at the provider's, which may pass.
 BROKEN_OFF = frozenset({"error", "network_error", "insufficient_system_resource", "abort", "cancelled", "failed"})
-"""Something went wrong at the provider's, which may pass."""
+# A filter of the provider's took the reply away, or the rest of it.
 KEPT_BACK = frozenset({"content_filter", "sensitive", "refusal"})
-"""A filter of the provider's took the reply away, or the rest of it."""
 _CALLS = frozenset({"tool_calls", "tool_use", "function_call"})
 
 

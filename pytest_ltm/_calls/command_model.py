@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pytest_ltm._calls.completions import Message
 
 
+# The bytes of an answer that are read.
 LONGEST_ANSWER = 2**20
-"""The bytes of an answer that are read."""
 _LONGEST_ERROR = 300
 _POLL = 0.02
 

@@ -35,32 +35,32 @@ if TYPE_CHECKING:
     from pytest_ltm._calls.providers import Provider
 
 
+# For pytest: what the server said is in the message.
 __tracebackhide__ = True
-"""For pytest: what the server said is in the message."""
 
+# `role` and `content`, and what goes with calls of tools.
 Message = dict[str, Any]
-"""`role` and `content`, and what goes with calls of tools."""
 
+# The bytes, unpacked, of the longest answer that is read.
 LONGEST_BODY = 2**24
-"""The bytes, unpacked, of the longest answer that is read."""
+# Seconds that a server may take to load its model; they are part of the time for the reply.
 LOADING = 600.0
-"""Seconds that a server may take to load its model; they are part of the time for the reply."""
 _PACKINGS = frozenset({"", "identity", "gzip", "deflate"})
 _BUSY = frozenset({429, 503, 529})
+# Codes in a body that say that the provider behind a gateway may answer later.
 _PASSING = frozenset({408, 409, 425, 429, 499, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
-"""Codes in a body that say that the provider behind a gateway may answer later."""
+# Names of errors of the client's that came before anything was sent.
 _UNREACHED = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout"})
-"""Names of errors of the client's that came before anything was sent."""
 _CURES = {
     "ConnectionRefusedError": ". Does the server run, and at this port?",
     "gaierror": ". Is the host's name right, and is there a network?",
 }
+# Of gateways: somebody between here and the model gave up.
 _HUNG_UP = 499
-"""Of gateways: somebody between here and the model gave up."""
 _LONGEST = 300
 _WITHOUT = {"temperature": "Write temperature=default"}
+# Said by the user where a model wants to hear one first.
 _OPENING = "(The conversation goes on.)"
-"""Said by the user where a model wants to hear one first."""
 
 
 class ContextOverflow(AgentFault):
@@ -79,7 +79,7 @@ class RequestRefused(AgentFault):
 
     def __init__(self, message: str, answer: HttpAnswer) -> None:
         super().__init__(message)
-        self.status_code, self.code, self.response = answer.status, answer.code, answer
+        self.status_code, self.code, self.response = answer.status, answer.error_code, answer
 
 
 class HttpAnswer(NamedTuple):
@@ -99,7 +99,7 @@ class HttpAnswer(NamedTuple):
         return self.data.get("error") or (None if self.status < HTTPStatus.BAD_REQUEST else self.data)
 
     @property
-    def code(self) -> Any:
+    def error_code(self) -> Any:
         """The error's code, as a number where it is one; None if it has none."""
         code = self.error.get("code") if isinstance(self.error, dict) else None
         return int(code) if isinstance(code, str) and code.isdecimal() and len(code) == 3 else code
@@ -234,7 +234,7 @@ class Completions:
             self._raise_if_too_long(answer)
             status = self._status_of(answer)
             if status in _BUSY:
-                turn.refused(_retry_after(answer.headers))
+                turn.note_refusal(_retry_after(answer.headers))
             if not self._adjust(answer):
                 self._refuse(answer, status)
 
@@ -283,8 +283,8 @@ class Completions:
 
     def _status_of(self, answer: HttpAnswer) -> int:
         """Return the status, or what stands for it in the body of a gateway that answers 200 whatever happened."""
-        in_body = answer.status < HTTPStatus.BAD_REQUEST and isinstance(answer.code, int)
-        return int(answer.code) if in_body else answer.status
+        in_body = answer.status < HTTPStatus.BAD_REQUEST and isinstance(answer.error_code, int)
+        return int(answer.error_code) if in_body else answer.status
 
     def _refuse(self, answer: HttpAnswer, status: int) -> None:
         where, words = self.model.base_url, received(answer.words)

@@ -38,20 +38,20 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from concurrent.futures import Future
 
+# For pytest: who reads of an agent's exception wants the agent's frames, not these.
 __tracebackhide__ = True
-"""For pytest: who reads of an agent's exception wants the agent's frames, not these."""
 
+# Seconds that a cancelled reply has for putting things in order.
 GRACE = 0.5
-"""Seconds that a cancelled reply has for putting things in order."""
+# Seconds between two looks at whether the loop turns.
 BEAT = 0.1
-"""Seconds between two looks at whether the loop turns."""
-PATIENCE = 3.0
-"""Seconds that code which keeps the loop from turning has for coming back once it was interrupted."""
+# Seconds that code which keeps the loop from turning has for coming back once it was interrupted.
+UNBLOCK_SECONDS = 3.0
 
 _UNSTOPPABLE: list[asyncio.Task[Any]] = []
 # Kept, because freeing a coroutine that catches everything in a loop would run that loop once more, for ever.
+# Whose task runs: what a task starts inherits it.
 _SHARE: ContextVar[LoopShare | None] = ContextVar("_SHARE", default=None)
-"""Whose task runs: what a task starts inherits it."""
 
 
 class LoopLost(Exception):
@@ -243,9 +243,9 @@ async def _begin(function: Callable[[], Any], context: Context) -> Any:
 
 
 _REPLACING = threading.Lock()
+# `loops` that turn in a thread while somebody waits there; the first is the one that all share. `context`: that of the
+# thread's conversation where it calls in the loop's thread.
 _HERE = threading.local()
-"""`loops` that turn in a thread while somebody waits there; the first is the one that all share. `context`: that of the
-thread's conversation where it calls in the loop's thread."""
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:
@@ -418,7 +418,7 @@ class ThreadedLoop:
             holder.blocked += seconds
             self.blocked[holder.who] = self.blocked.get(holder.who, 0.0) + seconds
         over_at = holder.over_at if holder is not None else max((share.over_at for share in calls), default=math.inf)
-        if now > over_at + PATIENCE:
+        if now > over_at + UNBLOCK_SECONDS:
             self.lost = "something" if holder is None else holder.who
             self._over.set()
             loop.call_soon_threadsafe(loop.stop)  # if it ever comes back
@@ -473,5 +473,5 @@ async def _cancelled(tasks: set[asyncio.Task[Any]]) -> None:
         await asyncio.wait(running, timeout=GRACE)
 
 
+# The loops that had a thread; the last is the one that is used, those before it were lost.
 _threaded: list[ThreadedLoop] = []
-"""The loops that had a thread; the last is the one that is used, those before it were lost."""

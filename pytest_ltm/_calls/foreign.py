@@ -19,7 +19,7 @@ from pytest_ltm._calls.event_loop import LoopLost, LoopShare, lost_by, outside_a
 from pytest_ltm._calls.hub import OutOfTime, own_thread, runs_in_hub_thread
 from pytest_ltm._calls.reply_cures import cure_reply
 from pytest_ltm._calls.retry import broken_off
-from pytest_ltm._calls.time_limits import COPY, copied, end_copy
+from pytest_ltm._calls.time_limits import FORK_MESSAGE, copied, end_copy
 from pytest_ltm._model.agent import Mishap, Reply, Usage
 from pytest_ltm._storage.errors import AgentFault, LtmError, describe_error, text_of
 from pytest_ltm._storage.secrets import redact_secrets
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from pytest_ltm._calls.retry import Failed, Retries
 
+# For pytest: who reads of an agent's exception wants the agent's frames, not these.
 __tracebackhide__ = True
-"""For pytest: who reads of an agent's exception wants the agent's frames, not these."""
 
 T = TypeVar("T")
 E = TypeVar("E", bound=LtmError)
@@ -113,7 +113,7 @@ class ForeignCaller(Generic[E]):
 
         def raised(error: BaseException) -> None:
             if isinstance(error, LtmError):
-                self.lose(self._wasted(error, sent, used))
+                self.note_wasted_usage(self._wasted(error, sent, used))
 
         def failed(failure: Failed) -> None:
             failures.append(failure)
@@ -130,12 +130,12 @@ class ForeignCaller(Generic[E]):
                 error.args = (f"{error}{self._retries.history(failures, error)}",)
             raise
 
-    def lose(self, usage: Usage | None) -> None:
+    def note_wasted_usage(self, usage: Usage | None) -> None:
         """Note what was used and came to nothing."""
         if usage is not None:
             self.lost = usage + self.lost
 
-    def completed(self, usage: Usage, sent: str, text: str) -> Usage:
+    def complete_usage(self, usage: Usage, sent: str, text: str) -> Usage:
         """Return a usage with estimates in place of what it says is not known."""
         if not usage.estimated:
             return usage
@@ -154,7 +154,7 @@ class ForeignCaller(Generic[E]):
     def _wasted(self, error: LtmError, sent: str, used: Callable[[], Usage | None]) -> Usage | None:
         """Return what a failed attempt used: as reported, else estimated where it may have been taken."""
         if error.usage is not None:
-            return self.completed(error.usage, sent, "")
+            return self.complete_usage(error.usage, sent, "")
         known = used()
         if known is not None and known.total:
             return known
@@ -165,7 +165,7 @@ class ForeignCaller(Generic[E]):
     @contextmanager
     def _translating(self, doing: str) -> Iterator[None]:
         if copied():
-            raise self._made(f"{self.who}: {COPY}", fatal=True)
+            raise self._made(f"{self.who}: {FORK_MESSAGE}", fatal=True)
         process = os.getpid()
         try:
             yield
@@ -264,8 +264,8 @@ def _awaitable(error: BaseException) -> str:
 
 # --- What foreign code returned.
 
+# The characters that a reply may have: nobody says more at once, and a fault that floods must not flood the record.
 LONGEST_REPLY = 1_000_000
-"""The characters that a reply may have: nobody says more at once, and a fault that floods must not flood the record."""
 
 
 def check_text(given: object, refuse: Callable[[str], LtmError]) -> str:

@@ -14,8 +14,8 @@ import subprocess
 import sys
 import threading
 
+# Seconds that are left after a signal that should end this process.
 AFTER_SIGNAL = 5.0
-"""Seconds that are left after a signal that should end this process."""
 _ALIVE = b"\xff"
 # The seconds are counted, not measured: nobody is blamed for Ctrl-Z, or for a machine that sleeps.
 _LOOK = """

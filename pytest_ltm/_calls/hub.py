@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# Seconds after which a call that swallowed the first interruption is interrupted again, and so on.
 REPEAT = 0.25
-"""Seconds after which a call that swallowed the first interruption is interrupted again, and so on."""
+# The interruptions that a call may swallow; then its thread is left to itself.
 IGNORED = 3
-"""The interruptions that a call may swallow; then its thread is left to itself."""
+# Seconds that a thread has for coming back from a call that nobody waits for any more.
 GRACE = 0.5
-"""Seconds that a thread has for coming back from a call that nobody waits for any more."""
 
 
 class OutOfTime(BaseException):
@@ -110,7 +110,7 @@ def taking_turns(shared: object) -> Iterator[None]:
     if own is None or getattr(shared, "thread_safe", False) is True:
         yield
         return
-    own.enter(id(shared))
+    own.wait_for_turn(id(shared))
     try:
         yield
     finally:
@@ -119,8 +119,8 @@ def taking_turns(shared: object) -> Iterator[None]:
 
 # --- What an agent says while it is asked: it is said again on the main thread, in its item's place.
 
-MOST = 2**23
-"""The characters that are kept, from the beginning and from the end, of what an agent prints during one call."""
+# The characters that are kept, from the beginning and from the end, of what an agent prints during one call.
+MAX_KEPT_OUTPUT = 2**23
 
 
 class CapturedOutput:
@@ -133,7 +133,7 @@ class CapturedOutput:
     def _forget(self) -> None:
         self._parts: list[Callable[[], object]] = []
         self._last: deque[tuple[Callable[[], object], int]] = deque()
-        self._room = self._held = MOST
+        self._room = self._held = MAX_KEPT_OUTPUT
 
     def add(self, say: Callable[[], object], size: int = 0) -> None:
         """Keep it; of very much only the beginning and the end are kept."""
@@ -154,8 +154,8 @@ class CapturedOutput:
         return parts
 
 
+# Where what is said in this thread is kept; None: it is said at once.
 SAYING: ContextVar[CapturedOutput | None] = ContextVar("SAYING", default=None)
-"""Where what is said in this thread is kept; None: it is said at once."""
 
 
 # --- Requests, and the threads that carry them out.
@@ -185,14 +185,14 @@ class HubRequest:
         self.at = None if self.seconds is None else stopwatch_seconds() + self.seconds
 
     @property
-    def paused(self) -> bool:
+    def was_suspended(self) -> bool:
         """Whether the process was stopped since its time began."""
         return was_paused(self._pauses)
 
     def result(self) -> Any:
         """Return what came of it, or raise that."""
         if self.error is None and self.at is not None and self.call and self.ended > self.at and not self.rings:
-            self.error = None if self.paused else OutOfTime()  # it came back before anybody looked
+            self.error = None if self.was_suspended else OutOfTime()  # it came back before anybody looked
         if self.error is not None:
             raise self.error
         return self.value
@@ -318,7 +318,7 @@ class OwnThread:
         self._hub.wait(request)
 
     @contextmanager
-    def claimed(self, around: Callable[[], AbstractContextManager[object]], level: int) -> Iterator[None]:
+    def capture_logs(self, around: Callable[[], AbstractContextManager[object]], level: int) -> Iterator[None]:
         """What is said during the calls in the block is said again within `around`; `level`: which logs are wanted.
 
         They are those of one exchange, and all are made once the first is; Stopped where nothing new is sent.
@@ -335,7 +335,7 @@ class OwnThread:
         if self._hub.stopping and not self.leaving:
             raise Stopped
 
-    def enter(self, turn: Hashable) -> None:
+    def wait_for_turn(self, turn: Hashable) -> None:
         """Wait for a turn that one conversation at a time has; it may take it several times."""
         if not self._held.get(turn) and not self._hub.take_turn(self, turn):
             return
@@ -362,7 +362,7 @@ class OwnThread:
             request.at = stopwatch_seconds() + GRACE
         serving.requests.put(request)
 
-    def move(self, request: HubRequest) -> None:
+    def replace_thread(self, request: HubRequest) -> None:
         """Leave the thread to itself, which did not come back, and take another one."""
         self.release()
         request.start()
@@ -555,8 +555,8 @@ class Hub:
         if request.call is None:
             return True
         if not request.begun:
-            request.own.move(request)
-        elif request.paused:
+            request.own.replace_thread(request)
+        elif request.was_suspended:
             request.start()
         elif request.rings < IGNORED:
             request.rings += 1

@@ -25,24 +25,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-FIRST = 8.0
-"""Requests at a time before anything is known."""
-MOST = 256.0
+# Requests at a time before anything is known.
+INITIAL_CONCURRENT_REQUESTS = 8.0
+MAX_CONCURRENT_REQUESTS = 256.0
+# Seconds after a refusal until more is tried than the endpoint has carried; longer where that was refused before.
 CALM = 5.0
-"""Seconds after a refusal until more is tried than the endpoint has carried; longer where that was refused before."""
 LONGEST_CALM = 60.0
+# Seconds after a pause in which another refusal means that it carries less than it did.
 SOON = 5.0
-"""Seconds after a pause in which another refusal means that it carries less than it did."""
-POLL = 0.1
-"""Seconds after which to look again for a place."""
+# Seconds after which to look again for a place.
+POLL_SECONDS = 0.1
+# Seconds; a pause that ends later than that is left over from before the machine was restarted.
 LONGEST_PAUSE = 3600.0
-"""Seconds; a pause that ends later than that is left over from before the machine was restarted."""
 _LONGEST_GUESS = 60.0
 
+# `limit`, `halved` (when), `carried` (places in use before that), `calm` (see CALM), `refusals` (in a row), `until`
+# (end of a pause), `places`: ticket -> Place's fields.
 State = dict[str, Any]
-"""`limit`, `halved` (when), `carried` (places in use before that), `calm` (see CALM), `refusals` (in a row), `until`
-(end of a pause), `places`: ticket -> Place's fields.
-"""
 
 
 class Ticket(Struct, frozen=True):
@@ -62,7 +61,7 @@ def take_place(state: State, ticket: Ticket, now: float, alive: Callable[[str, i
     if 0 < pause <= LONGEST_PAUSE:
         return pause
     if len(places) >= int(_place_limit(state)):
-        return POLL
+        return POLL_SECONDS
     places[ticket.name] = [ticket.host, ticket.pid, now, now + ticket.lease]
     return 0.0
 
@@ -83,11 +82,11 @@ def note_success(state: State, now: float) -> None:
     if 2 * len(state.get("places", {})) < limit:
         return
     if "halved" not in state:
-        state["limit"] = min(MOST, limit + 1)
+        state["limit"] = min(MAX_CONCURRENT_REQUESTS, limit + 1)
     elif limit < state.get("carried", 1.0):
         state["limit"] = min(state["carried"], limit + 1)
     elif not 0 <= now - state["halved"] < state.get("calm", CALM):
-        state["limit"] = min(MOST, limit + 1 / limit)
+        state["limit"] = min(MAX_CONCURRENT_REQUESTS, limit + 1 / limit)
 
 
 def back_off(state: State, ticket: Ticket, now: float, retry_after: float | None, spread: float) -> None:
@@ -103,7 +102,7 @@ def back_off(state: State, ticket: Ticket, now: float, retry_after: float | None
         used = max(1.0, min(limit, len(places)))
         again = "halved" in state and now < state.get("until", 0.0) + SOON
         carried = used - 1 if again else max(used - 1, state.get("carried", 1.0))
-        at_the_same = not again and used > state.get("carried", MOST) >= used - 2
+        at_the_same = not again and used > state.get("carried", MAX_CONCURRENT_REQUESTS) >= used - 2
         state["calm"] = min(LONGEST_CALM, 2 * state.get("calm", CALM)) if at_the_same else state.get("calm", CALM)
         state["limit"], state["carried"] = max(1.0, limit / 2), max(1.0, carried)
         state["halved"] = now
@@ -124,11 +123,11 @@ def _live_places(state: State, now: float, alive: Callable[[str, int], bool]) ->
 
 
 def _place_limit(state: State) -> float:
-    return min(MOST, max(1.0, float(state.get("limit", FIRST))))
+    return min(MAX_CONCURRENT_REQUESTS, max(1.0, float(state.get("limit", INITIAL_CONCURRENT_REQUESTS))))
 
 
+# Seconds that a request waits for its turn.
 LONGEST_WAIT = 900.0
-"""Seconds that a request waits for its turn."""
 _UNLIMITED_LEASE = 3600.0
 _MARGIN = 60.0
 _NUMBERS = itertools.count()
@@ -148,8 +147,8 @@ class Unshared:
             return self._value
 
 
+# What keeps the state of an endpoint: a file that processes share, or a part of this process's memory.
 Value: TypeAlias = Shared | Unshared
-"""What keeps the state of an endpoint: a file that processes share, or a part of this process's memory."""
 
 
 class _Sharing(Struct):
@@ -193,9 +192,9 @@ class RateLimitSlot:
         """An answer came."""
         self._limiter.change(lambda state: note_success(state, stopwatch_seconds()))
 
-    def refused(self, retry_after: float | None) -> None:
+    def note_refusal(self, retry_after: float | None) -> None:
         """The endpoint asks for less, and perhaps for a pause of so many seconds."""
-        self._limiter.refused(self._ticket, retry_after)
+        self._limiter.count_refusal(self._ticket, retry_after)
 
 
 class Limiter:
@@ -219,7 +218,7 @@ class Limiter:
         finally:
             self.change(partial(give_place_back, ticket=ticket))
 
-    def refused(self, ticket: Ticket, retry_after: float | None) -> None:
+    def count_refusal(self, ticket: Ticket, retry_after: float | None) -> None:
         """Note a refusal."""
         spread = self._rng.random()
         # The time is that of the change: who got a place while this waited for the lock came before it.
@@ -248,7 +247,7 @@ class Limiter:
             if stopwatch_seconds() + wait > end:
                 raise self._late(wait, longest)
             # Spread, so that those who waited for the same moment do not all come in it.
-            sleep_interruptibly(wait + self._rng.uniform(0, min(1.0, 0.1 * wait + POLL / 2)))
+            sleep_interruptibly(wait + self._rng.uniform(0, min(1.0, 0.1 * wait + POLL_SECONDS / 2)))
 
     def _ask(self, ticket: Ticket) -> float:
         waits: list[float] = []

@@ -14,8 +14,8 @@ from pytest_ltm._storage.secrets import redact_secrets
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# Characters of an error that are kept.
 _LONGEST = 200
-"""Characters of an error that are kept."""
 
 
 class LoggedErrors(logging.Handler):

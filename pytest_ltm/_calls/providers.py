@@ -40,11 +40,11 @@ class Provider(Protocol):
         """The module of the official client."""
 
     @property
-    def home(self) -> ServiceEndpoint:
+    def default_address(self) -> ServiceEndpoint:
         """Where its models are if a spec does not say."""
 
     @property
-    def families(self) -> tuple[str, ...]:
+    def model_prefixes(self) -> tuple[str, ...]:
         """How the names of its models begin."""
 
     @property
@@ -79,10 +79,10 @@ _CLASSES = {
     "openai-responses": "openai_responses:OpenAiResponses",
     "anthropic": "anthropic_messages:Anthropic",
 }
+# The kinds of specs that name a model: what stands before the `:`.
 KINDS = tuple(_CLASSES)
-"""The kinds of specs that name a model: what stands before the `:`."""
+# The kind of a spec of a command, for all but agents, which have a protocol of their own there.
 COMMAND = "cmd"
-"""The kind of a spec of a command, for all but agents, which have a protocol of their own there."""
 FORMS = (*(f"{kind}:MODEL" for kind in KINDS), f"{COMMAND}:COMMAND")
 
 
@@ -104,7 +104,7 @@ def suggest_provider(name: str) -> str:
     if name in KINDS:
         return f" Did you mean '{name}:MODEL'?"
     for kind in KINDS:
-        if name.lower().startswith(provider_of(kind).families):
+        if name.lower().startswith(provider_of(kind).model_prefixes):
             return f" A model is named with its provider: '{kind}:{name}'."
     return ""
 
@@ -128,7 +128,7 @@ def read_model(
         return _read_command(text, role, error), {}
     fields = Field({}, f"{role} {spec.head!r}") if parameters is None else parameters
     try:
-        model, others = read_model_spec(spec, fields, provider_of(spec.kind).home, also=also)
+        model, others = read_model_spec(spec, fields, provider_of(spec.kind).default_address, also=also)
         if ready:
             check_ready(model)
     except AgentError as fault:

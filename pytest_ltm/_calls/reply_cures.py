@@ -6,11 +6,11 @@ import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+# Keys and attributes under which libraries return what a model said, the surest first.
 NAMES = (
     "output_text", "final_output", "output", "choices", "messages", "message", "content", "text", "response", "reply",
     "answer", "result",
 )  # fmt: skip
-"""Keys and attributes under which libraries return what a model said, the surest first."""
 DEPTH = 4
 
 

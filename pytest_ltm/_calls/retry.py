@@ -19,16 +19,17 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
+# Status codes that say: the message was not taken. (429 too many requests, 529 overloaded.)
 UNTAKEN = frozenset({425, 429, 503, 529})
-"""Status codes that say: the message was not taken. (429 too many requests, 529 overloaded.)"""
+# Those and all other 5xx may pass; with these nobody knows what became of the message.
 PASSING = UNTAKEN | {408, 409}
-"""Those and all other 5xx may pass; with these nobody knows what became of the message."""
+# Of 5xx: what will be said again and again.
 _HOPELESS = frozenset({501, 505, 511})
-"""Of 5xx: what will be said again and again."""
+# Names of exceptions of HTTP clients that never got to send anything.
 _NOT_CONNECTED = frozenset(
     {"ConnectError", "ConnectTimeout", "NewConnectionError", "ClientConnectorError", "PoolTimeout"}
 )
-"""Names of exceptions of HTTP clients that never got to send anything."""
+# Names of exceptions of clients that lost the connection, or patience.
 _BROKEN_OFF = frozenset(
     {
         "APIConnectionError", "APITimeoutError", "ChunkedEncodingError", "ClientConnectionError", "ClientPayloadError",
@@ -37,7 +38,6 @@ _BROKEN_OFF = frozenset(
         "ServerDisconnectedError", "ServerTimeoutError", "Timeout", "TimeoutException", "WriteError", "WriteTimeout",
     }
 )  # fmt: skip
-"""Names of exceptions of clients that lost the connection, or patience."""
 _DEEPEST = 10
 
 
@@ -192,17 +192,17 @@ def _safe_getattr(holder: Any, name: str) -> Any:
         return None
 
 
+# For pytest: who reads of an agent's exception wants the agent's frames, not these.
 __tracebackhide__ = True
-"""For pytest: who reads of an agent's exception wants the agent's frames, not these."""
 
 T = TypeVar("T")
 
-FIRST = 1.0
-"""Seconds that the first wait lasts at most; each next one may last twice as long."""
+# Seconds that the first wait lasts at most; each next one may last twice as long.
+FIRST_DELAY_SECONDS = 1.0
+# Seconds that no wait lasts longer than, unless the other side asks for more.
 LONGEST = 60.0
-"""Seconds that no wait lasts longer than, unless the other side asks for more."""
+# Seconds that the waits for one message last at most, taken together.
 TOTAL = 180.0
-"""Seconds that the waits for one message last at most, taken together."""
 
 
 class Failed(Struct, frozen=True):
@@ -272,7 +272,7 @@ class Retries(Struct, frozen=True, kw_only=True):
         return f" ({'; '.join(words)})" if words else ""
 
     def _wait(self, attempt: int, asked: float | None) -> float:
-        usual = min(LONGEST, FIRST * 2.0 ** min(attempt - 1, 10)) * (0.5 + self.rng.random() / 2)
+        usual = min(LONGEST, FIRST_DELAY_SECONDS * 2.0 ** min(attempt - 1, 10)) * (0.5 + self.rng.random() / 2)
         if asked is not None and asked > usual:
             usual = asked + self.rng.random() * min(1.0, asked / 10)
         return round(usual, 3)

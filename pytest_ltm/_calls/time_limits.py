@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# For pytest: who reads of an agent's exception wants the agent's frames, not these.
 __tracebackhide__ = True
-"""For pytest: who reads of an agent's exception wants the agent's frames, not these."""
 
+# Seconds between the end of a limit and the interruption.
 _SOON = 0.02
-"""Seconds between the end of a limit and the interruption."""
-PATIENCE = 3.0
-"""Seconds that it has at least, from the first one on, to put things in order."""
+# Seconds that it has at least, from the first one on, to put things in order.
+MIN_CLEANUP_SECONDS = 3.0
+# What the last of these does ends the process of a call that goes on beyond that; where there is none, it goes on.
 when_hung: list[Callable[[], object]] = []
-"""What the last of these does ends the process of a call that goes on beyond that; where there is none, it goes on."""
 
 
 def call_within(seconds: float | None, call: Callable[[], T]) -> T:
@@ -61,7 +61,7 @@ def call_within(seconds: float | None, call: Callable[[], T]) -> T:
 @contextmanager
 def limits_aside() -> Iterator[None]:
     """Take down all limits of the caller, and set them up again with what was left of them."""
-    alarms = [(alarm, alarm.left) for alarm in _ALARMS]
+    alarms = [(alarm, alarm.seconds_left) for alarm in _ALARMS]
     for alarm, _ in reversed(alarms):
         alarm.clear()
     _ALARMS.clear()
@@ -71,7 +71,7 @@ def limits_aside() -> Iterator[None]:
         for alarm, left in alarms:
             _ALARMS.append(alarm)
             alarm.set()
-            alarm.left = left
+            alarm.seconds_left = left
 
 
 @contextmanager
@@ -81,18 +81,18 @@ def unlimited() -> Iterator[None]:
     if alarm is None:
         yield
         return
-    left = alarm.left
-    alarm.left = math.inf
+    left = alarm.seconds_left
+    alarm.seconds_left = math.inf
     try:
         yield
     finally:
-        alarm.left = left
+        alarm.seconds_left = left
 
 
 def lift() -> None:
     """End all limits that run: a person looks at what is going on."""
     for alarm in _ALARMS:
-        alarm.left = math.inf
+        alarm.seconds_left = math.inf
 
 
 def _timer(seconds: float, repeat: float = 0.0) -> tuple[float, float]:
@@ -140,12 +140,12 @@ class _Alarm:
             _timer(max(self._outer_at - stopwatch_seconds(), 1e-4), self._outer_repeat)
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """The seconds that are left; inf: there is no limit."""
         return self._at - stopwatch_seconds()
 
-    @left.setter
-    def left(self, seconds: float) -> None:
+    @seconds_left.setter
+    def seconds_left(self, seconds: float) -> None:
         self._at = stopwatch_seconds() + seconds
         self._start()
 
@@ -174,13 +174,13 @@ class _Alarm:
             self._start()
         else:
             self._rings += 1
-            if self._rings > IGNORED and stopwatch_seconds() >= self._at + PATIENCE and when_hung:
+            if self._rings > IGNORED and stopwatch_seconds() >= self._at + MIN_CLEANUP_SECONDS and when_hung:
                 when_hung[-1]()
             raise OutOfTime
 
 
+# Those that run, the innermost last.
 _ALARMS: list[_Alarm] = []
-"""Those that run, the innermost last."""
 
 
 # --- What foreign code may leave behind in the process.
@@ -207,9 +207,9 @@ class undisturbed:  # noqa: N801 - used as a function; a class, because every ca
 
 # --- Copies: an agent that forks must not come back twice, each with the rest of the run before it.
 
+# Shared with all copies of this process: 1 once one of them has come back.
 _COPIED = mmap.mmap(-1, 1)
-"""Shared with all copies of this process: 1 once one of them has come back."""
-COPY = "it has forked: a copy of this process came back from a call, and was ended. Let a copy end in the agent"
+FORK_MESSAGE = "it has forked: a copy of this process came back from a call, and was ended. Let a copy end in the agent"
 UNMEASURABLE = 75
 
 

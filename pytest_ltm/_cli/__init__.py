@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 PROGRAM = "ltm"
+# The exit status of a command that cannot be understood or carried out.
 USAGE = 2
-"""The exit status of a command that cannot be understood or carried out."""
 
 
 class Command(NamedTuple):
@@ -44,11 +44,12 @@ class Command(NamedTuple):
         return getattr(module, self.function), getattr(module, own, None) or module.add_arguments
 
 
+# The first word of the commands that make and convert data.
 DATA = "data"
-"""The first word of the commands that make and convert data."""
 _LOCOMO = "_lab.commands.locomo_generate"
 _PUBLISHED = "_lab.commands.import_published"
 _HISTORIES = "_lab.commands.longmemeval_histories"
+# The commands under the headings of `ltm --help`.
 GROUPS: Mapping[str, Mapping[str, Command]] = {
     "Get started": {
         "init": Command("_cli.init", "write_first_files", "write an agent to replace, a scenario and a workflow"),
@@ -100,7 +101,6 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "agreement": Command("_lab.commands.agreement", "measure_agreement", "measure the rules on published verdicts"),
     },
 }
-"""The commands under the headings of `ltm --help`."""
 COMMANDS: Mapping[str, Command] = {name: command for group in GROUPS.values() for name, command in group.items()}
 
 

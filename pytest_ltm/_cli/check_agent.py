@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from pytest_ltm.agents._adapt import AgentSource
 
 
+# The exit status where something is worth a look.
 FINDS = 1
-"""The exit status where something is worth a look."""
+# The exit status where no run could use the agent.
 UNUSABLE = 2
-"""The exit status where no run could use the agent."""
 GREETING = "Hello! I'm trying you out. Is everything all right?"
 BETWEEN = "By the way, which is longer, a mile or a kilometre?"
 KNOWS_TEXTS = (
@@ -138,7 +138,7 @@ class _Visit:
 
     def __init__(self, source: AgentSource, found: AgentCheckReport, timeout: float | None) -> None:
         self._source, self._found, self._timeout = source, found, timeout
-        self._secret = Secret.of(0, source.spec)
+        self._secret = Secret.secret_word(0, source.spec)
 
     def check(self) -> None:
         result, source = self._found, self._source

@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
+# The exit status where something is wrong.
 PROBLEMS = 1
-"""The exit status where something is wrong."""
 _LEAST = 60
 
 
@@ -98,14 +98,14 @@ def _find_folder(text: str, ltm_dir: Path) -> Path:
 
 # --- what is installed and set
 
+# What is needed, what extras bring, and what plugins of others mean here.
 KNOWN: Mapping[str, Any] = load_packaged_yaml(__file__, "doctor.yml")
-"""What is needed, what extras bring, and what plugins of others mean here."""
+# Variables that an endpoint known by name looks at.
 KEYS = (
     "OPENAI_API_KEY",
     "OPENAI_BASE_URL",
     *sorted({known.key_env for known in ENDPOINTS.values()} - {"OPENAI_API_KEY", ""}),
 )
-"""Variables that an endpoint known by name looks at."""
 ENCODINGS = ("cl100k_base", "o200k_base")
 _LATEST = 5
 _RESUME = "pytest --ltm-resume="
@@ -404,7 +404,7 @@ def _some_not_begun(diagnosises: Sequence[ConversationDiagnosis], settings: Mapp
     agents, spans, trials = (settings.get(name) for name in ("agents", "spans", "trials"))
     if settings.get("shard") or not (isinstance(agents, dict) and isinstance(spans, dict) and type(trials) is int):
         return False
-    return len({name.planned for name in _conversation_names(diagnosises)}) < len(agents) * len(spans) * trials
+    return len({name.planned_name for name in _conversation_names(diagnosises)}) < len(agents) * len(spans) * trials
 
 
 def _conversation_names(diagnosises: Iterable[ConversationDiagnosis]) -> list[ConversationName]:

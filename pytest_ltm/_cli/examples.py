@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from pytest_ltm._results.run_loading import LoadedRun
 
 
+# What `show --json` prints (docs/coding-agents.md). Fields may be added; the number changes if one goes.
 FORMAT = "pytest-ltm show 1"
-"""What `show --json` prints (docs/coding-agents.md). Fields may be added; the number changes if one goes."""
+# Narrower terminals get lines of this width.
 LEAST = 40
-"""Narrower terminals get lines of this width."""
-MOST = 12
-"""The candidates that are listed where an item is ambiguous."""
+# The candidates that are listed where an item is ambiguous.
+MAX_LISTED_CANDIDATES = 12
 _REASON = 120  # the width of a reason
 # Options that choose among rows, and the field of a row that each names.
 _LABELS = {"agent": "agent", "span": "span_label", "trial": "trial"}
@@ -93,7 +93,13 @@ def _example_chat(run: LoadedRun, row: ScenarioResult) -> ExampleChat:
 
 def _run_json(run: RunResult, rows: Sequence[ScenarioResult]) -> dict[str, Any]:
     totals = [
-        {"agent": each.agent, "span": each.span_label, "low": each.low, "high": each.high, "out_of": each.full}
+        {
+            "agent": each.agent,
+            "span": each.span_label,
+            "low": each.total_lower_bound,
+            "high": each.total_upper_bound,
+            "out_of": each.maximum_total,
+        }
         for each in result_columns(run)
     ]
     about = {"format": FORMAT, "run": run.run_id, "folder": run.folder, "totals": totals}
@@ -151,8 +157,8 @@ def _total_line(before: LoadedRun, after: LoadedRun, row: ScenarioResult) -> str
         next(c for c in result_columns(run.result) if (c.agent, c.span_label) == (row.agent, row.span_label))
         for run in (before, after)
     )
-    totals = [f"{column.points} of {column.full}" if column.out_of else "none" for column in (was, now)]
-    amended = f"{pluralize(now.amended, 'verdict')} of {len(now.rows):,} amended by hand"
+    totals = [f"{column.points} of {column.maximum_total}" if column.out_of else "none" for column in (was, now)]
+    amended = f"{pluralize(now.amended_verdicts, 'verdict')} of {len(now.rows):,} amended by hand"
     return f"total of {one_line(now.label)}: {totals[0]} before, now {totals[1]} ({amended})"
 
 
@@ -177,8 +183,8 @@ def choose_result(run: RunResult, given: Namespace, *, parts: bool = False) -> S
             f"Name a node id{', part of one,' * parts} or scenario/example"
         )
     if len(result) > 1:
-        listed = [f"  {one_line(row.nodeid)}" for row in result[:MOST]]
-        listed += [f"  … and {len(result) - MOST:,} more"] * (len(result) > MOST)
+        listed = [f"  {one_line(row.nodeid)}" for row in result[:MAX_LISTED_CANDIDATES]]
+        listed += [f"  … and {len(result) - MAX_LISTED_CANDIDATES:,} more"] * (len(result) > MAX_LISTED_CANDIDATES)
         raise ConfigurationError(
             f"{given.item!r}{narrowed} means {len(result):,} items of run {run.run_id}. "
             "Choose with --agent, --span, --trial, or name one:\n" + "\n".join(listed)

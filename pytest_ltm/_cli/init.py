@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-FILES: Mapping[str, Any] = load_packaged_yaml(__file__, "init.yml")
+TEMPLATE_FILES: Mapping[str, Any] = load_packaged_yaml(__file__, "init.yml")
 AGENT, STAND_IN = "ltm_agent", "ltm_bot"
 """The modules that are written: the agent under test, and what it puts under test where nothing else is known."""
 IGNORE = ".gitignore"
@@ -55,7 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the folder, what the agent is made with, and the agent."""
     parser.add_argument("folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="(default: this one)")
     add_skill(parser)
-    names = [*load_frameworks(), *FILES["stubs"]]
+    names = [*load_frameworks(), *TEMPLATE_FILES["stubs"]]
     parser.add_argument(
         "--from", dest="library", choices=names, metavar="LIBRARY",
         help=f"what your bot is made with: {', '.join(names)} (default: what your project imports)",
@@ -76,8 +76,13 @@ def write_first_files(given: Namespace) -> int:
     folder: Path = given.folder
     start = _choose_start(folder, given)
     root = next((each for each in (folder.resolve(), *folder.resolve().parents) if (each / ".git").exists()), folder)
-    texts = {**{folder / path: text for path, text in start.texts.items()}, folder / FILES["scenario_path"]: ""}
-    texts[folder / FILES["scenario_path"]] = FILES["scenario"].replace("{project}", _project_name(folder))
+    texts = {
+        **{folder / path: text for path, text in start.texts.items()},
+        folder / TEMPLATE_FILES["scenario_path"]: "",
+    }
+    texts[folder / TEMPLATE_FILES["scenario_path"]] = TEMPLATE_FILES["scenario"].replace(
+        "{project}", _project_name(folder)
+    )
     texts[root / WORKFLOW] = _workflow_text(start, folder, root)
     # looked for before anything is written: half of the files would be worse than none
     here = [_short(path) for path in texts if path.exists()]
@@ -93,8 +98,10 @@ def write_first_files(given: Namespace) -> int:
         print(f"wrote {_short(path)}")
     if added := _extend_gitignore(folder / IGNORE):
         print(f"wrote {_short(folder / IGNORE)}: {', '.join(added)}")
-    trials = FILES["trials"] if start.is_own else ""  # as the workflow plays it
-    command = f"pytest --ltm-agent={shlex.quote(start.agent)} --ltm-span={FILES['span']}{trials} --ltm-save=main"
+    trials = TEMPLATE_FILES["trials"] if start.is_own else ""  # as the workflow plays it
+    command = (
+        f"pytest --ltm-agent={shlex.quote(start.agent)} --ltm-span={TEMPLATE_FILES['span']}{trials} --ltm-save=main"
+    )
     status = None
     if start.plays and not given.no_play:
         print(f"\n$ {command}", flush=True)
@@ -116,7 +123,7 @@ def _choose_start(folder: Path, given: Namespace) -> Start:
     """Return what was asked for, else what the project shows."""
     if given.agent:
         return Start(agent=given.agent, why=f"the agent under test is {given.agent}")
-    if given.library in FILES["stubs"]:
+    if given.library in TEMPLATE_FILES["stubs"]:
         return _stub_start(given.library)
     modules = dict(_parse_modules(folder))
     if given.library is None:
@@ -155,7 +162,7 @@ def _framework_start(framework: Framework, made: list[tuple[str, str]]) -> Start
 
 
 def _stub_start(name: str) -> Start:
-    stub = FILES["stubs"][name]
+    stub = TEMPLATE_FILES["stubs"][name]
     return Start(agent=stub["agent"], why=stub["why"], texts=stub["files"], is_own=False, plays=stub.get("plays", True))
 
 
@@ -240,12 +247,12 @@ def _workflow_text(start: Start, folder: Path, root: Path) -> str:
         "inside": inside,
         "packages": " ".join(filter(None, ["pytest-ltm", own or start.requires])),
         "agent": shlex.quote(start.agent),
-        "span": FILES["span"],
-        "rule": FILES["rules"]["own" if start.is_own else "stand_in"],
-        "key": FILES["key"] if start.needs_key else "",
+        "span": TEMPLATE_FILES["span"],
+        "rule": TEMPLATE_FILES["rules"]["own" if start.is_own else "stand_in"],
+        "key": TEMPLATE_FILES["key"] if start.needs_key else "",
         "report": "ltm.html" if below == "." else f"{below}/ltm.html",
     }
-    return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), FILES["workflow"])
+    return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), TEMPLATE_FILES["workflow"])
 
 
 def _short(path: Path) -> str:
@@ -257,7 +264,7 @@ def _short(path: Path) -> str:
 def _extend_gitignore(path: Path) -> list[str]:
     """Add the lines that are missing to a `.gitignore`; return them."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
-    missing = [line for line in FILES["ignored"] if line not in text.splitlines()]
+    missing = [line for line in TEMPLATE_FILES["ignored"] if line not in text.splitlines()]
     if missing:
         # a last line without its end must not swallow our first
         gap = "" if not text or text.endswith("\n") else "\n"

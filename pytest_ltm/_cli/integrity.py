@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+# The exit status where something is damaged, and after a repair that lost something.
 DAMAGED = 1
-"""The exit status where something is damaged, and after a repair that lost something."""
 _MOST = 20  # more damaged lines of one journal help nobody
 
 
@@ -129,7 +129,7 @@ def _check_journal(path: Path) -> Checked:
 def _problems_beside(path: Path, head: str) -> list[str]:
     """Return what is wrong with a journal whose checksums fit."""
     try:
-        ConversationRecord.of(path)
+        ConversationRecord.read_record(path)
     except LtmError as error:
         return [str(error)]
     try:

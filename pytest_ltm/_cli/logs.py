@@ -108,7 +108,7 @@ def redact_logs(given: Namespace) -> int:
 
 def _redact_lines(file: LogsFile, redactor: Redactor, write: Callable[[Mapping[str, Any]], None]) -> str:
     """Pass on each line with stand-ins; return what was taken out."""
-    redactor.learn(_iter_rows(file.path))
+    redactor.learn_keys(_iter_rows(file.path))
     for row in _iter_rows(file.path):
         write(redactor.row(row))
     return ", ".join(f"{kind}: {count:,}" for kind, count in sorted(redactor.counts.items()))

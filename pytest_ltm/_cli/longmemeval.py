@@ -75,7 +75,7 @@ def score_longmemeval(given: Namespace) -> int:
     if not answers:
         raise DatasetError(f"{given.file}: holds no rows")
     if given.agreement:
-        fields = agreement_json([(one, _label_of(one, given.file), one.ruled) for one in answers])
+        fields = agreement_json([(one, _label_of(one, given.file), one.rule_grade) for one in answers])
         sys.stdout.write(json.dumps(fields, indent=2) + "\n" if given.json else agreement_table(fields))
         return 0
     ruled = _judge_answers(answers, given)
@@ -97,7 +97,7 @@ def _judge_answers(answered: Sequence[Answered], given: Namespace) -> list[tuple
             (one, Ruling("yes" if _label_of(one, given.file) else "no", f"as {one.judge or 'its judge'} said"))
             for one in answered
         ]
-    ruled = [(one, one.ruled) for one in answered]
+    ruled = [(one, one.rule_grade) for one in answered]
     if given.judge is None:
         return ruled
     with judge_session(given.judge) as ask:
@@ -219,11 +219,11 @@ def _tally_line(name: str, tally: dict[str, Any]) -> str:
 
 # --- rows of answers: complete ones, or the official hypotheses joined with the questions that they answer
 
+# The fields of the official format.
 HYPOTHESIS = ("question_id", "hypothesis")
-"""The fields of the official format."""
 COMPLETE = ("question_id", "question_type", "question", "answer", "hypothesis")
+# Fields in which a row may carry a judge's verdict: the official log's, and a plain one.
 LABELS = ("autoeval_label", "label")
-"""Fields in which a row may carry a judge's verdict: the official log's, and a plain one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,7 +243,7 @@ class Answered:
     """Who that was; "" where the row does not tell."""
 
     @property
-    def ruled(self) -> Ruling:
+    def rule_grade(self) -> Ruling:
         """What the rules say."""
         return rule_on_hypothesis(
             question_id=self.question_id, question_type=self.question_type, question=self.question,
@@ -327,8 +327,8 @@ def _choose_conversations(run: LoadedRun, given: Namespace) -> list[Conversation
     """Return the conversations of one agent in one trial; ConfigurationError where it is not clear which."""
     agent = _only_name("--agent", given.agent, dict.fromkeys(each.result.agent for each in run.conversations))
     held = [each for each in run.conversations if each.result.agent == agent]
-    trial = _only_name("--trial", given.trial, dict.fromkeys(each.result.name.planned.trial for each in held))
-    return [each for each in held if each.result.name.planned.trial == trial]
+    trial = _only_name("--trial", given.trial, dict.fromkeys(each.result.name.planned_name.trial for each in held))
+    return [each for each in held if each.result.name.planned_name.trial == trial]
 
 
 def _only_name(flag: str, wanted: str, known: Iterable[str]) -> str:

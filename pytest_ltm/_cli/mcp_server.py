@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 
+# Characters of a tool's answer; of a longer one the middle is left out.
 LONGEST = 40_000
-"""Characters of a tool's answer; of a longer one the middle is left out."""
 _READING_SECONDS = 120
 _ENDING_SECONDS = 30  # in which a run that was told to end writes its results
 _REFUSED = (

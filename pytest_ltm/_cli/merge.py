@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from pytest_ltm._results.run_loading import ConversationFolder, LoadedRun
 
 
+# The exit status where the merged run was written and something that belongs to it is missing.
 INCOMPLETE = 1
-"""The exit status where the merged run was written and something that belongs to it is missing."""
-EVERYWHERE = ("seed", "tokenizer", "filler", "scoring", "judge", "judge_votes", "time")
-"""What the plans of all conversations of one run have in common."""
-MOST = 5
-"""So many sentences are told of plans that differ, and so many names of conversations that are missing."""
+# What the plans of all conversations of one run have in common.
+MUST_BE_EQUAL = ("seed", "tokenizer", "filler", "scoring", "judge", "judge_votes", "time")
+# So many sentences are told of plans that differ, and so many names of conversations that are missing.
+MAX_LISTED_DIFFERENCES = 5
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -143,8 +143,10 @@ def _refuse_other_plans(every: Sequence[ConversationFolder]) -> None:
 
 
 def _merge_refusal(one: ConversationFolder, other: ConversationFolder, sentences: Sequence[str]) -> ConfigurationError:
-    lines = [f"  {sentence}" for sentence in sentences[:MOST]]
-    lines += [f"  … and {len(sentences) - MOST} more differences"] * (len(sentences) > MOST)
+    lines = [f"  {sentence}" for sentence in sentences[:MAX_LISTED_DIFFERENCES]]
+    lines += [f"  … and {len(sentences) - MAX_LISTED_DIFFERENCES} more differences"] * (
+        len(sentences) > MAX_LISTED_DIFFERENCES
+    )
     return ConfigurationError(
         f"these are not parts of one run, because plans differ:\n  {one.path}\n  {other.path}\n" + "\n".join(lines)
     )
@@ -165,7 +167,7 @@ def _general_differences(one: ConversationFolder, other: ConversationFolder) -> 
     return [
         f"The plan's {name} is {json.dumps(first.get(name), ensure_ascii=False)} in one and "
         f"{json.dumps(second.get(name), ensure_ascii=False)} in the other."
-        for name in EVERYWHERE
+        for name in MUST_BE_EQUAL
         if first.get(name) != second.get(name)
     ]
 
@@ -183,13 +185,13 @@ def _missing_shards(runs: Iterable[LoadedRun]) -> list[str]:
 
 def _missing_conversations(runs: Iterable[LoadedRun], chosen: Iterable[ConversationFolder]) -> list[str]:
     """Return a sentence about the conversations that the runs' own settings ask for; threads are not known."""
-    have = {part.result.name.planned for part in chosen}
+    have = {part.result.name.planned_name for part in chosen}
     wanted = dict.fromkeys(name for run in runs for name in _planned_names(_plan_parts(run)))
     names = [name.folder for name in wanted if name not in have]
     if not names:
         return []
-    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
-    return [f"no run has {', '.join(names[:MOST])}{more}"]
+    more = f" and {len(names) - MAX_LISTED_DIFFERENCES} more" if len(names) > MAX_LISTED_DIFFERENCES else ""
+    return [f"no run has {', '.join(names[:MAX_LISTED_DIFFERENCES])}{more}"]
 
 
 def _planned_names(plan: Mapping[str, Any]) -> list[ConversationName]:

@@ -54,7 +54,7 @@ def review_run(given: Namespace) -> int:
     before = find_side(given.compare, given.baselines, given.ltm_dir)[0] if given.compare else None
     cases = read_cases(path, before)
     opinions = decisions.Opinions(decisions.read_decisions(path))
-    drawn = estimate_error_rates(cases.drawn[: given.sample], opinions)
+    drawn = estimate_error_rates(cases.drawn_cases[: given.sample], opinions)
     pairs = reviewer_agreements(opinions)
     if given.json:
         print(json.dumps(_as_json(cases, opinions, pairs, drawn), indent=1))
@@ -72,7 +72,7 @@ def _queue_lines(cases: Cases, opinions: Opinions, most: int) -> Iterator[str]:
         of_kind = sum(any(why.kind == kind for why in case.why) for case in cases.queue)
         if of_kind:
             yield f"  {of_kind:>6,}  {kind}: {MEANING[kind]}"
-    left = [case for case in cases.queue if not opinions.of(case.row.nodeid)]
+    left = [case for case in cases.queue if not opinions.opinions_on(case.row.nodeid)]
     for case in left[:most]:
         score = verdict_text(case.row, "none")
         yield clip_text(f"{score:>5}  {one_line(case.row.nodeid)}", _WIDTH)
@@ -132,7 +132,7 @@ def _as_json(
                 "nodeid": case.row.nodeid,
                 "score": case.row.score,
                 "why": [{"kind": why.kind, "text": why.text} for why in case.why],
-                "decided_by": sorted(opinions.of(case.row.nodeid)),
+                "decided_by": sorted(opinions.opinions_on(case.row.nodeid)),
                 "credit": opinions.credit(case.row.nodeid),
             }
             for case in cases.queue

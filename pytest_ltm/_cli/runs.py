@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pytest_ltm.reporting.history import Past
 
 
+# Narrower terminals get lines of this width.
 LEAST = 60
-"""Narrower terminals get lines of this width."""
 _GAP = "  "
 
 

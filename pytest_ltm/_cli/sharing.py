@@ -35,15 +35,15 @@ if TYPE_CHECKING:
     from pytest_ltm.reporting.history import HistoricalScore
 
 
+# The formats that have a file for each table.
 TABLES = ("csv", "jsonl", "parquet")
-"""The formats that have a file for each table."""
-FILES = {"junit": ".xml", "markdown": ".md", "latex": ".tex"}
-"""Those of one file, with its suffix."""
+# Those of one file, with its suffix.
+SINGLE_FILE_FORMATS = {"junit": ".xml", "markdown": ".md", "latex": ".tex"}
 WRITERS = {"junit": junit.outputs, "inspect": inspect_ai.outputs, "mlflow": mlflow.outputs, "wandb": wandb.outputs}
 
 
+# The forms of a badge by the suffix of its file.
 WRITTEN = {".svg": badge_svg, ".json": endpoint_json}
-"""The forms of a badge by the suffix of its file."""
 
 
 # --- report
@@ -74,7 +74,7 @@ def add_export_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--to",
         required=True,
-        choices=[*TABLES, *FILES, *(name for name in WRITERS if name not in FILES)],
+        choices=[*TABLES, *SINGLE_FILE_FORMATS, *(name for name in WRITERS if name not in SINGLE_FILE_FORMATS)],
         help="the format",
     )
     add_output(parser, "PATH", "the file or folder (default: ltm-FORMAT, with a suffix if it is a file)")
@@ -94,14 +94,14 @@ def export_runs(given: Namespace) -> int:
     if given.table and given.to not in TABLES:
         raise ConfigurationError(f"--table goes with {', '.join(TABLES)}, not with {given.to}")
     results = load(*given.runs, ltm_dir=given.ltm_dir)
-    suffix = f".{given.to}" if given.table else FILES.get(given.to, "")
+    suffix = f".{given.to}" if given.table else SINGLE_FILE_FORMATS.get(given.to, "")
     written = _export_targets(results, given.output or Path(f"ltm-{given.table or given.to}{suffix}"), given)
     write_all(written, force=given.force)
     for each in written:
         print(each)
-    for text in results.missing:
+    for text in results.missing_parts:
         print(f"missing: {text}", file=sys.stderr)
-    return 1 if results.missing else 0
+    return 1 if results.missing_parts else 0
 
 
 def _export_targets(results: Results, to: Path, given: Namespace) -> Sequence[ExportTarget]:

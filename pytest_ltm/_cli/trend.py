@@ -21,7 +21,7 @@ from pytest_ltm._storage.errors import ConfigurationError, LtmError
 from pytest_ltm._storage.sanitize import is_plain
 from pytest_ltm.reporting.history import read_past, result_standings, run_folders
 from pytest_ltm.reporting.html.trend import build_trend
-from pytest_ltm.reporting.trend import DRAWN, PLAIN, TrendPoint, of_run, series_of, trend_json, trend_lines
+from pytest_ltm.reporting.trend import PLAIN, UNICODE_SIGNS, TrendPoint, of_run, series_of, trend_json, trend_lines
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from pytest_ltm.reporting.trend import Signs
 
 
+# Narrower terminals get lines of this width.
 LEAST = 80
-"""Narrower terminals get lines of this width."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -66,7 +66,7 @@ def draw_trend(given: Namespace) -> int:
     else:
         width = max(shutil.get_terminal_size().columns, LEAST)
         color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-        signs = DRAWN if _can_show(DRAWN) else PLAIN
+        signs = UNICODE_SIGNS if _can_show(UNICODE_SIGNS) else PLAIN
         lines = trend_lines(series, width, color=color, signs=signs, whole=given.all)
         print("\n".join(lines or [why_nothing_to_draw(result, given.paths)]))
     for note in notes:
@@ -172,15 +172,17 @@ class Version(NamedTuple):
     content: bytes
 
 
-MOST = 200
-"""So many versions of a file are looked at, the last ones."""
+# So many versions of a file are looked at, the last ones.
+MAX_FILE_VERSIONS = 200
 _SECONDS = 30
 
 
 def file_versions(path: Path) -> list[Version]:
     """Return what the commits that led here made of a file, newest first."""
     name = f"./{path.name}"
-    listed = _git_output(path.parent, "log", f"-n{MOST}", "--format=%H %ct", "--", name).decode().split("\n")
+    listed = (
+        _git_output(path.parent, "log", f"-n{MAX_FILE_VERSIONS}", "--format=%H %ct", "--", name).decode().split("\n")
+    )
     commits = [line.split() for line in listed if line]
     asked = "".join(f"{commit}:{name}\n" for commit, _ in commits)
     answer = _git_output(path.parent, "cat-file", "--batch", said=asked.encode()) if commits else b""

@@ -137,7 +137,7 @@ class Channel:
             self._fault(number, fault)
             raise
         if reply.retrieved is not None:
-            reply = replace(reply, retrieved=self.texts.named(reply.retrieved))
+            reply = replace(reply, retrieved=self.texts.replace_known_texts(reply.retrieved))
         self.journal.write(reply)
         self.port.written(reply)
         for due in () if alone else self._due:

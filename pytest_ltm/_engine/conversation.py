@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct
 
 from pytest_ltm._engine.lane import Body, CreditedQuestion, Ending, Lane, Watching
-from pytest_ltm._engine.port import PATIENCE
+from pytest_ltm._engine.port import MAX_CONSECUTIVE_FAULTS
 from pytest_ltm._journal import events
 from pytest_ltm._journal.result import KeptVerdict, ended_early
 from pytest_ltm._model.filler import FillerExchange
@@ -98,7 +98,7 @@ class ConversationScript:
         """Return the next decision, None if there is nothing this time."""
         raise NotImplementedError
 
-    def ahead(self, talk: Conversation, lane: Lane) -> Iterable[Action]:  # noqa: ARG002 - a script may need them
+    def decide_ahead(self, talk: Conversation, lane: Lane) -> Iterable[Action]:  # noqa: ARG002 - a script may need them
         """Return the decision that comes before the next request of a body."""
         return ()
 
@@ -136,9 +136,9 @@ class AgendaScript(ConversationScript):
             opening, self._opening = self._opening, ""
             return Send("", "opening", opening)
         self._advance(talk)
-        decision = self.agenda.decide(listening=talk.listening)
+        decision = self.agenda.decide(listening=talk.has_counting_watcher)
         if self._rhythm is not None and not isinstance(decision, Finish):
-            position, now = talk.channel.transcript.counted, talk.channel.clock.now
+            position, now = talk.channel.transcript.counted_tokens, talk.channel.clock.now
             if self._rhythm.is_over(position, now):
                 return Renew()
         match decision:
@@ -161,7 +161,7 @@ class AgendaScript(ConversationScript):
         return lane.example.reset if lane.own and lane.span is not None else ""
 
     def _advance(self, talk: Conversation) -> None:
-        self.agenda.advance(position=talk.channel.transcript.counted, now=talk.channel.clock.now)
+        self.agenda.advance(position=talk.channel.transcript.counted_tokens, now=talk.channel.clock.now)
 
 
 class FillerSender:
@@ -175,16 +175,16 @@ class FillerSender:
         """By the id of what was told of the history the numbers of its exchanges: several if it was sent in parts."""
         self._channel, self._filler, self._count = channel, filler, count
 
-    def fill(self, tokens: int, *, answered: bool) -> Exchange:
+    def send_filler(self, tokens: int, *, answered: bool) -> Exchange:
         """Send filler of about this many tokens; `answered`: a watcher counts replies, so telling will not do."""
-        before = self._channel.transcript.counted
+        before = self._channel.transcript.counted_tokens
         filler = self._made(tokens)
         filler = self._channel.recorded_filler() or filler
         if self._channel.can_tell and not answered:
             exchange = self._channel.tell(filler)
         else:
             exchange = self._channel.ask("", "filler", filler.message, tokens=filler.message_tokens)
-        if self._channel.transcript.counted == before:
+        if self._channel.transcript.counted_tokens == before:
             raise ConversationOver("the filler adds no tokens, so no wait would ever end. Use another --ltm-filler")
         return exchange
 
@@ -263,9 +263,9 @@ class Conversation:
         self._watched: dict[int, Lane] = {}
 
     @property
-    def listening(self) -> bool:
+    def has_counting_watcher(self) -> bool:
         """Whether a watcher counts replies and has not spoken yet."""
-        return bool(self._watched) and any(lane.counting for lane in self._watched.values())
+        return bool(self._watched) and any(lane.counting_watchers for lane in self._watched.values())
 
     def step(self) -> None:
         """Carry out one decision; after the last, `finished` is true. DiskFault: nothing can be kept any more."""
@@ -311,7 +311,7 @@ class Conversation:
                 self._heard(self.pastime.tell(number, message))
             case Fill(tokens):
                 # A watcher that counts replies needs real ones; else telling spares the agent's time and money.
-                self._attempt(lambda: self.pastime.fill(tokens, answered=self.listening))
+                self._attempt(lambda: self.pastime.send_filler(tokens, answered=self.has_counting_watcher))
             case Send(by, kind, text, about, alone):
                 self._attempt(lambda: self.channel.ask(by, kind, text, about, alone=alone))
             case SendFiller(filler):
@@ -327,7 +327,7 @@ class Conversation:
         """Unwind whatever is still in progress, report nothing of it, and finish the files."""
         for lane in self.lanes:
             if lane.start is not None and not lane.ended:
-                lane.body.abandon()
+                lane.body.unwind_body()
         if not self.finished and not self.channel.port.replaying:
             self.channel.journal.note(events.End(reason=reason))
         self.finished = True
@@ -338,7 +338,7 @@ class Conversation:
     # --- what the script says
 
     def _begin(self, lane: Lane) -> None:
-        lane.start = self.channel.transcript.counted
+        lane.start = self.channel.transcript.counted_tokens
         unplayable = lane.unplayable(self.counter, self.channel.capabilities)
         if unplayable:
             self._release(lane)
@@ -356,7 +356,7 @@ class Conversation:
             self.channel.clock.advance(to)
             return
         try:
-            self.channel.clock.follow(to)
+            self.channel.clock.jump_to_recorded(to)
         except ValueError as error:
             raise Divergence(f"the journal holds an impossible jump: {error}") from error
 
@@ -375,7 +375,7 @@ class Conversation:
         for lane in self.lanes:
             if not lane.ended:
                 if lane.start is not None:
-                    lane.body.abandon()
+                    lane.body.unwind_body()
                 self._end(lane, Ending(unreached=reason))
         self.channel.journal.note(events.End(reason=reason))
         self.finished = True
@@ -396,11 +396,11 @@ class Conversation:
                 except ConversationOver:
                     raise
                 except LtmError as error:
-                    request = lane.body.throw(error)
+                    request = lane.body.throw_error(error)
                     if isinstance(error, AgentFault):
                         lane.broken = error
                         if request is not None:  # it swallowed the fault; nothing it says now could be scored
-                            lane.body.abandon()
+                            lane.body.unwind_body()
                         break
                 else:
                     request = lane.body.resume(value)
@@ -410,13 +410,13 @@ class Conversation:
             self._keep(lane, str(changed))
 
     def _catch_up(self, lane: Lane) -> None:
-        for action in self.script.ahead(self, lane):
+        for action in self.script.decide_ahead(self, lane):
             self._act(action)
             if self.gone is not None:
                 raise ConversationOver(self.gone)
 
     def _wait(self, lane: Lane, wait: Wait) -> None:
-        tokens, time = lane.targets(wait, position=self.channel.transcript.counted, now=self.channel.clock.now)
+        tokens, time = lane.targets(wait, position=self.channel.transcript.counted_tokens, now=self.channel.clock.now)
         there = len(self.pastime.history)
         if wait.history > there:
             raise ScenarioError(f"waits for {wait.history} exchanges of the history, and it has {there}")
@@ -477,7 +477,9 @@ class Conversation:
         self.script.check(lane, event)
         last = lane.own[-1].number
         if not lane.questions or lane.questions[-1].number != last:
-            lane.questions.append(CreditedQuestion(last, tuple(number for number in lane.said if number != last)))
+            lane.questions.append(
+                CreditedQuestion(last, tuple(number for number in lane.uncredited_exchanges if number != last))
+            )
         transcript = self.channel.transcript
         since = [one for one in transcript.since(last) if not one.told and (not one.alone or one.number == last)]
         watching = Watching(request, since[: request.replies])
@@ -493,8 +495,8 @@ class Conversation:
     def _keep(self, lane: Lane, why: str) -> None:
         kept = KeptVerdict(example=lane.example.key, why=why)
         self.kept[kept.example] = why
-        self.notices.append(kept.notice)
-        lane.body.abandon()
+        self.notices.append(kept.notice_text)
+        lane.body.unwind_body()
         lane.body_ended, lane.broken = True, None
         self._watched.pop(lane.index, None)
 
@@ -509,7 +511,7 @@ class Conversation:
             self._heard(exchange)
 
     def _note(self, fault: AgentFault) -> None:
-        if fault.fatal or self.channel.faults >= PATIENCE:
+        if fault.fatal or self.channel.faults >= MAX_CONSECUTIVE_FAULTS:
             times = f"{self.channel.faults} faults in a row, the last: " if self.channel.faults > 1 else ""
             self.give_up(f"the agent is gone ({times}{fault})")
 
@@ -544,7 +546,7 @@ class Conversation:
         if self.channel.journal.over is not None:  # a body that asked a judge hit it first, and ended
             raise self.channel.journal.over
         broken = lane.broken or lane.body.error
-        if broken is None and lane.counting:
+        if broken is None and lane.counting_watchers:
             return
         self._release(lane)
         if not lane.ended and (broken is not None or all(w.verdict is not None for w in lane.watching)):

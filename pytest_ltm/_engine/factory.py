@@ -80,5 +80,5 @@ class ConversationFactory(Struct, frozen=True, kw_only=True):
             span=None if plan.span is None else example.span or plan.span,
             rng=lambda: body_rng(self.seed, plan.trial, example), definition=example.definition,
             scoring=cast("Scoring", plan.scoring),
-            heard=lambda: talk().channel.transcript.of(example.key), judge=judge, **options,
+            heard=lambda: talk().channel.transcript.exchanges_of(example.key), judge=judge, **options,
         )  # fmt: skip

@@ -69,10 +69,10 @@ class Body(Protocol):
     def resume(self, value: object) -> Request | None:
         """Hand back the answer to the last request and run up to the next; None: it has ended."""
 
-    def throw(self, error: Exception) -> Request | None:
+    def throw_error(self, error: Exception) -> Request | None:
         """Raise the error at the last request and run on; None: it has ended."""
 
-    def abandon(self) -> None:
+    def unwind_body(self) -> None:
         """Unwind it, so that its clean-up runs."""
 
     def judging(self, call: Callable[[], T]) -> T:
@@ -92,7 +92,7 @@ class Watching:
     verdict: Score | Unscored | None = None
 
     @property
-    def counts(self) -> bool:
+    def counts_replies(self) -> bool:
         """Whether it counts replies and has not spoken yet."""
         return self.request.replies is not None and self.verdict is None
 
@@ -165,7 +165,7 @@ class Lane:
                 "asks before it has said anything, so there is nothing to remember. Say something first"
             )
         if not about:
-            return self.said
+            return self.uncredited_exchanges
         own: dict[str, tuple[int, ...]] = {exchange.message: (exchange.number,) for exchange in self.own}
         known = ChainMap(own, history or {})
         for text in about:
@@ -174,7 +174,7 @@ class Lane:
         return tuple(dict.fromkeys(number for text in about for number in known[text]))
 
     @property
-    def said(self) -> tuple[int, ...]:
+    def uncredited_exchanges(self) -> tuple[int, ...]:
         """The numbers of its exchanges that were not asked for credit."""
         return tuple(exchange.number for exchange in self.own if exchange.kind == "say")
 
@@ -199,9 +199,9 @@ class Lane:
         return transcript.counted_before(self.questions[-1].number) - self.start
 
     @property
-    def counting(self) -> int:
+    def counting_watchers(self) -> int:
         """How many of its watchers count replies and have not spoken yet."""
-        return sum(watching.counts for watching in self.watching)
+        return sum(watching.counts_replies for watching in self.watching)
 
     def ending(self) -> Ending:
         """Return what became of it now that its body and its watchers are done."""
@@ -220,8 +220,8 @@ class Lane:
 
 # --- GreenBody: a body that is plain code, run in a greenlet that switches back at each request.
 
+# What must never be taken for the end of one scenario.
 UNWINDING: tuple[type[BaseException], ...] = (KeyboardInterrupt, GeneratorExit)
-"""What must never be taken for the end of one scenario."""
 
 
 class GreenBody:
@@ -245,7 +245,7 @@ class GreenBody:
         """Run the body."""
         raise NotImplementedError
 
-    def around(self) -> AbstractContextManager[object]:
+    def surrounding_context(self) -> AbstractContextManager[object]:
         """Return what surrounds each stretch of the body."""
         return nullcontext()
 
@@ -277,17 +277,17 @@ class GreenBody:
         """Hand back the answer and run up to the next request; None: it has ended."""
         return self._run(self._living.switch, value)
 
-    def throw(self, error: Exception) -> Request | None:
+    def throw_error(self, error: Exception) -> Request | None:
         """Raise the error where the body waits; None: it has ended."""
         return self._run(self._living.throw, error)
 
-    def abandon(self) -> None:
+    def unwind_body(self) -> None:
         """Unwind the body, so that its `finally` blocks run; what they raise is lost with it."""
         if self._green is None or self._green.dead:
             return
         self._hub = None  # it may not speak any more
         try:
-            with self.around():
+            with self.surrounding_context():
                 self._green.throw(GreenletExit)
         except self.fatal:
             raise
@@ -301,7 +301,7 @@ class GreenBody:
     def _run(self, switch: Callable[..., object], value: object) -> Request | None:
         self._hub = getcurrent()
         try:
-            with self.around():
+            with self.surrounding_context():
                 request = self.judging(lambda: switch(value))
         except self.fatal:
             raise
@@ -313,7 +313,7 @@ class GreenBody:
     def _ended_by(self, error: BaseException) -> None:
         if isinstance(error, self.assertion_types):
             self.assertion = error
-            self.sheet.fail(_first_line(error))
+            self.sheet.note_failed_assertion(_first_line(error))
         else:
             self.error = error
 

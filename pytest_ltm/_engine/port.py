@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 E = TypeVar("E", bound=events.Event)
 T = TypeVar("T")
 R = TypeVar("R", events.ReplyReceived, events.FillerSent)
+# Messages at most that are looked for on the chance that a watcher follows.
 _NEEDLES = 100
-"""Messages at most that are looked for on the chance that a watcher follows."""
 
 
 class AgentLine(Protocol):
@@ -144,8 +144,8 @@ class Port(Protocol):
         """Let the agent go; returns a notice if it would not go quietly."""
 
 
+# The number of states kept: that of the last exchange in the journal, and the one that was about to get there.
 KEPT = 2
-"""The number of states kept: that of the last exchange in the journal, and the one that was about to get there."""
 
 
 class Checkpoints:
@@ -163,11 +163,11 @@ class Checkpoints:
         """Whether no state is kept."""
         return not self._held
 
-    def has(self, number: int) -> bool:
+    def has_state(self, number: int) -> bool:
         """Return whether the state after an exchange is kept."""
         return number in self._held
 
-    def keep(self, number: int, state: bytes) -> None:
+    def keep_state(self, number: int, state: bytes) -> None:
         """Keep the state after an exchange, and forget all but the last two; DiskFault if that cannot be."""
         if self._folder is not None:
             try:
@@ -191,8 +191,8 @@ class Checkpoints:
             raise disk_fault(self._folder / f"{number}.bin", error) from error
 
 
-PATIENCE = 3
-"""The number of faults in a row after which the agent counts as gone: more messages would only cost."""
+# The number of faults in a row after which the agent counts as gone: more messages would only cost.
+MAX_CONSECUTIVE_FAULTS = 3
 
 
 class RecordedAgent(Struct, frozen=True):
@@ -319,7 +319,7 @@ class LivePort:
             with self._losing(reply.usage):
                 retrieved, in_context = line.retrieved(), line.in_context()
                 if self.capabilities.saves and not message.alone:
-                    self._checkpoints.keep(message.exchange, line.save())
+                    self._checkpoints.keep_state(message.exchange, line.save())
             return reply, seconds, retrieved, in_context
 
         with self._accounting():
@@ -348,7 +348,7 @@ class LivePort:
             seconds = stopwatch_seconds() - began
             if self.capabilities.saves and (self._checkpoints.is_empty or line.saves_cheaply):
                 with self._losing(took.usage):
-                    self._checkpoints.keep(told.exchange, line.save())
+                    self._checkpoints.keep_state(told.exchange, line.save())
             return took, seconds
 
         with self._accounting():
@@ -374,7 +374,7 @@ class LivePort:
         """Let the agent go, saved; the next message goes to another. One that has heard nothing stays as it is."""
         return self._calling("", self._renew)
 
-    def retried(self, attempt: int, waited: float, error: BaseException) -> None:
+    def note_retry(self, attempt: int, waited: float, error: BaseException) -> None:
         """Note an attempt that is followed by another, in the timings: the exchange counts once."""
         self._timings.write(Retry(exchange=self._exchange, attempt=attempt, waited=waited, error=str(error)))
 
@@ -413,16 +413,16 @@ class LivePort:
             said = self._said.remembered
             if not said:
                 self._first = self.line.save() if self._first is None else self._first
-            elif not self._checkpoints.has(said[-1].number):
-                self._checkpoints.keep(said[-1].number, self.line.save())
+            elif not self._checkpoints.has_state(said[-1].number):
+                self._checkpoints.keep_state(said[-1].number, self.line.save())
         self._behind = self._strayed = True
 
     def _renew(self) -> str | None:
         if self._line is None or not self._used or not self._said.remembered:
             return None
         saves, last = self.capabilities.saves, self._said.remembered[-1].number
-        if saves and not self._checkpoints.has(last):
-            self._checkpoints.keep(last, self._line.save())
+        if saves and not self._checkpoints.has_state(last):
+            self._checkpoints.keep_state(last, self._line.save())
         self._behind, self._used = saves and "KeepsUsers" not in self.capabilities, False
         notice, self._line = self._line.close(), None
         return notice
@@ -444,13 +444,13 @@ class LivePort:
                 self.line.load(self._first)
             return
         place = len(said) - 1
-        while said[place].told and place and not held.has(said[place].number):
+        while said[place].told and place and not held.has_state(said[place].number):
             place -= 1
         number = said[place].number
-        if not held.has(number) and tells:
+        if not held.has_state(number) and tells:
             self._tell_all()
             return
-        if not held.has(number) or (said[-1].number != number and not tells):
+        if not held.has_state(number) or (said[-1].number != number and not tells):
             raise AgentError(f"there is no checkpoint of exchange {said[-1].number}")
         self.line.load(held.state(number))
         self._tell_again(said[place + 1 :])
@@ -483,7 +483,7 @@ class LivePort:
         """Return where what a question may depend on was found: texts are whole here, and cut in the record."""
         about = [self._said.number(number) for number in message.about]
         # what is said may have a watcher, which asks for all that was said before
-        earlier = self._said.of(message.by)[-_NEEDLES:] if message.kind == "say" else about
+        earlier = self._said.exchanges_of(message.by)[-_NEEDLES:] if message.kind == "say" else about
         needles = {one.number: one.message for one in earlier}
         return tuple(retrieval_ranks(retrieved, in_context, needles, self._said).items()) if needles else ()
 
@@ -503,7 +503,7 @@ class LivePort:
             raise
         except BaseException:  # Ctrl-C: what was sent is on its way
             if self._account is not None:
-                self._account.vanish()
+                self._account.charge_reserved()
             raise
 
     def _charge(
@@ -515,7 +515,7 @@ class LivePort:
         if took.hypothetical or not (calls or took.usage is not None or took.cost_usd is not None):
             self._account.release()
             return
-        usd, tokens = self._tariff.spent(took, counted=counted)
+        usd, tokens = self._tariff.charged_amounts(took, counted=counted)
         metered = took.usage is not None or took.cost_usd is not None or self._tariff.free
         self._account.add("agent", usd=usd, tokens=tokens, calls=calls, metered=metered)
 
@@ -536,7 +536,7 @@ class LivePort:
         """Return what was used and came to nothing, and charge it."""
         lost, self._lost = self._lost, None
         if lost is not None and self._account is not None:
-            self._account.lose(usd=self._tariff.of(lost), tokens=lost.total)
+            self._account.charge_wasted(usd=self._tariff.dollars_for(lost), tokens=lost.total)
         return lost
 
 
@@ -613,4 +613,4 @@ class Recorded:
 
     def _follow(self, recorded: datetime | None) -> None:
         if recorded is not None and self._clock.real:
-            self._clock.follow(recorded)
+            self._clock.jump_to_recorded(recorded)

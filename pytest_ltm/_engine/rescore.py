@@ -77,12 +77,12 @@ class Playback:
         self._left = Counter(speaker for event in self._events if (speaker := _event_example(event)))
 
     @classmethod
-    def of(cls, path: Path) -> Playback | None:
+    def open_playback(cls, path: Path) -> Playback | None:
         """Return what a journal holds, None if there is none or it has no header; LtmError for any other file."""
         if not path.is_file():
             return None
         record = ConversationRecord()
-        said = [event for _, event in record.follow(path)]
+        said = [event for _, event in record.follow_journal(path)]
         return cls(record, said) if said else None
 
     @property
@@ -113,7 +113,7 @@ class Playback:
         if speaker:
             self._left[speaker] -= 1
 
-    def left(self, example: str) -> int:
+    def count_remaining(self, example: str) -> int:
         """Return how many messages, waits and watchers of an example are still to come."""
         return self._left[example]
 
@@ -193,7 +193,7 @@ class RecordScript(ConversationScript):
         self._parts: deque[str] = deque()
         """What is left to be told of the next."""
 
-    def passed(self, event: events.Event) -> None:
+    def skip_passed(self, event: events.Event) -> None:
         """Go on in the record by what has been said or has ended again."""
         recorded = self._playback.next
         same = type(recorded) is type(event)
@@ -227,7 +227,7 @@ class RecordScript(ConversationScript):
                 action = self._said(talk, event)
         return action
 
-    def ahead(self, talk: Conversation, lane: Lane) -> Iterator[Action]:
+    def read_ahead(self, talk: Conversation, lane: Lane) -> Iterator[Action]:
         """Yield what the record holds of the ends of others before this one goes on; it may be over by then."""
         while (event := self._playback.next) is not None:
             match event:
@@ -280,7 +280,7 @@ class RecordScript(ConversationScript):
         if wanted:
             raise ScriptChanged(wanted)
         by_itself = lane.broken is None and lane.body.error is None and lane.body.assertion is None
-        if by_itself and self._playback.left(lane.example.key) and not lane.released:
+        if by_itself and self._playback.count_remaining(lane.example.key) and not lane.released:
             raise ScriptChanged("it ends where it went on")
 
     # --- one event of the record

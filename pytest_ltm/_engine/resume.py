@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from pytest_ltm._engine.port import PATIENCE, RecordedAgent
+from pytest_ltm._engine.port import MAX_CONSECUTIVE_FAULTS, RecordedAgent
 from pytest_ltm._journal import events
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.timings import Resumed, Timings
@@ -57,7 +57,7 @@ class Recording(Struct, frozen=True, kw_only=True):
         return len(self.record.transcript)
 
     @property
-    def last(self) -> int | None:
+    def last_number(self) -> int | None:
         """The number of the last of them that the agent has in mind."""
         said = self.record.transcript.remembered
         return said[-1].number if said else None
@@ -72,14 +72,14 @@ def read_recording(path: Path) -> Recording | None:
         return None
     record = ConversationRecord()
     end = outside = before_faults = 0
-    for end, event in record.follow(path):
+    for end, event in record.follow_journal(path):
         if isinstance(event, events.Fault) and record.faults_in_a_row == 1:
             before_faults = outside
         if isinstance(event, _OUTSIDE):
             outside = end
     if record.header is None:
         return None
-    gone = record.fatal or record.faults_in_a_row >= PATIENCE or bool(record.ended_early)
+    gone = record.fatal or record.faults_in_a_row >= MAX_CONSECUTIVE_FAULTS or bool(record.ended_early)
     size = path.stat().st_size
     return Recording(
         record=record,
@@ -172,8 +172,8 @@ def cannot_go_on(recording: Recording, checkpoints: Checkpoints) -> str:
         return ""
     capabilities = recorded_agent(recording).capabilities
     if "AcceptsHistory" not in capabilities and capabilities.saves:
-        lost = recording.last is not None and not checkpoints.has(recording.last)
-        return f"there is no checkpoint of exchange {recording.last}" if lost else ""
+        lost = recording.last_number is not None and not checkpoints.has_state(recording.last_number)
+        return f"there is no checkpoint of exchange {recording.last_number}" if lost else ""
     return "" if capabilities.restorable else NOT_RESTORABLE
 
 

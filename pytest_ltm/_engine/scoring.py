@@ -99,13 +99,13 @@ def usage_totals(record: ConversationRecord, bill: Bill) -> dict[str, Any]:
         return sum(one.message_tokens + one.reply_tokens for one in transcript if one.kind in kinds)
 
     def usd(kinds: Collection[Kind]) -> float | None:
-        return bill.of({one.number for one in transcript if one.kind in kinds})
+        return bill.exchanges_usd({one.number for one in transcript if one.kind in kinds})
 
     stored = bill.told_use or Usage()
     return {
         "tokens": transcript.position, "count": transcript.counts, "filler_tokens": tokens({"filler"}),
         "reply_tokens": sum(one.reply_tokens for one in transcript if not one.told), "exchanges": len(transcript),
-        "cost_usd": bill.usd, "filler_cost_usd": usd({"filler", "history"}),
+        "cost_usd": bill.total_usd, "filler_cost_usd": usd({"filler", "history"}),
         "harness_cost_usd": usd({"opening", "reset"}), "hypothetical": bill.hypothetical,
         "input_tokens": bill.input_tokens, "output_tokens": bill.output_tokens, "cached_tokens": bill.cached_tokens,
         "metered": bill.metered, "calls": bill.calls, "told": bill.told * (bill.told_use is not None),

@@ -180,8 +180,8 @@ def _move_json(move: Move) -> dict[str, Any]:
 
 # --- What may be another one when a run is re-scored, and what may not.
 
+# Settings of a run that decide only how it is scored, not what is said.
 FREE = frozenset({"scoring", "judge", "reading", "rescored"})
-"""Settings of a run that decide only how it is scored, not what is said."""
 _FIXED = ("seed", "trial", "span", "tokenizer", "time", "history")
 
 
@@ -245,7 +245,7 @@ def recorded_rows(folder: Path) -> list[ScenarioResult]:
         return [row for row in result.scenarios if row.cause != "not reached"]
     name = ConversationName.of_folder(folder.name)
     try:
-        playback = Playback.of(folder / JOURNAL)
+        playback = Playback.open_playback(folder / JOURNAL)
         known = {} if playback is None else {example.key: example for example in plan_of(playback.header).examples}
     except LtmError:
         return []

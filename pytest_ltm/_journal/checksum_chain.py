@@ -16,8 +16,8 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+# Bytes of a checksum.
 SIZE = 16
-"""Bytes of a checksum."""
 _SEAL = re.compile(rb',"sum":"([0-9a-f]{%d})"\}\n\Z' % (2 * SIZE))
 _BEGINNING = re.compile(rb'\{"event":"(\w+)"(?:,"exchange":(\d+))?')
 _LENGTH = len(b',"sum":""}\n') + 2 * SIZE
@@ -29,12 +29,12 @@ class Chain:
     def __init__(self, head: str = "") -> None:
         self.head = head
 
-    def sealed(self, line: str) -> str:
+    def seal_line(self, line: str) -> str:
         """Return the next line, a JSON object, with its checksum as the last member."""
         self.head = _line_checksum(self.head, line.encode())
         return f'{line[:-2]},"sum":"{self.head}"}}\n'
 
-    def opened(self, line: bytes) -> bytes | None:
+    def verify_line(self, line: bytes) -> bytes | None:
         """Return the next line without its checksum, None if it is not the one that was written here."""
         text, recorded = line[:-_LENGTH] + b"}\n", line[-_LENGTH:]
         head = _line_checksum(self.head, text)
@@ -55,8 +55,8 @@ def _line_checksum(head: str, text: bytes) -> str:
 
 # --- What has become of a line that is not the one that was written.
 
+# Bytes of a line in which each bit is tried; that takes half a second.
 LONGEST = 8_000
-"""Bytes of a line in which each bit is tried; that takes half a second."""
 
 
 class Damage(Struct, frozen=True, kw_only=True):
@@ -79,13 +79,13 @@ def find_damages(data: bytes) -> Iterator[Damage]:
         number += 1
         line, seal = data[start:end], _SEAL.search(data, start, end)
         chain = Chain(head or "")
-        if head is not None and chain.opened(line) is None:
+        if head is not None and chain.verify_line(line) is None:
             damage = _examine_damage(data, number, start, head, written)
             yield damage
             if damage.flipped is not None:  # go on as if it were mended
                 data = flip_bit_back(data, damage)
                 end = data.find(b"\n", start) + 1
-                chain.opened(data[start:end])
+                chain.verify_line(data[start:end])
                 head = chain.head
             else:
                 head = seal[1].decode() if seal else None
@@ -136,7 +136,10 @@ def _find_flipped_bit(data: bytes, start: int, end: int, head: str) -> tuple[int
         for bit in range(8):
             tried[at] = was ^ 1 << bit
             whole = tried.find(b"\n") + 1
-            if tried.startswith(b',"sum":"', whole - _LENGTH) and Chain(head).opened(bytes(tried[:whole])) is not None:
+            if (
+                tried.startswith(b',"sum":"', whole - _LENGTH)
+                and Chain(head).verify_line(bytes(tried[:whole])) is not None
+            ):
                 return start + at, tried[at]
         tried[at] = was
     return None

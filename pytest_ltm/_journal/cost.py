@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 MILLION = 1_000_000
 JUDGE, USER = "judge", "user"
 """The labels under which the prices of the judge and of simulated users' models are given."""
+# The name of a simulated user's model that is a list of messages: it costs nothing.
 SCRIPTED = "scripted"
-"""The name of a simulated user's model that is a list of messages: it costs nothing."""
+# When the table below was true, year and month.
 LISTED = "2025-08"
-"""When the table below was true, year and month."""
+# Where list prices were taken from, by the address of the endpoint.
 SOURCES: Mapping[str, str] = MappingProxyType(
     {"https://api.openai.com/v1": "openai.com/api/pricing", "https://api.anthropic.com/v1": "anthropic.com/pricing"}
 )
-"""Where list prices were taken from, by the address of the endpoint."""
 
 _LABELLED = lazy_pattern(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*=(.*)", re.DOTALL)
 _DATED = lazy_pattern(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)")
@@ -47,7 +47,7 @@ class Price(Struct, frozen=True):
     tokens_out: float
     cached: float | None = None
 
-    def of(self, tokens_in: int, tokens_out: int, cached: int = 0) -> float:
+    def cost_of_tokens(self, tokens_in: int, tokens_out: int, cached: int = 0) -> float:
         """Return the dollars for the given tokens; `cached` are among `tokens_in`."""
         rate = self.tokens_in if self.cached is None else self.cached
         kept = min(cached, tokens_in)
@@ -65,7 +65,7 @@ class Prices(Struct, frozen=True):
     """Of every agent without a price of its own; never of the judge or of a simulated user."""
     by_label: Mapping[str, Price] = field(default_factory=dict)
 
-    def of(self, label: str) -> Price | None:
+    def price_for(self, label: str) -> Price | None:
         """Return the price of an agent, of the judge or of simulated users; None if none was given."""
         return self.by_label.get(label, None if label in (JUDGE, USER) else self.any)
 
@@ -103,6 +103,7 @@ def list_price(model: str, base_url: str) -> Price | None:
     return known.get(model) or known.get(_DATED.sub("", model))
 
 
+# By endpoint and model; without the date that names a version. Cached prices where the endpoint caches by itself.
 _LIST: Mapping[str, Mapping[str, Price]] = {
     "https://api.openai.com/v1": {
         "gpt-5": Price(1.25, 10, 0.125),
@@ -124,7 +125,6 @@ _LIST: Mapping[str, Mapping[str, Price]] = {
         "claude-3-haiku": Price(0.25, 1.25),
     },
 }
-"""By endpoint and model; without the date that names a version. Cached prices where the endpoint caches by itself."""
 
 # --- Bill: what the replies of one conversation cost and used; Tariff: dollars where a reply reports tokens only.
 
@@ -158,21 +158,21 @@ class Tariff(Struct, frozen=True, kw_only=True):
         """
         usd = reply.cost_usd
         if usd is None and self.price is not None:
-            usd = self.price.of(*_used_tokens(reply, counted))
+            usd = self.price.cost_of_tokens(*_used_tokens(reply, counted))
         return None if usd is None else float(usd)
 
-    def of(self, usage: Usage) -> float | None:
+    def dollars_for(self, usage: Usage) -> float | None:
         """Return the dollars of tokens; None without a price."""
         if self.price is None:
             return 0.0 if self.free else None
-        return self.price.of(usage.input_tokens, usage.output_tokens, usage.cached_tokens)
+        return self.price.cost_of_tokens(usage.input_tokens, usage.output_tokens, usage.cached_tokens)
 
     def estimates(self, reply: PricedReply) -> bool:
         """Whether tokens or dollars of a reply are an estimate, for want of a report."""
         unreported = reply.usage is None and reply.cost_usd is None and self.price is not None
         return unreported or (reply.usage is not None and reply.usage.estimated)
 
-    def spent(self, reply: PricedReply, *, counted: tuple[int, int] = (0, 0)) -> tuple[float | None, int]:
+    def charged_amounts(self, reply: PricedReply, *, counted: tuple[int, int] = (0, 0)) -> tuple[float | None, int]:
         """Return what a budget is charged with: dollars (None: unknown) and tokens."""
         usd = self.cost(reply, counted=counted)
         asked, said, _ = _used_tokens(reply, counted)
@@ -210,7 +210,7 @@ class Bill(Struct):
     _last: float | None = None
     """Dollars of the last reply."""
 
-    def hear(self, event: events.Event) -> None:
+    def count_event(self, event: events.Event) -> None:
         """Count what the conversation says."""
         if isinstance(event, events.MessageSent):
             self._asked = event.tokens
@@ -242,18 +242,18 @@ class Bill(Struct):
 
     def _lose(self, usage: Usage) -> None:
         self.lost = usage + self.lost
-        usd = self.tariff.of(usage)
+        usd = self.tariff.dollars_for(usage)
         if usd is None:
             usd = self._last
         if usd is not None:
             self.lost_usd = (self.lost_usd or 0.0) + usd
 
     @property
-    def usd(self) -> float | None:
+    def total_usd(self) -> float | None:
         """All dollars together; None where nothing is known."""
         return sum(self.costs.values()) if self.costs else None
 
-    def of(self, exchanges: Collection[int]) -> float | None:
+    def exchanges_usd(self, exchanges: Collection[int]) -> float | None:
         """Return the dollars of these exchanges; None where no reply reports its cost."""
         return sum((cost for number, cost in self.costs.items() if number in exchanges), 0.0) if self.costs else None
 
@@ -272,10 +272,10 @@ def _used_tokens(reply: PricedReply, counted: tuple[int, int]) -> tuple[int, int
 
 # --- Budget: what all conversations of a run may spend together, on every worker; the ledger is a file of the run.
 
+# The file in the run folder.
 LEDGER = "budget.json"
-"""The file in the run folder."""
+# Who spent it; what came to nothing; what is kept for what is being sent, and what was when its process died.
 Side: TypeAlias = Literal["agent", "judge", "user", "lost", "reserved", "gone"]
-"""Who spent it; what came to nothing; what is kept for what is being sent, and what was when its process died."""
 
 _AMOUNT = lazy_pattern(r"(\d+(?:\.\d+)?)([km]?)")
 _SCALE = {"": 1, "k": 1_000, "m": 1_000_000}
@@ -291,7 +291,7 @@ class Limits(Struct, frozen=True):
     def __bool__(self) -> bool:
         return self.usd is not None or self.tokens is not None
 
-    def twice(self, spent: SpentBudget) -> str:
+    def doubled_limits(self, spent: SpentBudget) -> str:
         """Return the options of a budget twice as large as this one, or as what was spent if that is more."""
         words = [] if self.usd is None else [f"--ltm-max-cost={2 * max(self.usd, spent.usd) or 1:g}"]
         more = [] if self.tokens is None else [f"--ltm-max-tokens={2 * max(self.tokens, spent.tokens) or 1000}"]
@@ -325,7 +325,7 @@ class Budget:
         """Return where one conversation of an agent writes what it spends."""
         return Account(self, conversation, agent)
 
-    def spent(self) -> SpentBudget:
+    def total_spending(self) -> SpentBudget:
         """Return what all have spent together."""
         return _sum_spent(self._ledger.read())
 
@@ -413,12 +413,12 @@ class Account:
         if self._reserved:
             self._settle(None, SpentBudget())
 
-    def vanish(self) -> None:
+    def charge_reserved(self) -> None:
         """Count what was reserved: it was sent, and nobody waits for what comes back."""
         if self._reserved:
             self._settle("gone", self._last)
 
-    def lose(self, *, usd: float | None, tokens: int) -> None:
+    def charge_wasted(self, *, usd: float | None, tokens: int) -> None:
         """Write down what came to nothing; without a price it cost as much as the last reply."""
         self._settle("lost", SpentBudget(self._last.usd if usd is None else usd, tokens))
 
@@ -477,18 +477,18 @@ def spent_in(
     }
     bill, message = Bill(agent), 0
     for event in events.iter_readable_events(journal):
-        bill.hear(event)
+        bill.count_event(event)
         if isinstance(event, events.MessageSent):
             message = event.tokens
         elif isinstance(event, events.ReplyReceived) and not event.hypothetical:
-            usd, tokens = agent.spent(event, counted=(message, event.tokens))
+            usd, tokens = agent.charged_amounts(event, counted=(message, event.tokens))
             sides["agent"] += SpentBudget(usd or 0.0, tokens, 1)
         elif isinstance(event, events.FillerSent) and is_billed(event) and not event.hypothetical:
-            usd, tokens = agent.spent(event)
+            usd, tokens = agent.charged_amounts(event)
             sides["agent"] += SpentBudget(usd or 0.0, tokens)
         elif isinstance(event, events.ModelAsked) and event.fault is not None and event.usage is not None:
             tariff = user(event.model) if isinstance(event, events.UserModelAsked) else judge
-            sides["lost"] += SpentBudget(tariff.of(event.usage) or 0.0, event.usage.total)
+            sides["lost"] += SpentBudget(tariff.dollars_for(event.usage) or 0.0, event.usage.total)
     if bill.lost is not None:
         sides["lost"] += SpentBudget(bill.lost_usd or 0.0, bill.lost.total)
     _add_bought(sides, timed, judge, user)
@@ -503,7 +503,7 @@ def lost_with_judge(journal: Path, timed: Path, judge: Tariff) -> SpentBudget:
     ]
     timed_ones = iter_readable(timed, timings.decode_timing)
     lost += [one.lost for one in timed_ones if isinstance(one, timings.JudgeTime) and not one.remembered]
-    spent = (SpentBudget(judge.of(usage) or 0.0, usage.total) for usage in lost if usage is not None)
+    spent = (SpentBudget(judge.dollars_for(usage) or 0.0, usage.total) for usage in lost if usage is not None)
     return sum(spent, SpentBudget())
 
 
@@ -517,10 +517,10 @@ def _add_bought(sides: dict[Side, SpentBudget], timed: Path, judge: Tariff, user
             side, tariff = "user", user(timing.model)
         else:
             continue
-        usd, tokens = tariff.spent(timing)
+        usd, tokens = tariff.charged_amounts(timing)
         sides[side] += SpentBudget(usd or 0.0, tokens, 1)
         if timing.lost is not None:
-            sides["lost"] += SpentBudget(tariff.of(timing.lost) or 0.0, timing.lost.total)
+            sides["lost"] += SpentBudget(tariff.dollars_for(timing.lost) or 0.0, timing.lost.total)
 
 
 def _sum_spent(value: Mapping[str, Any]) -> SpentBudget:

@@ -268,10 +268,10 @@ Event: TypeAlias = (
     | End
 )
 _LINES: RecordCodec[Event] = RecordCodec(get_args(Event), f"journal format {FORMAT}")
+# By what "event" says.
 KINDS: Mapping[str, type[Event]] = _LINES.kinds
-"""By what "event" says."""
+# Events of names and numbers, and what an agent said, which is redacted on arrival and not again.
 _CLEAN = frozenset({Begin, WaitBegan, TimeJumped, SessionBegan, Watcher, ReplyReceived})
-"""Events of names and numbers, and what an agent said, which is redacted on arrival and not again."""
 
 # --- from and to a line
 
@@ -323,7 +323,7 @@ def iter_event_lines(path: Path) -> Iterator[tuple[int, Event]]:
     end, chain = 0, Chain()
     for number, line in whole_lines(path):
         where = f"{path}, line {number}"
-        text = chain.opened(line)
+        text = chain.verify_line(line)
         if text is None:
             if number == 1 and line == strip_checksum(line):
                 decode_event(line, where)  # of another format, or no journal at all
@@ -339,7 +339,7 @@ def last_checksum(path: Path) -> str:
     """Return the last checksum of a journal; LtmError as `read` raises it."""
     chain = Chain()
     for _, line in whole_lines(path):
-        if chain.opened(line) is None:
+        if chain.verify_line(line) is None:
             raise LtmError(describe_damage(path))
     return chain.head
 

@@ -81,10 +81,10 @@ class ConversationRecord(Struct):
     """Why the conversation ended; None as long as its end is not the last event."""
 
     @classmethod
-    def of(cls, path: Path) -> Self:
+    def read_record(cls, path: Path) -> Self:
         """Return what a journal records; LtmError, with file and line, if it cannot be read."""
         record = cls()
-        for _ in record.follow(path):
+        for _ in record.follow_journal(path):
             pass
         return record
 
@@ -96,7 +96,7 @@ class ConversationRecord(Struct):
             record.add(event)
         return record
 
-    def follow(self, path: Path) -> Iterator[tuple[int, events.Event]]:
+    def follow_journal(self, path: Path) -> Iterator[tuple[int, events.Event]]:
         """Add the events of a journal, and yield each after that with the bytes of the file up to its end."""
         for number, (end, event) in enumerate(events.iter_event_lines(path), start=1):
             try:

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 E = TypeVar("E", bound=events.Event)
-LASTING = (events.Header, events.ReplyReceived, events.ModelAsked)
-"""What is paid for, and what it takes to make use of it."""
+# What is paid for, and what it takes to make use of it.
+FSYNCED_EVENTS = (events.Header, events.ReplyReceived, events.ModelAsked)
 
 
 class Journal:
     """Writes events, each handed to the operating system before the next message is sent.
 
-    A killed process loses nothing that was written; what is LASTING outlives a loss of power, too (see
+    A killed process loses nothing that was written; what is in FSYNCED_EVENTS outlives a loss of power, too (see
     `_storage/disk.py`). Without a file nothing is kept; a file that was given (`io.StringIO`, say) stays open.
     """
 
@@ -85,7 +85,9 @@ class Journal:
                 self._next, self._event = self._opened(), None
             elif self._file is not None:
                 append_line(
-                    self._file, self._chain.sealed(events.encode_event(event)), lasting=isinstance(event, LASTING)
+                    self._file,
+                    self._chain.seal_line(events.encode_event(event)),
+                    lasting=isinstance(event, FSYNCED_EVENTS),
                 )
         except ConversationOver as over:
             self.over = over
@@ -109,7 +111,7 @@ class Journal:
         if line is None:
             return None
         self._number += 1
-        text = self._chain.opened(line)
+        text = self._chain.verify_line(line)
         if text is None:
             raise Divergence(f"the conversation cannot be resumed: line {self._number} of its journal is damaged")
         return text

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 FILE, JOURNAL, TIMINGS = "canaries.json", "canaries.jsonl", "canaries.timings.jsonl"
+# The journal of checks that no conversation had a place for.
 CHECKS = "judge-checks.jsonl"
-"""The journal of checks that no conversation had a place for."""
+# Of so few a judge that throws a coin misses fewer than MISSES in 6 of 1,000 runs.
 LEAST_CHECKS = 17
-"""Of so few a judge that throws a coin misses fewer than MISSES in 6 of 1,000 runs."""
 _SHOWN = 4
 _MISSES, _ERRORS, _STOPPED = 4, 0.03, 0.01
 _CHECK, _JUDGE = b'{"event":"check"', b'{"event":"judge"'
@@ -51,7 +51,7 @@ def precheck_usage(run: Path, tariff: Tariff) -> tuple[int, int, float | None, b
     asked = [one for one in read_timings(run / TIMINGS, JudgeTime) if not one.remembered]
     costs = [usd for one in asked if (usd := tariff.cost(one)) is not None]
     guessed = any(map(tariff.estimates, asked))
-    return len(asked), sum(tariff.spent(one)[1] for one in asked), sum(costs) if costs else None, guessed
+    return len(asked), sum(tariff.charged_amounts(one)[1] for one in asked), sum(costs) if costs else None, guessed
 
 
 def judge_prechecks(run: Path) -> list[Precheck]:

@@ -99,7 +99,7 @@ def probe_prechecks(run: Path) -> list[Precheck]:
 def probe_usage(rows: Iterable[Row], agent: str, tariff: Tariff) -> tuple[int, int, float | None, bool]:
     """Return the messages that an agent was asked, their tokens and dollars (None: unknown); whether any is a guess."""
     own = [row for row in rows if isinstance(row, ProbeExchange) and row.agent == agent]
-    each = [tariff.spent(row, counted=(row.message_tokens, row.reply_tokens)) for row in own]
+    each = [tariff.charged_amounts(row, counted=(row.message_tokens, row.reply_tokens)) for row in own]
     costs = [usd for usd, _ in each if usd is not None]
     guessed = any(row.estimated or tariff.estimates(row) for row in own)
     return len(own), sum(tokens for _, tokens in each), sum(costs) if costs else None, guessed

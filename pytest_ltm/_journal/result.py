@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+# The first field of every `results.json`.
 FORMAT = "pytest-ltm results 2"
-"""The first field of every `results.json`."""
 
 Outcome: TypeAlias = Literal["passed", "failed", "error", "skipped"]
 
+# Why there is no score: it could not be judged; nothing is proven (the score is 0, its upper end 1); the judge gave no
+# grade; a capability or room is missing; the agent or budget was gone before its end; or whose fault it was. "" where
+# there is a score, and where the scenario skipped itself.
 Cause: TypeAlias = Literal[
     "",
     "unscored",
@@ -40,9 +43,6 @@ Cause: TypeAlias = Literal[
     "scenario",
     "internal",
 ]
-"""Why there is no score: it could not be judged; nothing is proven (the score is 0, its upper end 1); the judge gave no
-grade; a capability or room is missing; the agent or budget was gone before its end; or whose fault it was. "" where
-there is a score, and where the scenario skipped itself."""
 
 
 def outcome_of(score: float, threshold: float) -> Literal["passed", "failed"]:
@@ -88,7 +88,7 @@ class ConversationName(Struct, frozen=True):
         return structs.replace(self, variant="")
 
     @property
-    def planned(self) -> Self:
+    def planned_name(self) -> Self:
         """What the run's settings say of it, which know no threads: agent, span and trial."""
         return structs.replace(self, trial=self.trial.partition(".")[0], variant="")
 
@@ -261,7 +261,7 @@ class ScenarioResult:
         deliberate = not self.cause or self.reason == NO_ORACLE or (self.cause == "requires" and not self.tokens)
         return self.score is None and not deliberate
 
-    def settled(self, end: Literal[0, 1]) -> Self:
+    def settle_score(self, end: Literal[0, 1]) -> Self:
         """Return it with the lower or the upper end of what it may have earned as its score."""
         if not self.is_open:
             return self
@@ -291,19 +291,19 @@ class KeptVerdict(Struct, frozen=True, kw_only=True):
     why: str
 
     @property
-    def notice(self) -> str:
+    def notice_text(self) -> str:
         """The sentence for a reader."""
         return f"{self.example} keeps its recorded verdict, because its script has changed: {self.why}"
 
 
 ORACLE = "oracle"
+# The agent specs, up to the `:`, of the control that is told what full marks ask for, and of the cheats.
 CONTROLS = frozenset({
     ORACLE, "padded", "dump", "dump-always", "recite", "keywords", "candidates", "hedge", "fixed", "random", "agree",
     "notes", "inject", "skips",
 })  # fmt: skip
-"""The agent specs, up to the `:`, of the control that is told what full marks ask for, and of the cheats."""
+# Those of the other agents that this package has: beside an agent of somebody's own they show what is possible.
 YARDSTICKS = frozenset({"full", "window", "bm25", "forgetful", "length-bias", "cost", "echo", "silent"})
-"""Those of the other agents that this package has: beside an agent of somebody's own they show what is possible."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -438,12 +438,12 @@ class Pace(Struct, frozen=True, kw_only=True):
     """What it was only told."""
 
 
+# The label of the only memory span that a data set has, which is also `SPAN` where unused plugins may look.
 WHOLE = "all"
-"""The label of the only memory span that a data set has, which is also `SPAN` where unused plugins may look."""
 
 
+# The label of examples that have a conversation each, and so no memory span.
 ISOLATED = "isolated"
-"""The label of examples that have a conversation each, and so no memory span."""
 
 
 def span_place(label: str) -> str:
@@ -456,8 +456,8 @@ def at_span(agent: str, label: str) -> str:
     return f"{agent} ({ISOLATED})" if label == ISOLATED else f"{agent} {span_place(label)}".strip()
 
 
+# How the first notice of such a run begins.
 IMPORTED = "published results, imported"
-"""How the first notice of such a run begins."""
 
 
 class RunResult(Struct, frozen=True, kw_only=True):
@@ -499,8 +499,8 @@ def lost_examples(lost: int, of: int) -> str:
     return f"{lost} of {of} example{'s' * (of != 1)} {were} lost through agent, judge, user or budget"
 
 
+# The share of the examples that ask a judge which it may leave without a grade.
 UNGRADED = 0.05
-"""The share of the examples that ask a judge which it may leave without a grade."""
 
 
 def misjudged_checks(run: RunResult) -> str:

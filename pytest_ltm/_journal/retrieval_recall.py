@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from pytest_ltm._model.transcript import Exchange
 
 
+# The k of the recall that each example reports.
 DEPTHS = (5, 10)
-"""The k of the recall that each example reports."""
+# The rank of a needle that was not retrieved.
 MISSED = 0
-"""The rank of a needle that was not retrieved."""
 
 
 def retrieval_ranks(

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 FILE = "run.json"
+# What a run writes at its very end.
 SUMMARY = "summary.json"
-"""What a run writes at its very end."""
 FORMAT = "pytest-ltm run 1"
 LATEST = "latest"
 

@@ -152,7 +152,7 @@ class Timings:
         """Append what was timed; DiskFault if it cannot be kept."""
         if self._file is not None:
             line = encode_record(replace(timing, at=wall_time()), clean=isinstance(timing, (ReplyTime, TellTime)))
-            append_line(self._file, Chain().sealed(line))
+            append_line(self._file, Chain().seal_line(line))
 
     def sync(self) -> None:
         """Ask the disk to keep what is there."""
@@ -167,7 +167,7 @@ class Timings:
 
 def decode_timing(line: bytes, where: str) -> Timing:
     """Return what a line times; LtmError that begins with `where` if it is none, or not what was written."""
-    text = Chain().opened(line)
+    text = Chain().verify_line(line)
     if text is None:
         raise LtmError(f"{where}: its checksum does not fit")
     return _LINES.decode(text, where)

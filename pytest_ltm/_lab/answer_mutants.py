@@ -21,8 +21,8 @@ _UNITS = (
     ("pounds", "dollars"), ("francs", "euros"), ("%", " euros"), ("kg", "pounds"), ("am", "pm"), ("pm", "am"),
 )  # fmt: skip
 _PEOPLE = ("neighbour", "sister", "colleague", "uncle")
+# By so much an amount is changed: further than any rule forgives.
 _PAST = 7
-"""By so much an amount is changed: further than any rule forgives."""
 
 
 def answer_mutants(question: str, gold: str, other: str = "something else") -> Iterator[tuple[str, str]]:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pytest_ltm.agents._adapt import AgentSource
 
 
+# From a prompt to a text.
 Model: TypeAlias = Callable[[str], str]
-"""From a prompt to a text."""
 _Read = TypeVar("_Read")
 _CALLS = 4
 _FIRST, _LONGEST = 0.3, 20.0  # seconds: the longest first wait, and the longest of all

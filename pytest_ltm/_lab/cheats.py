@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pytest_ltm.agents._adapt import AgentSource
 
 
+# What cheats say where nothing is asked.
 OKAY = "Okay."
-"""What cheats say where nothing is asked."""
 _ASKS = lazy_pattern(r"\?|\b(?:answer|reply as|list all|repeat|tell me)\b", re.IGNORECASE)
 _SENTENCE = lazy_pattern(r"[^.!?\n]+[.!?]*")
 
@@ -110,6 +110,7 @@ class Keywords(Cheat):
 _COLOUR = r"""\b(?:amber|beige|black|blue|bronze|brown|coral|cream|crimson|cyan|emerald|green|indigo|ivory|khaki|
 lavender|lilac|magenta|maroon|mauve|ochre|olive|orange|pink|purple|red|scarlet|silver|tan|teal|turquoise|violet|white|
 yellow)\b"""
+# What a question asks for, and what may be it: colours, places, names, numbers, or names and numbers.
 _KINDS = tuple(
     (lazy_pattern(asked, re.IGNORECASE), lazy_pattern(candidate, re.VERBOSE))
     for asked, candidate in (
@@ -120,7 +121,6 @@ _KINDS = tuple(
         (r"", r"\b[A-Z][\w'-]+|\b\d[\d.,:/]*"),
     )
 )
-"""What a question asks for, and what may be it: colours, places, names, numbers, or names and numbers."""
 
 
 class Candidates(Cheat):
@@ -254,6 +254,7 @@ _PLAIN: Mapping[str, type[Cheat]] = {
     "dump": Dump, "dump-always": DumpAlways, "keywords": Keywords, "candidates": Candidates, "random": Random,
     "agree": Agree, "notes": Notes, "inject": Inject,
 }  # fmt: skip
+# What stands before the `:` of a cheat's spec, and what makes its agents from what stands behind it.
 CHEATS: dict[str, Callable[[str], AgentSource]] = {
     **{name: _make_plain(name, agent) for name, agent in _PLAIN.items()},
     "recite": _make_recite,
@@ -261,10 +262,9 @@ CHEATS: dict[str, Callable[[str], AgentSource]] = {
     "fixed": _make_fixed,
     "skips": make_skipping,
 }
-"""What stands before the `:` of a cheat's spec, and what makes its agents from what stands behind it."""
+# What a suite is attacked with.
 SPECS = (
     "silent", "echo", "agree", "random", "fixed:1", "fixed:last", "recite:2k", "keywords", "dump", "dump-always",
     "candidates", "hedge", "hedge:unsure", "notes", "inject", "padded:politeness:1500:window:4k",
     "padded:question:1500:window:4k", "padded:filler:1500:window:4k",
 )  # fmt: skip
-"""What a suite is attacked with."""

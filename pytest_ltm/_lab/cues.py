@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
+# How many of the other words are let through while evidence is looked for.
 SHARES = (0.01, 0.05)
-"""How many of the other words are let through while evidence is looked for."""
+# In so many parts conversations are learned without and looked through in turn; fewer where there are fewer.
 FOLDS = 5
-"""In so many parts conversations are learned without and looked through in turn; fewer where there are fewer."""
 
 Cue: TypeAlias = str
 
 _WORD = re.compile(r"\w+|[^\w\s]")
+# Words in a row.
 _LONGEST = 3
-"""Words in a row."""
+# Phrases that say nothing are added to those of each text, or a text of one word would be the surest.
 _SILENT = 5
-"""Phrases that say nothing are added to those of each text, or a text of one word would be the surest."""
+# Length and place weigh as much as a phrase does in a text that has so many.
 _SHAPE = 10
-"""Length and place weigh as much as a phrase does in a text that has so many."""
+# A cue that is shown was seen in so many texts.
 _OFTEN = 3
-"""A cue that is shown was seen in so many texts."""
 
 
 @dataclass(frozen=True)
@@ -94,15 +94,15 @@ class CueRecall:
     """What tells it best, with the number of texts that have it."""
 
     @property
-    def lifts(self) -> tuple[float, ...]:
+    def lift_over_chance(self) -> tuple[float, ...]:
         """How many times as much as chance would find."""
         return tuple(recall / share for recall, share in zip(self.recalls, SHARES, strict=True))
 
 
+# Score, text, and whether it is sought; the surest first.
 Ranked: TypeAlias = "tuple[tuple[float, Text, bool], ...]"
-"""Score, text, and whether it is sought; the surest first."""
+# From what was seen elsewhere to the score of a text.
 Detector: TypeAlias = "Callable[[CueCounts], Callable[[CueCandidate], float]]"
-"""From what was seen elsewhere to the score of a text."""
 
 
 def rank_by_cues(texts: Sequence[Text], sought: Callable[[Text], bool], detector: Detector) -> tuple[Ranked, ...]:
@@ -116,11 +116,11 @@ def rank_by_cues(texts: Sequence[Text], sought: Callable[[Text], bool], detector
     if len({part[text.group] for text in texts if sought(text)}) < 2:
         return ()
     known = [CueCandidate(text, text.phrases, text.shape, sought(text)) for text in texts]
-    whole = CueCounts.of(known)
+    whole = CueCounts.count_cues(known)
     ranked = []
     for fold in range(folds):
         own = [each for each in known if part[each.text.group] == fold]
-        score = detector(whole.without(CueCounts.of(own)))
+        score = detector(whole.subtract_counts(CueCounts.count_cues(own)))
         scored = [(score(each), each.text, each.sought) for each in own]
         ranked.append(tuple(sorted(scored, key=lambda each: -each[0])))
     return tuple(ranked)
@@ -162,7 +162,7 @@ class CueCounts:
     """That are sought, and the others."""
 
     @classmethod
-    def of(cls, texts: Sequence[CueCandidate]) -> CueCounts:
+    def count_cues(cls, texts: Sequence[CueCandidate]) -> CueCounts:
         """Return what is seen in these texts."""
         sides: tuple[Counter[Cue], Counter[Cue]] = (Counter(), Counter())
         for known in texts:
@@ -170,7 +170,7 @@ class CueCounts:
         count = sum(known.sought for known in texts)
         return cls(*sides, (count, len(texts) - count))
 
-    def without(self, part: CueCounts) -> CueCounts:
+    def subtract_counts(self, part: CueCounts) -> CueCounts:
         """Return what is seen in the rest."""
         return CueCounts(
             self.sought - part.sought,
@@ -189,7 +189,7 @@ class CueCounts:
         expected, beside = (share * texts for texts in self.texts)
         return math.log((a + 1) / (expected + 1)) - math.log((b + 1) / (beside + 1))
 
-    def gain(self, cue: Cue) -> float:
+    def information_gain(self, cue: Cue) -> float:
         """Return how much the cue tells of the side: half of Dunning's log-likelihood ratio (1993)."""
         (a, b), (m, n) = (self.sought[cue], self.others[cue]), self.texts
         share = (a + b) / (m + n)
@@ -203,12 +203,12 @@ class CueCounts:
     def telling(self, least: int = 1) -> list[Cue]:
         """Return the cues that tell what is sought and were seen in so many texts of it, those that tell most first."""
         often = [cue for cue, count in self.sought.items() if count >= least and self.weight(cue) > 0]
-        return sorted(often, key=lambda cue: (-self.gain(cue), cue))
+        return sorted(often, key=lambda cue: (-self.information_gain(cue), cue))
 
 
 def best_cues(texts: Sequence[Text], sought: Callable[[Text], bool], most: int) -> tuple[str, ...]:
     """Return the cues that tell what is sought best, none that is part of another, with how often they come."""
-    seen = CueCounts.of([CueCandidate(text, text.phrases, text.shape, sought(text)) for text in texts])
+    seen = CueCounts.count_cues([CueCandidate(text, text.phrases, text.shape, sought(text)) for text in texts])
     kept: list[Cue] = []
     for cue in seen.telling(_OFTEN):
         if len(kept) < most and not any(cue in had or had in cue for had in kept):

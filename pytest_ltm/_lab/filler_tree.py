@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from pytest_ltm.agents._adapt import AgentSource
 
 
+# One after the other, each depending on the answers before.
 QUESTIONS = 3
-"""One after the other, each depending on the answers before."""
+# The words that filler uses most may be asked about.
 WORDS = 60
-"""The words that filler uses most may be asked about."""
 _LENGTHS = (6, 8, 10, 12, 15, 20, 25, 30, 40, 60, 90, 150, 300, 600)
 _MARKS = "?!:;,.-\"()'“…{["
 _WORD = re.compile(r"[^\W\d_]+")
 
+# Whether it is filler; or a question, what follows if the answer is yes, and what follows if it is no.
 FormTree: TypeAlias = "bool | tuple[str, Any, Any]"
-"""Whether it is filler; or a question, what follows if the answer is yes, and what follows if it is no."""
 
 
+# A tree of one question, where none was learned.
 LONG: FormTree = ("longer than 40", True, False)
-"""A tree of one question, where none was learned."""
 
 
 class FormSample(NamedTuple):

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pytest_ltm.testing import Played
 
 
+# By how much the best guess may beat a declared floor.
 MARGIN = 0.05
-"""By how much the best guess may beat a declared floor."""
 LEARNED, HELD = 20, 60
 """Seeds on which a guess is chosen, and further ones on which it is measured."""
 _KINDS, _GOLDS = 3, 3

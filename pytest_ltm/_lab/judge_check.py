@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 # --- answers sorted by hand, read from YAML
 
-OWN = Path(__file__).with_name("judge_labelled.yml")
-"""The set that comes with the plugin."""
+# The set that comes with the plugin.
+BUNDLED_LABELS = Path(__file__).with_name("judge_labelled.yml")
 
+# The kinds of answers to a question.
 _QUESTION = ("right", "wordy", "wrong", "vague", "refusal", "injection")
-"""The kinds of answers to a question."""
+# The kinds of answers that single out a joke.
 _JOKE = ("paraphrase", "other_joke", "vague_joke")
-"""The kinds of answers that single out a joke."""
+# The kinds of answers, and whether a judge is to pass them.
 KINDS: Mapping[str, bool] = {
     kind: kind in {"right", "wordy", "paraphrase"}
     for kind in ("right", "wordy", "paraphrase", "wrong", "vague", "refusal", "injection", "other_joke", "vague_joke")
 }
-"""The kinds of answers, and whether a judge is to pass them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +51,18 @@ class Labelled:
     inquiry: Inquiry
 
     @property
-    def passes(self) -> bool:
+    def should_pass(self) -> bool:
         """Whether a judge is to pass it."""
         return KINDS[self.kind]
 
 
-def load_labelled(path: Path = OWN) -> tuple[Labelled, ...]:
+def load_labelled(path: Path = BUNDLED_LABELS) -> tuple[Labelled, ...]:
     """Return the answers of a file in its order; DefinitionError names the line of what is wrong with it."""
     top = _yaml.load_yaml(path)
     known = top.mapping(("version", "questions", "jokes"))
     questions, jokes = (known[name].items(name) if name in known else [] for name in ("questions", "jokes"))
     result = [*chain.from_iterable(map(_question_items, questions)), *chain.from_iterable(map(_joke_items, jokes))]
-    if {one.passes for one in result} != {True, False}:
+    if {one.should_pass for one in result} != {True, False}:
         raise top.fault("it needs answers to be passed and answers to be failed, of at least one question or joke.")
     return tuple(result)
 
@@ -103,9 +103,9 @@ class JudgedAnswer:
     """The judge failed, which says nothing about its judgement."""
 
     @property
-    def wrong(self) -> bool:
+    def contradicts_label(self) -> bool:
         """Whether the judge said the opposite of the label."""
-        return self.passed is not None and self.passed is not self.item.passes
+        return self.passed is not None and self.passed is not self.item.should_pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class JudgeCheckReport:
     rows: tuple[JudgedAnswer, ...]
 
     @cached_property
-    def kinds(self) -> Mapping[str, Rate]:
+    def errors_by_kind(self) -> Mapping[str, Rate]:
         """How often it was wrong about each kind of answers that there was."""
         there = {row.item.kind for row in self.rows}
         return {kind: _wrong_rate(row for row in self.rows if row.item.kind == kind) for kind in KINDS if kind in there}
@@ -141,12 +141,12 @@ class JudgeCheckReport:
     @cached_property
     def false_pass(self) -> Rate:
         """How often it passed an answer that is wrong."""
-        return _wrong_rate(row for row in self.rows if not row.item.passes)
+        return _wrong_rate(row for row in self.rows if not row.item.should_pass)
 
     @cached_property
     def false_fail(self) -> Rate:
         """How often it failed an answer that is right."""
-        return _wrong_rate(row for row in self.rows if row.item.passes)
+        return _wrong_rate(row for row in self.rows if row.item.should_pass)
 
     @cached_property
     def unscored(self) -> Rate:
@@ -159,7 +159,7 @@ class JudgeCheckReport:
         table = [[0, 0], [0, 0]]
         for row in self.rows:
             if row.passed is not None:
-                table[row.item.passes][row.passed] += 1
+                table[row.item.should_pass][row.passed] += 1
         return cohen_kappa(table)
 
 
@@ -176,14 +176,14 @@ def _judge_item(item: Labelled, ask: AnsweredBy, votes: int) -> JudgedAnswer:
 
 
 def _wrong_rate(rows: Iterable[JudgedAnswer]) -> Rate:
-    wrong = [row.wrong for row in rows if row.passed is not None]
+    wrong = [row.contradicts_label for row in rows if row.passed is not None]
     return Rate(sum(wrong), len(wrong))
 
 
 # --- limits that a judge must keep: `false-pass:0.05`, `injection:0`, `kappa:0.8`
 
+# Limits where no others are given: a judge that breaks one does not look at answers, or hardly grades.
 DEFAULTS = ("false-pass:0.1", "false-fail:0.3", "unscored:0.05", "kappa:0.6")
-"""Limits where no others are given: a judge that breaks one does not look at answers, or hardly grades."""
 
 NAMES = ("false-pass", "false-fail", "unscored", *KINDS, "kappa")
 
@@ -221,7 +221,7 @@ class Limit:
         """Return the sentence that says that it is broken, "" if it is kept."""
         rates: Mapping[str, Rate | Kappa] = {
             "false-pass": measured.false_pass, "false-fail": measured.false_fail, "unscored": measured.unscored,
-            "kappa": measured.kappa, **measured.kinds,
+            "kappa": measured.kappa, **measured.errors_by_kind,
         }  # fmt: skip
         result = rates[self.name].value if self.name in rates else None
         if result is None:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from pytest_ltm._journal.result import Outcome
 
 
+# The branch that others correct.
 MAIN = "main"
-"""The branch that others correct."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,10 +247,10 @@ def _result_file(file: Path) -> _Record:
 
 # --- labels: of `Benchmark 3 - 32k #2 (isolated)`, of `LTMAgentWrapper - gpt-4o-mini - 16384 - …`
 
+# Earlier versions of the benchmark name the filler between two messages, not a memory span.
 MEMORY_SPANS_SINCE = 3
-"""Earlier versions of the benchmark name the filler between two messages, not a memory span."""
+# What the paper (Castillo-Bolado et al., 2024) calls a memory span otherwise than the published folder.
 PAPERS_NAMES = {"1k": "2k"}
-"""What the paper (Castillo-Bolado et al., 2024) calls a memory span otherwise than the published folder."""
 
 _BENCHMARK = lazy_pattern(
     r"Benchmark (?P<version>\d+) - (?P<thousands>\d+)k(?: Filler)?(?: #(?P<run>\d+))?(?P<isolated> \(isolated\))?"
@@ -411,8 +411,8 @@ def _scored_exchanges(row: PublishedResult, log: Sequence[_LoggedExchange]) -> l
 # --- rows of one benchmark and agent as result, plan and talk
 
 TOKENIZER = "cl100k_base"
+# Stands for what a published run does not tell in our terms: who judged, by which rules.
 PUBLISHED = "published"
-"""Stands for what a published run does not tell in our terms: who judged, by which rules."""
 NO_TRANSCRIPT = "its transcript is missing"
 _SKIPPED = "the verdict of the rules is not published"
 

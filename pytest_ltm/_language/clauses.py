@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 _END = lazy_pattern(r"(?<!\bdr)(?<!\bm[rs])(?<!\bmrs)[.;:!?](?=\s|$)|[,\n\u2013\u2014()]|\bbut\b")
 _SENTENCE_END = lazy_pattern(r"(?<!\b[Dd]r)(?<!\b[Mm][rs])(?<!\b[Mm]rs)[.;!?](?=[\s*\"\u201d]|$)|\n")
 _DENIED = LEXICON.pattern("clauses denied")
+# What denies all others: "no other colour pleases me as much as teal".
 _COMPARED = lazy_pattern(r"(?:\b(?:no|not|never|nothing|nobody|none)|nt)\b.*\b(?:as|than) (?:the |an? )?$")
-"""What denies all others: "no other colour pleases me as much as teal"."""
 _UNDONE = LEXICON.pattern("clauses undone")
+# What was sold is over; to whom it was sold holds.
 _OVER = LEXICON.pattern("clauses over")
-"""What was sold is over; to whom it was sold holds."""
 _BEFORE = phrase_pattern(r"(?:previous(?:ly)?|former(?:ly)?|original(?:ly)?|initial(?:ly)?|earlier|before(?: that)?)")
 _AT_LAST = phrase_pattern(r"(?:before|previously|formerly|originally|initially|earlier|at first|in the past)$")
+# A reason for doubt that is none where somebody only says when it was told: "you told me earlier that it is teal".
 EARLIER = "says that it was so earlier"
-"""A reason for doubt that is none where somebody only says when it was told: "you told me earlier that it is teal"."""
 CHANGED = lazy_pattern(
     r"\b(?:(?:up|down|moved|switched|changed|went|rescheduled|promoted|renamed|grew|grown|shrunk|increased|decreased|rose|"
     r"risen|fell|fallen|raised|lowered|extended|dropped)(?: it| them)? from|replac\w+)\b"
     r"(?!.*\b(?:to|by|with)\b)"
 )
 _INTENDED = LEXICON.pattern("clauses intended")
+# Characters before and after a place that are near it in its sentence.
 _SENTENCE = 300
-"""Characters before and after a place that are near it in its sentence."""
 _NEAR, _AGO = 40, 200
 """So many characters before something may say what it is."""
 

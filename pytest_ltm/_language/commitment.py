@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
+# Where a reply begins to correct itself.
 _CORRECTS = LEXICON.expression(r"{commitment corrects}", re.IGNORECASE)
-"""Where a reply begins to correct itself."""
+# Words for somebody whose own things an answer may speak of.
 ASIDES = (
     "sister|brother|mother|father|mum|mom|dad|wife|husband|partner|friend|neighbou?r|colleague|boss|cousin|aunt|uncle|"
     "son|daughter|child|children|kids?|grandmother|grandfather|grandma|grandpa|niece|nephew|roommate|flatmate|teacher|"
     "girlfriend|boyfriend|cat|dog"
 )
-"""Words for somebody whose own things an answer may speak of."""
+# Somebody else, of whom it is said.
 _OTHERS = lazy_pattern(rf"\b(?:your|my|his|her|their|a|the|another) (?:\w+ )?(?:{ASIDES})s?\b")
-"""Somebody else, of whom it is said."""
 _UNKNOWN = LEXICON.pattern("commitment unknown")
 _FIRST_THOUGHT = LEXICON.pattern("commitment first thought")
 _FORMER_AFTER = LEXICON.pattern("commitment former after")
@@ -45,15 +45,15 @@ _WAS = lazy_pattern(
 )
 _OUT_BEFORE = LEXICON.expression(r"\b{commitment out before}(?: the| option| number)*\s*$")
 _OUT_AFTER = LEXICON.expression(r"{commitment out after}")
+# What says of an option that it is the one.
 _SOUND_AFTER = LEXICON.expression(r"{commitment sound after}")
-"""What says of an option that it is the one."""
 _STILL = LEXICON.pattern("commitment still")
 _NOW = LEXICON.pattern("commitment now")
 _DECIDES = LEXICON.pattern("commitment decides")
 _COMMITS = LEXICON.pattern("commitment commits")
 _DOUBTS = phrase_pattern(r"(?:dont|do not|didnt|not|never) (?:\w+ )?(?:think|believe|guess|true|right|correct|real)")
+# What commits to nothing, where no decision follows.
 _NONE = LEXICON.pattern("commitment none")
-"""What commits to nothing, where no decision follows."""
 _QUOTES = r"[\"'\u201c\u201d`()]"
 _BETWEEN = r"(?:(?:the|a|an|maybe|perhaps|possibly|even|else|it|is|was|its|option|number) ){0,3}"
 _LIKE_OR = lazy_pattern(
@@ -64,8 +64,8 @@ _LIKE_OR = lazy_pattern(
 _OR_BEFORE = lazy_pattern(
     rf"(?:[^\W_]{_QUOTES}{{0,2}},? (?:or|and/or) {_BETWEEN}|\beither (?:(?:the|a|an|option|number) )?){_QUOTES}{{0,2}}$"
 )
+# Where something new is said, with no comma: "you stopped liking blue and now prefer teal".
 _LINK = lazy_pattern(r"\b(?:and|its|now|that|so|then)\b")
-"""Where something new is said, with no comma: "you stopped liking blue and now prefer teal"."""
 _TALK = LEXICON.expression(r"\b(?:our|your|my|the|an|in|from) (?:earlier|previous|former|last) {commitment talk}s?\b")
 _LISTED = lazy_pattern(r"[\s\"'*]*,? ?(?:and|or|nor|&) [\s\"'*]*")
 _FOLLOWED = lazy_pattern(r"[\s\"'*]*,(?: (?:and )?(?:then|later|after that))? [\s\"'*]*")
@@ -106,8 +106,8 @@ def last_word(text: str, says: Callable[[str], bool]) -> str:
     return text
 
 
+# A reply of more sentences than that, few of which speak of what was asked, recites what it was told.
 _FLOOD = 30
-"""A reply of more sentences than that, few of which speak of what was asked, recites what it was told."""
 _FEW = 0.25
 _HEAD, _TAIL = 2, 6
 
@@ -206,10 +206,10 @@ def asserted_mentions(text: str, find: Callable[[str], Sequence[Mention]], *, fo
     return held
 
 
+# So many characters around a mention may say what it is: each takes bounded time.
 _AROUND = 300
-"""So many characters around a mention may say what it is: each takes bounded time."""
+# So many mentions, the last ones, are looked at.
 _MOST = 60
-"""So many mentions, the last ones, are looked at."""
 
 
 def doubt_about(text: str, mention: Mention, *, known: str = "") -> str:
@@ -283,8 +283,8 @@ def _value_alone(line: str, find: Callable[[str], Sequence[Mention]]) -> str:
     )
 
 
+# Shorter words are hardly misspelt: they are others.
 _LONG = 6
-"""Shorter words are hardly misspelt: they are others."""
 
 
 def is_misspelt(word: str, meant: str) -> bool:

@@ -21,8 +21,8 @@ MONTHS = (
     "December",
 )  # fmt: skip
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+# A regular expression for a month in lower case, whole or as its first three letters.
 MONTH_PATTERN = "|".join(f"{name}|{name[:3]}" for name in MONTHS).lower()
-"""A regular expression for a month in lower case, whole or as its first three letters."""
 _NUMBERS = {name[:3].lower(): number for number, name in enumerate(MONTHS, start=1)}
 
 
@@ -42,7 +42,7 @@ class DateRange(Struct, frozen=True):
         """How many days it has."""
         return (self.last - self.first).days + 1
 
-    def within(self, other: DateRange) -> bool:
+    def lies_within(self, other: DateRange) -> bool:
         """Return whether all of it lies in the other."""
         return other.first <= self.first and self.last <= other.last
 
@@ -55,11 +55,12 @@ class DateRange(Struct, frozen=True):
 
 _DAYS = tuple(map(str.lower, DAYS))
 _SEASONS = {"spring": (3, 5), "summer": (6, 8), "fall": (9, 11), "autumn": (9, 11), "winter": (12, 14)}
+# Part of a stretch -> which third of it.
 _THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
-"""Part of a stretch -> which third of it."""
 _TO = r"\s*(?:-|\u2013|to|and|through|until)\s*(?:the )?"
 _TH = r"(?:st|nd|rd|th)?"
 _DAY, _MONTH, _YEAR = r"\d{1,2}", rf"(?:{MONTH_PATTERN})(?:[a-z]*\.?)", r"(?:\d{4}|(?<=['\u2019])\d\d)"
+# The names of groups are those of parts, with a number where a part occurs more than once.
 _NAMED = lazy_pattern(
     rf"\b(?:(?P<month>{_MONTH})\W{{1,2}}(?P<day>{_DAY}){_TH}{_TO}(?P<end>{_DAY}){_TH}\W{{1,3}}(?P<year>{_YEAR})"
     rf"|(?P<month1>{_MONTH})\W{{1,2}}(?P<day1>{_DAY}){_TH}{_TO}(?P<until1>{_MONTH})\W{{1,2}}(?P<end1>{_DAY}){_TH}\W{{1,3}}"
@@ -76,29 +77,28 @@ _NAMED = lazy_pattern(
     rf"|(?P<season>{'|'.join(_SEASONS)})\W{{1,3}}(?:of )?(?P<year9>{_YEAR})"
     r"|(?P<year10>(?:19|20)\d\d))\b(?![-/]\d)"
 )
-"""The names of groups are those of parts, with a number where a part occurs more than once."""
 _MOVED = lazy_pattern(
     rf"\b(?P<unit>weekend|week|few days|{'|'.join(_DAYS)})s?,?\s+(?:(?:just|right|immediately|directly|shortly)\s+)?"
     r"(?P<way>before|preceding|prior to|leading up to|after|following|of)\s+(?:the\s+)?$"
 )
+# A date so many months or years from another one.
 _COUNTED = lazy_pattern(
     rf"\b(?P<count>\d+|an?|{'|'.join(ONES)})\s+(?P<unit>year|month)s?\s+(?P<way>before|prior to|after)\s+(?:the\s+)?$"
 )
-"""A date so many months or years from another one."""
+# What makes a date after it the end of a stretch, or its distance: neither can be told exactly.
 _UNSURE = lazy_pattern(
     r"(?:\brelative to\s+(?:the )?|"
     r"\b(?:day|night|week|weekend|month|year)s?\s+(?:before|after|prior to|from)\s+(?:the\s+)?"
     rf"|(?:\d|\b(?:{MONTH_PATTERN})[a-z]*)[^.;]{{0,20}}\b(?:to|and|until)\s+(?:early |mid |late )?(?:the )?)$"
 )
-"""What makes a date after it the end of a stretch, or its distance: neither can be told exactly."""
 _MANY = lazy_pattern(r"\b(?:two|three|four|few|many|several|couple of|\d+)\s+$")
 _PART = lazy_pattern(rf"\b(?P<part>{'|'.join(_THIRDS)})(?:[- ]|\s+of\s+|\s+to\s+)?(?:in\s+)?(?:the\s+)?$")
 _WEEK_OF = lazy_pattern(r"\b(?P<which>first|1st|second|2nd|third|3rd|last)\s+week(?P<end>end)?\s+(?:of|in)\s+$")
 _MOST_OF_A_YEAR = 360
 _SEASON_DAYS = range(89, 93)
 _ORDER = {"first": 0, "1st": 0, "second": 7, "2nd": 7, "third": 14, "3rd": 14}
+# Of a day and a month in figures, one above this is the day.
 _MIDDLE = 12
-"""Of a day and a month in figures, one above this is the day."""
 
 
 def dated_stretches(text: str) -> list[DateRange]:

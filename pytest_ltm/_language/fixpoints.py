@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# What takes more layers off than any model puts on is noise.
 _MOST_PASSES = 8
-"""What takes more layers off than any model puts on is noise."""
 
 
 def settle_text(text: str, one_pass: Callable[[str], str]) -> str:

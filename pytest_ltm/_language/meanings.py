@@ -39,18 +39,18 @@ _SAME = {
     )
     for word in group.split()
 }  # fmt: skip
+# An answer may leave these out, and does not become another one by them.
 LIGHT = _ignored_stems(
     "go went gone do does did make makes made take took taken have give gave given use keep kept start new old one two",
     "three both each play everything thing time",
 )
-"""An answer may leave these out, and does not become another one by them."""
+# Words with which an answer says that it is one.
 FRAME = _ignored_stems(
     "mention tell told talk chat session conversation remember recall believe think thought guess according based",
     "answer user called named name note history message earlier last ago yes sure well also really actually",
     "specifically currently together probably likely possibly perhaps maybe might may must seem total end ended",
     "decided since because",
 )
-"""Words with which an answer says that it is one."""
 _ROOT, _MOSTLY = 5, 0.7
 _BEGINNING, _ALIKE, _LONG = 4, 0.65, 7
 

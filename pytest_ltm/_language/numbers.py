@@ -17,24 +17,24 @@ ONES = (
     "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
 )  # fmt: skip
 TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+# Numbers written as one word.
 NUMBERS = (
     {word: n for n, word in enumerate(ONES)}
     | {word: n * 10 for n, word in enumerate(TENS, start=2)}
     | {"a": 1, "an": 1, "single": 1, "couple": 2, "pair": 2, "dozen": 12}
 )
-"""Numbers written as one word."""
+# Those words that hardly mean anything but their number.
 COUNTS = {word: n for word, n in NUMBERS.items() if word not in ("a", "an", "one", "single", "couple", "pair", "dozen")}
-"""Those words that hardly mean anything but their number."""
 ORDINALS = {
     "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9,
     "tenth": 10, "eleventh": 11, "twelfth": 12, "thirteenth": 13, "fourteenth": 14, "fifteenth": 15,
 }  # fmt: skip
 
+# Days of a month, as dates have them in words.
 DAYS = ORDINALS | {
     "sixteenth": 16, "seventeenth": 17, "eighteenth": 18, "nineteenth": 19, "twentieth": 20, "thirtieth": 30,
     **{f"twenty-{word}": 20 + n for word, n in tuple(ORDINALS.items())[:9]}, "thirty-first": 31,
 }  # fmt: skip
-"""Days of a month, as dates have them in words."""
 
 _DIGITS = lazy_pattern(r"(\d{1,12})(?:st|nd|rd|th)?")
 _SINGLE = ORDINALS | COUNTS
@@ -92,8 +92,8 @@ _UNIT = (
     "second|minute|hour|day|night|week|month|year|mile|kilomet(?:er|re)|met(?:er|re)|inch|yard|acre|page|cup|pound|kilo|ounce|"
     "gallon|lit(?:er|re)|tablespoon|teaspoon"
 )
+# A regular expression for a number in words.
 BELOW_HUNDRED = rf"(?:(?:{'|'.join(TENS)})[- ](?:{'|'.join(ONES[1:10])})|{'|'.join([*TENS, *ONES])})"
-"""A regular expression for a number in words."""
 _HUNDREDS = rf"(?:(?:{BELOW_HUNDRED}|a)[- ]hundred(?:(?: and)?[- ]{BELOW_HUNDRED})?)"
 _LARGE = lazy_pattern(
     rf"\b(?:(?P<thousands>{_HUNDREDS}|{BELOW_HUNDRED}|a)[- ]thousand"

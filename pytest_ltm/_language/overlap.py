@@ -7,8 +7,8 @@ from typing import Any
 
 from pytest_ltm._language.patterns import lazy_pattern
 
+# Characters compared; a longer text is cut, for ROUGE-L takes time with the product of both lengths.
 LIMIT = 20_000
-"""Characters compared; a longer text is cut, for ROUGE-L takes time with the product of both lengths."""
 _WORD = lazy_pattern(r"\w+")
 _ORDERS = (1, 2, 4)
 

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     Finder = Callable[[str], Sequence[Mention]]
 
+# So many places, the last ones, are looked at.
 _MOST = 60
-"""So many places, the last ones, are looked at."""
 State = Literal["asserts", "refuses", "hedges", "recites", "unclear"]
 
 
@@ -114,12 +114,12 @@ def _prove_idle(answer: str, text: str, named: Sequence[Mention]) -> Proof | Non
 
 # --- Nothing named.
 
+# Scripts that the rules do not read.
 _UNREAD = lazy_pattern(
     r"[\u0590-\u08ff\u0900-\u0dff\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7af]"
 )
-"""Scripts that the rules do not read."""
+# What has more telling words can be said in other words.
 _LONG = 2
-"""What has more telling words can be said in other words."""
 
 
 def is_readable(text: str) -> bool:
@@ -170,6 +170,7 @@ _CHOICE = lazy_pattern(r"\b(?:or|and/or|perhaps|maybe|possibly)\b|/")
 _ROW = lazy_pattern(
     r"[\s,;&\"'*\u2022]*(?:\n\s*(?:[-*\u2022+]|\d{1,3}[.)])\s*)?(?:and |then )?(?:(?:the|an?|my|your) )?[\s\"'*]*"
 )
+# What is set aside: in brackets, or after words that take it back.
 _ASIDE = lazy_pattern(
     r"\([^()]*\)|\[[^\[\]]*\]"
     r"|(?:,|;|-|\u2013|\u2014)?\s{0,4}\b(?:although|though|even though|before (?:that|it|then)|prior to|previously|"
@@ -180,7 +181,6 @@ _ASIDE = lazy_pattern(
     r"(?:your |the )?former|despite|whatever|when|in the (?:past|holidays)|on (?:holidays|occasion)|(?:and )?not|only|"
     r"except(?: for)?|switch(?:ing)? to)\b[^.;:!?\n]*"
 )
-"""What is set aside: in brackets, or after words that take it back."""
 _CONCLUDES = LEXICON.expression(r"{proof concludes}")
 _TAKES = LEXICON.expression(r"\b(?:you|i|id|ill|we|they) (?:\w+ )?{proof takes}\b[^.;!?\n]*")
 _FROM = lazy_pattern(r"\b(?:from|used to be|first(?: it was)?|instead of|over)\W*$")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 
+# Word -> unit; plurals are known, too.
 UNITS = {
     "second": "second", "sec": "second", "minute": "minute", "min": "minute", "hour": "hour", "hr": "hour", "h": "hour",
     "day": "day", "night": "night", "week": "week", "month": "month", "year": "year", "yr": "year",
@@ -37,9 +38,8 @@ UNITS = {
     "cad": "cad", "aud": "aud", "lira": "lira", "ruble": "ruble", "rouble": "ruble",
     "time": "time", "page": "page", "point": "point",
 }  # fmt: skip
-"""Word -> unit; plurals are known, too."""
+# What a unit of time is in minutes, where that is always the same.
 MINUTES = {"second": 1 / 60, "minute": 1, "hour": 60, "day": 1440, "week": 10080}
-"""What a unit of time is in minutes, where that is always the same."""
 MULTIPLES = {"once": 1, "twice": 2, "thrice": 3}
 CLOCKS = ("clock", "clock?")
 _SIGNS = {"$": "$", "£": "pound", "€": "€", "¥": "yen", "₹": "rupee", "chf": "chf", "sfr": "chf", "usd": "$",
@@ -83,8 +83,8 @@ _AMOUNT = lazy_pattern(
     r"(?:st\b|nd\b|rd\b|th\b)?(?:(?: u\.?s\.?| swiss)?[\s-]{0,3}(?P<unit>[a-z]+))?"
 )
 _THOUSANDS = {"k": 1_000, "thousand": 1_000, "million": 1_000_000}
+# Amounts of time so near each other, the larger unit first, are one length: 1 hour and 30 minutes.
 _APART = 24
-"""Amounts of time so near each other, the larger unit first, are one length: 1 hour and 30 minutes."""
 
 
 def read_quantities(text: str) -> list[Quantity]:
@@ -172,8 +172,8 @@ _SCALES = (
 )  # fmt: skip
 _MONTH_MINUTES = 30.44 * 1440
 _HALF_A_DAY = 720
+# A month is 28 to 31 days: lengths that differ by less than this share may be meant alike.
 _ROUGHLY = 0.15
-"""A month is 28 to 31 days: lengths that differ by less than this share may be meant alike."""
 
 
 def holds_amounts(accepted: Iterable[Iterable[Quantity]], quantities: Sequence[Quantity]) -> bool:

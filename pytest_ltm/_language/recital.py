@@ -22,8 +22,8 @@ _QUOTED = lazy_pattern(r"\"[^\"\n]{1,400}\"|\u201c[^\u201d\n]{1,400}\u201d|^[ \t
 _LINES = lazy_pattern(r"(?<=[^\d\s][.!?])[\s\"]+|\n+")
 _OF_ITSELF = lazy_pattern(r"\b(?:i|im|my|mine|(?:calls|pleases) me)\b")
 _OF_THE_USER = lazy_pattern(r"\b(?:you|your|youre|youve|youd|youll|yours)\b")
+# How an assistant speaks of itself.
 _REMEMBERS = LEXICON.pattern("recital remembers")
-"""How an assistant speaks of itself."""
 _ORDER = (
     "(?:write|put|add|take|remove|strike|cross|drop|call|forget|answer|reply|return|repeat|keep|choose|apply|list|give|"
     "remember)"
@@ -58,8 +58,8 @@ class ToldReply(str):
         return made
 
 
+# Words of a message that nobody says again by chance.
 _IN_A_ROW = 5
-"""Words of a message that nobody says again by chance."""
 
 
 def repeats_told(reply: str) -> bool:

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 _STOP = frozenset(map(word_stem, (*STOP_WORDS, "called", "known", "name", "named", "titled", "used")))
 _LABEL = lazy_pattern(r"\s*(?:[AQ]|step |fact )\d{1,3}[:.]\s*", re.IGNORECASE)
+# Up to so many words an expected answer must be named completely.
 _ALL_OF = 2
-"""Up to so many words an expected answer must be named completely."""
+# The share of the words of a longer one.
 _MOST_OF = 0.5
-"""The share of the words of a longer one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from pytest_ltm._language.patterns import lazy_pattern
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
+# Which reading of replies this is; plans and the names of rules hold it.
 READING = "reading/1"
-"""Which reading of replies this is; plans and the names of rules hold it."""
 
 
 def speech(reply: str, *, tags: Sequence[str] = ()) -> str:
@@ -45,10 +45,10 @@ def _strip_hidden(text: str, *, own: Collection[str]) -> str:
     return text
 
 
+# What has none of these has no mark: most answers.
 _MAY_BE_MARKED = lazy_pattern(
     "[<\\[{\n:\u25c1\u3008\u300a\u3010\u27e8\uff1c\u273f]|&lt;|\\A\\s*(?:analysis|commentary)"
 )
-"""What has none of these has no mark: most answers."""
 
 # --- Marks: anything in brackets that may open, close or end something.
 

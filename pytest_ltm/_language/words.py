@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 _WORD = lazy_pattern(r"[^\W_]+(?:'[^\W_]+)*")
+# What begins a line of a list.
 BULLET = lazy_pattern(r"^\s*(?:[-*•+]|\d{1,3}[.)])\s+")
-"""What begins a line of a list."""
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 STOP_WORDS: Sequence[str] = (
     "a about above after again all also am an and any are as ask asked at be because been before being but by can "
@@ -31,10 +31,10 @@ STOP_WORDS: Sequence[str] = (
 
 
 _ENGLISH = frozenset(STOP_WORDS) | {"yes", "youve", "hes", "shes", "weve", "theyre", "whats", "youd", "theyve"}
+# So few words are of no language.
 _FEW = 3
-"""So few words are of no language."""
+# Letters that people replace by plain ones, though they are not accented forms.
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "ı": "i", "þ": "th"})
-"""Letters that people replace by plain ones, though they are not accented forms."""
 
 
 class _Plain(dict[int, str]):
@@ -105,8 +105,8 @@ def word_stem(word: str) -> str:
     return word
 
 
+# In these, the spelling of one country is that of the other: harbour, favourite.
 _BRITISH = lazy_pattern(r"(?<=[a-z]{3})our(?=s?$|ed$|ing$|ite|ful|hood|ly$)")
-"""In these, the spelling of one country is that of the other: harbour, favourite."""
 _ENDINGS = ("ingly", "edly", "ing", "ied", "ies", "ed", "es", "ly", "s", "e")
 _SHORTEST_STEM = 3
 

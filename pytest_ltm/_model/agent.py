@@ -99,8 +99,8 @@ def add_mishaps(total: dict[str, Mishap], more: Iterable[Mishap]) -> dict[str, M
     return total
 
 
+# How a Mishap begins that says that a reply reached its limit.
 CUT_OFF = "reply cut off at "
-"""How a Mishap begins that says that a reply reached its limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,6 +319,7 @@ class Configured(Protocol):
         ...
 
 
+# The capabilities that a scenario may require, by name.
 CAPABILITIES: Mapping[str, type] = {
     capability.__name__: capability
     for capability in (
@@ -326,7 +327,6 @@ CAPABILITIES: Mapping[str, type] = {
         ReportsUsage, CountsTokens, LimitsMessages, ShowsRetrieval, ShowsContext, AcceptsImages, Configured,
     )
 }  # fmt: skip
-"""The capabilities that a scenario may require, by name."""
 
 
 class Capabilities(frozenset[str]):
@@ -378,10 +378,10 @@ NOT_ASKED_ALONE = (
 )
 
 
+# Stands among the capabilities of an agent whose saved state says where the real one is kept, which goes on.
 SAVES_REFERENCE = "SavesReference"
-"""Stands among the capabilities of an agent whose saved state says where the real one is kept, which goes on."""
+# Stands among the capabilities of an agent that can know the time without being told. No protocol belongs to it.
 SEES_CLOCK = "SeesClock"
-"""Stands among the capabilities of an agent that can know the time without being told. No protocol belongs to it."""
 
 
 class Announced(ABC):

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
+# The fields of a definition file; only `steps` must be there.
 FIELDS = ("steps", "expected", "parameters", "replies")
-"""The fields of a definition file; only `steps` must be there."""
+# The fields that a step may have: exactly one of the first three.
 STEP_FIELDS = ("say", "ask", "wait", "about", "user")
-"""The fields that a step may have: exactly one of the first three."""
 
 
 def to_json(definition: Definition) -> dict[str, Any]:

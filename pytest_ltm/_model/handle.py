@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from pytest_ltm._model.transcript import Exchange
 
 
-MEANT = {
+# Names that others use for what a scenario does.
+METHOD_ALIASES = {
     "answer": "ask", "chat": "ask", "expect": "check", "fail": "check", "grade": "score", "message": "say",
     "prompt": "ask", "query": "ask", "question": "ask", "rate": "score", "reply": "ask", "rng": "random", "send": "say",
     "skip": "wait", "sleep": "wait", "tell": "say", "time": "now", "verify": "check",
 }  # fmt: skip
-"""Names that others use for what a scenario does."""
 LABELLED = '"names the city", "Turku" in answer'
 
 
@@ -69,7 +69,7 @@ class Sheet:
             return Score(1.0, "no assertion failed")
         return score_checks(self.checks, scores, threshold)
 
-    def fail(self, label: str) -> None:
+    def note_failed_assertion(self, label: str) -> None:
         """Note the failed assertion that ended the body: one more failed check, which no `ltm.score` undoes."""
         self.assertion = Check(label, ok=False)
         self.checks.append(self.assertion)
@@ -158,7 +158,7 @@ class Ltm:
         def __getattr__(self, name: str) -> NoReturn:
             """Suggest the name that a misspelt or foreign one probably means."""
             public = sorted(each for each in {*dir(type(self)), *vars(self)} if not each.startswith("_"))
-            hint = f" Did you mean {MEANT[name]!r}?" if name in MEANT else did_you_mean(name, public)
+            hint = f" Did you mean {METHOD_ALIASES[name]!r}?" if name in METHOD_ALIASES else did_you_mean(name, public)
             raise AttributeError(f"ltm has no {name!r}.{hint} It has {', '.join(public)}.")
 
     @property

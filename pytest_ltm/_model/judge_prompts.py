@@ -26,5 +26,5 @@ def _read_prompts() -> Iterator[JudgePrompt]:
         yield JudgePrompt(name, parts["version"].whole(least=1), text, fail=fail, **lists)
 
 
+# `answer` and `statement` are what `ltm_judge.grade` and `ltm_judge.ask` use; the others belong to scenarios.
 PROMPTS: Mapping[str, JudgePrompt] = {prompt.name: prompt for prompt in _read_prompts()}
-"""`answer` and `statement` are what `ltm_judge.grade` and `ltm_judge.ask` use; the others belong to scenarios."""

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from pytest_ltm._model.agent import Reply
 
 
+# Ends the reply of a model that had more to say, on record, too: it gives no grade.
 CUT = "\n[cut off at the model's limit for a response]"
-"""Ends the reply of a model that had more to say, on record, too: it gives no grade."""
 _LIMIT = 20_000
 _AS_JSON = "Give the reply as a JSON object: your thoughts in the field `thoughts`, then the grade alone in `grade`."
+# All that `parse_grade` might read, and a little more.
 _VERDICT = lazy_pattern(r"grade(?=[\s*_`\"'\\\])}]*:)")
-"""All that `parse_grade` might read, and a little more."""
 _DEFUSED = "g-r-a-d-e"
+# What might pass for one of the lines of a fence.
 _RAIL = lazy_pattern(r"[<>\uff1c\uff1e\u00ab\u00bb\u2039\u203a\u226a\u226b]{4,}")
-"""What might pass for one of the lines of a fence."""
 _CODES = {
     "g": "0261 0581 050d 0262 13c0 ab90 a4d6",
     "r": "1d26 0433 0280 13a1 ab71 13d2 aba2 1587 a4e3",
@@ -35,14 +35,14 @@ _CODES = {
     "e": "0435 025b 03b5 0454 04bd 1d07 212e 13ac ab7c a4f0",
     ":": "2236 02d0 a789 0589 05c3 205a 02f8 a4fd 0703 0704 16ec 1361",
 }
+# Signs of other alphabets that a model may read, and repeat, as one of GRADE or a colon.
 _LOOKALIKES = {chr(int(code, 16)): letter for letter, codes in _CODES.items() for code in codes.split()}
-"""Signs of other alphabets that a model may read, and repeat, as one of GRADE or a colon."""
+# The first of 26 letters in circles, squares and flags, and of letters that nobody sees.
 _ALPHABETS = (0x1F150, 0x1F170, 0x1F1E6, 0xE0041, 0xE0061)
-"""The first of 26 letters in circles, squares and flags, and of letters that nobody sees."""
 _LETTERS = 26
 _UNSEEN_COLON = 0xE003A
+# Letters and a pattern without ink.
 _BLANK = "\u115f\u1160\u2800"
-"""Letters and a pattern without ink."""
 
 
 def fence_answer(answer: str, label: str = "ANSWER") -> str:
@@ -211,11 +211,11 @@ class JudgePrompt(Struct, frozen=True):
     def inquiry(self, **parts: str) -> Inquiry:
         """Return the question about these parts."""
         return Inquiry(
-            prompt=self.name, version=self.version, text=self.fill(**parts), grades=self.grades, fail=self.fail,
+            prompt=self.name, version=self.version, text=self.fill_prompt(**parts), grades=self.grades, fail=self.fail,
             parts=parts,
         )  # fmt: skip
 
-    def fill(self, **parts: str) -> str:
+    def fill_prompt(self, **parts: str) -> str:
         """Return the text with its parts, and with the way in which the reply is to end."""
         shown = {
             name: fence_answer(part, name.upper()) if name in self.quoted else part for name, part in parts.items()

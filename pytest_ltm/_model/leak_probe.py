@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from pytest_ltm._model.scenario import Definition
 
 
+# Of the plan's own questions: with the secret and the question for it, five messages for each agent.
 QUESTIONS = 3
-"""Of the plan's own questions: with the secret and the question for it, five messages for each agent."""
+# Characters of a question that is worth asking: longer ones bring along what they ask about.
 LONGEST = 1_200
-"""Characters of a question that is worth asking: longer ones bring along what they ask about."""
+# Letters of a word that tells anything.
 SHORTEST = 3
-"""Letters of a word that tells anything."""
+# Of the telling words of an answer, those that must be there: no agent says so many by chance.
 SHARE = 0.6
-"""Of the telling words of an answer, those that must be there: no agent says so many by chance."""
+# Questions that must be answered by an agent that was told nothing: one may be a lucky guess,
 KNOWN_ANSWERS = 2
-"""Questions that must be answered by an agent that was told nothing: one may be a lucky guess,"""
+# and so may be two with answers as short as a colour and a first name.
 KNOWN_LETTERS = 12
-"""and so may be two with answers as short as a colour and a first name."""
 # What an agent says that knows nothing, and what answers to questions about things never told say, too.
 _REFUSALS = (
     "access answer available chat conversation context detail discussed earlier enough find given information know "
@@ -90,7 +90,7 @@ class Secret(Struct, frozen=True):
     word: str
 
     @classmethod
-    def of(cls, seed: int, agent: str) -> Secret:
+    def secret_word(cls, seed: int, agent: str) -> Secret:
         """Return the word of an agent: the same at each run with this seed."""
         rng = random.Random(f"probe {seed} {agent}")
         return cls("".join(rng.choice(_CONSONANTS) + rng.choice(_VOWELS) for _ in range(5)).capitalize())

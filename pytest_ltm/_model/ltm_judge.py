@@ -95,8 +95,8 @@ def _strip_wrapping(reply: str) -> str:
     return wrapped.group(1) if wrapped else reply
 
 
+# Returns the reply to a question; JudgeError if there is none.
 AnsweredBy: TypeAlias = Callable[["Inquiry"], str]
-"""Returns the reply to a question; JudgeError if there is none."""
 
 
 class JudgeDecision(Struct, frozen=True):

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from pytest_ltm._model.transcript import Count
 
 
+# The version of the plan's JSON form.
 FORMAT = 2
-"""The version of the plan's JSON form."""
 Questions = Literal["alone", "together"]
+# How the questions on one history are asked: each of the state after the history, or one after another.
 QUESTIONS: tuple[Questions, ...] = get_args(Questions)
-"""How the questions on one history are asked: each of the state after the history, or one after another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

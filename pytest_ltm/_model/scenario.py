@@ -76,8 +76,8 @@ class Wait:
             raise ScenarioError(f"cannot wait beyond the memory span: span={self.span!r} (1.0 is all of it)")
 
 
+# Sees every exchange since the scenario's last one, by anyone; None means "not yet".
 Watcher: TypeAlias = Callable[[Sequence[Exchange]], "Score | Unscored | None"]
-"""Sees every exchange since the scenario's last one, by anyone; None means "not yet"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +133,8 @@ class Definition:
         return tuple(step for step in self.steps if isinstance(step, Ask))
 
 
+# The share of the span after which the last message comes by default.
 LAST = 0.9
-"""The share of the span after which the last message comes by default."""
 
 
 def spread(messages: Sequence[Say | Ask], last: float = LAST) -> tuple[Step, ...]:

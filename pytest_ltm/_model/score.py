@@ -92,22 +92,22 @@ class Unscored:
     neither right nor wrong; means count it as 0, their upper bounds as 1."""
 
 
+# Why the control `oracle` has no score: the scenario does not say what full marks ask for.
 NO_ORACLE = "no oracle"
-"""Why the control `oracle` has no score: the scenario does not say what full marks ask for."""
 
+# The rules that evaluators follow: `current` is our best, the others are the published deterministic ones.
 Scoring: TypeAlias = Literal["current", "v3.5", "paper"]
-"""The rules that evaluators follow: `current` is our best, the others are the published deterministic ones."""
 
 SCORINGS: tuple[str, ...] = get_args(Scoring)
 
 Verdict: TypeAlias = "Score | Unscored"
 
+# Turns the answers to a scenario's questions, in order, into a verdict. Never raises for any answer.
 Evaluator: TypeAlias = Callable[[Sequence[str]], "Score | Unscored"]
-"""Turns the answers to a scenario's questions, in order, into a verdict. Never raises for any answer."""
 
 
+# The cause of an Unscored of which all parts are open.
 UNDECIDED: Literal["undecided"] = "undecided"
-"""The cause of an Unscored of which all parts are open."""
 
 
 def with_bounds(verdict: Score | Unscored) -> Score | Unscored:

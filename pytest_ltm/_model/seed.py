@@ -11,8 +11,8 @@ from msgspec import Struct
 from pytest_ltm._storage.errors import ConfigurationError
 
 FRESH, _VARIABLE = "fresh", "env:"
+# A shorter secret could be found by its digest, which is public.
 _SHORTEST = 16
-"""A shorter secret could be found by its digest, which is public."""
 _DRAWN_BELOW = 2**31
 
 

@@ -10,8 +10,8 @@ from pytest_ltm._storage.errors import ConfigurationError, ScenarioError
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
+# Capabilities with which an agent can be met again.
 SURVIVES = ("KeepsUsers", "Checkpointable", "Stateless")
-"""Capabilities with which an agent can be met again."""
 EVERY = "every:"
 NO_USERS = "the agent cannot be told whose a message is: its reply() has no parameter `user` (SeparatesUsers)"
 

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
     from pytest_ltm._model.transcript import Exchange
 
+# How many messages a user has, unless a scenario says otherwise.
 TURNS = 8
-"""How many messages a user has, unless a scenario says otherwise."""
+# How often its model is asked for one message.
 TRIES = 3
-"""How often its model is asked for one message."""
+# The characters that a message may have.
 LONGEST_MESSAGE = 8_000
-"""The characters that a message may have."""
+# A shorter goal may well stand in a message.
 _GOAL_WORDS = 4
-"""A shorter goal may well stand in a message."""
 _TEXTS: Mapping[str, Any] = load_packaged_yaml(__file__, "user_prompt.yml")
 _LABEL = lazy_pattern(r"\A\s*(?:the )?(?:person|user|human|me)\s*:\s*", re.IGNORECASE)
 _OTHER_SIDE = lazy_pattern(

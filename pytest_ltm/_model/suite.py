@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from pytest_ltm._storage.schema import Field
 
 
+# How the name of a suite file ends.
 SUFFIX = ".ltm-suite.yml"
-"""How the name of a suite file ends."""
+# The word that stands for no suite; no suite can have this name.
 NONE = "none"
-"""The word that stands for no suite; no suite can have this name."""
+# What a suite file may say of the whole run, each in a field of this name.
 SETTINGS = ("span", "seed", "filler", "opening")
-"""What a suite file may say of the whole run, each in a field of this name."""
 
 
 class SuiteEntry(Struct, frozen=True, kw_only=True):

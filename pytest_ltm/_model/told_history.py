@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
+# The characters kept of a retrieved text that is not part of the history.
 LONGEST_SHOWN = 200
-"""The characters kept of a retrieved text that is not part of the history."""
 _SENTENCE = lazy_pattern(r".+?(?:[.!?][\"'”’)]*\s+|\n\s*|\Z)", re.DOTALL)
 _WORD = lazy_pattern(r"\s*\S+\s*")
 
@@ -63,7 +63,7 @@ class ToldTexts:
             if self._ids.setdefault(text, past.ids) != past.ids:
                 self._ids[text] = ()
 
-    def named(self, shown: Sequence[str]) -> tuple[str, ...]:
+    def replace_known_texts(self, shown: Sequence[str]) -> tuple[str, ...]:
         """Return ids in the place of texts that are known, each once, and all else as it is, if need be cut."""
         nones: dict[str, None] = {}
         for text in shown:
@@ -81,8 +81,8 @@ def is_cut(text: str) -> bool:
     return len(text) == LONGEST_SHOWN and text.endswith("…")
 
 
+# The most that one character has; an emoji or a rare Chinese sign may be as many tokens.
 _BYTES = 4
-"""The most that one character has; an emoji or a rare Chinese sign may be as many tokens."""
 
 
 def split_by_tokens(text: str, most: int, count: Callable[[str], int]) -> list[str]:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 Kind = Literal["opening", "say", "ask", "reset", "filler", "history"]
+# How many tokens of a reply that the agent generated count towards waits and spans: at most as many as the message that
+# it answers has, none, or all. What is told (messages, told filler, a data set's history) counts in any case.
 Count = Literal["capped", "told", "all"]
-"""How many tokens of a reply that the agent generated count towards waits and spans: at most as many as the message
-that it answers has, none, or all. What is told (messages, told filler, a data set's history) counts in any case."""
 COUNTS: tuple[Count, ...] = get_args(Count)
 
 
@@ -38,8 +38,8 @@ class Reading(Struct, frozen=True, kw_only=True):
         return speech(reply, tags=self.tags) if self.thoughts == "strip" else reply
 
 
+# As published rules read, and all conversations did whose plan does not say.
 RAW = Reading()
-"""As published rules read, and all conversations did whose plan does not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +127,7 @@ class Transcript(Sequence[Exchange]):
         self._exchanges.append(exchange)
         self._by.setdefault(exchange.by, []).append(exchange)
 
-    def of(self, speaker: str) -> Sequence[Exchange]:
+    def exchanges_of(self, speaker: str) -> Sequence[Exchange]:
         """Return the exchanges of one example, in order."""
         return self._by.get(speaker, [])
 
@@ -153,7 +153,7 @@ class Transcript(Sequence[Exchange]):
         return self.remembered[-1].end if self.remembered else 0
 
     @property
-    def counted(self) -> int:
+    def counted_tokens(self) -> int:
         """Tokens said so far that count towards spans."""
         return self._counted[-1]
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
 
+# How the name of a scenario file ends; other YAML files are never touched.
 SUFFIX = ".ltm.yml"
-"""How the name of a scenario file ends; other YAML files are never touched."""
 
 
 class Handle(Protocol):
@@ -199,6 +199,7 @@ def _parse_version(field: Field) -> str:
     return str(field.value) if isinstance(field.value, int | float) else field.text()
 
 
+# The marker's keywords that a file may give, and how each is read.
 MARKER: Mapping[str, Callable[[Field], Any]] = {
     "examples": lambda field: field.whole(least=1),
     "span": Field.tokens,
@@ -211,12 +212,11 @@ MARKER: Mapping[str, Callable[[Field], Any]] = {
     "version": _parse_version,
     "reset": Field.text,
 }
-"""The marker's keywords that a file may give, and how each is read."""
 
+# The kinds of checks, with the words that label them.
 KINDS: Mapping[str, str] = {
     "contains": "contains",
     "not_contains": "does not contain",
     "equals": "equals",
     "matches_any": "contains one of",
 }
-"""The kinds of checks, with the words that label them."""

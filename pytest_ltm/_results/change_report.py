@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from pytest_ltm._results.statistics.comparison import Comparison
 
 
+# How many scenarios that moved are listed for each agent and span.
 MOST_MOVED = 8
-"""How many scenarios that moved are listed for each agent and span."""
 HEADS = ("before", "now", "change", "95 % interval", "p (drop)")
 _WIDTHS = (6, 6, 7, 14, 8)
+# By so much the agent's share of all tokens may differ before a comparison says so.
 MUCH = 0.2
-"""By so much the agent's share of all tokens may differ before a comparison says so."""
 _MOST_TRIALS = 4
 _NOISE = 1e-9
 
@@ -70,7 +70,7 @@ def scenario_cells(change: Change, name: str) -> tuple[str, ...]:
 
 def _level_cells(level: Level, comparison: Comparison, p: float | None) -> tuple[str, ...]:
     chance = "-" if p is None else p_text(p).replace("= ", "").replace(" ", "")
-    moved = _signed_difference(level.difference, same=comparison.identical)
+    moved = _signed_difference(level.difference, same=comparison.is_identical)
     return f"{level.before:.2f}", f"{level.after:.2f}", moved, _interval_text(comparison), chance
 
 
@@ -221,8 +221,8 @@ def _comparison_json(comparison: Comparison) -> dict[str, Any]:
 
 _PLACES = 3
 MORE = "  … and {:,} more"
+# How many breaches, or rules that cannot be evaluated, are listed.
 MOST_LISTED = 12
-"""How many breaches, or rules that cannot be evaluated, are listed."""
 
 
 def verdict_line(verdict: GateVerdict) -> str:

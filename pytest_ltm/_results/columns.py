@@ -39,17 +39,17 @@ if TYPE_CHECKING:
 
 
 Number = TypeVar("Number", int, float)
+# What is said of examples where two figures stand.
 LEFT_OPEN = (
     "left open, at least in part: what is neither proven right nor wrong counts as missed in the first figure and as "
     "passed in the second"
 )
-"""What is said of examples where two figures stand."""
 GUESSED, UNSCORED = "≤", "*"
 """What marks a mean score that is not above what guessing earns, and one that some examples are left out of."""
+# What marks a column in which much went wrong within the agent: its score is hardly about its memory.
 HAMPERED = "!"
-"""What marks a column in which much went wrong within the agent: its score is hardly about its memory."""
+# The share of mishaps above which that is so.
 _HAMPERING = 0.25
-"""The share of mishaps above which that is so."""
 _ROUNDING = 1e-9
 
 
@@ -72,12 +72,12 @@ class ScenarioCell(Struct, frozen=True, kw_only=True):
         return mean_or_none(self.scores)
 
     @property
-    def missing(self) -> int:
+    def unscored_examples(self) -> int:
         """Examples without a score."""
         return self.examples - len(self.scores)
 
     @property
-    def guessed(self) -> bool:
+    def at_guessing_level(self) -> bool:
         """Whether there is a floor, and the mean is not above it."""
         return self.floor > 0 and self.mean is not None and self.mean < self.floor + _ROUNDING
 
@@ -85,7 +85,7 @@ class ScenarioCell(Struct, frozen=True, kw_only=True):
     def text(self) -> str:
         """The mean as it is shown; marked where it is not above the floor, and where some examples have no score."""
         mean = self.without if self.mean is None else score_text(self.mean, self.upper)
-        return mean + GUESSED * self.guessed + UNSCORED * bool(self.missing)
+        return mean + GUESSED * self.at_guessing_level + UNSCORED * bool(self.unscored_examples)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +116,7 @@ class Column:
         return self.conversations[0].is_control
 
     @property
-    def yardstick(self) -> bool:
+    def is_bundled(self) -> bool:
         """Whether the agent is one of this package: beside others it is not ranked."""
         return self.conversations[0].is_yardstick
 
@@ -153,7 +153,7 @@ class Column:
 
     @cached_property
     def _ends(self) -> tuple[Mapping[str, Sequence[float]], Mapping[str, Sequence[float]]]:
-        low, high = (scores_by_scenario([row.settled(end) for row in self.rows]) for end in _ENDS)
+        low, high = (scores_by_scenario([row.settle_score(end) for row in self.rows]) for end in _ENDS)
         return low, high
 
     @cached_property
@@ -203,17 +203,17 @@ class Column:
         return score_share(self.scores)
 
     @property
-    def low(self) -> float:
+    def total_lower_bound(self) -> float:
         """The total with 0 for each example without a score."""
         return total_score(self._ends[0])
 
     @property
-    def high(self) -> float:
+    def total_upper_bound(self) -> float:
         """The same with 1, and with all that is open passed."""
         return total_score(self._ends[1])
 
     @property
-    def full(self) -> int:
+    def maximum_total(self) -> int:
         """Scenarios with a score or with a lost one: the maximum of both."""
         return len(self._ends[0])
 
@@ -225,12 +225,12 @@ class Column:
     @property
     def is_open(self) -> bool:
         """Whether any example may have earned more than it counts for."""
-        return self.low < self.high
+        return self.total_lower_bound < self.total_upper_bound
 
     @property
-    def least(self) -> float | None:
+    def accuracy_lower_bound(self) -> float | None:
         """The accuracy with 0 for each example without a score; None without any score."""
-        return self.low / self.full if self.out_of else None
+        return self.total_lower_bound / self.maximum_total if self.out_of else None
 
     @property
     def points(self) -> str:
@@ -240,19 +240,21 @@ class Column:
     @property
     def share(self) -> str:
         """The accuracy in the same way: `25%`, `18% to 36%`."""
-        return self._both_ends(lambda total: format_percent(total / self.full))
+        return self._both_ends(lambda total: format_percent(total / self.maximum_total))
 
     def _both_ends(self, text: Callable[[float], str]) -> str:
         if not self.out_of:
             return NOTHING
-        return " to ".join(map(text, (self.low, self.high) if self.is_open else (self.low,)))
+        return " to ".join(
+            map(text, (self.total_lower_bound, self.total_upper_bound) if self.is_open else (self.total_lower_bound,))
+        )
 
     @property
-    def standing(self) -> str:
+    def total_with_spread(self) -> str:
         """The total with its spread and its maximum: `2.79 of 11 (spread 0.47)`, `2.00 to 4.00 of 11`."""
         # With open scores two totals stand there already, and the spread is about neither of them.
         spread = f" (spread {self.spread.sd:.2f})" if self.spread and not self.is_open else ""
-        return f"{self.points} of {self.full}{spread}" if self.out_of else NOTHING
+        return f"{self.points} of {self.maximum_total}{spread}" if self.out_of else NOTHING
 
     @cached_property
     def spread(self) -> Spread | None:
@@ -264,7 +266,7 @@ class Column:
     def interval(self) -> Interval | None:
         """Where the accuracy lies in other conversations as well, whatever is open earns; None: it needs trials."""
         intervals = [
-            None if mean is None else score_interval([row.settled(end) for row in self.rows], mean)
+            None if mean is None else score_interval([row.settle_score(end) for row in self.rows], mean)
             for end, mean in zip(_ENDS, map(score_share, self._ends), strict=True)
         ]
         return Interval(intervals[0].low, intervals[1].high) if intervals[0] and intervals[1] else None
@@ -275,18 +277,18 @@ class Column:
         return pass_rate(self.rows)
 
     @property
-    def tries(self) -> int:
+    def pass_k_trials(self) -> int:
         """The k of pass^k and pass@k: the number of trials; 0 where there is one only."""
-        trials = len({row.conversation.planned.trial for row in self.rows})
+        trials = len({row.conversation.planned_name.trial for row in self.rows})
         return trials if trials > 1 else 0
 
     @property
-    def guessed(self) -> tuple[str, ...]:
+    def scenarios_at_guessing_level(self) -> tuple[str, ...]:
         """The scenarios with a floor above which the mean score is not."""
-        return tuple(name for name, cell in self.cells.items() if cell.guessed)
+        return tuple(name for name, cell in self.cells.items() if cell.at_guessing_level)
 
     @property
-    def scoreless(self) -> tuple[str, ...]:
+    def scenarios_without_score(self) -> tuple[str, ...]:
         """The scenarios without a score, where others have one; those that an oracle cannot play are not among them."""
         none = [name for name, cell in self.cells.items() if cell.mean is None and cell.without == NOTHING]
         # Where nothing has a score, the total says so already.
@@ -297,12 +299,12 @@ class Column:
         return self.cells[scenario].text if scenario in self.cells else ""
 
     @property
-    def reach(self) -> float | None:
+    def ltm_score_paper(self) -> float | None:
         """The "LTM score (paper)" in tokens."""
         return ltm_reach(self.rows)
 
     @property
-    def missing(self) -> int:
+    def unscored_examples(self) -> int:
         """Examples without a score."""
         return sum(not row.scored for row in self.rows)
 
@@ -312,7 +314,7 @@ class Column:
         return sum(row.upper is not None for row in self.rows)
 
     @property
-    def amended(self) -> int:
+    def amended_verdicts(self) -> int:
         """Verdicts corrected by hand."""
         return sum(row.automatic is not None for row in self.rows)
 
@@ -349,12 +351,12 @@ class Column:
         return self.mishap_share > _HAMPERING
 
     @property
-    def hypothetical(self) -> bool:
+    def is_hypothetical(self) -> bool:
         """Whether that is what it would cost: nothing is spent."""
         return any(held.hypothetical for held in self.conversations)
 
     @property
-    def estimated(self) -> bool:
+    def is_estimated(self) -> bool:
         """Whether some of the tokens and dollars were not reported."""
         return any(held.estimated for held in self.conversations)
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from pytest_ltm._results.columns import Column
 
+# Where tables have a figure; `trials`: in the terminal if there are several, `verbose`: with `-v`.
 Report: TypeAlias = Literal["terminal", "trials", "verbose", "markdown", "html"]
-"""Where tables have a figure; `trials`: in the terminal if there are several, `verbose`: with `-v`."""
 Missing: TypeAlias = Literal["never", "null", "absent"]
 
 
@@ -107,13 +107,13 @@ class Figure:
         if value is None:
             return self.without
         text = "~" * self.estimated(column) + (self.text(column) if self.text else UNITS[self.unit].text(value))
-        return f"({text})" if aside and column.hypothetical else text
+        return f"({text})" if aside and column.is_hypothetical else text
 
 
 def _is_mixed(columns: Sequence[Column]) -> bool:
     """Return whether only some of the dollars are hypothetical."""
     # Only beside real costs does a hypothetical one need a mark: alone, the heading says that it would cost as much.
-    return len({column.hypothetical for column in columns if column.cost_usd is not None}) > 1
+    return len({column.is_hypothetical for column in columns if column.cost_usd is not None}) > 1
 
 
 def shown_figures(columns: Sequence[Column], *reports: Report) -> list[Figure]:
@@ -295,7 +295,7 @@ def _agent_cost(
 
 
 def _cost_label(columns: Sequence[Column]) -> str:
-    real = any(not column.hypothetical for column in columns if column.cost_usd is not None)
+    real = any(not column.is_hypothetical for column in columns if column.cost_usd is not None)
     return "cost in USD" if real else "would cost in USD"
 
 
@@ -321,8 +321,8 @@ def _durations(group: str, label: str, path: str, definition: str) -> tuple[Figu
     )  # fmt: skip
 
 
+# Seconds from which on no fraction is shown.
 _LONG = 10
-"""Seconds from which on no fraction is shown."""
 
 
 def _brief_seconds(seconds: float) -> str:
@@ -337,18 +337,19 @@ _agent_seconds = _get("pace.asking.total")
 
 
 def _pass_k(*, every: bool) -> Callable[[Column], float | None]:
-    return lambda column: pass_k(column.rows, column.tries, every=every) if column.tries else None
+    return lambda column: pass_k(column.rows, column.pass_k_trials, every=every) if column.pass_k_trials else None
 
 
 def _tries_label(text: str) -> Callable[[Sequence[Column]], str]:
-    return lambda columns: text.format(max(column.tries for column in columns))
+    return lambda columns: text.format(max(column.pass_k_trials for column in columns))
 
 
+# What it earned.
 SCORES = (
     Figure(
         "total", "points", lambda column: column.total if column.out_of else None, "total",
         "sum over scenarios of the mean over examples and trials, out of `out_of`", missing="null",
-        reports="markdown html", text=lambda column: f"{column.points} of {column.full}",
+        reports="markdown html", text=lambda column: f"{column.points} of {column.maximum_total}",
         order=_get("low"),
     ),
     Figure(
@@ -361,7 +362,7 @@ SCORES = (
         "over the scenarios of its total; absent where it is nothing", missing="absent",
     ),
     Figure(
-        "bounds.low", "points", lambda column: column.low if column.out_of else None, missing="null",
+        "bounds.low", "points", lambda column: column.total_lower_bound if column.out_of else None, missing="null",
         definition="the total with 0 (`low`) and with 1 (`high`) for each example that was played, or was to be, and "
         "whose score is not known, and with what is open missed and passed; `full`: the scenarios in it. What a report "
         "shows, and what a gate goes by (`low`)",
@@ -378,7 +379,7 @@ SCORES = (
     Figure("spread.high", "points", _get("spread.high")),
     Figure(
         "accuracy", "share", _get("accuracy"), "accuracy", "total / out_of, 0 to 1", missing="null",
-        text=lambda column: column.share, order=lambda column: column.least,
+        text=lambda column: column.share, order=lambda column: column.accuracy_lower_bound,
     ),
     Figure(
         "pass_rate.share", "share", _get("pass_rate.share"), "passed",
@@ -393,7 +394,7 @@ SCORES = (
         reports="markdown", without="needs trials",
     ),
     Figure(
-        "pass_k.k", "count", lambda column: column.tries or None, missing="null",
+        "pass_k.k", "count", lambda column: column.pass_k_trials or None, missing="null",
         definition="over k trials, mean over examples: `all` (pass^k) the chance that all of k pass, `any` (pass@k) "
         "that at least one does; null where there is one trial",
     ),
@@ -407,7 +408,7 @@ SCORES = (
         "cannot be as it was before a question; absent where there are none", missing="absent",
     ),
 )  # fmt: skip
-"""What it earned."""
+# What it took.
 EFFORTS = (
     Figure("examples", "count", lambda column: len(column.rows)),
     Figure(
@@ -463,7 +464,7 @@ EFFORTS = (
     Figure(
         "amended", "count", _get("amended"), "amended by hand",
         "verdicts corrected by hand, and counted so; each example keeps its automatic verdict",
-        reports="terminal", shown=lambda column: column.amended > 0,
+        reports="terminal", shown=lambda column: column.amended_verdicts > 0,
     ),
     Figure(
         "usage.input_tokens", "count", _sum_of("input_tokens"), missing="null",
@@ -549,7 +550,6 @@ EFFORTS = (
     Figure("conversations", "count", lambda column: len(column.conversations), "conversations",
            reports="verbose"),
 )  # fmt: skip
-"""What it took."""
 FIGURES = (*SCORES, *EFFORTS)
+# By name in `summary.json`.
 DEFINITIONS = {figure.group: figure.definition for figure in FIGURES if figure.definition}
-"""By name in `summary.json`."""

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from pytest_ltm._results.statistics.counts import Interval
 
 
-ALL = "all examples"
-"""Heads the row of the means over all examples that have a measure (micro means)."""
+# Heads the row of the means over all examples that have a measure (micro means).
+ALL_EXAMPLES = "all examples"
 _GAP = "  "
 _LONGEST = 24
 
@@ -88,7 +88,8 @@ class AgentMetrics(Struct, frozen=True, kw_only=True):
         """Return name, number of examples and all means of each scenario, and last of all examples."""
         of_each = {**self.examples, "": sum(self.examples.values())}
         return [
-            [name or ALL, f"{count:,}", *(self.text(name, of) for of in self.names)] for name, count in of_each.items()
+            [name or ALL_EXAMPLES, f"{count:,}", *(self.text(name, of) for of in self.names)]
+            for name, count in of_each.items()
         ]
 
     def _lacking(self, name: str) -> frozenset[str]:
@@ -123,7 +124,7 @@ def _control_sentence(name: str, comparison: Comparison) -> str:
     sure = "interval needs trials"
     if interval := _difference_interval(comparison):
         sure = f"95 % interval {interval.low:+.2f} … {interval.high:+.2f}"
-    elif comparison.interval or comparison.identical:
+    elif comparison.interval or comparison.is_identical:
         sure = "the same in all"
     count = pluralize(comparison.pairs, "example")
     return f"{name} against its control: {comparison.difference or 0.0:+.2f} ({sure}; {count})"
@@ -184,7 +185,7 @@ def _measure_table(one: AgentMetrics, width: int, *, color: bool) -> list[str]:
     heads = [("", ""), ("", "examples"), *(_two_line_head(name, room=name in one.partial) for name in one.names)]
     slots = [max(map(columns_of, [*head, *(row[i] for row in rows)])) for i, head in enumerate(heads)]
     # A long scenario name must not push the figures out of the terminal.
-    slots[0] = min(slots[0], max(width // 3, len(ALL)), _LONGEST)
+    slots[0] = min(slots[0], max(width // 3, len(ALL_EXAMPLES)), _LONGEST)
     room = width - slots[0] - slots[1] - len(_GAP)
     pages: list[list[int]] = [[]]
     for i in range(2, len(heads)):
@@ -214,8 +215,8 @@ def _two_line_head(name: str, *, room: bool = False) -> tuple[str, str]:
     return (first + blank, rest + blank) if rest else ("", name + blank)
 
 
+# Metrics that data sets publish in place of our score, and what they are called: they lead a report.
 LEADING = {"f1": "F1 over all questions"}
-"""Metrics that data sets publish in place of our score, and what they are called: they lead a report."""
 
 
 def leading_metrics(run: RunResult) -> list[tuple[str, dict[str, str]]]:

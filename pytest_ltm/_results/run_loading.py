@@ -47,7 +47,7 @@ class ConversationFolder(Struct, frozen=True, kw_only=True):
     def record(self) -> ConversationRecord | None:
         """Return what was said, from the journal; None where there is none or it cannot be read."""
         try:
-            return ConversationRecord.of(self.path / "journal.jsonl")
+            return ConversationRecord.read_record(self.path / "journal.jsonl")
         except LtmError:
             return None
 
@@ -78,7 +78,7 @@ class LoadedRun(Struct, frozen=True, kw_only=True):
     """What `summary.json` says; empty where there is none."""
 
     @classmethod
-    def of(cls, result: RunResult, summary: Mapping[str, Any] | None = None) -> LoadedRun:
+    def from_results(cls, result: RunResult, summary: Mapping[str, Any] | None = None) -> LoadedRun:
         """Return a run of which its result is known, and some of what its `summary.json` will say."""
         held = tuple(ConversationFolder(result=each, path=Path()) for each in result.conversations)
         return cls(path=Path(), result=result, conversations=held, summary=summary or {})
@@ -148,7 +148,7 @@ def _in_order(
     agents = [*named, *sorted({each.result.agent for each in conversation_folders} - set(named))]
 
     def place(folder: ConversationFolder) -> tuple[int, float, str, int, str]:
-        result, trial = folder.result, folder.result.name.planned.trial
+        result, trial = folder.result, folder.result.name.planned_name.trial
         number = int(trial) if trial.isdecimal() else 0
         return agents.index(result.agent), result.span or inf, result.span_label, number, result.trial
 
@@ -184,8 +184,8 @@ def _text_values(value: object) -> Iterable[str]:
 
 # --- Finding what a run is compared with: a baseline by its name, a baseline file, or a run folder; and keeping one.
 
+# Stands before the agent's label where a run or a file holds several: `latest@mybot`.
 AGENT = "@"
-"""Stands before the agent's label where a run or a file holds several: `latest@mybot`."""
 
 
 def find_side(

@@ -89,7 +89,7 @@ def _reaches_last_span(result: EffectiveSpan) -> bool:
 
 
 def _kept_text(point: SpanPoint) -> str:
-    return "-" if point.kept is None else f"{point.kept:.0%}"
+    return "-" if point.kept_share is None else f"{point.kept_share:.0%}"
 
 
 def _span_text(number: int) -> str:
@@ -187,7 +187,7 @@ def comparison_text(
         return ComparisonText(
             "Unknown", f"{one} and {other} share no example that both have a score for.", "", "unknown"
         )
-    if comparison.identical:
+    if comparison.is_identical:
         same = f"{HERE} {one} and {other} have equal scores in all {pluralize(comparison.pairs, 'example')}."
         return ComparisonText("No difference", same, "", "equal")
     alpha = ALPHA / max(1, looks)

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 Style: TypeAlias = Literal["", "good", "part", "bad", "strong", "dim"]
 
 _CODES = {"good": "32", "part": "33", "bad": "31", "strong": "1", "dim": "2"}
+# Blanks between the spans of one agent.
 _GAP = 2
-"""Blanks between the spans of one agent."""
+# Blanks between agents.
 _GROUP_GAP = 3
-"""Blanks between agents."""
 
 
 class TableRow(Struct, frozen=True, kw_only=True):
@@ -57,8 +57,8 @@ class _Layout(Struct, frozen=True, kw_only=True):
         return max(columns * (self.slot + _GAP) - _GAP, min(columns_of(agent), self.room))
 
 
+# An agent's label and the columns of it that stand in one table.
 _Part: TypeAlias = "tuple[str, tuple[int, ...]]"
-"""An agent's label and the columns of it that stand in one table."""
 
 
 def render_table(table: TextTable, width: int, *, color: bool) -> list[str]:

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from pytest_ltm._journal.result import Automatic, ScenarioResult
 
 
+# Texts of such characters, ASCII and Latin letters and typographic signs, have a column for each.
 _NARROW = re.compile("[\\n -~\\xa1-\\xac\\xae-\\u02ff\\u2010-\\u2027\\u2030-\\u205e]*")
-"""Texts of such characters, ASCII and Latin letters and typographic signs, have a column for each."""
+# Stands where there is no number.
 NOTHING = "-"
-"""Stands where there is no number."""
+# Smaller amounts of dollars are shown with two significant digits.
 _CENTS = 0.1
-"""Smaller amounts of dollars are shown with two significant digits."""
 
 
 def one_line(text: str) -> str:
@@ -143,8 +143,8 @@ def format_percent(share: float | None) -> str:
     return NOTHING if share is None else f"{100 * float(score_text(share)):.0f}%"
 
 
+# Four decimals show nothing of less.
 _LEAST_EXACT = 0.00005
-"""Four decimals show nothing of less."""
 
 
 def format_dollars(amount: float) -> str:

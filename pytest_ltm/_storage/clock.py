@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 _now = datetime.now
 _perf_counter = partial(time.perf_counter)
+# All kept so that freezegun, which replaces what modules have imported, leaves our own time alone.
 _thread_time = partial(time.thread_time)
-"""All kept so that freezegun, which replaces what modules have imported, leaves our own time alone."""
 
+# Where simulated time begins: a fixed Monday morning, so that equal runs tell equal times.
 START = datetime(2024, 3, 4, 9, 0, tzinfo=timezone.utc)
-"""Where simulated time begins: a fixed Monday morning, so that equal runs tell equal times."""
 
 
 class Clock(Protocol):
@@ -47,7 +47,7 @@ class Clock(Protocol):
         """Look at the wall, before a message and after a reply, and hold what it says; None: it has no say here."""
         ...
 
-    def follow(self, recorded: datetime) -> None:
+    def jump_to_recorded(self, recorded: datetime) -> None:
         """Be where a recorded conversation was: nobody waits, and nobody is told."""
         ...
 
@@ -75,7 +75,7 @@ class SimulatedClock:
         """Return None: it moves only where it is told to."""
         return None
 
-    def follow(self, recorded: datetime) -> None:
+    def jump_to_recorded(self, recorded: datetime) -> None:
         """Be there."""
         SimulatedClock.advance(self, recorded)
 
@@ -131,7 +131,7 @@ class WallClock:
         self._now = max(self._wall(), self._now)
         return self._now
 
-    def follow(self, recorded: datetime) -> None:
+    def jump_to_recorded(self, recorded: datetime) -> None:
         """Be there."""
         self._now = recorded
 
@@ -163,10 +163,10 @@ def can_interrupt() -> bool:
 
 # --- Pauses: Ctrl-Z, SIGSTOP, a machine that sleeps. What goes by meanwhile is no time that anybody was slow in.
 
+# How often this process was stopped and went on, where somebody hears the signal.
 _continued = [0]
-"""How often this process was stopped and went on, where somebody hears the signal."""
+# By system: a clock that goes on while the machine sleeps, and one that does not.
 _SLEEPS = {"linux": ("CLOCK_BOOTTIME", "CLOCK_MONOTONIC"), "darwin": ("CLOCK_MONOTONIC", "CLOCK_UPTIME_RAW")}
-"""By system: a clock that goes on while the machine sleeps, and one that does not."""
 
 
 def goes_on(*_: object) -> None:
@@ -191,8 +191,8 @@ def paused_since(before: tuple[int, float]) -> bool:
     return continued != before[0] or slept > before[1] + 1.0
 
 
+# What ends a sleep in a thread, which hears no Ctrl-C.
 WAKE: ContextVar[threading.Event | None] = ContextVar("WAKE", default=None)
-"""What ends a sleep in a thread, which hears no Ctrl-C."""
 
 
 def sleep_interruptibly(seconds: float) -> None:

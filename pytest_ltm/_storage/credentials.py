@@ -12,14 +12,15 @@ if TYPE_CHECKING:
 
 HIDDEN = "[redacted]"
 
+# Between a header's name and its value: in plain text, a dict, a pair, bytes, or JSON within JSON.
 _BETWEEN = r"\\{0,3}[\"']?(?:\s{0,4}[:=]|,)\s{0,4}(?:b?\\{0,3}[\"'])?\s{0,4}"
-"""Between a header's name and its value: in plain text, a dict, a pair, bytes, or JSON within JSON."""
 _TEXT = r"[^\s\"',;\\]"
 _KEYS = "sk pk rk xai gsk hf ghp gho ghs ghu github_pat glpat xoxa xoxb xoxp xoxr xoxs npm pypi"  # what keys begin with
 _KEY = rf"\b(?:{_KEYS.replace(' ', '|')})[-_]"
 _API_KEY = r"(?:x-)?(?:[a-z]{1,20}-)?(?:api-key|apikey|api_key|auth-token|access-token)"
 _PARAMETER = r"(?:api[-_]?key|key|token|access[-_]token|secret|password|auth|signature|sig)"
 
+# Signs, of which a text must hold one, in lower case and with `-` for `_`; then what is looked for.
 _FORMS: tuple[tuple[str, str], ...] = (
     ("://", r"(?P<kept>://)(?:[^\s/?#\"'<>@:]*:[^\s/?#\"'<>]*|[^\s/?#\"'<>@:]{20,})(?P<after>@)"),
     (
@@ -42,7 +43,6 @@ _FORMS: tuple[tuple[str, str], ...] = (
     ("aiza", r"(?P<kept>)\bAIza[\w-]{30,}"),
     ("eyj", r"(?P<kept>)\beyJ[\w-]{10,2000}\.eyJ[\w-]{10,}(?:\.[\w-]*)?"),
 )
-"""Signs, of which a text must hold one, in lower case and with `-` for `_`; then what is looked for."""
 _CASED = ("AKIA", "AIza", "eyJ", "[\\w*-]")
 
 
@@ -65,13 +65,13 @@ _NAMED_VALUE = re.compile(
     r"|(?P<bare>[^\s\"',;\\&<>(){}\[\]$*]{4,})(?P<open>[(\[{]?))",
     re.IGNORECASE,
 )
+# What each of them begins with, in lower case: to look for this first takes a tenth of the time.
 _MAY_BE_NAMED = re.compile(
     r"(?:passwords?|passwd|passphrase|secret(?:[-_]?access)?(?:[-_]?key)?|private[-_]?key|api[-_]?key|token)"
     rf"{_QUOTE}?[ \t]{{0,4}}[:=]"
 )
-"""What each of them begins with, in lower case: to look for this first takes a tenth of the time."""
+# What that begins with.
 _NAMES_BEGIN = ("passw", "passphrase", "secret", "private", "api", "token")
-"""What that begins with."""
 _PLACEHOLDERS = frozenset(
     {
         "none", "null", "true", "false", "required", "optional", "string", "text", "pending", "unknown", "unset",
@@ -80,12 +80,12 @@ _PLACEHOLDERS = frozenset(
 )  # fmt: skip
 _HIDDEN = re.compile(rf"{re.escape(HIDDEN[:-1])}[^\]]*\]")
 _LINE_OF_ITS_OWN = re.compile(r"(?:^|[\r\n])[ \t]*(?:E +|- |export )?(?P<before>[\w.-]*)$")
+# The characters before a name that are looked at.
 _LONGEST_NAME = 80
-"""The characters before a name that are looked at."""
+# The characters that a password in quotes has at least.
 _PASSWORD = 4
-"""The characters that a password in quotes has at least."""
+# So many characters without a blank in quotes are not a word.
 _TOKEN = 20
-"""So many characters without a blank in quotes are not a word."""
 
 
 def _hide_named(match: re.Match[str]) -> str:
@@ -164,8 +164,8 @@ _PATTERNS: list[tuple[tuple[str, ...], re.Pattern[str], Callable[[_Found], str]]
 ]
 _SIGNS = [sign for signs, *_ in _PATTERNS for sign in signs]
 _BEFORE_DASH = tuple(sign.split("-")[-2] for sign in _SIGNS if sign.endswith("-"))
+# What several signs begin with: each look at a text costs time.
 _FEW = ("pass", "private")
-"""What several signs begin with: each look at a text costs time."""
 _WORDS = [sign for sign in dict.fromkeys(_SIGNS) if not sign.endswith("-") and not sign.startswith(_FEW)] + [*_FEW]
 
 

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+# The shortest time between two flushes to disk: each reply of an agent that takes as long.
 LASTING_SECONDS = 1.0
-"""The shortest time between two flushes to disk: each reply of an agent that takes as long."""
 
 
+# Bytes as they are, and no symbolic link in the place of the file: who knows where it leads.
 _PLAIN = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
-"""Bytes as they are, and no symbolic link in the place of the file: who knows where it leads."""
 
 
+# Nobody may ever open the other end of a FIFO.
 _UNWAITING = getattr(os, "O_NONBLOCK", 0)
-"""Nobody may ever open the other end of a FIFO."""
 _PRIVATE = 0o700
 
 

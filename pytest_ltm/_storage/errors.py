@@ -111,10 +111,10 @@ class FillerError(LtmError):
     """A filler that cannot fill: it adds no tokens, or its source cannot be read."""
 
 
+# Why an example has no score: it could not be judged; nothing is proven; the judge gave no grade; an evaluator ran out
+# of time; the judge or a simulated user failed; a judge, or something that the agent would have to be able to do, is
+# missing.
 WhyUnscored: TypeAlias = Literal["unscored", "undecided", "ungraded", "evaluator", "judge", "user", "requires"]
-"""Why an example has no score: it could not be judged; nothing is proven; the judge gave no grade; an evaluator ran out
-of time; the judge or a simulated user failed; a judge, or something that the agent would have to be able to do, is
-missing."""
 
 
 class Stopped(KeyboardInterrupt):

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 NAME = ".lock"
+# Who holds the lock, for the message to others; the lock itself is the operating system's.
 OWNER = ".owner.json"
-"""Who holds the lock, for the message to others; the lock itself is the operating system's."""
 
 
 class InUse(LtmError):

@@ -22,10 +22,11 @@ class SourceRevision(Struct, frozen=True, omit_defaults=True):
 
 
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+# Bytes of `packed-refs` that are looked at.
 _MOST = 1_000_000
-"""Bytes of `packed-refs` that are looked at."""
+# Of a branch's name, in characters.
 _LONGEST = 200
-"""Of a branch's name, in characters."""
+# By CI system: the variable with the commit, and those with its branch, the first that is set.
 _CI = (
     ("GITHUB_SHA", ("GITHUB_HEAD_REF", "GITHUB_REF_NAME")),
     ("CI_COMMIT_SHA", ("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME", "CI_COMMIT_REF_NAME")),
@@ -33,7 +34,6 @@ _CI = (
     ("CIRCLE_SHA1", ("CIRCLE_BRANCH",)),
     ("GIT_COMMIT", ("GIT_BRANCH",)),
 )
-"""By CI system: the variable with the commit, and those with its branch, the first that is set."""
 
 
 def source_revision(folder: Path, environment: Mapping[str, str] = os.environ) -> SourceRevision | None:

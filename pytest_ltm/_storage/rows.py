@@ -50,8 +50,8 @@ def _parse_json_row(line: str, where: str, required: Sequence[str]) -> dict[str,
 
 _SHOWN = 40
 _FIELDS = 6
+# How files of gzip, zip, bzip2, xz and zstd begin.
 _PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
-"""How files of gzip, zip, bzip2, xz and zstd begin."""
 
 
 def json_in(raw: bytes, where: str) -> Any:

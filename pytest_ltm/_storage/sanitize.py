@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 
 _CODE = r"0?[0-79]|2\d|[349][0-7]|[34]9|10[0-7]|[34]8;5;\d{1,3}|[34]8;2;\d{1,3};\d{1,3};\d{1,3}"
+# What sets colours and styles, and hides nothing.
 COLOR = re.compile(rf"(\x1b\[(?:(?:{_CODE});?){{0,5}}m)")
-"""What sets colours and styles, and hides nothing."""
+# A line of a private key in PEM between the first and the last.
 _OF_A_KEY = re.compile(r"\s*(?:[A-Za-z0-9+/=]*|[A-Za-z-]{1,20}: .*)\s*")
-"""A line of a private key in PEM between the first and the last."""
+# Format characters that Persian and emoji need and that move nothing.
 _JOINERS = "\u200c\u200d"
-"""Format characters that Persian and emoji need and that move nothing."""
 _HARMFUL = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+# What a spreadsheet takes for the beginning of a formula.
 _FORMULA = tuple("=+-@\t\r＝＋－＠")
-"""What a spreadsheet takes for the beginning of a formula."""
 
 
 def escape_unprintable(text: str) -> str:
@@ -69,8 +69,8 @@ def csv_cell(value: object) -> object:
     return f"'{text}" if value.lstrip(" \n").startswith(_FORMULA) else text
 
 
+# The signs that tables and shortened texts are drawn with, and how a plain terminal shows them.
 _SIGNS = str.maketrans({"…": "...", "─": "-", "≤": "<", "≥": ">"})
-"""The signs that tables and shortened texts are drawn with, and how a plain terminal shows them."""
 
 
 def is_plain(file: Any) -> bool:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
 
+# How deeply a file's values may be nested.
 DEPTH = 100
-"""How deeply a file's values may be nested."""
 _SHOWN = 60
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _THOUSANDS = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)k")
@@ -187,8 +187,8 @@ def _quoting_hint(value: object) -> str:
 
 # --- YAML files as fields with line numbers: plain data only, no anchors, no name twice, of limited size.
 
+# The largest YAML file that is read.
 MAX_BYTES = 1_000_000
-"""The largest YAML file that is read."""
 
 
 def load_yaml(path: str | Path) -> Field:
@@ -300,8 +300,8 @@ class _YamlReader:
 
 T = TypeVar("T")
 _HALVES = re.compile("[\ud800-\udfff]")
+# What JSON may hold as it is, and a terminal or an editor that shows the file would obey; half surrogates.
 _RAW = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""What JSON may hold as it is, and a terminal or an editor that shows the file would obey; half surrogates."""
 
 
 def number_or_text(text: str) -> int | float | str:
@@ -337,8 +337,8 @@ def _indented_json(value: object) -> str:
     return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
 
 
+# No figure of a run is larger: more is a mistake in what was reported, and would spoil every sum and mean.
 LARGEST = 10**18
-"""No figure of a run is larger: more is a mistake in what was reported, and would spoil every sum and mean."""
 ReportedCount = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 ReportedDollars = Annotated[float, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 
@@ -348,8 +348,8 @@ def parse_record(raw: bytes | str) -> Any:
     return json.loads(raw, parse_int=lambda digits: int(digits[:_DIGITS]))
 
 
+# Of a longer number the first ones are read: Python refuses to read all.
 _DIGITS = 1_000
-"""Of a longer number the first ones are read: Python refuses to read all."""
 
 
 def bounded(value: Any) -> Any:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# The characters that the value of a variable must have: a shorter one is found in ordinary words.
 SHORTEST = 8
-"""The characters that the value of a variable must have: a shorter one is found in ordinary words."""
 
 _WORDS = frozenset(
     {

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+# Seconds that a change waits for others; each of them takes well under a millisecond.
 LONGEST_WAIT = 30.0
-"""Seconds that a change waits for others; each of them takes well under a millisecond."""
 _POLL = 0.002
 _BUSY_TRIES = 50
 

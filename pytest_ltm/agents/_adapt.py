@@ -35,10 +35,10 @@ __all__ = ["AgentSource", "agent_source", "capabilities_of", "is_amount"]
 _CURE = "Give a class, a no-argument factory, an object with reply(message), or a function that takes the message"
 
 
-ID = "conversation_id"
-"""The parameter by which an agent is told which conversation it is in, to keep what it stores apart."""
+# The parameter by which an agent is told which conversation it is in, to keep what it stores apart.
+CONVERSATION_ID_PARAMETER = "conversation_id"
+# Exceptions of foreign code that pass as they are.
 Fatal: TypeAlias = tuple[type[BaseException], ...]
-"""Exceptions of foreign code that pass as they are."""
 _CTRL_C: Fatal = (KeyboardInterrupt,)
 
 
@@ -126,7 +126,7 @@ class AgentSource:
             else:
                 self._remember(made)
             if _takes_conversation_id(agent):
-                door.call("could not be started", cast("Any", agent).start, **{ID: name})
+                door.call("could not be started", cast("Any", agent).start, **{CONVERSATION_ID_PARAMETER: name})
             if keeps_users:
                 door.call("could not begin a session", cast("KeepsUsers", agent).begin_session, name)
         return agent
@@ -140,7 +140,7 @@ class AgentSource:
         if at is not None and folder is not None:
             produce = functools.partial(at, folder)
         elif _names_conversations(produce):
-            produce = functools.partial(produce, **{ID: name})
+            produce = functools.partial(produce, **{CONVERSATION_ID_PARAMETER: name})
         with contextlib.closing(self._door(fatal, timeout)) as door:
             made = door.call("could not be made", lambda: _reject_awaitable(produce()))
             agent = _adapt_agent(made, self.spec, self.calls)
@@ -265,7 +265,7 @@ def _agent_factory(given: object, spec: str) -> Callable[[], object] | None:
         raise AgentError(
             f"agent {spec!r}: it is unclear which arguments {shown(given)} takes. Wrap it: `def answer(message): ...`."
         ) from error
-    if [*positional, *keywords] == [ID]:
+    if [*positional, *keywords] == [CONVERSATION_ID_PARAMETER]:
         return given
     if keywords or len(positional) > 1:
         raise AgentError(
@@ -287,7 +287,7 @@ def _check_class(given: type, spec: str) -> Callable[[], object]:
             "Name a class that has them."
         )
     try:
-        needed = [name for names in required_parameters(given) for name in names if name != ID]
+        needed = [name for names in required_parameters(given) for name in names if name != CONVERSATION_ID_PARAMETER]
     except (TypeError, ValueError):  # built in C: calling it will tell
         return given
     if needed:
@@ -306,7 +306,7 @@ def _conversation_id(folder: Path | None) -> str:
 def _names_conversations(function: object) -> bool:
     """Return whether a callable has a parameter for the name of the conversation."""
     try:
-        return callable(function) and ID in inspect.signature(function).parameters
+        return callable(function) and CONVERSATION_ID_PARAMETER in inspect.signature(function).parameters
     except (TypeError, ValueError):  # built in C
         return False
 
@@ -349,8 +349,8 @@ _METHODS = {
     "ShowsContext": ("in_context",),
     "CountsTokens": ("count_tokens",), "AcceptsImages": ("reply_with_images",), "Configured": ("configuration",),
 }  # fmt: skip
+# Characters of what somebody else wrote that errors show.
 _SHOWN = 120
-"""Characters of what somebody else wrote that errors show."""
 
 
 def grant_capabilities(agent: Any, having: Collection[str], max_message_tokens: int | None) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pytest_ltm._calls.foreign import ForeignCaller, check_reply, check_texts, check_usage, is_count, shown
 from pytest_ltm._calls.hub import OutOfTime, call_in_own_thread, own_thread
 from pytest_ltm._calls.logged_errors import LoggedErrors
-from pytest_ltm._calls.time_limits import COPY, copied
+from pytest_ltm._calls.time_limits import FORK_MESSAGE, copied
 from pytest_ltm._model.agent import Agent, Announced, Apart, Reply, TakesTurns, Usage
 from pytest_ltm._model.tokens import APPROX, token_counter
 from pytest_ltm._storage.clock import stopwatch_seconds
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from pytest_ltm._calls.retry import Failed, Retries
     from pytest_ltm._model.agent import ExpectedReply
 
+# For pytest: who reads of an agent's exception wants the agent's frames, not these.
 __tracebackhide__ = True
-"""For pytest: who reads of an agent's exception wants the agent's frames, not these."""
 
+# The size of the largest message to an agent that does not say how much it takes.
 MAX_MESSAGE_TOKENS = 4096
-"""The size of the largest message to an agent that does not say how much it takes."""
+# Seconds that saving an agent may take in all, however fast the agent is.
 SAVING = 1.0
-"""Seconds that saving an agent may take in all, however fast the agent is."""
 
 
 class AgentCaller:
@@ -184,7 +184,7 @@ class AgentCaller:
             return str(fault)
         finally:
             self._door.close()
-        return f"{self._door.who}: {COPY}" if copied() else None
+        return f"{self._door.who}: {FORK_MESSAGE}" if copied() else None
 
     def _close_agent(self) -> None:
         for name in ("aclose", "close"):
@@ -249,7 +249,7 @@ class AgentCaller:
             if logged := self._errors.take():
                 reply = replace(reply, mishaps=reply.mishaps + logged)
             if reply.usage is not None:
-                return replace(reply, usage=self._door.completed(reply.usage, sent, reply.text))
+                return replace(reply, usage=self._door.complete_usage(reply.usage, sent, reply.text))
             return reply if before is None else replace(reply, usage=self._used_since(before))
         finally:
             self._talking += stopwatch_seconds() - self._saving - began

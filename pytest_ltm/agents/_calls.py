@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from pytest_ltm._model.agent import Reply
 
 
+# Other names under which agents reply: taken where there is exactly one of them, and it takes the message alone.
 CALLS = ("chat", "invoke", "run", "respond", "__call__")
-"""Other names under which agents reply: taken where there is exactly one of them, and it takes the message alone."""
 _COPIED = sorted(
     {name for kind in CAPABILITIES.values() for name in protocol_members(kind)} - {"reply"}
     | {"start", "close", "aclose"}
 )
+# Parts of the names of methods that may be meant to reply.
 _WORDS = frozenset(
     ("answer", "ask", "call", "complete", "generate", "message", "predict", "query", "send", "talk", *CALLS)
 )
-"""Parts of the names of methods that may be meant to reply."""
 
 
 class Called:

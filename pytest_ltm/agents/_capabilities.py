@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
+# The controls that a spec of this package made; no class makes a control of anything else.
 _CONTROLS = weakref.WeakSet[Prompted]()
-"""The controls that a spec of this package made; no class makes a control of anything else."""
 
 
 def register_control(agent: object, *, embedded: bool) -> None:

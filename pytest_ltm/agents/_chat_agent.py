@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from pytest_ltm._storage.schema import Field
 
 
+# Tokens that a message takes beside its text: the role and the marks around it, in most chat formats.
 FRAME = 4
-"""Tokens that a message takes beside its text: the role and the marks around it, in most chat formats."""
+# Shown in the place of an empty reply, because many endpoints refuse a conversation that holds one.
 SILENCE = "(no reply)"
-"""Shown in the place of an empty reply, because many endpoints refuse a conversation that holds one."""
 _LEAST_RATIO, _MOST_RATIO = 0.5, 3.0
+# Estimated tokens of a prompt above which its real size says something of the tokenizer.
 _ENOUGH = 200
-"""Estimated tokens of a prompt above which its real size says something of the tokenizer."""
 
 
 class History:
@@ -75,7 +75,7 @@ class History:
         self._exchanges.append((message, shown, size))
         self._size += size
 
-    def cut(self, newest: int, tokens: float) -> None:
+    def drop_oldest(self, newest: int, tokens: float) -> None:
         """If the prompt has more than that many of the model's tokens, drop the oldest exchanges, a block at once.
 
         The prompts that follow then begin alike, so that what was worked out for one of them (the prompt cache of a
@@ -92,7 +92,7 @@ class History:
                 return
             self._size -= self._exchanges.popleft()[2]
 
-    def learn(self, newest: int, counted: int) -> bool:
+    def note_prompt_size(self, newest: int, counted: int) -> bool:
         """Note how long the endpoint says that the prompt was; false for a count so small that the prompt was cut."""
         estimated = self.estimate(newest)
         if estimated >= _ENOUGH and counted < _LEAST_RATIO * estimated * min(1.0, self.ratio):
@@ -124,8 +124,8 @@ class History:
         self._size = sum(size for *_, size in self._exchanges)
 
 
+# For pytest: what the server said is in the message.
 __tracebackhide__ = True
-"""For pytest: what the server said is in the message."""
 
 
 def kept_share(tokens: float) -> float:
@@ -133,15 +133,15 @@ def kept_share(tokens: float) -> float:
     return 0.75 if tokens <= _SMALL_WINDOW else 0.9
 
 
+# Tokens of a prompt; see docs/openai.md for the figures behind both shares.
 _SMALL_WINDOW = 32_000
-"""Tokens of a prompt; see docs/openai.md for the figures behind both shares."""
 
+# Goes up when the way of showing the conversation to a model changes: part of the fingerprint.
 VERSION = 3
-"""Goes up when the way of showing the conversation to a model changes: part of the fingerprint."""
+# How often one message is sent again, each time with less before it, because the prompt was too long.
 SHRINKS = 8
-"""How often one message is sent again, each time with less before it, because the prompt was too long."""
+# What is left of a prompt that was too long where the endpoint does not say how much fits.
 SHARE = 0.75
-"""What is left of a prompt that was too long where the endpoint does not say how much fits."""
 MAX_MESSAGE_TOKENS = 4096
 _LESS = 0.95
 CUT_SILENTLY = (
@@ -149,8 +149,8 @@ CUT_SILENTLY = (
     "(Ollama: OLLAMA_CONTEXT_LENGTH) as context=NUMBER, or raise that"
 )
 LOADED = "the server had to load its model first"
+# Seconds of waiting that nobody needs to know of.
 _SOON = 1.0
-"""Seconds of waiting that nobody needs to know of."""
 
 
 def longest_message(limit: float | None) -> int:
@@ -252,7 +252,7 @@ class ChatAgent(TakesTurns):
         """Learn what the endpoint counted, and return what should not go unnoticed of this reply."""
         counted, limit = answer.used.input, self._model.max_tokens
         happened = {
-            CUT_SILENTLY: counted is not None and not self._history.learn(size, counted),
+            CUT_SILENTLY: counted is not None and not self._history.note_prompt_size(size, counted),
             LOADED: self._completions.loading > _SOON,
             f"{CUT_OFF}{'its limit' if limit is None else f'max_tokens={limit}'}": answer.was_cut,
         }
@@ -282,7 +282,7 @@ class ChatAgent(TakesTurns):
         if self._learned < 1:
             raise AgentFault(f"{overflow}. max_tokens={self._model.max_tokens} leaves no room for it") from None
         refused = self._history.estimate(size) * self._history.ratio
-        self._history.cut(size, min(self._learned, _LESS * refused))
+        self._history.drop_oldest(size, min(self._learned, _LESS * refused))
 
     def _taught(self, size: int, overflow: ContextOverflow) -> float:
         """Return how many tokens a prompt may have, after what was said of the one that was too long."""
@@ -290,7 +290,7 @@ class ChatAgent(TakesTurns):
         short = overflow.limit is not None and refused < overflow.limit
         counted = overflow.asked or (overflow.limit if short else None)
         if counted is not None:
-            self._history.learn(size, counted)
+            self._history.note_prompt_size(size, counted)
         return (
             SHARE * refused
             if overflow.limit is None
@@ -300,7 +300,7 @@ class ChatAgent(TakesTurns):
     def _fit(self, size: int) -> None:
         limit = self._limit()
         if limit is not None:
-            self._history.cut(size, limit)
+            self._history.drop_oldest(size, limit)
 
     def _limit(self) -> float | None:
         """Return how many tokens of the model a prompt may have, as far as anybody knows."""

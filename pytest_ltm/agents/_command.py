@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from pytest_ltm._model.agent import Usage
 
 
+# The capabilities that a process may have.
 CAPABILITIES = ("Resettable", "SeparatesUsers", "AnswersAlone", "AcceptsHistory", "Checkpointable", "TimeAware")
-"""The capabilities that a process may have."""
+# An exchange that is only known from a state.
 _UNKNOWN = ("", "", "")
-"""An exchange that is only known from a state."""
 _COUNTS = ("input_tokens", "output_tokens", "cached_tokens", "calls")
 
 

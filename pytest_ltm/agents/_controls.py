@@ -34,7 +34,7 @@ class ByLength(Memory):
         self._ranked: list[tuple[int, int]] = []
         self._seen: frozenset[int] | None = None
 
-    def arrive(self, message: str) -> None:
+    def add_message(self, message: str) -> None:
         """Add the message; the one before it takes its place among the others."""
         if self._lengths:
             self._rank(len(self._lengths) - 1)
@@ -52,7 +52,7 @@ class ByLength(Memory):
         self._sizes.pop()
         self.restore([self._lengths, self._sizes])
 
-    def sees(self, position: int) -> bool:
+    def can_see(self, position: int) -> bool:
         """Return whether the exchange is among those that are kept."""
         if self._seen is None:
             self._seen = frozenset(self._kept())
@@ -82,8 +82,8 @@ class ByLength(Memory):
         return kept
 
 
-NOTED = "Okay, I have noted that."
-"""What the cost agent says: as short as chat models are when they are asked to be brief."""
+# What the cost agent says: as short as chat models are when they are asked to be brief.
+ACKNOWLEDGEMENT = "Okay, I have noted that."
 MILLION = 1_000_000
 
 
@@ -111,7 +111,7 @@ class ChatCostMeter:
     def answer_alone(self, message: str) -> Reply:
         """Return the same for a question that is not sent again."""
         answers = answers_of(message)
-        text = NOTED if answers is None else reply_of(answers)
+        text = ACKNOWLEDGEMENT if answers is None else reply_of(answers)
         used = Usage(input_tokens=self._history + count_tokens(message), output_tokens=count_tokens(text), calls=1)
         dollars = used.input_tokens * self._in + used.output_tokens * self._out
         return Reply(text, used, dollars / MILLION, hypothetical=True)
@@ -146,7 +146,7 @@ class ContextWindowAgent(FreshPromptAgent):
 
     async def reply(self, message: str) -> str | Reply:
         """Return the model's reply; a message without one is forgotten."""
-        self._memory.arrive(message)
+        self._memory.add_message(message)
         try:
             given = await self._shown(message)
         except BaseException:
@@ -159,7 +159,7 @@ class ContextWindowAgent(FreshPromptAgent):
 
     async def answer_alone(self, message: str) -> str | Reply:
         """Return the model's reply to a message that it is never shown again."""
-        self._memory.arrive(message)
+        self._memory.add_message(message)
         try:
             return await self._shown(message)
         finally:
@@ -167,14 +167,14 @@ class ContextWindowAgent(FreshPromptAgent):
 
     def accept(self, message: str, reply: str) -> None:
         """Keep an exchange for which the model need not be asked."""
-        self._memory.arrive(message)
+        self._memory.add_message(message)
         self._exchanges.append((message, reply))
         self._memory.leave(reply)
 
     async def _shown(self, message: str) -> str | Reply:
         agent = await self._blank()
         for position, exchange in enumerate(self._exchanges):
-            if self._memory.sees(position):
+            if self._memory.can_see(position):
                 await await_result(agent.accept(*exchange))
         given: str | Reply = await await_result(agent.reply(message))
         return given
@@ -193,7 +193,7 @@ class Bias(NamedTuple):
     """The spec of who is shown the messages; "" where one was announced and not named, None: the embedded reader."""
 
     @classmethod
-    def of(cls, argument: str) -> Bias:
+    def parse_bias(cls, argument: str) -> Bias:
         """Return what `[longest:|shortest:][SIZE][:MODEL]` says; what begins with a digit is meant as a size."""
         which, colon, rest = argument.partition(":")
         if not colon or which not in {"longest", "shortest"}:
@@ -224,7 +224,7 @@ def make_length_bias(argument: str, find: Callable[[str], AgentSource]) -> Agent
     `argument` is as `Bias.of` reads it; `find` knows its model. Raises ConfigurationError for a wrong size, AgentError
     for what `find` does not know.
     """
-    name, bias = f"length-bias:{argument}", Bias.of(argument)
+    name, bias = f"length-bias:{argument}", Bias.parse_bias(argument)
     tokens = tokens_of("length-bias", bias.size)
     if bias.model is None:
         return agent_source(
@@ -322,13 +322,13 @@ class Oracle(Prompted):
         return {"embedded": "oracle", "memory": self._policy}
 
     def _hear(self, message: str) -> None:
-        self._memory.arrive(message)
+        self._memory.add_message(message)
         self._places[message] = self._heard
         self._heard += 1
 
     def _sees(self, needle: str) -> bool:
         place = self._places.get(needle)
-        return place is not None and self._memory.sees(place)
+        return place is not None and self._memory.can_see(place)
 
 
 def make_oracle(argument: str) -> AgentSource:

@@ -18,8 +18,8 @@ from pytest_ltm._storage.schema import load_packaged_yaml
 from pytest_ltm.agents._calls import method_that_replies
 from pytest_ltm.agents._capabilities import accepts_arguments, required_parameters
 
+# The packages whose objects are recognized; others are taken as they are.
 ROOTS = frozenset({"agents", "langchain_core", "langgraph", "llama_index", "openai", "pydantic_ai"})
-"""The packages whose objects are recognized; others are taken as they are."""
 
 
 class Framework(Struct, frozen=True, kw_only=True):

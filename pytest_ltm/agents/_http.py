@@ -145,7 +145,7 @@ class HttpSettings:
         }  # fmt: skip
         return frozenset(name for name, has in having.items() if has)
 
-    def at(self, path: str) -> str:
+    def url_of(self, path: str) -> str:
         """Return the URL of a path that is relative to the agent's ("": the agent's own)."""
         return fill_variables(urljoin(self.url, path))
 
@@ -223,10 +223,10 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
     "max_message_tokens": Field.tokens,
 }
 
+# The bytes, unpacked, of the longest answer that is read.
 LONGEST_BODY = 2**24
-"""The bytes, unpacked, of the longest answer that is read."""
+# Seconds for a connection; the rest of a request may take as long as a reply may.
 _CONNECT = 10.0
-"""Seconds for a connection; the rest of a request may take as long as a reply may."""
 
 
 class HttpStatusError(AgentError):
@@ -332,7 +332,7 @@ class HttpAgent:
     def _answer(self, path: str, data: dict[str, Any]) -> Any:
         """Return the response of a server that is content."""
         try:
-            with self._client.stream("POST", self._settings.at(path), json=data) as coming:
+            with self._client.stream("POST", self._settings.url_of(path), json=data) as coming:
                 response = self._whole(coming, path)
         except (self._http.ConnectError, self._http.ConnectTimeout, self._http.PoolTimeout) as error:
             raise TransientFault(f"{self._settings.place(path)} cannot be reached: {error}") from error

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from pytest_ltm._storage.schema import Field
 
 
+# The exchanges that are shown again before the next message, of those that were told and not asked.
 REMINDED = 3
-"""The exchanges that are shown again before the next message, of those that were told and not asked."""
+# Characters of a text that is shown again.
 _SHORT = 300
-"""Characters of a text that is shown again."""
+# Seconds between two looks at whether a person in the browser has answered.
 _LOOK = 0.1
-"""Seconds between two looks at whether a person in the browser has answered."""
 HELP = """\
 Type your answer; it may have several lines, and an empty line sends it. A word
 of command stands alone on the first line:
@@ -144,7 +144,7 @@ class WebPerson:
         name = ConversationName.of_folder(folder.name)
         _mailbox.invite_person(folder.parent, folder.name if name is None else name.agent)
         self._box, self._choices = _mailbox.Box(folder / _mailbox.BOX), choices
-        self._number, self._answered = 0, self._box.answered()
+        self._number, self._answered = 0, self._box.last_answered()
         self._now: datetime | None = None
         self._told: list[_mailbox.NoReplyMessage] = []
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pytest_ltm.agents.memory.stores import Steps
 
 
+# Capabilities that an agent which may go on from another's state does not have.
 _OWN = frozenset({"Checkpointable", "KeepsUsers", "Stateless"})
-"""Capabilities that an agent which may go on from another's state does not have."""
 
 
 class Ingestion(Struct):

@@ -114,18 +114,18 @@ class Person(Struct, frozen=True, kw_only=True):
         """Under which nickname the person agreed; None before."""
         return _read_struct(self.run / PEOPLE / f"{self.label}.consent.json", Consent)
 
-    def agree(self, nickname: str) -> None:
+    def record_consent(self, nickname: str) -> None:
         """Write down that the person agreed; the first time counts."""
         shown = " ".join(nickname.split())[:LONGEST_NICKNAME]
         _create_once(self.run / PEOPLE / f"{self.label}.consent.json", Consent(nickname=shown, agreed=wall_time()))
 
-    def boxes(self) -> list[Box]:
+    def begun_boxes(self) -> list[Box]:
         """Return the person's conversations that have begun."""
         return [Box(path) for path in sorted(self.run.glob(f"{self.label}~*/{BOX}"))]
 
-    def waiting(self) -> Box | None:
+    def waiting_box(self) -> Box | None:
         """Return the conversation in which a message waits for an answer; None where there is none."""
-        return next((box for box in self.boxes() if box.open() is not None), None)
+        return next((box for box in self.begun_boxes() if box.open() is not None), None)
 
 
 def invite_person(run: Path, label: str) -> Person:
@@ -175,7 +175,7 @@ class Box:
         result = _read_struct(self._path(message.number, "answer"), HumanAnswer)
         return result if result is not None and result.id == message.id else None
 
-    def answered(self) -> int:
+    def last_answered(self) -> int:
         """Return the highest number that has an answer; 0 where none has."""
         return max(self._numbers("answer"), default=0)
 
@@ -187,20 +187,20 @@ class Box:
         message = _read_struct(self._path(number, "message"), HumanPrompt)
         return message if message is not None and self.answer(message) is None else None
 
-    def seen(self, message: HumanPrompt) -> ReadReceipt:
+    def message_state(self, message: HumanPrompt) -> ReadReceipt:
         """Return what has happened with a message."""
         result = _read_struct(self._path(message.number, "seen"), ReadReceipt)
         return result if result is not None and result.id == message.id else ReadReceipt(id=message.id)
 
     def read_on(self, message: HumanPrompt, read: int) -> None:
         """Note that one more exchange has been read, if `read` is how many there were: a second tab changes nothing."""
-        seen = self.seen(message)
+        seen = self.message_state(message)
         if seen.read == read < len(message.told):
             self._note(message, structs.replace(seen, read=read + 1))
 
     def show(self, message: HumanPrompt) -> ReadReceipt:
         """Note that the message itself is shown, if it is for the first time."""
-        seen = self.seen(message)
+        seen = self.message_state(message)
         if seen.shown is None:
             seen = structs.replace(seen, shown=wall_time())
             self._note(message, seen)
@@ -208,13 +208,13 @@ class Box:
 
     def pause(self, message: HumanPrompt) -> None:
         """Begin a break."""
-        seen = self.seen(message)
+        seen = self.message_state(message)
         if seen.paused is None:
             self._note(message, structs.replace(seen, paused=wall_time()))
 
     def go_on(self, message: HumanPrompt) -> None:
         """End a break."""
-        seen = self.seen(message)
+        seen = self.message_state(message)
         if seen.paused is not None:
             took = (wall_time() - seen.paused).total_seconds() if seen.shown else 0.0
             self._note(message, structs.replace(seen, paused=None, pauses=seen.pauses + max(took, 0.0)))
@@ -222,7 +222,7 @@ class Box:
     def reply(self, message: HumanPrompt, text: str) -> bool:
         """Answer a message; False if it has been answered, be it in another tab."""
         self.go_on(message)
-        seen, now = self.seen(message), wall_time()
+        seen, now = self.message_state(message), wall_time()
         took = now - seen.shown - timedelta(seconds=seen.pauses) if seen.shown else timedelta(0)
         answer = HumanAnswer(
             id=message.id, text=text, shown=seen.shown, answered=now, seconds=max(took.total_seconds(), 0.0)
@@ -233,7 +233,7 @@ class Box:
             path.unlink(missing_ok=True)
         return _create_once(path, answer)
 
-    def earlier(self) -> Iterator[tuple[HumanPrompt, HumanAnswer]]:
+    def earlier_exchanges(self) -> Iterator[tuple[HumanPrompt, HumanAnswer]]:
         """Yield what was asked and answered, where the person may read it again."""
         for number in sorted(self._numbers("message")):
             message = _read_struct(self._path(number, "message"), HumanPrompt)

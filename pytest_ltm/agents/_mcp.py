@@ -18,7 +18,7 @@ from pytest_ltm._model.agent import Promised
 from pytest_ltm._storage.errors import AgentError, AgentFault, describe_error
 from pytest_ltm.agents._adapt import AgentSource, AgentUnavailable, is_keyless
 from pytest_ltm.agents._process import guarded_command
-from pytest_ltm.agents._store import ALWAYS, reads_of, store_source
+from pytest_ltm.agents._store import STORE_CAPABILITIES, reads_of, store_source
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from pytest_ltm._storage.schema import Field
 
 
+# What a tool may be given, by the method of a store that it stands for; a server needs the first two alone.
 _GIVEN = {
     "add": ("text", "role", "at", "session", "user"), "search": ("query", "k", "user"), "settle": ("user",),
     "add_session": ("messages", "at", "session", "user"), "written": ("user",),
 }  # fmt: skip
-"""What a tool may be given, by the method of a store that it stands for; a server needs the first two alone."""
 _NEEDED = ("add", "search")
 _TEXTS, _TIMES = ("text", "memory", "content", "value"), ("at", "created_at", "timestamp")
 """Fields of a memory that may hold its text and its time, the likeliest first."""
@@ -45,7 +45,7 @@ class Tool:
     arguments: Mapping[str, str] = field(default_factory=dict)
     """Empty: those of ours that it takes."""
 
-    def given(self, values: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    def call_arguments(self, values: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
         """Return its arguments."""
         if self.arguments:
             return {name: values[ours] for name, ours in self.arguments.items()}
@@ -124,7 +124,7 @@ class Server:
 
     def _called(self, method: str, values: Mapping[str, Any]) -> Any:
         tool = self._tools[method]
-        arguments = tool.given(values, self._schemas[tool.name])
+        arguments = tool.call_arguments(values, self._schemas[tool.name])
         try:
             answer = self._portal.call(self._session.call_tool, tool.name, arguments)
         except Exception as error:
@@ -205,7 +205,7 @@ def make_mcp(argument: str, parameters: Field) -> AgentSource:
     name = f"mcp:{argument}"
     chosen = {one.name: dict(one.arguments) for method, one in tools.items() if method in {*_NEEDED, *fields}}
     source = store_source(lambda: Server(command, tools), name, name, reads, {"tools": chosen})
-    source.given = Promised(ALWAYS)
+    source.given = Promised(STORE_CAPABILITIES)
     return source
 
 

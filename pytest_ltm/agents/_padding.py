@@ -28,12 +28,12 @@ POLITE = (
     "I am here to help, whatever you may need, and I am happy to go on.", "I hope that you are having a lovely day.",
     "Your patience and your kind words mean a great deal to me.", "Do take all the time that you need.",
 )  # fmt: skip
+# What a padded reply ends with: kind words, the message once more, or the filler that was told last.
 PADDINGS = ("politeness", "question", "filler")
-"""What a padded reply ends with: kind words, the message once more, or the filler that was told last."""
 
 
-OWN = frozenset({"Configured", "Resettable", "Stateless", "AcceptsImages"})
-"""Capabilities that a padded agent does not take from the other one."""
+# Capabilities that a padded agent does not take from the other one.
+PADDING_CAPABILITIES = frozenset({"Configured", "Resettable", "Stateless", "AcceptsImages"})
 
 
 class Padded(FreshPromptAgent):
@@ -45,7 +45,7 @@ class Padded(FreshPromptAgent):
     def __init__(self, model: AgentSource, agent: Any, tokens: int, padding: str) -> None:
         super().__init__(model, tells=False, agent=agent)
         self._tokens, self._padding, self._heard = tokens, padding, ""
-        for name in (capabilities_of(agent) & CAPABILITIES.keys()) - OWN:
+        for name in (capabilities_of(agent) & CAPABILITIES.keys()) - PADDING_CAPABILITIES:
             for member in protocol_members(CAPABILITIES[name]):
                 setattr(self, member, getattr(self, f"_{member}", None) or getattr(agent, member))
 
@@ -110,9 +110,9 @@ class Padding(Struct, frozen=True):
 
     def __call__(self) -> Padded:
         """Return another agent, padded."""
-        return self.around(self.model.make())
+        return self.wrap_agent(self.model.make())
 
-    def around(self, agent: Any) -> Padded:
+    def wrap_agent(self, agent: Any) -> Padded:
         """Return that agent, padded."""
         padded = PromptedPadded if is_prompted(agent) else Padded
         return padded(self.model, agent, self.tokens, self.kind)

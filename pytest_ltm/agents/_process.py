@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+# The file in a conversation's folder that keeps what the process writes to stderr.
 STDERR = "agent-stderr.txt"
-"""The file in a conversation's folder that keeps what the process writes to stderr."""
+# The bytes of the longest line that is read from a process; a longer one is taken for no line at all.
 LONGEST_LINE = 2**24
-"""The bytes of the longest line that is read from a process; a longer one is taken for no line at all."""
+# The characters of stderr that are kept of a process, half of them from its beginning and half from its end.
 LONGEST_STDERR = 2**24
-"""The characters of stderr that are kept of a process, half of them from its beginning and half from its end."""
+# The last lines of stderr that error messages show.
 TAIL = 5
-"""The last lines of stderr that error messages show."""
+# Those that are looked through for what is more telling.
 _HELD = 200
-"""Those that are looked through for what is more telling."""
+# Seconds between two looks at whether the process is still there.
 _LOOK = 0.1
-"""Seconds between two looks at whether the process is still there."""
+# Seconds that it has to end by itself, and again to end when told to, before it is killed.
 _GRACE = 1.0
-"""Seconds that it has to end by itself, and again to end when told to, before it is killed."""
 
 
 _GUARD = str(Path(__file__).with_name("_process_guard.py"))
@@ -145,7 +145,7 @@ class LineProcess:
 
         OutOfStep for anything else, and where none comes within so many seconds (None: no limit).
         """
-        early = self.pending()
+        early = self.pending_line()
         if early is not None:
             raise OutOfStep(
                 f"wrote a line before it was asked: {shorten_foreign_text(early.decode('utf-8', 'replace'))}"
@@ -162,7 +162,7 @@ class LineProcess:
             raise OutOfStep(f"answered without {wanted!r}: {shorten_foreign_text(json.dumps(answer))}")
         return answer
 
-    def pending(self) -> bytes | None:
+    def pending_line(self) -> bytes | None:
         """Return a line that nobody asked for, if there is one."""
         with contextlib.suppress(queue.Empty):
             return self._incoming.get_nowait()

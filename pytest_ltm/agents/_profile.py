@@ -18,7 +18,7 @@ from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.agents._caller import MAX_MESSAGE_TOKENS
 from pytest_ltm.agents._capabilities import capabilities_of, is_prompted, protocol_members, takes_user
 from pytest_ltm.agents._controls import Bias, ContextWindowAgent
-from pytest_ltm.agents._padding import OWN, Padding, padded_spec
+from pytest_ltm.agents._padding import PADDING_CAPABILITIES, Padding, padded_spec
 from pytest_ltm.agents._registry import EMBEDDED
 from pytest_ltm.agents._timestamped import Timing
 from pytest_ltm.agents._unbuilt import Offer, Remembering
@@ -102,9 +102,9 @@ class MemoryPolicyReader(TokenEstimator):
 
     def ask(self, message: str, reply: str) -> tuple[int, int]:
         """Return the tokens of the exchanges that are seen, the message among them."""
-        self._memory.arrive(message)
+        self._memory.add_message(message)
         self._sizes.append(count_tokens(message))
-        seen = sum(size for position, size in enumerate(self._sizes) if self._memory.sees(position))
+        seen = sum(size for position, size in enumerate(self._sizes) if self._memory.can_see(position))
         self._memory.leave(reply)
         self._sizes[-1] += count_tokens(reply)
         return seen, 0
@@ -120,7 +120,7 @@ class MemoryPolicyReader(TokenEstimator):
 
     def tell(self, message: str, reply: str) -> None:
         """Add the exchange."""
-        self._memory.arrive(message)
+        self._memory.add_message(message)
         self._memory.leave(reply)
         self._sizes.append(count_tokens(message) + count_tokens(reply))
 
@@ -165,12 +165,12 @@ class ChatModelReader(TokenEstimator):
 
     def _cut(self, size: int) -> None:
         if self._limit is not None:
-            self._history.cut(size, self._limit)
+            self._history.drop_oldest(size, self._limit)
 
 
 FORGETS_NOTHING = make_reader("full")
+# Parameters of a chat model that say what it is shown.
 SHOWN = ("system", "context", "tokenizer")
-"""Parameters of a chat model that say what it is shown."""
 
 
 def spec_within(source: AgentSource) -> str:
@@ -199,7 +199,7 @@ def is_free(spec: str) -> bool:
     """Return whether an agent never costs anything: it is ours, or a person."""
     kind, _, argument = spec.partition(":")
     if kind == "length-bias":
-        model = Bias.of(argument).model
+        model = Bias.parse_bias(argument).model
         return model is None or is_free(model)
     if kind == "padded":
         return is_free(padded_spec(spec))
@@ -316,15 +316,18 @@ def _padded_profile(padding: Padding) -> Profile:
     """Return what is known of a padded agent that may cost something, so that it must not be made."""
     model = profile_of(padding.model)
     return Profile(
-        capabilities=(model.capabilities - OWN) | {"Configured"}, max_message_tokens=model.max_message_tokens,
-        reads=model.reads, policy=model.policy, answers=lambda: padding.around(model.answers()),
-    )  # fmt: skip
+        capabilities=(model.capabilities - PADDING_CAPABILITIES) | {"Configured"},
+        max_message_tokens=model.max_message_tokens,
+        reads=model.reads,
+        policy=model.policy,
+        answers=lambda: padding.wrap_agent(model.answers()),
+    )
 
 
 def _embedded_profile(kind: str, argument: str, source: AgentSource) -> Profile:
     if isinstance(source.given, Remembering):
         return _memory_profile(source.given, source.make)
-    if kind == "length-bias" and Bias.of(argument).model is not None:
+    if kind == "length-bias" and Bias.parse_bias(argument).model is not None:
         return Profile(capabilities=capabilities_of_class(ContextWindowAgent))
     if isinstance(source.given, Padding) and not is_free(spec_within(source)):
         return _padded_profile(source.given)
@@ -347,8 +350,8 @@ def _embedded_profile(kind: str, argument: str, source: AgentSource) -> Profile:
 
 # --- Who answers in a dry run: the embedded reader, at the length at which chat models usually speak.
 
+# Tokens of a reply by the kind of its message; filler that asks for a list gets the list.
 TYPICAL = {"say": 25, "ask": 45, "opening": 25, "reset": 25, "filler": 25, "history": 25}
-"""Tokens of a reply by the kind of its message; filler that asks for a list gets the list."""
 _MORE = " and that is all there is to say about it"
 
 

@@ -25,7 +25,7 @@ from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import AgentError, ConfigurationError, DefinitionError, describe_error, did_you_mean
 from pytest_ltm._storage.schema import Field, load_packaged_yaml, load_yaml, show_value
 from pytest_ltm._storage.secrets import is_secret_name, redact_secrets, remember_secret
-from pytest_ltm.agents._adapt import ID, AgentSource, agent_source, dotted_source, is_keyless
+from pytest_ltm.agents._adapt import CONVERSATION_ID_PARAMETER, AgentSource, agent_source, dotted_source, is_keyless
 from pytest_ltm.agents._controls import Echo, Silent, make_cost, make_length_bias, make_oracle
 from pytest_ltm.agents._discovery import find_only_agent, is_module
 from pytest_ltm.agents._padding import make_padded
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 _NAMED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*=(.*)", re.DOTALL)
 _WHOLE = re.compile(r"(?:cmd|mcp|https?|replay):")
 _NEXT_SPEC = re.compile(r",(?!\d+(?:[,&]|$))")
+# What may have several values in the query of a `memory:` or `store:` spec.
 READINGS = ("k", "reading.k", "reader")
-"""What may have several values in the query of a `memory:` or `store:` spec."""
 _FILE = re.compile(r".*\.ya?ml", re.DOTALL | re.IGNORECASE)
 _NOT_DOTTED = re.compile(rf"{_WHOLE.pattern}|.*\.py(?::|$)")
 _HIDDEN_WHOLE = re.compile(r",\s*(?:[A-Za-z_][A-Za-z0-9_.-]*\s*=)?\s*((?:cmd|mcp|https?|replay):)")
@@ -230,6 +230,9 @@ CHEATS = (
     "dump", "dump-always", "keywords", "candidates", "random", "agree", "notes", "inject", "recite", "hedge", "fixed",
     "skips",
 )  # fmt: skip
+# What stands before the `:` of a spec, and what makes its agents from what stands behind it ("" if nothing).
+#
+# ConfigurationError or AgentError for what it cannot use.
 EMBEDDED: dict[str, Callable[[str], AgentSource]] = {
     **{policy: _make_policy(policy) for policy in ("full", "window", "bm25", "forgetful")},
     "oracle": make_oracle,
@@ -241,11 +244,10 @@ EMBEDDED: dict[str, Callable[[str], AgentSource]] = {
     **{name: _make_cheat(name) for name in CHEATS},
     "padded": lambda argument: make_padded(argument, find_agent),
 }
-"""What stands before the `:` of a spec, and what makes its agents from what stands behind it ("" if nothing).
 
-ConfigurationError or AgentError for what it cannot use.
-"""
-
+# What stands before the `:` of a spec, and what makes agents from what stands behind it and from parameters.
+#
+# The parameters are a mapping, from a YAML file or empty; DefinitionError for a wrong one.
 ADAPTERS: dict[str, Callable[[str, Field], AgentSource]] = {
     "http": lambda url, parameters: _http(f"http:{url}" if url.startswith("//") else url, parameters),
     "https": lambda url, parameters: _http(f"https:{url}", parameters),
@@ -257,10 +259,6 @@ ADAPTERS: dict[str, Callable[[str, Field], AgentSource]] = {
     "ts": lambda argument, parameters: _timed(argument, parameters, find_agent),
     "memory": _lazy_adapter("_memory", "make_memory"),
 }
-"""What stands before the `:` of a spec, and what makes agents from what stands behind it and from parameters.
-
-The parameters are a mapping, from a YAML file or empty; DefinitionError for a wrong one.
-"""
 
 
 def describe_embedded() -> list[tuple[str, str]]:
@@ -398,7 +396,11 @@ def _check_parameters(given: Callable[..., Any], parameters: Field, values: Mapp
             hint = did_you_mean(name, named)
             place = parameters.child(name) if name in parameters.value else parameters
             raise place.fault(f"{who} has no parameter {name!r}.{hint} {there}")
-    missing = [name for name, one in named.items() if one.default is one.empty and name not in {ID, *values}]
+    missing = [
+        name
+        for name, one in named.items()
+        if one.default is one.empty and name not in {CONVERSATION_ID_PARAMETER, *values}
+    ]
     if missing and isinstance(given, type):
         raise parameters.fault(f"{who} needs {', '.join(map(repr, missing))} as well.")
 

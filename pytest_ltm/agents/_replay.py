@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 _AROUND, _MIDDLE = 40, 200
 """Characters that a diff shows on either side of the difference, and of it."""
+# Characters of a message by whose words the nearest is found.
 _WORDS = 2_000
-"""Characters of a message by whose words the nearest is found."""
 
 
 class RecordedReplies:
@@ -65,7 +65,7 @@ class RecordedReplies:
         places = deque(self._places.get((speaker, message), ()))
         return next((place for place in places if not taken >> place & 1), None)
 
-    def knows(self, speaker: str, message: str) -> bool:
+    def was_sent(self, speaker: str, message: str) -> bool:
         """Whether it was said at all."""
         return (speaker, message) in self._places
 
@@ -110,7 +110,7 @@ def read_replies(path: Path) -> tuple[RecordedReplies, str]:
     """Return a journal's replies, and the hash of the file; AgentError if it cannot be read."""
     try:
         digest = hashlib.sha256(read_regular(path)).hexdigest()
-        return RecordedReplies(ConversationRecord.of(path)), f"sha256:{digest}"
+        return RecordedReplies(ConversationRecord.read_record(path)), f"sha256:{digest}"
     except OSError as error:
         raise AgentError(f"{path}: cannot be read: {error.strerror}") from error
     except LtmError as error:
@@ -178,7 +178,7 @@ class Recordings:
     """Journals by memory span and trial, as in the names of their folders (`32k~0`); one file alone by ""."""
 
     @property
-    def only(self) -> Path:
+    def only_journal(self) -> Path:
         """The one journal; AgentError if there are several."""
         if len(self.by_place) > 1:
             raise AgentError(
@@ -186,7 +186,7 @@ class Recordings:
             )
         return next(iter(self.by_place.values()))
 
-    def at(self, conversation: str) -> Path:
+    def journal_in(self, conversation: str) -> Path:
         """Return the journal for the conversation in a folder of this name; AgentError if there is none."""
         if "" in self.by_place:
             return self.by_place[""]
@@ -285,13 +285,13 @@ class _Recorded:
         for speaker, message, reply in exchanges:
             self._left.setdefault(speaker, []).append((message, reply))
 
-    def exact(self, speaker: str, message: str) -> str | None:
+    def exact_reply(self, speaker: str, message: str) -> str | None:
         """Return the reply to this very message, or None."""
         left = self._left.get(speaker, [])
         place = next((place for place, (text, _) in enumerate(left) if text == message), None)
         return None if place is None else left.pop(place)[1]
 
-    def nearest(self, speaker: str, message: str) -> str | None:
+    def nearest_reply(self, speaker: str, message: str) -> str | None:
         """Return the reply to the most similar message that is left of the speaker; None if none is left."""
         from rapidfuzz import fuzz, process
 
@@ -318,13 +318,13 @@ class MasterLogReplay(Announced):
 
     def reply(self, message: str) -> str:
         """Return the recorded reply, or one that keeps the conversation going where nothing was recorded."""
-        exact = self._recorded.exact(self._speaker, message)
+        exact = self._recorded.exact_reply(self._speaker, message)
         if exact is not None:
             return exact
         answers = answers_of(message)
         if answers is not None:
             return reply_of(answers)
-        near = self._recorded.nearest(self._speaker, message)
+        near = self._recorded.nearest_reply(self._speaker, message)
         return "Understood." if near is None else near
 
 
@@ -417,7 +417,7 @@ class JournalReplay(Announced):
 
     def _why_not(self, text: str) -> str:
         who = f" of {self._speaker}" if self._speaker else ""
-        if self._replies.knows(self._speaker, text):
+        if self._replies.was_sent(self._speaker, text):
             return f"the recording holds no further reply to {text[:_SHOWN]!r}{who}. {WAY_OUT}"
         diff = explain_unrecorded(self._replies.messages, self._speaker, text)
         if not self._speaker and nearest_message(self._replies.messages, "", text) in self._replies.fillers:
@@ -449,7 +449,7 @@ def replay_agent(path: Path) -> JournalReplay | MasterLogReplay:
 def make_replay(argument: str, *, ltm_dir: Path | None = None) -> Callable[[], JournalReplay | MasterLogReplay]:
     """Return what makes an agent that replays the only recording that `argument` names."""
     recordings = find_recordings(argument, ltm_dir)
-    return lambda: replay_agent(recordings.only)
+    return lambda: replay_agent(recordings.only_journal)
 
 
 def replay_source(argument: str, *, ltm_dir: Path | None = None) -> AgentSource:
@@ -460,12 +460,12 @@ def replay_source(argument: str, *, ltm_dir: Path | None = None) -> AgentSource:
     recordings: Recordings = find_recordings(argument, ltm_dir)
     recordings.check()
     return AgentSource(
-        lambda: replay_agent(recordings.only),
+        lambda: replay_agent(recordings.only_journal),
         spec=f"replay:{argument}",
         kind="replay",
         owned=True,
         given=JournalReplay,
-        at=lambda folder: replay_agent(recordings.at(folder.name)),
+        at=lambda folder: replay_agent(recordings.journal_in(folder.name)),
     )
 
 
@@ -484,8 +484,8 @@ class RecordedUsers:
 
     @cached_property
     def _playback(self) -> Playback:
-        path = find_recordings(self._argument, self._ltm_dir).at(self._folder.name)
-        return Playback.of(path) or Playback(ConversationRecord(), ())
+        path = find_recordings(self._argument, self._ltm_dir).journal_in(self._folder.name)
+        return Playback.open_playback(path) or Playback(ConversationRecord(), ())
 
 
 def recorded_count(argument: str, ltm_dir: Path | None = None) -> Count:

@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from pytest_ltm.agents.memory.thinker import Thinker
 
 
-ALWAYS = frozenset({"AnswersAlone", "AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval", "Configured"})
+STORE_CAPABILITIES = frozenset(
+    {"AnswersAlone", "AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval", "Configured"}
+)
+# What a store has, and what its methods are called with: the first by place, the others by name.
 _CALLS = {
     "add": ("text", "role", "at", "session", "user"), "add_session": ("messages", "at", "session", "user"),
     "search": ("query", "k"),
 }  # fmt: skip
-"""What a store has, and what its methods are called with: the first by place, the others by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ def make_store(argument: str, parameters: Field) -> AgentSource:
     source = store_source(functools.partial(given, **values), path, f"store:{argument}", reads, {})
     having = {"Resettable"} if hasattr(given, "reset") else set()
     having |= {"Checkpointable"} if hasattr(given, "save") and hasattr(given, "load") else set()
-    source.given = Promised(ALWAYS | having)
+    source.given = Promised(STORE_CAPABILITIES | having)
     return source
 
 

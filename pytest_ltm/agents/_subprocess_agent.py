@@ -55,7 +55,7 @@ class Processes(Struct, frozen=True, kw_only=True):
             spec=spec,
             owned=True,
             settings=settings,
-            given=where.promised() if self.look else None,
+            given=where.promised_capabilities() if self.look else None,
             at=lambda folder: AgentApart(where, folder),
             apart=True,
         )
@@ -76,7 +76,7 @@ class _Where(Struct, frozen=True):
         how = {"jump": self.how.jump}
         return {"agent": self.spec, "base": self.base, "is_file": self.is_file, **how, **more}
 
-    def promised(self) -> Promised | None:
+    def promised_capabilities(self) -> Promised | None:
         """Return what is named, as far as its process says; AgentError if that cannot be had."""
         process = self.started()
         try:

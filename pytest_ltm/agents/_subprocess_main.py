@@ -32,7 +32,7 @@ from pytest_ltm._calls.foreign import (
 )
 from pytest_ltm._calls.logged_errors import LoggedErrors
 from pytest_ltm._calls.retry import broken_off, classify_failure
-from pytest_ltm._calls.time_limits import COPY, copied, end_copy
+from pytest_ltm._calls.time_limits import FORK_MESSAGE, copied, end_copy
 from pytest_ltm._model.agent import CAPABILITIES, Reply, Usage
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.errors import AgentError, AgentFault, text_of
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from pytest_ltm.agents._adapt import AgentSource
 
 
+# The characters of a traceback that are told: its beginning and its end.
 _LONGEST = 20_000
-"""The characters of a traceback that are told: its beginning and its end."""
 
 
 def main() -> None:
@@ -166,7 +166,7 @@ class _Child:
 
     def _call(self, method: str, *arguments: object, **named: object) -> Any:
         if copied():
-            raise AgentFault(COPY, fatal=True)
+            raise AgentFault(FORK_MESSAGE, fatal=True)
         process = os.getpid()
         try:
             return self._loop.call(None, functools.partial(getattr(self._agent, method), *arguments, **named))

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pytest_ltm.agents._adapt import AgentSource
 
 
-OWN = frozenset({"TimeAware", "Stateless", "AcceptsImages", "Configured"})
-"""Capabilities that a timed agent has by itself, or does not take from the other one."""
+# Capabilities that a timed agent has by itself, or does not take from the other one.
+ADDED_CAPABILITIES = frozenset({"TimeAware", "Stateless", "AcceptsImages", "Configured"})
 
 
 def stamp_message(message: str, now: datetime | None, before: datetime | None) -> str:
@@ -48,7 +48,7 @@ class Timed(FreshPromptAgent):
             raise AgentError(
                 f"agent 'ts:{model.spec}': {model.spec!r} does not go by what it is told, so time is lost on it"
             )
-        for name in (having & CAPABILITIES.keys()) - OWN:
+        for name in (having & CAPABILITIES.keys()) - ADDED_CAPABILITIES:
             for member in protocol_members(CAPABILITIES[name]):
                 setattr(self, member, getattr(self, f"_{member}", None) or getattr(agent, member))
         self._told_too = "TimeAware" in having

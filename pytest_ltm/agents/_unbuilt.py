@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from pytest_ltm._model.agent import TakesTurns
 
 
+# Of chat models whose own is not said.
 ENCODING = "o200k_base"
-"""Of chat models whose own is not said."""
 _ROOM = 1000
 
 

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     import random
 
 
+# What `split` may be.
 SPLITS = ("all", "ao3", "pg19")
-"""What `split` may be."""
+# Characters of a chapter that are its beginning, cut at the end of a sentence: the data set's 150 words.
 BEGINNING = 900
-"""Characters of a chapter that are its beginning, cut at the end of a sentence: the data set's 150 words."""
 
 _HEADING = lazy_pattern(
     rf"[#=*\s]*(?:(?i:(?:chapter|part|book|canto|letter|act)\s+(?:[0-9]{{1,4}}|[ivxlcdm]{{1,8}}|{BELOW_HUNDRED}))"

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from pytest_ltm._model.told_history import PastExchange
 
 
+# The label of the only memory span that a data set has.
 SPAN = "all"
-"""The label of the only memory span that a data set has."""
+# That span in tokens: longer than any history.
 SPAN_TOKENS = 10**12
-"""That span in tokens: longer than any history."""
 
 
 class DatasetOption(NamedTuple):

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from pytest_ltm._storage.schema import Field
 
 
+# The file that holds the menu of the published Restaurant: dishes by section, `{"Section": ["dish", …]}`.
 MENU = "restaurant_menu.json"
-"""The file that holds the menu of the published Restaurant: dishes by section, `{"Section": ["dish", …]}`."""
+# How many folders upwards the menu is looked for: the scenario's, the benchmark's, `definitions`, the one above.
 _LEVELS = 4
-"""How many folders upwards the menu is looked for: the scenario's, the benchmark's, `definitions`, the one above."""
 
 
 def complete_definition(definition: Definition, path: Path, scenario: str) -> Definition:
@@ -71,6 +71,7 @@ def _read_menu(path: Path) -> dict[str, Any]:
     return {"menu": {name: [dish.text() for dish in dishes.items("dishes")] for name, dishes in sections.items()}}
 
 
+# The published folder names with our names of the scenarios.
 FOLDERS: Mapping[str, str] = MappingProxyType(
     {
         "ChapterBreak": "chapter_break", "Colours": "colours", "Delayed Recall": "delayed_recall",
@@ -81,9 +82,8 @@ FOLDERS: Mapping[str, str] = MappingProxyType(
         "Shopping": "shopping_list", "Spy Meeting": "spy_meeting", "Trigger Response": "trigger_response",
     }
 )  # fmt: skip
-"""The published folder names with our names of the scenarios."""
+# How the name of a definition file ends.
 ENDING = ".def.json"
-"""How the name of a definition file ends."""
 
 _SCRIPT = ("script", "is_question", "waits", "expected_responses")
 _QUOTE = lazy_pattern(r"""\s*(['"])(?P<quote>.+)\1\s*-\s*(?P<author>.+?)\s*""", re.DOTALL)

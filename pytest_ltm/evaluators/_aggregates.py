@@ -29,43 +29,43 @@ if TYPE_CHECKING:
     from pytest_ltm._model.score import Score
 
 NUMBER, ORDER, SET, NAME = "number", "order", "set", "name"
+# A number so near the right one, as a share of it, earns a half.
 _NEAR = 0.1
-"""A number so near the right one, as a share of it, earns a half."""
+# The number of an item in a list or a table.
 _ITEM = lazy_pattern(r"(?m)^[ \t]*(?:\d{1,3}[.)](?=\s)|\|[ \t]*\d{1,3}[ \t]*(?=\|))")
-"""The number of an item in a list or a table."""
+# Without it there is no list, but an answer with its full stop: "260. That is the sum of all".
 _FIRST_ITEM = lazy_pattern(r"(?m)^[ \t|]*[01]\b")
-"""Without it there is no list, but an answer with its full stop: "260. That is the sum of all"."""
 _SIGNS = lazy_pattern(r"[\u00a3$\u20ac]")
 _RESULT_BEFORE = lazy_pattern(
     r"(?:=|\u2192|\b(?:total(?:ling|s|led)?|sum|in all|all ?together|comes? to|came to|adds? up to|makes?|made|"
     r"amounts? to|count|so|therefore|answer|result|difference|thats|that is|which is|this is)\b)[^\d.\n]{0,30}$"
 )
 _RESULT_OF = lazy_pattern(r"\b(?:sum of|difference between) (?:[\d\s,.]|and){3,80}(?:is|equals|:)\W*$")
+# What stands beside the number that a calculation comes to.
 _RESULT_AFTER = lazy_pattern(r"[^\d.,;\n]{0,20}\b(?:in all|in total|altogether|all told)\b")
-"""What stands beside the number that a calculation comes to."""
 _OPENING = lazy_pattern(r"[^:(\n;\u2013\u2014]*?(?:[:(\n;\u2013\u2014]|\.(?=\s|$)|$)")
+# An opening of no more words that begins with a number is an answer, whatever follows it: "seven gifts".
 _BRIEF = 4
-"""An opening of no more words that begins with a number is an answer, whatever follows it: "seven gifts"."""
 _RANGE = lazy_pattern(r"\b(?:between|from)\W+$")
 _ASIDE = lazy_pattern(r"\b(?:from|across|over|in|with|out of|of (?:the|these|some))\W+$")
+# Around a number that only says of how many things a number was made: "143 from 3 gifts", "7 of the 18 gifts".
 _COUNTED = lazy_pattern(r"\W{0,2}(?:gifts?|members?|donations?|contributions?|payments?|people|names|entries)\b")
-"""Around a number that only says of how many things a number was made: "143 from 3 gifts", "7 of the 18 gifts"."""
 _SEGMENT = lazy_pattern(r"[\n;:!?]|\.(?=\s|$)")
 POSSESSIVE = lazy_pattern(r"['\u2019]s\b")
 _EXCEPT = lazy_pattern(
     r"\b(?:everyone|everybody|all(?: of them)?(?: the)?(?: members)?)\b,? (?:but|except(?: for)?|apart from)\b"
 )
 _OF_THESE = LEXICON.pattern("aggregates of these")
+# How many of these are looked at, from the last one on.
 _MARKERS = 4
-"""How many of these are looked at, from the last one on."""
+# What says of somebody that they do not belong to those who are asked for.
 _LACKS = LEXICON.pattern("aggregates lacks")
-"""What says of somebody that they do not belong to those who are asked for."""
 _MOST = lazy_pattern(r"\b(?:most|highest|largest|biggest|top)\b")
 _FIRST = lazy_pattern(r"\b(?:older|oldest|elder|eldest|earlier|earliest|first)\b")
 _COMPARED = LEXICON.expression(r"\b{aggregates compared}\W+(?:the )?$")
 _REASONS = LEXICON.expression(r"([^,:;.\n\u2013\u2014(]{1,60})[,:;.\n\u2013\u2014(]\W*{aggregates reasons}\b")
+# What leaves it open that it is somebody else.
 _OFFERS = lazy_pattern(r"\b(?:or|nor|either|also|as well|maybe|perhaps|possibly|might|may|could|unless|likely)\b")
-"""What leaves it open that it is somebody else."""
 _LISTED = lazy_pattern(r"[\s,]*(?:(?:and|or|nor|&)\s)?")
 _WITH_SUMS = lazy_pattern(r"[\s,\d()\u00a3$\u20ac]*(?:(?:and|or|nor|&)\s)?")
 
@@ -167,8 +167,8 @@ def _result_mentions(text: str, mentions: Sequence[Mention]) -> Sequence[Mention
     return results[-1:] or opens
 
 
+# Characters around a number or a name that may say what it is.
 _AROUND = 50
-"""Characters around a number or a name that may say what it is."""
 
 # --- Names.
 

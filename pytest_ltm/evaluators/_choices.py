@@ -59,8 +59,8 @@ class PicksOption(Ruled):
         """Return 1 if the last answer picks the option, else 0."""
         answers = self.read(answers)
         answer = last_answer(answers)
-        if self.current:
-            return self.proven(self._proof(answer), str(self.expected), answer)
+        if self.follows_own_rules:
+            return self.score_proven(self._proof(answer), str(self.expected), answer)
         picked = {_whole_number(digits) for digits in _DIGITS.findall(casefold_plain(answer))}
         none = ", ".join(sorted(str(n) for n in picked)[:6]) or "none"
         ok = picked == {self.expected}
@@ -92,8 +92,8 @@ def _begins_line(text: str, start: int) -> bool:
     return not before.rpartition("\n")[2].strip() and ("\n" in before or start < _INDENT)
 
 
+# What begins a line of a numbered list.
 _LABEL = lazy_pattern(r"\d+[.)] ")
-"""What begins a line of a numbered list."""
 
 
 def _counts_something(text: str, one: re.Match[str]) -> bool:
@@ -139,7 +139,7 @@ class AnswersWord(Ruled):
         """Return 1 if the last answer is the word, else 0."""
         answers = self.read(answers)
         answer = last_answer(answers)
-        if self.current:
+        if self.follows_own_rules:
             said = self._said(answer)
             ok = said == self.expected
         else:
@@ -184,8 +184,8 @@ class AnswersWord(Ruled):
         return sorted((one for one in known if one not in asides), key=lambda one: one.start)
 
 
+# So many mentions, the last ones, are looked at: the time is linear.
 _MOST = 120
-"""So many mentions, the last ones, are looked at: the time is linear."""
 
 
 def _is_aside(text: str) -> bool:

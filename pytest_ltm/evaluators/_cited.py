@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
     from pytest_ltm._model.score import Score
 
+# What a title may be named without: an article, or what kind of passage it is, as in "Report of the".
 _KIND = lazy_pattern(r"^(?:the |an? |.* (?:of|from|in|to) (?:the )?)", re.IGNORECASE)
-"""What a title may be named without: an article, or what kind of passage it is, as in "Report of the"."""
 _COUNTED = lazy_pattern(r"\b\w+ (?:passages|sources|titles|texts|documents)\b", re.IGNORECASE)
+# Where nothing but titles stood.
 _IN_BRACKETS = lazy_pattern(r"\s*[(\[](?:it\b(?:[\s,;/&]|and\b)*)+[)\]]")
-"""Where nothing but titles stood."""
+# What compares two, and does not say that the one is over.
 _BEGAN = lazy_pattern(r"\b(born|founded|opened|set up|started) earlier\b", re.IGNORECASE)
-"""What compares two, and does not say that the one is over."""
 _USELESS = LEXICON.expression(r"\W*(?:is|was|are|were) {cited useless}\b")
 
 

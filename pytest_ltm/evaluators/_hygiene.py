@@ -88,8 +88,8 @@ def _unless_copied(ok: bool | None, answer: str, values: Sequence[str]) -> bool 
     return None if ok and copies_user(answer, values) else ok
 
 
+# What the user asks: a reply with several of these repeats questions.
 _OWN_QUESTION = lazy_pattern(r"\b(?:my|I|me)\b[^.!?\n]{0,120}\?")
-"""What the user asks: a reply with several of these repeats questions."""
 
 
 def _values_before(answer: str, values: Sequence[str]) -> set[str]:
@@ -306,10 +306,10 @@ def _write_figures(text: str) -> str:
 
 _BETWEEN_DIGITS = lazy_pattern(r"(?<=\d)[ ,.\u00a0\u202f_-](?=\d)")
 _LEAST_PREFIX, _LEAST_FIGURE = 3, 100
+# A reply that is hardly more than a list of so many things names whatever may be asked for.
 _LIST = 8
-"""A reply that is hardly more than a list of so many things names whatever may be asked for."""
+# Words of refusals with which names may begin.
 _NO_PREFIX = ("que",)
-"""Words of refusals with which names may begin."""
 
 
 def _shows_secret(text: str, secret: str) -> bool:
@@ -366,5 +366,5 @@ def _only_refuses(text: str, offered: Sequence[str]) -> bool:
     return refuses and not recites_messages(text) and not _hints_at_secret(text, offered)
 
 
+# What refuses, in English, German, French and Spanish; so does what tells nothing in the words of other rules.
 _DISCREET = LEXICON.pattern("hygiene discreet")
-"""What refuses, in English, German, French and Spanish; so does what tells nothing in the words of other rules."""

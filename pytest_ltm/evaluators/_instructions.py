@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from pytest_ltm._model.transcript import Exchange
 
 
+# The share of the quote's own words that a reply must have before a judge is asked about it.
 _NEARLY = 0.6
-"""The share of the quote's own words that a reply must have before a judge is asked about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +75,10 @@ class QuoteAtReply(Ruled):
 
     def _nearly(self, reply: str) -> bool:
         of_quote = content_stems(self.quote)
-        return self.current and len(of_quote & content_stems(reply)) >= len(of_quote) * _NEARLY
+        return self.follows_own_rules and len(of_quote & content_stems(reply)) >= len(of_quote) * _NEARLY
 
     def _quotes(self, reply: str) -> bool:
-        if self.current:
+        if self.follows_own_rules:
             return has_phrase(space_delimited(reply), self.quote)
         return strip_punctuation(self.quote) in strip_punctuation(reply)
 
@@ -89,8 +89,8 @@ _CONTRACTIONS = lazy_pattern(r"(?<=[a-z])('m|'s|'re|'ve|'ll|'d|n't)\b")
 _FULL = {"'m": " am", "'s": " is", "'re": " are", "'ve": " have", "'ll": " will", "'d": " would", "n't": " not"}
 _PUBLISHED_ROUGE = 0.75
 _NEAR = 0.93
+# The share of the sentence's own words that an answer must have before a judge is asked about it.
 _WORTH_COMPARING = 0.7
-"""The share of the sentence's own words that an answer must have before a judge is asked about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +134,13 @@ class SaysAtEachTrigger(Ruled):
             for n, (answer, said) in enumerate(zip(asked, published, strict=True), start=1)
         ]
         reason = f"{{ok}} of {{of}} activations answered with {self.sentence!r}"
-        if not self.current and all(published):
+        if not self.follows_own_rules and all(published):
             return replace(self.share(parts, reason), rule=f"{self.family}/{self.scoring}")
         return self.judged_share(parts, self.judge, reason)
 
     def _as_published(self, answer: str) -> bool:
         """Return whether the published rules are sure that an answer says the sentence."""
-        if self.current:
+        if self.follows_own_rules:
             return False
         return (
             strip_punctuation(self.sentence) in strip_punctuation(answer)

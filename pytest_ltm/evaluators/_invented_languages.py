@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _JOINED = lazy_pattern(r"(?<=[^\W_])[-\u2010\u2011\u00b7](?=[^\W_])")
 _SUM = lazy_pattern(r"(?<![^\W_])(?:[^\W_]{1,60}-?\s{0,4}\+\s{0,4})+-?[^\W_]+")
 _WORD = lazy_pattern(r"(?<![^\W_])[^\W_]{1,60}(?![^\W_])")
+# A word that has so many letters in a row of the expected one is another form of it, or of a part of it.
 _ALIKE = 5
-"""A word that has so many letters in a row of the expected one is another form of it, or of a part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +51,13 @@ class SpeaksLanguage(Ruled):
         missed = ""
         for place, form in enumerate(self.expected):
             answer = answer_at(answers, place)
-            ok = self.says(answer, form) if form else self._leaves(answer, self.forms[place])
+            ok = self.settles_on(answer, form) if form else self._leaves(answer, self.forms[place])
             label = f"says {form!r}" if form else f"has nothing to say in answer {place + 1}"
             (said if form else left).append(Check(label, ok is True, ok is None))
             missed = missed if ok else missed or answer
         return self.score_product({"forms are right": said, "rightly left open": left}, missed)
 
-    def says(self, answer: str, form: str) -> bool | None:
+    def settles_on(self, answer: str, form: str) -> bool | None:
         """Tell whether an answer settles on a form."""
         known = (*self.told, *self.expected)
         return prove(_join_parts(answer), partial(_form_mentions, form=form.casefold(), told=known)).answers(

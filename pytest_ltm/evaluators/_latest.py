@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 COLOURS = LEXICON.words("latest colours")
 _WORD = lazy_pattern(r"[^\W\d_]+")
+# What a colour is like: "ochre, a warm, earthy yellow".
 _DESCRIBES = lazy_pattern(
     r"\b(?:an?|of)(?: (?:kind|shade|sort|type|tone|hue) of)?(?: (?!(?:i|you|is|was) )[^\W\d_]+,?){0,3} $"
 )
-"""What a colour is like: "ochre, a warm, earthy yellow"."""
 _SPELLINGS = {"gray": "grey", "grey": "gray"}
 
 
@@ -56,7 +56,7 @@ class NamesColour(Ruled):
         """Return 1 if the last answer names the colour, else 0."""
         answers = self.read(answers)
         answer = last_answer(answers)
-        if self.current:
+        if self.follows_own_rules:
             return self._ours(answer)
         if not self._names(answer):
             return self.score(0, f"does not name {self.expected!r}", answer)
@@ -67,7 +67,7 @@ class NamesColour(Ruled):
         ok = proof.answers(self.expected)
         if ok is False and self.expected in {mention.value for mention in self._mentions(normalize_text(answer))}:
             return self.score(0, f"names {self.expected!r}, but {proof.reason}", answer)
-        return self.proven(proof, self.expected, self._place(answer) if ok else answer)
+        return self.score_proven(proof, self.expected, self._place(answer) if ok else answer)
 
     def _place(self, answer: str) -> str:
         at = max(answer.lower().find(self.expected.lower()), 0)
@@ -102,8 +102,8 @@ class NamesColour(Ruled):
 
 _ASIDE = lazy_pattern(r"\s*\([^()]*\)")
 _EITHER = lazy_pattern(r"\beither\b|\bor perhaps\b")
+# A line of more words is not a name.
 _MOST_WORDS = 4
-"""A line of more words is not a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class ListsNames(Ruled):
         """Return the share of names in the last answer."""
         answers = self.read(answers)
         answer = last_answer(answers)
-        if self.current:
+        if self.follows_own_rules:
             return self._ours(answer)
         try:
             given = published_json(answer)
@@ -162,7 +162,7 @@ class ListsNames(Ruled):
     def _share(self, texts: Sequence[str], given: int, answer: str) -> Score:
         missing = list((Counter(self.expected) - Counter(texts)).elements())
         extra = max(given - len(texts), 0)
-        if self.current:
+        if self.follows_own_rules:
             value = max(len(texts) - extra, 0) / max(len(self.expected), 1)
         else:
             value = len(texts) / max(len(self.expected), given, 1)
@@ -238,8 +238,8 @@ class NamesUser(Ruled):
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return 1 if the last answer tells the name, else 0."""
         answers = self.read(answers)
-        if self.current:
+        if self.follows_own_rules:
             answer = last_answer(answers)
-            return self.proven(prove(answer, (self.expected, *self.former)), self.expected, answer)
+            return self.score_proven(prove(answer, (self.expected, *self.former)), self.expected, answer)
         named = self.expected.lower() in last_answer(answers).lower()
         return self.score(named, f"{'names' if named else 'does not name'} {self.expected!r}", last_answer(answers))

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 Point: TypeAlias = tuple[float, float]
 
+# One kilometre in each direction: east is the first coordinate, north the second.
 UNIT: dict[str, Point] = {"north": (0, 1), "south": (0, -1), "east": (1, 0), "west": (-1, 0)}
-"""One kilometre in each direction: east is the first coordinate, north the second."""
 
 _SHORT = {way[0]: way for way in UNIT}
 _ONE = "|".join((*ONES, *TENS, "a", "an", r"half\sa"))
@@ -272,7 +272,7 @@ class LeadsTo(Ruled):
         answer = last_answer(answers)
         places = (self.start, *(leg[2] for leg in self.route))
         goal = self.route[-1][2] if self.route else self.start
-        if self.current and self.route:
+        if self.follows_own_rules and self.route:
             return self._leg_by_leg(answer, places, goal)
         told = read_legs(answer, places)
         told = told if any(leg.whole for leg in told) else _legs_of_json(answer) or told
@@ -327,11 +327,11 @@ class LeadsTo(Ruled):
 
 _METRES = lazy_pattern(r"(?<![\d.,])(\d{1,3}(?:[,.]?\d{3})+|\d{3}) ?(?:m|met(?:er|re)s?)\b", re.IGNORECASE)
 _LETTER_FIRST = lazy_pattern(r"\b([NSEW])\b[.:,]? ?(?=\d+(?:\.\d+)? ?km)")
+# A leg in two characters: W3.
 _COMPASS = lazy_pattern(r"\b([NSEW]) ?(\d{1,3})\b")
-"""A leg in two characters: W3."""
 _EITHER_KM = lazy_pattern(r"\b(?:either )?\d+(?: ?km)? or \d+(?= ?km)", re.IGNORECASE)
+# How far apart start and goal are: no legs.
 _SUM = LEXICON.expression(r"{locations sum}", re.IGNORECASE)
-"""How far apart start and goal are: no legs."""
 _BARE = lazy_pattern(
     r"\b(north|south|east|west)\b\W{1,3}(\d{1,3}(?:\.\d+)?)(?!\w| ?km)"
     r"|\b(\d{1,3}(?:\.\d+)?) (north|south|east|west)\b",
@@ -493,8 +493,8 @@ def _point_text(point: Point) -> str:
 
 # --- Locations: the answer tells how far, and in which direction, one place lies from another.
 
+# Also where a sentence begins to conclude: "1 km west, then 2 km west, so it lies 3 km west".
 _SENTENCE_END = LEXICON.expression(r"{locations sentence end}")
-"""Also where a sentence begins to conclude: "1 km west, then 2 km west, so it lies 3 km west"."""
 _CONCLUDES = (
     "answer", "as the crow flies", "direct", "directly", "final", "finally", "hence", "in total", "net", "overall",
     "so", "straight", "therefore", "thus",
@@ -551,7 +551,7 @@ class LiesAt(Ruled):
         """Tell whether a sentence says where one stands, seen from what is looked for."""
         start, goal = (re.escape(" ".join(plain_words(place))) or "$^" for place in self.places)
         back = rf"^\W*(?:so )?(?:the )?{start} (?:is|lies|sits)\b.*\bof (?:the )?{goal}\W*$"
-        return self.current and re.match(back, normalize_text(sentence)) is not None
+        return self.follows_own_rules and re.match(back, normalize_text(sentence)) is not None
 
     def _concludes(self, sentence: str, places: Sequence[str]) -> bool:
         said = space_delimited(sentence)

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     from pytest_ltm._model.score import Score
 
+# Stands where a text has the word of an order.
 _HERE = "\0"
-"""Stands where a text has the word of an order."""
 _VERBS = r"(?:begin|start|open|end|clos|finish|work|slip|us|put|writ|set|add|attach|includ)(?:e|s|es|ed|t?ing)?"
 _LABEL = r"the (?:opening|closing) word|the tag|the word (?:to be worked in|in brackets|in capitals|between asterisks)"
+# A word that is only named in what an order, or its end, says.
 _ORDER = LEXICON.expression(r"{orders order}", re.IGNORECASE)
-"""A word that is only named in what an order, or its end, says."""
+# A sentence in which the agent speaks of orders instead of obeying them.
 _COMMENT = LEXICON.expression(r"{orders comment}", re.IGNORECASE)
-"""A sentence in which the agent speaks of orders instead of obeying them."""
 _FIRST = lazy_pattern(
     r"^(?:[^\n]*\b(?:here|line|draft|option|how about)\b[^\n]*:|\W*\d+[.)])?(?:[^\w#]|#\w+)*$", re.IGNORECASE
 )
@@ -114,7 +114,7 @@ def _uses_of_word(text: str, word: str) -> Iterator[re.Match[str]]:
             yield match
 
 
+# Characters before or after a word that may be of its line: a text of any length is read in linear time.
 _LINE = 2_000
-"""Characters before or after a word that may be of its line: a text of any length is read in linear time."""
+# Characters around a word that tell whether it is only named.
 _NEAR = 60
-"""Characters around a word that tell whether it is only named."""

@@ -187,7 +187,7 @@ class RecallsSteps(Ruled):
         answers = self.read(answers)
         parts = [self._part(place, answer_at(answers, place)) for place in range(len(self.expected))]
         others = [part for place, part in enumerate(parts) if not self._asks_number(place)]
-        if self.current and others and not any(part.ok or (self.judge and part.prompt) for part in others):
+        if self.follows_own_rules and others and not any(part.ok or (self.judge and part.prompt) for part in others):
             parts = [structs.replace(part, ok=False) for part in parts]
         return self.judged_share(parts, self.judge, "{ok} of {of} recalled")
 
@@ -224,12 +224,12 @@ def _step_numbers(answer: str) -> set[str]:
 
 # --- How To Think: each answer names the one thing that the user's rule takes.
 
+# What something is taken over is not taken.
 _RATHER_THAN = lazy_pattern(
     r"(\b(?:choose|pick|take|prefer|select|favou?r|buy|get|go with|(?:answer|choice) is)s?\b[^.;!?\n]{1,80}?)"
     r" over \b[^.,;:!?\n]*",
     re.IGNORECASE,
 )
-"""What something is taken over is not taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +280,7 @@ class RecallsValue(Ruled):
         """Return 1 if the last answer names the value and no other, else 0."""
         answers = self.read(answers)
         answer = last_answer(answers)
-        return self.proven(prove(answer, (self.expected, *self.others)), self.expected, answer)
+        return self.score_proven(prove(answer, (self.expected, *self.others)), self.expected, answer)
 
 
 # --- Jokes: the answer recalls one joke of several, word for word or in other words.
@@ -321,7 +321,7 @@ class RecallsJoke(Ruled):
         """Return 1 if the last answer recalls the joke and no other, else 0."""
         answers = self.read(answers)
         answer = last_answer(answers)
-        if not self.current and self.joke.lower() in answer.lower():
+        if not self.follows_own_rules and self.joke.lower() in answer.lower():
             return self.score(1, "the joke's text is in the answer", answer)
         verdict, sure = self._by_rule(answer)
         if self.judge is None:
@@ -369,8 +369,8 @@ class RecallsJoke(Ruled):
 _JOKES = "jokes/2"
 _LITERAL = 2.0
 _HINTED = "only hints at the joke"
+# So many characters before a joke may deny it.
 _DENIED_FROM = 200
-"""So many characters before a joke may deny it."""
 _LOST = LEXICON.pattern("recall lost")
 _DENIES = LEXICON.pattern("recall denies")
 

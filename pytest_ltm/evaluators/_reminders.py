@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
     from pytest_ltm._model.score import Score
 
+# Minutes before and after a due moment in which a reminder is neither late nor early: clocks are told in minutes.
 NEAR = 1.0
-"""Minutes before and after a due moment in which a reminder is neither late nor early: clocks are told in minutes."""
+# What a sentence has that only speaks of a reminder.
 _NO_REMINDER = LEXICON.pattern("reminders no reminder")
-"""What a sentence has that only speaks of a reminder."""
+# What stands before a task in its own clause and reminds of it, whatever else the sentence announces.
 _AT_ONCE = lazy_pattern(r"(?<!not )(?<!not yet )\btime (?:to|for)\b[^,;:.!?\n]*$")
-"""What stands before a task in its own clause and reminds of it, whatever else the sentence announces."""
+# Characters before a task that may be of its clause.
 _CLAUSE = 80
-"""Characters before a task that may be of its clause."""
+# What a sentence has that reminds.
 _CUE = LEXICON.pattern("reminders cue")
-"""What a sentence has that reminds."""
+# What a sentence has in which the user asks for a reminder, or ends it: to repeat it is not to remind.
 _OF_THE_USER = LEXICON.pattern("reminders of the user")
-"""What a sentence has in which the user asks for a reminder, or ends it: to repeat it is not to remind."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 _LINE = lazy_pattern(r"^[ \t]*(?:(\d{1,3})[.)]|-)[ \t]+(\S.*)$")
 _SECTION = lazy_pattern(r"^[ \t]*([A-Z][^:.\d]{2,40}):[ \t]*$")
+# A number that stands for what is printed beside it.
 _BY_NUMBER = LEXICON.expression(r"{restaurant by number}", re.IGNORECASE)
-"""A number that stands for what is printed beside it."""
 _DRINKS_SECTION = lazy_pattern(r"\b(?:beverages?|drinks?)\b", re.IGNORECASE)
 _SHORT_NAME_END = lazy_pattern(r"\b(?:with|served|in|on|over|topped|drizzled)\b|[,(]")
 _LOOSE = LEXICON.words("restaurant loose")
@@ -86,7 +86,7 @@ class Menu:
     @cached_property
     def items(self) -> tuple[Dish, ...]:
         """The dishes as they are recognised."""
-        return tuple(Dish.of(name) for name in self.dishes)
+        return tuple(Dish.parse_dish(name) for name in self.dishes)
 
     @cached_property
     def by_first_word(self) -> dict[str, list[tuple[tuple[str, ...], Dish]]]:
@@ -112,7 +112,7 @@ class Menu:
         named = frozenset(word for name in self.drinks for word in plain_words(name))
         return (named - DRINK_ADJECTIVES - FILLERS - _NO_DRINKS) | BEVERAGES
 
-    def serves(self, drink: str) -> bool:
+    def is_served(self, drink: str) -> bool:
         """Return whether a drink may be one of the menu: a word that says more than how it is served is in a name."""
         none = set(plain_words(drink)) - DRINK_ADJECTIVES - FILLERS or set(plain_words(drink))
         return not self.drinks or "water" in none or any(none & set(plain_words(name)) for name in self.drinks)
@@ -127,13 +127,13 @@ class Menu:
         whole = f" {' '.join(plain_words(text))} "
         return tuple(name for name in self.dishes if f" {' '.join(plain_words(name))} " in whole)
 
-    def prints(self, text: str) -> bool:
+    def is_printed(self, text: str) -> bool:
         """Tell whether a text is what is printed on the menu, or a part of it."""
         none = " ".join(plain_words(text))
         return any(f" {none} " in f" {' '.join(plain_words(name))} " for name in (*self.dishes, *self.drinks))
 
     @cached_property
-    def spelled(self) -> dict[str, set[str]]:
+    def long_words(self) -> dict[str, set[str]]:
         """The longer words of all names, whose misspellings are understood, by their first letter."""
         texts: dict[str, set[str]] = {}
         for word in (word for name in (*self.dishes, *self.drinks) for word in plain_words(name)):
@@ -141,17 +141,17 @@ class Menu:
                 texts.setdefault(word[0], set()).add(word)
         return texts
 
-    def corrected(self, text: str) -> str:
+    def correct_words(self, text: str) -> str:
         """Return the words of a text, misspelt words of the menu corrected."""
         return " ".join(self._corrected(word) for word in plain_words(text))
 
     def _corrected(self, word: str) -> str:
-        names = self.spelled.get(word[0], set())
+        names = self.long_words.get(word[0], set())
         if word in names or word in _NO_SLIPS or word_stem(word) in self.vocabulary:
             return word
         return min((name for name in names if is_misspelt(word, name) or _left_out(word, name)), default=word)
 
-    def called(self, before: frozenset[str], after: frozenset[str]) -> str | None:
+    def find_dish(self, before: frozenset[str], after: frozenset[str]) -> str | None:
         """Return the dish that words may mean: those before "with" are of its short name, one of them rare.
 
         The words after "with" are of its full name. None if no dish fits.
@@ -177,13 +177,13 @@ _SPELLED = 5
 _NO_SLIPS = frozenset(("place", "taste", "roads", "later", "water"))
 _NO_DRINKS = frozenset(["by", "etc", "selection", "assorted", "fresh", "daily"])
 _RARE = 3
+# How a dish is prepared names none.
 _PREPARED = frozenset(
     map(
         word_stem,
         "fried fries frying baked grilled smoked marinated stuffed roast roasted steamed braised poached".split(),
     )
 )
-"""How a dish is prepared names none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class Dish:
     """The stems of its full name."""
 
     @classmethod
-    def of(cls, name: str) -> Dish:
+    def parse_dish(cls, name: str) -> Dish:
         """Return the dish of that full name."""
         short = tuple(plain_words(_SHORT_NAME_END.split(name, maxsplit=1)[0])) or tuple(plain_words(name)) or (name,)
         bare = short
@@ -229,13 +229,13 @@ _CHOSEN = phrase_pattern(*_COURSE)
 _THAT = frozenset(("that", "it", "those", "this"))
 _SIDES = lazy_pattern(r"\bside of\b|\bas (?:my |a |the )?sides?\b")
 _REFUSED = lazy_pattern(r"\b(?:instead of|not|without|than|no|out of|sorry about)(?: the| a| an)?$")
+# What says that something named is not ordered.
 _NO_ORDER = LEXICON.pattern("restaurant no order")
-"""What says that something named is not ordered."""
+# What puts a decision off, or leaves it to another.
 _UNDECIDED = LEXICON.pattern("restaurant undecided")
-"""What puts a decision off, or leaves it to another."""
 _ENOUGH_STRANGE = 2
+# Words that say nothing beside an order.
 _SMALL = LEXICON.words("restaurant small")
-"""Words that say nothing beside an order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +289,7 @@ def _without_actions(reply: str, menu: Menu) -> str:
     """Return a reply without what it does between asterisks; a dish or a drink between them is emphasis."""
 
     def kept(match: re.Match[str]) -> str:
-        return match[0] if menu.prints(match[0]) else " "
+        return match[0] if menu.is_printed(match[0]) else " "
 
     return _ACTION.sub(kept, reply)
 
@@ -302,7 +302,7 @@ def _has_chosen(text: str) -> bool:
 def _ordering_words(reply: str, menu: Menu) -> Iterator[tuple[list[str], bool, bool]]:
     """Yield the words of each sentence as far as it may order something, whether it says so, whether it only asks."""
     for sentence in split_sentences(_BUT.sub("; ", reply)):
-        text = menu.corrected(sentence)
+        text = menu.correct_words(sentence)
         if gone := _GONE.search(text):
             cue = _CUE.search(text, gone.end())
             text = text[cue.start() :] if cue else ""
@@ -418,10 +418,10 @@ class _Reading:
         """Return the dish that a run of words means, or the dishes that its words mean one by one; [] if neither."""
         cut = run.index("with") if "with" in run else len(run)
         before = frozenset(word for word in run[:cut] if word in foods)
-        whole = self.menu.called(before, frozenset(foods) - before)
+        whole = self.menu.find_dish(before, frozenset(foods) - before)
         if whole:
             return [whole]
-        single = [self.menu.called(frozenset((word,)), frozenset()) for word in foods]
+        single = [self.menu.find_dish(frozenset((word,)), frozenset()) for word in foods]
         return [name for name in single if name] if all(single) else []
 
 
@@ -450,15 +450,15 @@ RULE = "restaurant/2"
 _IS_MACHINE = "does not play a guest: speaks of being a machine"
 _MACHINE = LEXICON.pattern("restaurant machine")
 _HOST = LEXICON.pattern("restaurant host")
+# What waiters say, and no guest at whatever stage.
 _SERVES = LEXICON.pattern("restaurant serves")
-"""What waiters say, and no guest at whatever stage."""
 _OTHER_SPEAKER = lazy_pattern(
     r"^[\s*_>#-]{0,8}(?:the )?(?:waiter|waitress|server)\b[^:\n]{0,20}:", re.IGNORECASE | re.MULTILINE
 )
 _ORDERED = "(?:ordered|requested|asked for)"
 _MISTAKE = LEXICON.pattern("restaurant mistake")
+# Words that many drinks have.
 _VAGUE = frozenset(("house", "large", "small", "cold"))
-"""Words that many drinks have."""
 _CONTENT = LEXICON.pattern("restaurant content")
 
 
@@ -481,7 +481,7 @@ class Stage:
     """Why a judge did not judge it."""
 
     @property
-    def ends(self) -> bool:
+    def ends_visit(self) -> bool:
         """Whether the visit ends here: it failed, or a judge who was asked did not say."""
         return self.ok is False or self.unscored is not None
 
@@ -533,7 +533,7 @@ _PERHAPS = lazy_pattern(r"\b(?:maybe|perhaps|possibly|i suppose|i guess)\b[^.?!]
 
 def _is_undecided(reply: str, menu: Menu) -> bool:
     """Tell whether a reply puts off its decision: nothing else in it orders anything."""
-    text, times = _UNDECIDED.subn("", menu.corrected(reply))
+    text, times = _UNDECIDED.subn("", menu.correct_words(reply))
     return times > 0 and "please" not in text.split() and not _CUE.search(text)
 
 
@@ -674,7 +674,7 @@ class PlaysGuest(Ruled):
         passed: list[Stage] = []
         for n, answer in enumerate(answers[: len(STAGES)]):
             passed.append(self.stage(n, answer, passed))
-            if passed[-1].ends:
+            if passed[-1].ends_visit:
                 break
         return self.verdict(passed, answers)
 
@@ -740,7 +740,7 @@ class PlaysGuest(Ruled):
         match n:
             case 0:
                 stage = orders_drink(reply, self.menu)
-                off = self.current and stage.ok and not any(map(self.menu.serves, stage.items))
+                off = self.follows_own_rules and stage.ok and not any(map(self.menu.is_served, stage.items))
                 return replace(stage, ok=False, reason=f"{stage.items[0]!r} is not on the menu") if off else stage
             case 1:
                 return orders_dish(reply, self.menu)

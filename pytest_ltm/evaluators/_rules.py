@@ -44,7 +44,7 @@ class Ruled:
             raise ConfigurationError(f"scoring {self.scoring!r} is unknown; choose from {', '.join(SCORINGS)}.{hint}")
 
     @property
-    def current(self) -> bool:
+    def follows_own_rules(self) -> bool:
         """Whether it follows our own rules, not published ones."""
         return self.scoring == "current"
 
@@ -52,15 +52,17 @@ class Ruled:
         self, value: float, reason: str, answer: str, checks: Sequence[Check] = (), left_open: float | None = None
     ) -> Score:
         """Return a score by the rule set that it follows; published rules leave nothing open."""
-        rule = f"{self.family}/{self.version if self.current else self.scoring}"
-        parts = tuple(checks if self.current else (Check(check.label, check.ok) for check in checks))
-        return Score(float(value), reason, parts, rule, evidence_snippet(answer), left_open if self.current else None)
+        rule = f"{self.family}/{self.version if self.follows_own_rules else self.scoring}"
+        parts = tuple(checks if self.follows_own_rules else (Check(check.label, check.ok) for check in checks))
+        return Score(
+            float(value), reason, parts, rule, evidence_snippet(answer), left_open if self.follows_own_rules else None
+        )
 
     def share(self, parts: Sequence[RuleCheck], reason: str) -> Score:
         """Return the share of the parts that are true; `reason` names `{ok}` of `{of}`."""
         ok, left_open = sum(part.ok is True for part in parts), sum(part.ok is None for part in parts)
         told = reason.replace("{ok}", str(ok)).replace("{of}", str(len(parts)))
-        told += f", {left_open} neither proven nor refuted" * bool(left_open and self.current)
+        told += f", {left_open} neither proven nor refuted" * bool(left_open and self.follows_own_rules)
         checks = [Check(part.label, bool(part.ok), part.ok is None) for part in parts]
         missed = next((part.answer for part in parts if not part.ok), "")
         score = self.score(ok / max(len(parts), 1), told, missed, checks)
@@ -98,13 +100,13 @@ class Ruled:
 
     def read(self, answers: Sequence[str]) -> Sequence[str]:
         """Return answers as the current rules read them; published rules read what came in."""
-        if not self.current:
+        if not self.follows_own_rules:
             return answers
         spoken = (_both_ends(speech(answer)) for answer in answers)
         texts = spoken if self.reads_speech else map(normalize, spoken)
         return [ToldReply(text, answers.told) for text in texts] if isinstance(answers, Replies) else list(texts)
 
-    def proven(self, proof: Proof, expected: str, answer: str) -> Score:
+    def score_proven(self, proof: Proof, expected: str, answer: str) -> Score:
         """Return the score of an answer of which it is proven what it says, or which is open."""
         ok = proof.answers(expected)
         reason = (
@@ -114,7 +116,7 @@ class Ruled:
 
     def standing_in(self, verdict: V, judge: Judge | None = None) -> V:
         """Return a verdict of the current rules; it says if they stand in for a published rule that asks a model."""
-        if self.current:
+        if self.follows_own_rules:
             return verdict
         if isinstance(verdict, Score):
             closed = tuple(Check(check.label, check.ok) for check in verdict.checks)

@@ -25,10 +25,10 @@ Item: TypeAlias = tuple[str, int]
 Matches: TypeAlias = Callable[[str, str], bool]
 
 _TABLE_ROW = lazy_pattern(r"^\s*\|.*\|\s*$")
+# A line that is an item and its quantity: `3x carrots`, `Carrots: 3`.
 _PLAIN_LINE = lazy_pattern(
     r"\s*(?:\d{1,4}\s*[x\u00d7]?\s+[^\W\d][\w' -]{0,40}|[^\W\d][\w' -]{0,40}\s*[:=\u2013-]\s*\d{1,4})\s*"
 )
-"""A line that is an item and its quantity: `3x carrots`, `Carrots: 3`."""
 _TIMES = lazy_pattern(r"(?<=\d)\s*[x\u00d7]|[x\u00d7](?=\d)")
 _FIRST_WORD = lazy_pattern(r"\s*([0-9]{1,9}|[a-z]{1,12})(?![a-z0-9.,])")
 _DIGIT = lazy_pattern(r"\d")
@@ -40,8 +40,8 @@ _DENIED = lazy_pattern(
 _TAKEN_OFF = LEXICON.pattern("shopping taken off", re.IGNORECASE)
 _EITHER = lazy_pattern(r"\d\s*(?:or|/)\s*\d|\b(?:or|maybe|perhaps)\b", re.IGNORECASE)
 _MOST = 10**9
+# A quantity that equals none: the item is there, how many cannot be told.
 _UNREADABLE = 10**12
-"""A quantity that equals none: the item is there, how many cannot be told."""
 _PAIR = 2
 _ITEM_KEYS = ("item", "name", "product")
 _COUNT_KEYS = ("quantity", "qty", "count", "amount", "number")
@@ -66,7 +66,7 @@ class ListsItems(Ruled):
         """Return the score of the last answer."""
         answers = self.read(answers)
         answer = last_answer(answers)
-        if self.current:
+        if self.follows_own_rules:
             return self._ours(answer)
         try:
             given = _published_items(answer)

@@ -35,10 +35,10 @@ USER, AGENT = "user", "agent"
 CERTAIN, GUESS, TAKEN_BACK = "certain", "guess", "taken back"
 
 _GROUPS = {"who said it": (WHO,), "how sure it is": (SURE,), "when it was said": (WHEN, NEXT), "own words": (OWN,)}
+# Questions that name what may be chosen: who always answers alike is right as often as that answer is.
 _CHOICES = (WHO, SURE)
-"""Questions that name what may be chosen: who always answers alike is right as often as that answer is."""
+# Words of a sentence that nobody repeats by chance.
 _LEAST = 5
-"""Words of a sentence that nobody repeats by chance."""
 _QUOTED = lazy_pattern(r"\"[^\"\n]*\"|\u201c[^\u201d\n]*\u201d")
 
 # --- Whose words they were.
@@ -49,8 +49,8 @@ _SAID = (
 )
 _ADVERB = r"(?:(?!never\b|\w*not\b|\w+nt\b)\w+ )?"
 _OWNED = r"(?:own )?(?:\w+ )?(?:tip|prediction|pick|choice|guess|idea|suggestion|words?|claim|statement|call|bet)"
+# What names somebody without saying whose words they were.
 _PROMPTS = LEXICON.pattern("sources prompts")
-"""What names somebody without saying whose words they were."""
 _PERSONS = (
     (AGENT, phrase_pattern(
         rf"i {_ADVERB}(?:{_SAID})(?! not\b)", "(?:from|by|was|is|its|be) (?:me|i|mine)", rf"my {_OWNED}", "mine",
@@ -67,15 +67,15 @@ _SOMEBODY = LEXICON.pattern("sources somebody")
 _NOT_INVOLVED = lazy_pattern(
     r"\b(?:the|your|that) \w+ (?:(?:had|has) nothing to do with|(?:said|told you) nothing)\b", re.IGNORECASE
 )
+# Where somebody is named beside a person in the conversation, so that it settles on neither.
 _JOINED = lazy_pattern(
     r"(?<!not )(?<!not either )(?<!neither )\b(?:you|me|i)\b,? (?:(?:you|me|i),? )?(?:and|or) (?:(?:me|you),? or )?"
     r"(?:the|your)\b"
 )
-"""Where somebody is named beside a person in the conversation, so that it settles on neither."""
+# What else could have been taken.
 _AGAINST = lazy_pattern(
     r"\b(?:over|instead of|rather than|ahead of|than) \w+|\b(?:between|out of|among|from) \w+ (?:and|or) \w+"
 )
-"""What else could have been taken."""
 _POSSESSIVE = lazy_pattern(r"(\b(?:the|your|that|a|an) \w+)['\u2019]s?\b", re.IGNORECASE)
 
 # --- How sure they were.
@@ -96,14 +96,14 @@ _LEVELS = (
     )),
 )  # fmt: skip
 _KNOWS = "sure|certain|guessing|unsure|uncertain|confident|positive|convinced"
+# How sure the agent is of its own answer.
 _OF_ITSELF = LEXICON.pattern("sources of itself")
-"""How sure the agent is of its own answer."""
 _NEVER = LEXICON.expression(r"\b{sources never}\b[^.;:]{0,30}$")
+# So many characters before a word may deny it.
 _NEAR = 50
-"""So many characters before a word may deny it."""
 _OR = lazy_pattern(r"\b(?:or|either)\b")
+# An answer that may as well say that the agent does not know.
 _SHRUGS = lazy_pattern(r"(?:not|un) ?(?:\w+ )?(?:sure|certain)$")
-"""An answer that may as well say that the agent does not know."""
 _AT_FIRST = LEXICON.pattern("sources at first")
 
 

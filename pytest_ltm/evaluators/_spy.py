@@ -48,7 +48,7 @@ class DecodesMessages(Ruled):
         """Return the share of messages decoded in the last answer."""
         answers = self.read(answers)
         answer = last_answer(answers)
-        if self.current:
+        if self.follows_own_rules:
             return self._ours(answer)
         find = _Exact(answer)
         checks = tuple(Check(f"decodes {' / '.join(group)}", find.any(group)) for group in self.expected)
@@ -101,11 +101,11 @@ _NOT = lazy_pattern(
     r"(?:(?<!do )\bnot|\b(?:isnt|wasnt|neither|nor|rather than|instead of))(?: (?:a|an|the|at|on|by|in|to|about))*\s*$"
 )
 _UNTOLD = LEXICON.pattern("spy untold")
+# What may stand between a date and the time of that day, which is not another message.
 _BESIDE = lazy_pattern(
     r"\W*(?:(?:s|eve|day|night|just|right|shortly|at|on|of|before|after|the|stroke|exactly|around|in|until|as|last|seconds?|"
     r"minutes?)\W+){1,6}"
 )
-"""What may stand between a date and the time of that day, which is not another message."""
 
 
 def _is_denied(text: str, one: Mention) -> bool:
@@ -118,8 +118,8 @@ def _is_near(one: Mention, other: Mention) -> bool:
 
 
 _NEAR = 120
+# So many mentions of a message, the last ones, are looked at.
 _MOST = 40
-"""So many mentions of a message, the last ones, are looked at."""
 
 
 def _is_detail(text: str, one: Mention, known: Iterable[Mention]) -> bool:
@@ -140,6 +140,7 @@ def _one_of_two(text: str, one: Mention, rivals: Iterable[Mention]) -> bool:
 
 _TORN = LEXICON.pattern("spy torn")
 _OR = lazy_pattern(r"[\W_]*(?:\w+[\W_]+){0,2}or[\W_]+(?:\w+[\W_]+){0,2}")
+# Other ways to say what has that keyword.
 _ALSO = {
     "dawn": ("first light", "crack of dawn", "sun rises", "sun comes up", "rising sun", "cockcrow",
         "cock crow", "break of day"),
@@ -160,7 +161,6 @@ _ALSO = {
     "binoculars": ("field glasses",),
     "cemetery": ("graves",),
 }  # fmt: skip
-"""Other ways to say what has that keyword."""
 _MONTHS = "january february march april may june july august september october november december".split()  # noqa: SIM905
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _DAY_MONTH = lazy_pattern(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: day)?(?: of)? {_MONTH}(?![a-z])")
@@ -228,8 +228,8 @@ def _group_patterns(group: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern
     return re.compile(rf"(?<![^\W_])(?:{'|'.join(rows)})(?![^\W_])"), re.compile(begins), single
 
 
+# So long a word may be one of two: "light house".
 _LONG_WORD = 8
-"""So long a word may be one of two: "light house"."""
 
 
 def _name_forms(name: str) -> tuple[str, ...]:

@@ -28,12 +28,12 @@ _SEGMENT = lazy_pattern(
     r"[,;:?()\u2013\u2014]|\s-\s|\b(?:and|but|while|whilst|whereas|(?:even )?though|although|however|yet|"
     r"instead of|rather than|only)\b"
 )
+# What stands before something that is said of another world, or of the one asked for.
 _CONTRAST = lazy_pattern(r"[;?()]|\b(?:but|while|whilst|whereas|though|although|however|yet)\b")
-"""What stands before something that is said of another world, or of the one asked for."""
+# After a clause that begins so, what names no world is said of the one asked for.
 _CONCEDES = LEXICON.expression(r"\W*{worlds concedes}\b")
-"""After a clause that begins so, what names no world is said of the one asked for."""
+# A sentence of no more words that names a world, and nothing that is so there, says where the next one is.
 _HEADING = 5
-"""A sentence of no more words that names a world, and nothing that is so there, says where the next one is."""
 _AWAY = r"\b(?:outside|beyond|away from)(?: of)?(?: (?:your|the|my|that|its|\w+s))* \w+"
 _REAL = (
     rf"{_AWAY}|\b(?:real(?:ity)?|real-life|irl|actual (?:world|life)|our(?: \w+)? (?:world|universe|planet)|ours|"
@@ -50,18 +50,18 @@ _NOT = lazy_pattern(
     r"(?:any|every)where but|a(?:part|side) from|ignoring|forget(?:ting)?|leaving|setting|regardless of)"
     r"(?: (?:the|your|my|this|of|in|as|like|from|about|inside|it is|it was|they do|they are|for))* $"
 )
+# After this it is said of the world that was named, whatever stands before its name: "unlike real cats, which".
 _WHERE = lazy_pattern(r"(?: \w+){0,3},? (?:where|which|who|that)\b")
-"""After this it is said of the world that was named, whatever stands before its name: "unlike real cats, which"."""
+# Before the name of a world it only compares: "they bark like real dogs".
 _LIKE = lazy_pattern(r"\blike(?: \w+){0,3} $")
-"""Before the name of a world it only compares: "they bark like real dogs"."""
+# So many characters around the name of a world say how it is meant.
 _NEAR = 60
-"""So many characters around the name of a world say how it is meant."""
+# So many characters at the end of an answer are read: what it settles on stands there.
 _LONGEST = 20_000
-"""So many characters at the end of an answer are read: what it settles on stands there."""
+# Elsewhere an answer that speaks of somebody's cat speaks of somebody else; here the questions are about cats.
 _THE_ANIMALS = lazy_pattern(r"\b(?:your|my|his|her|their|the|a|another) (?:\w+ )?(?:cat|dog)s?\b")
-"""Elsewhere an answer that speaks of somebody's cat speaks of somebody else; here the questions are about cats."""
+# What somebody tells of a change: "from mooing to barking".
 _FROM_TO = lazy_pattern(r"\bfrom [\w ]{1,30}?\bto\b")
-"""What somebody tells of a change: "from mooing to barking"."""
 _FIRST = lazy_pattern(r"\bfirst(?= (?:said|told|wrote|had|made|it was|they|you)\b)")
 _ASKS_BACK = lazy_pattern(r"(?:(?<=[.!?\n])|^)\s*(?:did|do|does|have|has|was|were|is|are)\b[^.!?\n]{0,200}\?")
 _BOUND_BEFORE = lazy_pattern(r"\b(?:at (?:least|most)|(?:more|less|fewer) than|up to) $")
@@ -167,8 +167,8 @@ def _is_bound(text: str, one: Quantity) -> bool:
 
 # --- Of which world something is said.
 
+# Where a text speaks of a world, and whether of the one asked for.
 Mark = tuple[int, bool]
-"""Where a text speaks of a world, and whether of the one asked for."""
 
 
 def _world_patterns(realm: str, frames: Sequence[str]) -> tuple[str, str]:

@@ -244,8 +244,8 @@ def _keypad_facts() -> Iterator[tuple[str, object]]:
 # --- Facts about the Gregorian calendar.
 
 _LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+# The first day of a common year.
 _COMMON = date(2023, 1, 1)
-"""The first day of a common year."""
 
 
 def _calendar_facts() -> Iterator[tuple[str, object]]:
@@ -335,6 +335,7 @@ def _country_facts() -> Iterator[tuple[str, object]]:
         yield f"Which country has the three-letter ISO 3166 code {three}?", country
 
 
+# Each yields questions with their answers; their order decides which facts a seed draws.
 _FIELDS = (
     _numeral_facts,
     _power_facts,
@@ -352,7 +353,6 @@ _FIELDS = (
     _element_facts,
     _country_facts,
 )
-"""Each yields questions with their answers; their order decides which facts a seed draws."""
 
 
 def known_facts() -> Iterator[QuizFact]:
@@ -387,8 +387,8 @@ _FORMS = (
     _Form("How far is{} +{} from{}?", lambda a, b, c: abs(a + b - c)),
 )  # fmt: skip
 _EACH = _HIGH - _LOW
+# Distinct questions: 189 millions.
 _SIZE = len(_FORMS) * _EACH**3
-"""Distinct questions: 189 millions."""
 
 
 def arithmetic_facts(rng: Random, counter: TokenCounter) -> Iterator[tuple[QuizFact, FactTokens]]:

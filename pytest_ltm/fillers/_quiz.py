@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from pytest_ltm._model.tokens import TokenCounter
 
 
+# The first line of every message of `trivia`.
 INSTRUCTION = (
     "Here is a quiz in which every question already has its answer. "
     "Please return the answers, in the order of the questions, as one JSON list of strings."
 )
-"""The first line of every message of `trivia`."""
+# The last line of every trivia message: it leaves no line break at the end that somebody may strip.
 CLOSING = "That was the last question."
-"""The last line of every trivia message: it leaves no line break at the end that somebody may strip."""
 
 
 class QuizFact(NamedTuple):

@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from pytest_ltm._model.tokens import TokenCounter
 
 
+# Of sentences, shares and lengths; another number for every change, because it is part of the plan's fingerprint.
 VERSION = 4
-"""Of sentences, shares and lengths; another number for every change, because it is part of the plan's fingerprint."""
+# What is aimed at: share of the exchanges, fewest and most tokens. Short ones are as long as scenarios' messages, so
+# many that an agent which skips long ones still hears far more talk than scenarios; pages are most of the tokens.
 BANDS = ((0.12, 8, 11), (0.76, 14, 45), (0.07, 45, 180), (0.05, 500, 2500))
-"""What is aimed at: share of the exchanges, fewest and most tokens. Short ones are as long as scenarios' messages, so
-many that an agent which skips long ones still hears far more talk than scenarios; pages are most of the tokens."""
+# The bands of `letters`: a gap takes as few messages as the agent's limit allows.
 LETTERS = ((1.0, 10**6, 10**6),)
-"""The bands of `letters`: a gap takes as few messages as the agent's limit allows."""
+# The share of sentences that are a fact.
 _TRIVIA = 0.06
-"""The share of sentences that are a fact."""
+# So few tokens are not left for another exchange.
 _LEAST = 14
-"""So few tokens are not left for another exchange."""
+# What stands between the sentences of a page: prose, mostly.
 _JOINS = (" ", " ", " ", "\n", "\n\n")
-"""What stands between the sentences of a page: prose, mostly."""
 _PAGE = 220
 _CHOICE = re.compile(r"\[([^][]*)\]")
 _SLOT = re.compile(r"\{(\w+)\}")
@@ -69,7 +69,7 @@ class TalkFiller:
             size = tokens
         reply = self._rng.choice(read_templates()["remarks"])
         cost = self._counter.count(reply)
-        sentences, _ = self._deck.several(Room(size, max_message_tokens).less(FactTokens(0, cost)))
+        sentences, _ = self._deck.take_facts(Room(size, max_message_tokens).reduce_by(FactTokens(0, cost)))
         while sentences and self._counter.count(message := self._message(sentences)) > max_message_tokens:
             sentences.pop()  # where counts do not add up
         if not sentences:

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from pytest_ltm._model.tokens import TokenCounter
 
 
+# How many facts wait to be chosen from, so that a message's last ones can be those that just fit.
 _AHEAD = 64
-"""How many facts wait to be chosen from, so that a message's last ones can be those that just fit."""
 
 
 T = TypeVar("T")
@@ -48,7 +48,7 @@ class Room(NamedTuple):
     allowed: int
     """Tokens of the message."""
 
-    def less(self, cost: FactTokens) -> Room:
+    def reduce_by(self, cost: FactTokens) -> Room:
         """Return what is left after something of this cost."""
         return Room(self.wanted - cost.both, self.allowed - cost.message)
 
@@ -61,7 +61,7 @@ class Deck(Generic[T]):
         self._ahead: list[tuple[T, FactTokens]] = []
         self._usual = 0
 
-    def several(self, room: Room) -> tuple[list[T], Room]:
+    def take_facts(self, room: Room) -> tuple[list[T], Room]:
         """Take facts that just reach what is wanted, as a rule exactly, and return what is left of the room.
 
         One at least, unless none is allowed; less than is wanted where more is not allowed.
@@ -71,7 +71,7 @@ class Deck(Generic[T]):
         last, room = self._closed(room)
         return facts + last, room
 
-    def one(self, room: Room) -> T | None:
+    def take_fact(self, room: Room) -> T | None:
         """Take the fact that just reaches what is wanted, or else comes nearest to it; None if none is allowed."""
         self._look_ahead()
         chosen = _closing_facts([cost for _, cost in self._ahead], room, most=1)
@@ -101,7 +101,7 @@ class Deck(Generic[T]):
             last = _closing_facts([cost for _, cost in self._ahead], room)
             for i in sorted(last, reverse=True):
                 fact, cost = self._ahead.pop(i)
-                room = room.less(cost)
+                room = room.reduce_by(cost)
                 taken.append(fact)
             if room.wanted <= 0 or not last:
                 return taken, room
@@ -138,8 +138,8 @@ def _closing_facts(costs: Sequence[FactTokens], room: Room, most: int = 2) -> tu
 
 # --- Pool: facts whose cost in tokens is counted once in a process, when first needed.
 
+# Of the built-in facts; another number for every change, because it is part of the plan's fingerprint.
 VERSION = 1
-"""Of the built-in facts; another number for every change, because it is part of the plan's fingerprint."""
 
 
 class Pool:
@@ -192,8 +192,8 @@ class TriviaFiller:
         not reached; FillerError if one question alone does not.
         """
         frame = self._counter.count(f"{instruction}\n{self._closing}")
-        room = Room(tokens, max_message_tokens).less(FactTokens(frame, frame + self._reply))
-        facts, room = self._deck.several(room)
+        room = Room(tokens, max_message_tokens).reduce_by(FactTokens(frame, frame + self._reply))
+        facts, room = self._deck.take_facts(room)
         if not facts:
             raise FillerError(
                 f"trivia filler does not fit into messages of {max_message_tokens!r} tokens. "
@@ -329,20 +329,20 @@ def _field_text(where: str, record: dict[str, Any], field: str) -> str:
 # --- MixedFiller: questions and remarks about a quiz, with lengths like those of what scenarios say.
 
 """Of wordings and lengths; another number for every change, because it is part of the plan's fingerprint."""
+# What is aimed at: share of the messages, fewest and most tokens. Many short ones and some pages, as scenarios have
+# them, and more short ones than there, because an agent that keeps the shortest messages keeps very many of them.
 BANDS = ((0.40, 7, 12), (0.50, 13, 32), (0.06, 33, 220), (0.04, 300, 1000))
-"""What is aimed at: share of the messages, fewest and most tokens. Many short ones and some pages, as scenarios have
-them, and more short ones than there, because an agent that keeps the shortest messages keeps very many of them."""
 REPLIES = ("Noted.", "I see.", "All right.", "Thank you.", "Good to know.")
+# Up to the first number of tokens a message is a question, from the second on never.
 _ASKED = (12, 22)
-"""Up to the first number of tokens a message is a question, from the second on never."""
+# Tokens of a usual answer.
 _ANSWER = 1
-"""Tokens of a usual answer."""
+# So few tokens are not left for another exchange.
 _LEAST = 12
-"""So few tokens are not left for another exchange."""
+# Tokens that the first fact of a remark may take.
 _ROOM = 16
-"""Tokens that the first fact of a remark may take."""
+# Tokens from which remarks are made of sums, so that shorter facts last longer.
 _PAGE = 100
-"""Tokens from which remarks are made of sums, so that shorter facts last longer."""
 
 
 class Frame(NamedTuple):
@@ -380,7 +380,7 @@ class MixedFiller:
         size = length + (_ANSWER if length <= short else self._reply)
         if size > tokens - _LEAST:
             size = tokens
-        made = self.remark(size, max_message_tokens) if size > short + _ANSWER else None
+        made = self.make_remark(size, max_message_tokens) if size > short + _ANSWER else None
         made = made or self._question(size, max_message_tokens)
         if made is None:
             raise FillerError(
@@ -399,18 +399,18 @@ class MixedFiller:
         return round(exp(self._rng.uniform(log(least), log(most))))
 
     def _question(self, size: int, allowed: int) -> FillerExchange | None:
-        fact = self._questions.one(Room(size, allowed))
+        fact = self._questions.take_fact(Room(size, allowed))
         return fact and FillerExchange(fact.question, fact.answer)
 
-    def remark(self, size: int, allowed: int) -> FillerExchange | None:
+    def make_remark(self, size: int, allowed: int) -> FillerExchange | None:
         """Return a message and its reply of about `size` tokens, with one fact at least; None if there is no room."""
         fitting = [frame for frame, cost in self._frames.items() if cost + self._reply + _ROOM <= size]
         if not fitting:
             return None
         frame = self._rng.choice(fitting)
         cost, reply = self._frames[frame], self._rng.choice(REPLIES)
-        room = Room(size, allowed).less(FactTokens(cost, cost + self._counter.count(reply)))
-        facts, _ = (self._pages if size > _PAGE else self._remarks).several(room)
+        room = Room(size, allowed).reduce_by(FactTokens(cost, cost + self._counter.count(reply)))
+        facts, _ = (self._pages if size > _PAGE else self._remarks).take_facts(room)
         while facts and self._counter.count(_compose_remark(frame, facts)) > allowed:  # where counts do not add up
             facts.pop()
         return FillerExchange(_compose_remark(frame, facts), reply) if facts else None

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pytest_ltm._model.judge_request import Inquiry
 
 
+# The share of the right answer's own words that an answer must have.
 _ENOUGH = 0.75
-"""The share of the right answer's own words that an answer must have."""
 _DECLINES = phrase_pattern(
     "(?:dont|do not|didnt|did not|cant|cannot|couldnt|not able to|unable to) (?:\\w+ ){0,2}"
     "(?:know|recall|remember|find|tell|say|have|see|help|answer)",

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from pytest_ltm._model.judge_request import JudgeRequest
 
 
+# Status codes of a server that does not take what it was given.
 _REFUSED = (400, 404, 422)
-"""Status codes of a server that does not take what it was given."""
+# What a server speaks of that fails over the form of a reply (500, as some do) instead of refusing it.
 _GRAMMAR = ("grammar", "response_format", "json_schema", "json schema", "guided", "structured")
-"""What a server speaks of that fails over the form of a reply (500, as some do) instead of refusing it."""
 
 
 def make_client(spec: str, role: str) -> JudgeModelClient:
@@ -72,7 +72,7 @@ class JudgeModelClient:
                     error.usage = _request_usage(self._completions.lost, messages, "")
                 raise
 
-    def own(self) -> JudgeModelClient:
+    def own_client(self) -> JudgeModelClient:
         """Return another that asks the same model, over connections of its own, and knows what the server refuses."""
         other = JudgeModelClient(self._model)
         other._extras = self._extras

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 
 FORMAT = 1
+# Returns the event of that kind in which an example's question was answered before, None if it was not.
 Recalled: TypeAlias = "Callable[[type[Any], str, Inquiry], Any]"
-"""Returns the event of that kind in which an example's question was answered before, None if it was not."""
 
 
 def content_key(configuration: Mapping[str, Any], inquiry: Inquiry, trial: str) -> str:
@@ -67,7 +67,7 @@ class JudgeCache:
         usage = data.get("usage")
         return Reply(data["reply"], None if usage is None else Usage(**usage), data.get("cost_usd"))
 
-    def keep(self, key: str, reply: Reply, **about: object) -> None:
+    def store_reply(self, key: str, reply: Reply, **about: object) -> None:
         """Remember a reply; a full disk or a folder that cannot be written costs the memory, not the run."""
         fields = {"reply": reply.text, "usage": to_builtins(reply.usage), "cost_usd": reply.cost_usd}
         record = {**about, **{name: value for name, value in fields.items() if value is not None}}
@@ -175,5 +175,5 @@ class JudgeConnection:
         )
         readable = not isinstance(parse_grade(reply.text, inquiry.grades), Unscored)
         if cache is not None and kept is None and readable:  # a hiccup must not last
-            cache.keep(key, reply, prompt=f"{inquiry.prompt}/{inquiry.version}", judge=self._configuration)
+            cache.store_reply(key, reply, prompt=f"{inquiry.prompt}/{inquiry.version}", judge=self._configuration)
         return reply

@@ -62,7 +62,7 @@ class ModelCaller:
         retries: Retries | None = None,
         retried: Callable[[Failed], object] = lambda _: None,
     ) -> None:
-        self._model = asked.own() if isinstance(asked, JudgeModelClient) and own_thread() is not None else asked
+        self._model = asked.own_client() if isinstance(asked, JudgeModelClient) and own_thread() is not None else asked
         self._door = ForeignCaller(
             who, error=error, callee=self._model, timeout=timeout, fatal=(*fatal, GeneratorExit), retries=retries,
             retried=retried, count=token_counter(ENCODING).count, failing="failed",
@@ -141,14 +141,14 @@ class BudgetedCaller:
             self._account.release()
             raise
         except BaseException:  # Ctrl-C: what was sent is on its way
-            self._account.vanish()
+            self._account.charge_reserved()
             raise
         self._lose(getattr(self._call, "lost", None))
         if reply.usage is None and reply.cost_usd is None and not self.tariff.free:
             count = token_counter(ENCODING).count
             usage = Usage(input_tokens=count(question.text), output_tokens=count(reply.text), estimated=True)
             reply = replace(reply, usage=usage)
-        usd, tokens = self.tariff.spent(reply)
+        usd, tokens = self.tariff.charged_amounts(reply)
         self._account.add(self._side, usd=usd, tokens=tokens)
         return reply
 
@@ -162,7 +162,7 @@ class BudgetedCaller:
         """Charge what came to nothing."""
         self.lost = usage
         if usage is not None and self._account is not None:
-            self._account.lose(usd=self.tariff.of(usage), tokens=usage.total)
+            self._account.charge_wasted(usd=self.tariff.dollars_for(usage), tokens=usage.total)
 
 
 class ModelUse(Struct):

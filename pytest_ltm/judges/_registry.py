@@ -42,8 +42,8 @@ class Always(Struct, frozen=True):
 
 _RETRIES = 4
 NONE = "none"
-WHO = "the judge"
-"""What errors call it."""
+# What errors call it.
+JUDGE_NAME = "the judge"
 
 
 def _by_rules() -> Judge:
@@ -52,12 +52,12 @@ def _by_rules() -> Judge:
     return RulesJudge()
 
 
+# Judges that need no model: what a judge must beat.
 EMBEDDED: Mapping[str, Callable[[], Judge]] = {
     "rules": _by_rules,
     "always-yes": lambda: Always(yes=True),
     "always-no": lambda: Always(yes=False),
 }
-"""Judges that need no model: what a judge must beat."""
 
 
 class NamedJudge(Struct, frozen=True):
@@ -69,7 +69,7 @@ class NamedJudge(Struct, frozen=True):
     """What its replies depend on, JSON values without secrets; None where it does not tell: no reply is kept then."""
 
     @property
-    def described(self) -> str:
+    def plan_entry(self) -> str:
         """What a plan says: the spec, and the versions of the prompts."""
         return f"{redact_secrets(self.spec)} ({', '.join(prompt.id for prompt in PROMPTS.values())})"
 
@@ -115,7 +115,7 @@ def judge_session(spec: str, *, timeout: float | None = 300.0) -> Iterator[Answe
     if named is None:
         raise ConfigurationError(f"--ltm-judge={NONE} judges nothing")
     call = ModelCaller(
-        named.judge, who=WHO, error=JudgeError, timeout=timeout, retries=Retries(most=_RETRIES, rng=Random())
+        named.judge, who=JUDGE_NAME, error=JudgeError, timeout=timeout, retries=Retries(most=_RETRIES, rng=Random())
     )
     try:
         yield lambda inquiry: call(inquiry).text

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"[^\W\d_]+")
 _CJK = re.compile(r"[\u3400-\u9fff]")
+# Characters that are looked at.
 _LOOKED_AT = 400
-"""Characters that are looked at."""
 _SURE = 2
 
 

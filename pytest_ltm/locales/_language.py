@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pytest_ltm.locales._word import Word
 
 T = TypeVar("T")
+# The languages that there are.
 CODES = ("en", *sorted(path.parent.name for path in Path(__file__).parent.glob("*/texts.yml")))
-"""The languages that there are."""
 
 
 class Language:
@@ -39,7 +39,7 @@ class Language:
         """What fillers say, as `filler.yml` has it."""
         raise NotImplementedError
 
-    def said(self, part: str, english: T) -> T:
+    def find_text(self, part: str, english: T) -> T:
         """Return what it has for a part of a scenario's texts, such as `colours.first`; KeyError if it has none."""
         raise NotImplementedError
 
@@ -74,7 +74,7 @@ class English(Language):
     name = "English"
     filler: Mapping[str, Any] = {}
 
-    def said(self, part: str, english: T) -> T:  # noqa: ARG002 - looked up by other languages
+    def find_text(self, part: str, english: T) -> T:  # noqa: ARG002 - looked up by other languages
         """Return the English."""
         return english
 
@@ -116,14 +116,14 @@ class PackagedLanguage(Language):
         """What `filler.yml` has."""
         return _read_texts(self._folder / "filler.yml")
 
-    def said(self, part: str, english: T) -> T:  # noqa: ARG002
+    def find_text(self, part: str, english: T) -> T:  # noqa: ARG002
         """Return what stands in `texts.yml`; KeyError if it has no such part."""
         scenario, _, name = part.partition(".")
         return cast("T", self._texts[scenario][name])
 
     def phrase(self, part: str, english: str, **slots: object) -> str:
         """Return what stands in `texts.yml`, each of its forms filled in."""
-        result: Any = self.said(part, english)
+        result: Any = self.find_text(part, english)
         forms = result if isinstance(result, dict) else {"said": result}
         return make_word({name: self._joined(text.format(**slots)) for name, text in forms.items()})
 
@@ -169,7 +169,7 @@ class PackagedLanguage(Language):
         words = {english: english for words in kinds.values() for english in words}  # who answers in English is heard
         words |= dict(pair for words in kinds.values() for one in words.items() for pair in _word_meanings(*one))
         spelling = [(pattern, whole) for pattern, whole in self._meanings.get("spelling", ())]
-        spelled = Gloss({}, {}, (), spelling=spelling).spelled
+        spelled = Gloss({}, {}, (), spelling=spelling).spell_out
         parts = {kind: spelled(_pattern_alternatives(words)) for kind, words in kinds.items()} | self._meanings.get(
             "parts", {}
         )

@@ -38,22 +38,22 @@ class Gloss:
         spelling: Sequence[tuple[str, str]] = (),
     ) -> None:
         self._spelling = [(re.compile(pattern, re.IGNORECASE), whole) for pattern, whole in spelling]
-        self._words = {self.spelled(word).casefold(): english for word, english in words.items()}
-        self._phrases = self._words | {self.spelled(said).casefold(): english for said, english in phrases.items()}
+        self._words = {self.spell_out(word).casefold(): english for word, english in words.items()}
+        self._phrases = self._words | {self.spell_out(said).casefold(): english for said, english in phrases.items()}
         self._rules = [(re.compile(pattern, re.IGNORECASE), english) for pattern, english in rules]
         self._endings = tuple(sorted(endings, key=len, reverse=True))
         self._most = max((len(phrase.split()) for phrase in self._phrases), default=1)
 
     def __call__(self, text: str, known: Sequence[str] = ()) -> str:
         """Return the text in English words; those that are `known` stay as they are, and are words of their own."""
-        text = self.spelled(text)
+        text = self.spell_out(text)
         for one in sorted(filter(None, known), key=len, reverse=True):
             apart = " " if _CJK.search(one) else ""
             result = re.escape(one) if apart else rf"\b{re.escape(one)}\b"
             text = re.sub(f"{result}(?![^{_OPEN}]*{_CLOSE})", f"{apart}{_OPEN}{one}{_CLOSE}{apart}", text)
         return _SPACES.sub("", self._meant(text)).strip(" ") if self._longest else self._meant(text)
 
-    def spelled(self, text: str) -> str:
+    def spell_out(self, text: str) -> str:
         """Return the text with what is drawn together written out, such as `de le` for `du`."""
         for pattern, whole in self._spelling:
             text = pattern.sub(whole, text)

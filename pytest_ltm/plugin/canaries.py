@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 
 LOCK = ".canaries.lock"
+# A good judge may miss one canary of three, and a run is not worth less for that.
 STOPPING = 2
-"""A good judge may miss one canary of three, and a run is not worth less for that."""
 CURE = "Measure it with 'ltm judge-check'; --ltm-judge-canaries=off measures all the same"
 
 
@@ -116,12 +116,12 @@ class Canaries:
         """Return what this judge's canaries came to in the run that is scored again; None if it must be asked."""
         source = self._run.settings.rescored
         precheck = None if source is None else _canaries.read_precheck(source)
-        if precheck is None or (precheck.of, precheck.verdict) != (judge.described, "right"):
+        if precheck is None or (precheck.of, precheck.verdict) != (judge.plan_entry, "right"):
             return None
         return replace(precheck, calls=0, tokens=0, cost_usd=None, estimated=False)
 
     def _graded(self, judge: NamedJudge) -> Precheck:
-        precheck = Precheck(kind="canaries", of=judge.described, verdict="unfinished")
+        precheck = Precheck(kind="canaries", of=judge.plan_entry, verdict="unfinished")
         with self._connection(judge, JOURNAL) as connection, suppress(BudgetSpent):
             faults = _canary_faults(connection)
             verdict: Literal["wrong", "right"] = "wrong" if len(faults) >= STOPPING else "right"

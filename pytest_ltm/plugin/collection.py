@@ -188,8 +188,8 @@ def refuse_duplicates(items: Iterable[LtmItem]) -> None:
 # --- The built-in suite, collected in any project alike, whatever its configuration.
 
 BUILT_IN = "pytest_ltm.scenarios"
+# What built-in node ids begin with.
 ROOT = "ltm"
-"""What built-in node ids begin with."""
 
 
 class OwnModule(pytest.Module):

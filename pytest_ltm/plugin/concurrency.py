@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from pytest_ltm.agents._adapt import AgentSource
     from pytest_ltm.plugin.conversation_run import PlayedConversation
 
+# How many conversations `auto` plays at most.
 AUTO: Final = 64
-"""How many conversations `auto` plays at most."""
+# Seconds that agents may compute before anybody is told.
 MUCH: Final = 2.0
-"""Seconds that agents may compute before anybody is told."""
-FILES = 8
-"""Files that a conversation has open, about: its journal, timings and lock, and what its agent talks over."""
+# Files that a conversation has open, about: its journal, timings and lock, and what its agent talks over.
+FILES_PER_CONVERSATION = 8
+# Kinds of agents whose replies come from elsewhere, and of models that a memory system asks.
 _REMOTE = frozenset({*KINDS, "http", "cmd"})
-"""Kinds of agents whose replies come from elsewhere, and of models that a memory system asks."""
 
 
 def most_at_once(source: AgentSource, wanted: int | None, *, jumps: bool) -> int:
@@ -69,14 +69,14 @@ def allow_files(wanted: int) -> None:
     import resource
 
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = 100 + wanted * FILES
+    needed = 100 + wanted * FILES_PER_CONVERSATION
     may = needed if most == resource.RLIM_INFINITY else most
     if now != resource.RLIM_INFINITY and now < needed <= may:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, most))
     elif needed > may:
         raise ConfigurationError(
             f"{wanted:,} conversations may have {needed:,} files open, and this process may open {may:,}. "
-            f"Raise that (ulimit -Hn {needed}) or give at most {max((may - 100) // FILES, 1):,}"
+            f"Raise that (ulimit -Hn {needed}) or give at most {max((may - 100) // FILES_PER_CONVERSATION, 1):,}"
         )
 
 

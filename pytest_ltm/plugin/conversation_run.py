@@ -83,7 +83,7 @@ class PlayedConversation:
         bodies = [self.bodies[example.key] for example in self.plan.examples]
         self.conversation = factory.open(
             bodies, opened.script, opened.port, opened.journal,
-            observers=[*opened.observers, self._bill.hear], heard=lambda exchange: heard(self, exchange),
+            observers=[*opened.observers, self._bill.count_event], heard=lambda exchange: heard(self, exchange),
         )  # fmt: skip
         if opened.gone:
             self.conversation.give_up(opened.gone)
@@ -112,7 +112,7 @@ class PlayedConversation:
             with around_agent(self._time, self._clock, self._output(mine)):
                 return call()
         level = logging.root.level if mine is None else mine.log_level
-        with own.claimed(lambda: self._output(mine), level):
+        with own.capture_logs(lambda: self._output(mine), level):
             return call()
 
     def _output(self, body: ItemBody | None) -> AbstractContextManager[object]:
@@ -170,10 +170,10 @@ class PlayedConversation:
     def begin_no_more(self) -> None:
         """The pytest session is about to stop: examples that have not begun need no fixtures any more."""
         for body in self.bodies.values():
-            if not body.begun:
+            if not body.is_begun:
                 body.let_go()
 
-    def keep(self) -> None:
+    def flush_journal(self) -> None:
         """Make sure that what was written is on disk; the process is about to end."""
         self._opened.journal.close()
 
@@ -191,13 +191,15 @@ class PlayedConversation:
             self._let_go()
         stopped = reason != "complete"
         if not (stopped and replaying):  # less has been replayed so far than the file holds
-            self._mode.over(self.conversation, self._result(stopped=stopped), stopped=stopped, replaying=replaying)
+            self._mode.end_conversation(
+                self.conversation, self._result(stopped=stopped), stopped=stopped, replaying=replaying
+            )
 
     def _let_go(self) -> None:
         # Last in, first out, as pytest would: who was never set up is let go at once.
         for body in reversed(self.bodies.values()):
             if not body.reported:
-                body.withdraw()
+                body.withdraw_item()
         if self._judge is not None:
             self._judge.close()
         self._users.close()
@@ -224,7 +226,7 @@ class PlayedConversation:
             **({} if self._judge is None else self._judge.told_of(lane.example.key)),
             **self._users.told_of(lane.example.key),
         )
-        result = self.results[lane.example.key] = self._mode.ended(body, lane, ending, row)
+        result = self.results[lane.example.key] = self._mode.end_example(body, lane, ending, row)
         channel.journal.note(
             events.VerdictRecorded(
                 example=lane.example.key,
@@ -265,7 +267,7 @@ class PlayedConversation:
         if self._judge is not None:
             judge, folder = self.given.judge_tariff, self.given.folder
             lost = lost_with_judge(folder / JOURNAL, folder / TIMINGS, judge)
-            usd = "" if judge.of(Usage()) is None else f", ${lost.usd:.4f}"
+            usd = "" if judge.dollars_for(Usage()) is None else f", ${lost.usd:.4f}"
             wasted = f"the judge's attempts that came to nothing used about {lost.tokens:,} tokens{usd}"
             notices += [f"{wasted}, which is in no other figure"] * bool(lost.tokens)
         if self.plan.count == "all" and fields["reply_tokens"] > fields["tokens"] / 2:

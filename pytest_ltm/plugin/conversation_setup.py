@@ -84,8 +84,8 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.settings import RunSettings
     from pytest_ltm.users._connection import UserConnection
 
+# Returns questions of a conversation that were asked until then, each with a right answer.
 KnownAnswers: TypeAlias = "Callable[[], Iterable[tuple[str, str]]]"
-"""Returns questions of a conversation that were asked until then, each with a right answer."""
 FATAL = (KeyboardInterrupt, pytest.exit.Exception)
 
 
@@ -185,7 +185,7 @@ class ConversationMode:
         """Return where its examples ask the models of their simulated users."""
         return users_for(self.given, opened)
 
-    def ended(self, body: ItemBody, lane: Lane, ending: Ending, row: ScenarioResult) -> ScenarioResult:
+    def end_example(self, body: ItemBody, lane: Lane, ending: Ending, row: ScenarioResult) -> ScenarioResult:
         """An example has ended; return the row that counts."""
         return row
 
@@ -193,7 +193,9 @@ class ConversationMode:
         """Return the notices about the conversation beyond its own."""
         return []
 
-    def over(self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool) -> None:
+    def end_conversation(
+        self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool
+    ) -> None:
         """The conversation is over: keep its results.
 
         `stopped`: by the pytest session; `replaying`: what is recorded of it was not said to its end. Never both.
@@ -282,7 +284,7 @@ class LiveMode(ConversationMode):
             given.folder,
             label=place.agent,
             trial=place.trial,
-            retried=lambda failed: self._live.retried(failed.attempt, failed.wait, failed.error),
+            retried=lambda failed: self._live.note_retry(failed.attempt, failed.wait, failed.error),
         )
 
     def begin(self, site: ConversationFactory, lock: FolderLock) -> OpenConversation:
@@ -351,7 +353,7 @@ class LiveMode(ConversationMode):
         journal = Journal.resuming(folder / JOURNAL)
         journal.write(recording.header)
         if site.clock.real and recording.header.now is not None:
-            site.clock.follow(recording.header.now)
+            site.clock.jump_to_recorded(recording.header.now)
 
         def make() -> AgentCaller:
             if stuck:  # no agent can be restored: the record is played to its end, and no further
@@ -391,7 +393,9 @@ class LiveMode(ConversationMode):
             return []
         return [*near_misses(self._live.agent, wanted).values()]
 
-    def over(self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool) -> None:
+    def end_conversation(
+        self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool
+    ) -> None:
         """Write the results, and delete the checkpoints where the conversation cannot be resumed."""
         keeps = self._untouched or replaying  # what is recorded is not repeated
         write_results(self.given.folder / RESULTS, self._beside_recorded(result) if keeps else result)
@@ -455,14 +459,14 @@ def judge_for(
 def users_for(given: ConversationInputs, opened: OpenConversation, **options: Any) -> UserConnection:
     """Return the connection to the models of simulated users; `options`: what else it takes."""
     from pytest_ltm.judges._model_calls import BudgetedCaller
-    from pytest_ltm.users._connection import WHO, UserConnection, find_user_model
+    from pytest_ltm.users._connection import USER_MODEL_NAME, UserConnection, find_user_model
 
     settings, place, timings = given.settings, given.place, opened.timings
 
     def opening(model: Any, name: str) -> BudgetedCaller:
         rng = definition_rng(settings.seed.value, place.trial, "user retries", place.agent)
         result, known = find_user_model(model, base=given.config.rootpath), given.user_cost(name)
-        call = call_of(result, settings, timings, rng=rng, note=UserRetry, who=WHO, error=UserError)
+        call = call_of(result, settings, timings, rng=rng, note=UserRetry, who=USER_MODEL_NAME, error=UserError)
         account = None if name == SCRIPTED else given.account  # a list of messages spends nothing
         return BudgetedCaller(call, "user", opened.journal, tariff=known.tariff, account=account, refused=known.refused)
 
@@ -487,10 +491,10 @@ def connection_of(
 ) -> JudgeConnection:
     """Return a connection to a judge; `of`: who asks, for the chance of waits between attempts."""
     from pytest_ltm.judges._connection import JudgeCache, JudgeConnection
-    from pytest_ltm.judges._registry import WHO
+    from pytest_ltm.judges._registry import JUDGE_NAME
 
     rng = definition_rng(settings.seed.value, trial, "judge retries", of)
-    call = call_of(judge.judge, settings, timings, rng=rng, note=JudgeRetry, who=WHO, error=JudgeError)
+    call = call_of(judge.judge, settings, timings, rng=rng, note=JudgeRetry, who=JUDGE_NAME, error=JudgeError)
     cache = JudgeCache(settings.ltm_dir / CACHE) if settings.judge_cache else None
     return JudgeConnection(
         call, configuration=judge.configuration, cache=cache, journal=journal, timings=timings, trial=str(trial),

@@ -67,7 +67,7 @@ def known_of(label: str, source: AgentSource, prices: Prices) -> KnownPrice:
     free = is_free(spec)
     reports = _declared_reports(source)
     return _known_price(
-        prices.of(label), model_of(spec), free=free,
+        prices.price_for(label), model_of(spec), free=free,
         untold=not free and "cost_usd" not in (reports or ()), unmetered=not free and reports == frozenset(),
     )  # fmt: skip
 
@@ -76,14 +76,14 @@ def judge_of(spec: str, prices: Prices) -> KnownPrice:
     """Return what is known of the judge's cost."""
     from pytest_ltm.agents._profile import model_of
 
-    return _known_price(prices.of(JUDGE), model_of(spec), free=spec in FREE_JUDGES)
+    return _known_price(prices.price_for(JUDGE), model_of(spec), free=spec in FREE_JUDGES)
 
 
 def user_of(name: str, prices: Prices, limits: Limits) -> KnownPrice:
     """Return what is known of the cost of a simulated user's model, by the name that records give it."""
     from pytest_ltm.agents._profile import model_of
 
-    known = _known_price(prices.of(USER), model_of(name), free=name == SCRIPTED)
+    known = _known_price(prices.price_for(USER), model_of(name), free=name == SCRIPTED)
     if limits.usd is None or not known.untold:
         return known
     why = f"--ltm-max-cost: the cost of the simulated user's model {name!r} is unknown. {_WAY_OUT.format(label=USER)}"
@@ -135,9 +135,9 @@ class RunCosts:
             self._users[name] = user_of(name, self._prices, self._limits)
         return self._users[name]
 
-    def larger(self) -> str:
+    def larger_budget(self) -> str:
         """Return the options of a budget with which the run can go on; "" where nothing is limited."""
-        return "" if self._budget is None else self._budget.limits.twice(self._budget.spent())
+        return "" if self._budget is None else self._budget.limits.doubled_limits(self._budget.total_spending())
 
     def account(self, conversation: str, *, agent: str) -> Account | None:
         """Return where a conversation of an agent writes what it spends; None where nothing is limited."""

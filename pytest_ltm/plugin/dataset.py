@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.settings import RunSettings
 
 
+# The only span of a data set.
 SPANS: Mapping[str, int | None] = {SPAN: SPAN_TOKENS}
-"""The only span of a data set."""
 _WRITES_NOTHING = ("collectonly", "setuponly", "setupplan", "ltm_dry_run")
 
 

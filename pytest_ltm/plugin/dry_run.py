@@ -23,7 +23,7 @@ from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.conversation_setup import ConversationMode, OpenConversation, users_for
 from pytest_ltm.plugin.judging import NONE
 from pytest_ltm.reporting.forecast import PriceSource, forecast_lines
-from pytest_ltm.users._connection import WHO, find_user_model
+from pytest_ltm.users._connection import USER_MODEL_NAME, find_user_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -100,7 +100,7 @@ class Rehearsed(ConversationMode):
 
     def _user(self, model: Any, name: str) -> BudgetedCaller:
         asked = find_user_model(model) if name == SCRIPTED else Chatty(partial(self._spoken, name))
-        return BudgetedCaller(ModelCaller(asked, who=WHO, error=UserError, timeout=None), "user", Journal())
+        return BudgetedCaller(ModelCaller(asked, who=USER_MODEL_NAME, error=UserError, timeout=None), "user", Journal())
 
     def _spoken(self, name: str, use: TokenUse) -> None:
         self._users[name] = self._users.get(name, TokenUse()) + use
@@ -110,19 +110,21 @@ class Rehearsed(ConversationMode):
         self._judge += TokenUse(messages=1, tokens_in=count_tokens(inquiry.text), tokens_out=OPINION)
         return Reply(f"GRADE: {grade}", Usage(input_tokens=count_tokens(inquiry.text), output_tokens=OPINION))
 
-    def ended(self, body: ItemBody, lane: Lane, ending: Ending, row: ScenarioResult) -> ScenarioResult:
+    def end_example(self, body: ItemBody, lane: Lane, ending: Ending, row: ScenarioResult) -> ScenarioResult:
         """Note when the example spoke, and what kept it from its end."""
         example = lane.example
         if ending.unplayable is not None:
             self._unplayed.append(f"{example.scenario}: {ending.unplayable}")
-        self._cut += body.assertion is not None or (ending.error is not None and body.begun)
+        self._cut += body.assertion is not None or (ending.error is not None and body.is_begun)
         if lane.own:
             own, end = tuple(exchange.start for exchange in lane.own), lane.own[-1].end
             bar = Bar(scenario=example.scenario, example=example.example, start=own[0], end=end, speaks=own)
             self._bars.append(bar)
         return row
 
-    def over(self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool) -> None:
+    def end_conversation(
+        self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool
+    ) -> None:
         """Tell what it would take; nothing is written."""
         if stopped:
             return

@@ -171,7 +171,7 @@ def check_items(known: Sequence[LtmItem], options: GateOptions, settings: RunSet
     places = {plan.place for plan in options.before.plans} if options.before else set()
     compared = [one for one in known if (one.place.span, one.place.conversation.trial) in places]
     for rule in options.rules:
-        about = [one for one in compared if rule.scope.has(one.scenario, one.marks.skill_letters)]
+        about = [one for one in compared if rule.scope.includes_skills(one.scenario, one.marks.skill_letters)]
         _refuse_rule(
             rule,
             _unknown_scope(rule, known)
@@ -211,8 +211,8 @@ def _plan_facts(known: Sequence[LtmItem], run: LtmRun) -> Iterator[PlanFacts]:
         yield facts_of(plan.to_json(), span_label=name.span, trial=name.trial, fingerprint=plan.fingerprint)
 
 
+# The exit statuses that a gate replaces; any other says that the session did not finish.
 DECIDED = frozenset({int(pytest.ExitCode.OK), int(pytest.ExitCode.TESTS_FAILED)})
-"""The exit statuses that a gate replaces; any other says that the session did not finish."""
 _COLORS = {"passed": {"green": True}, "failed": {"red": True}, "unmeasurable": {"yellow": True}}
 
 

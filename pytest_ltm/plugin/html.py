@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.report import Report
 
 
+# Heading -> user property, in the order in which they stand after pytest-html's "Test".
 COLUMNS = {
     "Scenario": "ltm_scenario",
     "Skills": "ltm_skills",
@@ -32,9 +33,8 @@ COLUMNS = {
     "Tokens": "ltm_tokens",
     "Cost": "ltm_cost_usd",
 }
-"""Heading -> user property, in the order in which they stand after pytest-html's "Test"."""
+# Of our first column among the cells of a row.
 _PLACE = 2
-"""Of our first column among the cells of a row."""
 
 
 class HtmlRows:

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# The fixture that changes what is everybody's.
 PATCHING = "monkeypatch"
-"""The fixture that changes what is everybody's."""
+# What ends a body by its own wish: pytest knows best how to report it.
 SKIPS = (pytest.skip.Exception, unittest.SkipTest, pytest.xfail.Exception)
-"""What ends a body by its own wish: pytest knows best how to report it."""
 
 
 class BelowThreshold(pytest.fail.Exception):  # type: ignore[misc, name-defined]  # mypy sees an instance
@@ -91,7 +91,7 @@ class ItemBody(GreenBody):
         self._setup: pytest.TestReport | None = None
         self._runtest = self.item.runtest
         self._held = True
-        setup_state.hold(self.item)
+        setup_state.hold_nodes(self.item)
         self.item.stash[LANE] = self
 
     def join(
@@ -130,7 +130,7 @@ class ItemBody(GreenBody):
     # --- its stretches
 
     @property
-    def begun(self) -> bool:
+    def is_begun(self) -> bool:
         """Whether it has been set up, or at least tried to."""
         return self._stretch is not None
 
@@ -140,7 +140,7 @@ class ItemBody(GreenBody):
             self.error = self._unready
             return None
         self._patches(begin=True)
-        self._around.enter()
+        self._around.enter_wrappers()
         with self._around.active():
             return self._begin()
 
@@ -170,7 +170,7 @@ class ItemBody(GreenBody):
                 "a plugin such as pytest-asyncio and mark the test as it says"
             ) from None
 
-    def around(self) -> AbstractContextManager[object]:
+    def item_context(self) -> AbstractContextManager[object]:
         """Put the item's state in place, and measure."""
         return self._begun_stretch.active()
 
@@ -224,7 +224,7 @@ class ItemBody(GreenBody):
         self.lane = lane
         result, self.failure_text = self._joined.ended(self, lane, ending)
         self.result = result
-        self._around.enter()
+        self._around.enter_wrappers()
         stretch = self._stretch or ItemContext(self.item)
         hook, nodeid, location = self.item.ihook, self.item.nodeid, self.item.location
         self.reported = self.item.stash[REPORTED] = True
@@ -240,7 +240,7 @@ class ItemBody(GreenBody):
         self.release()
         del self.item.stash[LANE]
 
-    def withdraw(self) -> None:
+    def withdraw_item(self) -> None:
         """The pytest session stops: take the item down and report nothing of it but an error in its teardown."""
         if self._stretch is None:
             self.let_go()
@@ -264,14 +264,16 @@ class ItemBody(GreenBody):
             report = self._skipped(withheld)
             return [report if ending.unplayable else mark_unreached(report, self.agents_traceback)]
         if ending.error is not None and not isinstance(ending.error, SKIPS):
-            failed = internals.failed_setup(self.item, ending.error, begun=self.begun)
+            failed = internals.failed_setup(self.item, ending.error, begun=self.is_begun)
             return [failed if self._unready else mark_in_body(failed)]
         if self._setup is None:
             raise LtmInternalError(f"{self.item.nodeid} has a verdict but was never set up")
         return [self._setup, self._call(ending, result)]
 
     def _skipped(self, why: str) -> pytest.TestReport:
-        return internals.failed_setup(self.item, pytest.skip.Exception(why, _use_item_location=True), begun=self.begun)
+        return internals.failed_setup(
+            self.item, pytest.skip.Exception(why, _use_item_location=True), begun=self.is_begun
+        )
 
     def _call(self, ending: Ending, result: ScenarioResult) -> pytest.TestReport:
         def replay() -> None:
@@ -339,7 +341,7 @@ class ItemBody(GreenBody):
         """What it patches other conversations must not see, and the first to end would undo it for all."""
         own = own_thread()
         if own is not None and PATCHING in fixture_names(self.item):
-            (own.enter if begin else own.leave)(PATCHING)
+            (own.wait_for_turn if begin else own.leave)(PATCHING)
 
 
 BelowThreshold.__module__ = "builtins"  # pytest shows the module of any other

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from pytest_ltm._model.scenario import Definition
 
 
+# The fixture that makes an item an LTM item.
 HANDLE = "ltm"
-"""The fixture that makes an item an LTM item."""
+# The fixture that carries the parameters of an item: its Place.
 PLACE = "_ltm_place"
-"""The fixture that carries the parameters of an item: its Place."""
 
 
 class ItemPlace(NamedTuple):
@@ -189,12 +189,12 @@ def items_by_conversation(known: Iterable[LtmItem]) -> dict[ConversationName, li
 
 
 LTM_ITEM = pytest.StashKey[LtmItem]()
+# That an item is left out because it is not written in the language.
 UNWRITTEN = pytest.StashKey[bool]()
-"""That an item is left out because it is not written in the language."""
+# Of a suite's entry: stashed on its module's node.
 PARAMETERS = pytest.StashKey[dict[str, Any]]()
-"""Of a suite's entry: stashed on its module's node."""
+# Of a built-in scenario: stashed on its module's node.
 SCENARIO_NAME = pytest.StashKey[str]()
-"""Of a built-in scenario: stashed on its module's node."""
 
 
 def is_built_in(item: pytest.Item) -> bool:

@@ -38,7 +38,7 @@ def spec_of(config: pytest.Config) -> str:
 def planned_judge(config: pytest.Config, settings: RunSettings) -> tuple[str, int]:
     """Return what a plan says of the judge, and of its votes."""
     judge = run_judge(config)
-    return (NONE, 1) if judge is None else (judge.described, settings.judge_votes)
+    return (NONE, 1) if judge is None else (judge.plan_entry, settings.judge_votes)
 
 
 def judge_summary_lines(result: RunResult, folder: Path) -> list[str]:

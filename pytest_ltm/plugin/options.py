@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from pytest_ltm.datasets._published import DefinitionsFolder
 
 
-CARRIES_INTS = pytest.version_tuple >= (8, 4)
-"""From 8.4 on an ini value may be declared an int, which a native TOML number needs."""
+# From 8.4 on an ini value may be declared an int, which a native TOML number needs.
+INI_HAS_INT = pytest.version_tuple >= (8, 4)
+# From 9.2 on it may be declared text or a number, whichever native TOML gives.
 CARRIES_UNIONS = pytest.version_tuple >= (9, 2)
-"""From 9.2 on it may be declared text or a number, whichever native TOML gives."""
 
 
 class IntegerParser:
@@ -176,6 +176,7 @@ OPTIONS = (
 )  # fmt: skip
 DEFAULTS = {option.dest: option.default for option in OPTIONS}
 DATA_SETS, ADVANCED = "data sets", "advanced"
+# What `pytest --help` shows together, the groups in this order; options in none of them are advanced.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "run": (
         "--ltm-agent", "--ltm", "--ltm-span", "--ltm-isolated", "--ltm-suite", "--ltm-examples", "--ltm-trials",
@@ -192,7 +193,6 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     DATA_SETS: ("--ltm-data", "--ltm-questions", "--ltm-definitions"),
     ADVANCED: (),
 }  # fmt: skip
-"""What `pytest --help` shows together, the groups in this order; options in none of them are advanced."""
 
 
 class OptionTable:
@@ -300,7 +300,7 @@ def _ini_type(option: Option) -> Any:
     if CARRIES_UNIONS:
         return str | int | float
     is_int = isinstance(option.parse, IntegerParser) or option.parse is parse_votes
-    return "int" if is_int and CARRIES_INTS else "string"
+    return "int" if is_int and INI_HAS_INT else "string"
 
 
 def starts_ltm_run(config: pytest.Config) -> bool:
@@ -308,8 +308,8 @@ def starts_ltm_run(config: pytest.Config) -> bool:
     return any(config.getoption(dest, None) for dest in ("ltm_agent", "ltm", "ltm_resume", "ltm_rescore"))
 
 
+# Options of other plugins that this project's users know, and the extra that brings each.
 _EXTRAS = {"-n": "xdist", "--numprocesses": "xdist", "--dist": "xdist", "--html": "html"}
-"""Options of other plugins that this project's users know, and the extra that brings each."""
 
 
 def refuse_misspelt(config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:

@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.settings import RunSettings
 
 
+# The message that begins every conversation but isolated ones, unless the suite has another.
 OPENING = (
     "Hello! This is going to be a long conversation about many different things, and I will jump from one to "
     "another. Please keep everything that I tell you in mind, because later I will ask you about it. When I only "
     "tell you something, a word or two will do as a reply; when I ask you something, answer just what I asked."
 )
-"""The message that begins every conversation but isolated ones, unless the suite has another."""
 
 
 def filler_for(config: pytest.Config, settings: RunSettings, place: ItemPlace, counter: TokenCounter) -> Filler:

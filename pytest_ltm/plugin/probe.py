@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.settings import RunSettings
 
 T = TypeVar("T")
+# Seconds from which on it is worth knowing before the first conversation how long all of them may take.
 NOTABLE = 60.0
-"""Seconds from which on it is worth knowing before the first conversation how long all of them may take."""
+# Of an example without a definition, as a guess.
 _MESSAGES = 3
-"""Of an example without a definition, as a guess."""
 
 LOCK = ".probe.lock"
 UNASKED = {"human": "it is a person", "replay": "it is a recording"}
@@ -94,7 +94,9 @@ class Probe:
             definitions = {} if self._unfit(label, source) else self._definitions(own)
             if definitions:
                 talk = _Rehearsal(self._settings, source, own[0][0])
-                _probe_verdict(talk.say, Secret.of(self._settings.seed.value, label), probe_questions(definitions))
+                _probe_verdict(
+                    talk.say, Secret.secret_word(self._settings.seed.value, label), probe_questions(definitions)
+                )
                 token_uses[label] = talk.use
         return {label: use for label, use in token_uses.items() if use.messages}
 
@@ -117,16 +119,16 @@ class Probe:
         talk = _ProbeConversation(self._run, label, source, own[0][0], messages=2 + len(questions))
         try:
             with talk.shown():
-                result = _probe_verdict(talk.say, Secret.of(self._settings.seed.value, label), questions)
+                result = _probe_verdict(talk.say, Secret.secret_word(self._settings.seed.value, label), questions)
             if talk.asked and result[0] != "leaks":
                 self._forecast_time(talk.seconds / talk.asked, source, own, definitions)
-            return talk.decided(*result)
+            return talk.probe_outcome(*result)
         except BudgetSpent:
             return None
         except DiskFault:
             raise
         except (AgentError, ConversationOver) as error:
-            return talk.decided("skipped", str(error))
+            return talk.probe_outcome("skipped", str(error))
 
     def _forecast_time(
         self, each: float, source: AgentSource, own: Sequence[Sequence[LtmItem]], definitions: Mapping[str, Definition]
@@ -180,8 +182,8 @@ def _expected_messages(
     return messages + math.ceil(max(0, filler) / profile.max_message_tokens)
 
 
+# Says texts in a new conversation, which has that number, and returns the replies; None of a stateless agent.
 Telling: TypeAlias = "Callable[[str, Sequence[str]], list[str] | None]"
-"""Says texts in a new conversation, which has that number, and returns the replies; None of a stateless agent."""
 
 
 def _probe_verdict(say: Telling, secret: Secret, chosen: Sequence[ProbeQuestion]) -> tuple[Verdict, str]:
@@ -263,7 +265,7 @@ class _ProbeConversation:
         _probe.append_probe_row(self._run.folder.path / FILE, row)
         return reply.text
 
-    def decided(self, verdict: Verdict, why: str = "") -> Decided:
+    def probe_outcome(self, verdict: Verdict, why: str = "") -> Decided:
         """Return what the probe came to, and what it cost."""
         rows = _probe.read_probe(self._run.folder.path)  # also those of a probe that was cut off
         messages, tokens, usd, guessed = _probe.probe_usage(rows, self._label, self._tariff)

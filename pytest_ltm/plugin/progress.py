@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.conversation_run import PlayedConversation
 
 
+# From the cursor to the end of the screen.
 ERASE = "\x1b[J"
-"""From the cursor to the end of the screen."""
 
 
 class Board:
@@ -78,12 +78,12 @@ class _Watched:
         return getattr(self._file, name)
 
 
+# Seconds between two states of a line: it must not cost more than the conversation.
 INTERVAL = 0.1
-"""Seconds between two states of a line: it must not cost more than the conversation."""
+# From this verbosity on each exchange is shown, if nothing is captured.
 EVERY_EXCHANGE = 2
-"""From this verbosity on each exchange is shown, if nothing is captured."""
+# The number of lines of the screen left to pytest.
 ROOM = 4
-"""The number of lines of the screen left to pytest."""
 
 
 class Progress:
@@ -115,7 +115,7 @@ class Progress:
         reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
         return None if reporter is None else self._config.get_terminal_writer()
 
-    def heard(self, played: PlayedConversation, exchange: Exchange) -> None:
+    def show_progress(self, played: PlayedConversation, exchange: Exchange) -> None:
         """Show that a conversation of this process has moved on."""
         captured = getattr(self._config.option, "capture", "no") != "no"  # there is no such option under -p no:capture
         shown = not self._worker and not captured  # whatever is printed would run into lines
@@ -143,7 +143,7 @@ class Progress:
         self._states[name] = state
         self.draw()
 
-    def gone(self, name: str, *, left: int) -> None:
+    def remove_conversation(self, name: str, *, left: int) -> None:
         """Show a conversation no more; `left`: the number not yet begun."""
         self._left = left
         if self._states.pop(name, None) is not None:

@@ -220,7 +220,7 @@ class Report:
             result,
             pytest_ltm_version=version("pytest-ltm"),
             seed=settings.seed.recorded,
-            plan=settings.described(),
+            plan=settings.describe_settings(),
             wall_seconds=self._wall_seconds(),
             **self._gate.json(),
             **self._rescored(result),
@@ -375,7 +375,7 @@ class Report:
             ),
             paces=self._paces(),
             prechecks=prechecks_in(self._run.folder.path),
-            suite=suite_of(settings.described()),
+            suite=suite_of(settings.describe_settings()),
             trust=self._trust(held),
         )
         return _amendments.apply_amendments(result, amendments)
@@ -466,8 +466,8 @@ def _check_writable(flag: str, path: Path) -> None:
 
 # --- Above pytest's summary: many failures in a line for each scenario; the right title for an error in a body.
 
+# Up to this many failures are shown as pytest shows them; beyond it each scenario has a line.
 LISTED = 20
-"""Up to this many failures are shown as pytest shows them; beyond it each scenario has a line."""
 _AUTO, _LISTING = "auto", "fE"
 """The values of `--tb` and `-r` unless given."""
 

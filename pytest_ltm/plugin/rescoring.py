@@ -206,14 +206,14 @@ class RescoredConversation(ConversationMode):
 
     def begin(self, site: ConversationFactory, lock: FolderLock) -> OpenConversation:
         """Begin a new folder, with all that is known of the agent; a reason if nothing can be said again."""
-        folder, plan, playback = self.given.folder, site.plan, Playback.of(self._source / JOURNAL)
+        folder, plan, playback = self.given.folder, site.plan, Playback.open_playback(self._source / JOURNAL)
         if playback is None:
             return self.refuse(site, lock, NOT_RECORDED)
         self._playback, self._plan = playback, plan_of(playback.header)
         write_plan(folder, plan)
         header = structs.replace(playback.header, plan=plan.to_json(), plan_fingerprint=plan.fingerprint)
         if site.clock.real and header.now is not None:
-            site.clock.follow(header.now)
+            site.clock.jump_to_recorded(header.now)
         for name in (JOURNAL, TIMINGS):  # of a worker that died
             (folder / name).unlink(missing_ok=True)
         journal = Journal.at(folder / JOURNAL)
@@ -243,7 +243,7 @@ class RescoredConversation(ConversationMode):
         live = site.live_port(self._playback.no_agent, timings, known=known)
         return OpenConversation(
             script=script, port=site.recorded_port(self._playback, live),
-            journal=journal, timings=timings, lock=lock, observers=[script.passed], gone=gone,
+            journal=journal, timings=timings, lock=lock, observers=[script.skip_passed], gone=gone,
             agent_fingerprint="" if header is None else header.agent_fingerprint,
         )  # fmt: skip
 
@@ -288,7 +288,7 @@ class RescoredConversation(ConversationMode):
 
     # --- what becomes of its examples
 
-    def ended(self, body: ItemBody, lane: Lane, ending: Ending, row: ScenarioResult) -> ScenarioResult:
+    def end_example(self, body: ItemBody, lane: Lane, ending: Ending, row: ScenarioResult) -> ScenarioResult:
         """Return the recorded row where the example keeps that."""
         return self._rows.get(row.id, row) if row.id in body.conversation.kept else row
 
@@ -296,10 +296,12 @@ class RescoredConversation(ConversationMode):
         """Return what the recorded results say of the conversation and its agent, but for the verdicts kept then."""
         if self._result is None:
             return []
-        kept = {one.notice for one in self._result.kept}
+        kept = {one.notice_text for one in self._result.kept}
         return [one for one in self._result.notices if one not in kept]
 
-    def over(self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool) -> None:
+    def end_conversation(
+        self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool
+    ) -> None:
         """Write the results, as those of the agent and of the end that are recorded."""
         header = self._playback.record.header
         facts = None if header is None else header.agent

@@ -41,7 +41,7 @@ class Begun(Struct, frozen=True):
     """Why an unfinished conversation cannot be resumed, by its name."""
 
     @classmethod
-    def of(cls, run: Path) -> Self:
+    def read_begun_run(cls, run: Path) -> Self:
         """Read a run's folder; only journals of this version can be resumed."""
         known = {name: _read_recording(path.parent) for name, path in conversations_in(run, JOURNAL).items()}
         recordings = {name: recording for name, (recording, _) in known.items()}
@@ -58,7 +58,7 @@ class Begun(Struct, frozen=True):
         return sum(one.exchanges for one in self.recordings.values() if one is not None)
 
     @property
-    def heard(self) -> Mapping[ConversationName, Recording]:
+    def heard_conversations(self) -> Mapping[ConversationName, Recording]:
         """Those of which an agent has heard something, complete ones among them."""
         known = {name: one for name, one in self.recordings.items() if one is not None}
         return {name: one for name, one in known.items() if one.heard or one.complete}
@@ -73,7 +73,7 @@ class Begun(Struct, frozen=True):
         short = {name.whole for name in over}
         return bool(unfinished) or any(name not in over and name not in short for name in conversations)
 
-    def reasons(self) -> list[str]:
+    def refusal_reasons(self) -> list[str]:
         """Return a sentence for each reason, with the conversations that it keeps from going on."""
         by_reason: dict[str, list[str]] = {}
         for name, reason in self.stuck.items():
@@ -112,7 +112,7 @@ class ResumeGuard:
         """Report what is resumed, and what a kill or a crash left incomplete."""
         begun = self._begun
         stuck = f", {len(begun.stuck)} cannot be resumed" if begun.stuck else ""
-        torn = {name.folder: one.torn for name, one in begun.heard.items() if one.torn}
+        torn = {name.folder: one.torn for name, one in begun.heard_conversations.items() if one.torn}
         resumed = (
             f"ltm: resumed: {len(begun.complete)} of {len(begun.recordings)} started conversations are "
             f"complete{stuck}; {begun.exchanges:,} recorded exchanges are not repeated"
@@ -124,7 +124,7 @@ class ResumeGuard:
     def pytest_sessionstart(self) -> Iterator[None]:
         """Check options and agents, also those whose conversations are complete, as far as they can be made."""
         if self._run.plays:
-            self._begun = Begun.of(self._run.folder.path)
+            self._begun = Begun.read_begun_run(self._run.folder.path)
             if not self._run.is_worker:
                 self._check_settings()
                 self._refuse(self._agents())
@@ -135,11 +135,14 @@ class ResumeGuard:
         """Check each plan once it is known which examples are selected, and whether anything is left to be said."""
         yield
         if self._run.plays:
-            groups, heard = items_by_conversation(item.stash[LTM_ITEM] for item in items), self._begun.heard
+            groups, heard = (
+                items_by_conversation(item.stash[LTM_ITEM] for item in items),
+                self._begun.heard_conversations,
+            )
             known = [(name.folder, heard[name], group) for name, group in groups.items() if name in heard]
             self._refuse([problem for each in known for problem in self._plan_problems(*each)])
             if not self._begun.can_go_on(groups):
-                self._refuse(self._begun.reasons())
+                self._refuse(self._begun.refusal_reasons())
 
     def _check_settings(self) -> None:
         recorded = name_option_in_errors("--ltm-resume", lambda: read_run_file(self._run.folder.path))
@@ -147,7 +150,7 @@ class ResumeGuard:
 
     def _agents(self) -> list[str]:
         by_label: dict[str, dict[ConversationName, Recording]] = {}
-        for name, recording in self._begun.heard.items():
+        for name, recording in self._begun.heard_conversations.items():
             if name not in self._begun.stuck:
                 by_label.setdefault(name.agent, {})[name] = recording
         known = [(label, held) for label, held in by_label.items() if label in self._run.sources]
@@ -229,10 +232,10 @@ class Unfinished:
                 terminalreporter.write_line(line)
 
     def _how(self, width: int) -> Iterator[str]:
-        begun = Begun.of(self._run.folder.path)
+        begun = Begun.read_begun_run(self._run.folder.path)
         can = begun.can_go_on(self._run.conversations())
         if can:
-            result, larger = self._report.result, self._run.costs.larger()
+            result, larger = self._report.result, self._run.costs.larger_budget()
             spent = result is not None and any(each.ended == "budget spent" for each in result.conversations)
             more = f" {larger}" if spent and larger else ""
             yield f"resume with{' a larger budget' * spent}: {resume_command(self._run)}{more}"
@@ -240,7 +243,7 @@ class Unfinished:
             yield from wrap_text(elsewhere, width, "  ") if elsewhere else ()
         if begun.stuck:
             yield "it cannot be resumed:" if not can else "these conversations cannot be resumed:"
-        for reason in begun.reasons():
+        for reason in begun.refusal_reasons():
             yield from wrap_text(f"  {one_line(reason)}", width, "      ")
 
     def _elsewhere(self) -> str:

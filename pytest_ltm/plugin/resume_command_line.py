@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.settings import RunSettings
 
 
+# Options of pytest that decide which items a conversation has.
 SELECTING = {"keyword": "-k", "markexpr": "-m", "deselect": "--deselect", "ignore": "--ignore"}
-"""Options of pytest that decide which items a conversation has."""
+# Options that say what to do now, and where.
 OF_THIS_SESSION = frozenset({"ltm_resume", "ltm_rescore", "ltm_dry_run", "ltm_dir", "ltm_live"})
-"""Options that say what to do now, and where."""
+# Options that name files, which scoring a run again does not write unless it is told to.
 WRITES = frozenset({"ltm_save", "ltm_report", "ltm_summary"})
-"""Options that name files, which scoring a run again does not write unless it is told to."""
 RESCORE = "--ltm-rescore"
 HIDDEN = "[redacted"
+# The folder of the run that is resumed.
 RUN_FOLDER: pytest.StashKey[Path] = pytest.StashKey()
-"""The folder of the run that is resumed."""
 
 
 def take_over(config: pytest.Config, text: str, parser: pytest.Parser, args: list[str], *, flag: str) -> None:
@@ -104,7 +104,7 @@ def run_file(config: pytest.Config, settings: RunSettings, run: str) -> RunFile:
 
 def resume_identity(settings: RunSettings) -> dict[str, Any]:
     """Return what must be equal for a run to be resumed."""
-    fields: dict[str, Any] = json.loads(json.dumps({**settings.described(), "seed": settings.seed.recorded}))
+    fields: dict[str, Any] = json.loads(json.dumps({**settings.describe_settings(), "seed": settings.seed.recorded}))
     return {name: redacted_data(value) for name, value in fields.items()}
 
 

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     AnyReport = TypeVar("AnyReport", pytest.TestReport, pytest.CollectReport)
 
 
+# Columns that a shortened line is longer by where `...` stands for one sign.
 _LONGER = 2
-"""Columns that a shortened line is longer by where `...` stands for one sign."""
+# What pytest's own writer needs: colours, and to go back to the beginning of its line.
 _PYTESTS = re.compile(rf"(\A(?:{COLOR.pattern[1:-1]})*\r|{COLOR.pattern[1:-1]})")
-"""What pytest's own writer needs: colours, and to go back to the beginning of its line."""
+# What stays of what others write with -s: colours, and bars that rewrite their line.
 _FOREIGN = re.compile(rf"(\r|{COLOR.pattern[1:-1]})")
-"""What stays of what others write with -s: colours, and bars that rewrite their line."""
 
 
 def underlying_file(file: Any) -> Any:
@@ -39,8 +39,8 @@ def underlying_file(file: Any) -> Any:
     return file.beneath if isinstance(file, Screen) else file
 
 
+# The options that name the files, or the folder, of pytest's JUnit report and of well-known plugins.
 _WRITTEN_BY_OTHERS = ("xmlpath", "htmlpath", "json_report_file", "report_log", "allure_report_dir")
-"""The options that name the files, or the folder, of pytest's JUnit report and of well-known plugins."""
 _DESCRIPTORS = {"stdout": 1, "stderr": 2}
 
 
@@ -306,8 +306,8 @@ def _stand_at_exit() -> None:
             setattr(sys, name, Screen(file))
 
 
+# Levels of a representation: a report holds a chain of tracebacks, these entries, these lines.
 _DEEPEST = 12
-"""Levels of a representation: a report holds a chain of tracebacks, these entries, these lines."""
 
 
 def _clean_report(report: AnyReport) -> None:

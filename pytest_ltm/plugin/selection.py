@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.settings import RunSettings
 
 
+# Options that say nothing of what one conversation is about.
 _ELSEWHERE = {
     "ltm_span", "ltm_concurrency", "ltm_shard", "ltm_summary", "ltm_compare", "ltm_compare_plans", "ltm_compare_fail",
     "ltm_fail_under",
 }  # fmt: skip
-"""Options that say nothing of what one conversation is about."""
 
 
+# pytest's own options that decide which scenarios share a conversation, by where their values are.
 _SELECTING = {
     "keyword": "-k", "markexpr": "-m", "deselect": "--deselect", "ignore": "--ignore", "ignore_glob": "--ignore-glob",
 }  # fmt: skip
-"""pytest's own options that decide which scenarios share a conversation, by where their values are."""
 
 
 def parse_concurrency(text: str) -> int | None:
@@ -67,7 +67,7 @@ class Selection:
             # A suite alone imports nothing of the project: one broken test file must not abort it.
             config.args[:] = []
 
-    def selects(self, item: pytest.Item) -> bool:
+    def is_selected(self, item: pytest.Item) -> bool:
         """Return whether a collected item runs."""
         if not self._built_in or not is_built_in(item):
             return True
@@ -159,10 +159,10 @@ class LanguageFilter:
 
 # --- How long a conversation is expected to be, before anything is said: what runs first, and what balances shards.
 
+# The share of its memory span that one example covers (the default spreading of messages).
 SHARE = 0.9
-"""The share of its memory span that one example covers (the default spreading of messages)."""
+# About the tokens of one example's own messages, which is its whole length where it waits for nothing.
 OWN_TOKENS = 300
-"""About the tokens of one example's own messages, which is its whole length where it waits for nothing."""
 
 
 def name_of(known: LtmItem) -> str:

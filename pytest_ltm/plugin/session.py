@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.settings import RunSettings
 
 
+# The content of a run's folder before the first message.
 _BEGUN = frozenset({LOCK, FILE, TIMINGS, LEDGER, f"{LEDGER}.lock"})
-"""The content of a run's folder before the first message."""
 
 
 def run_id() -> str:
@@ -101,7 +101,7 @@ class RunFolder:
                 f"--ltm-dir: cannot write to {str(self.ltm_dir)!r}: {reason}. Name a writable folder"
             ) from error
 
-    def reopen(self) -> None:
+    def reopen_folder(self) -> None:
         """Take the folder of a run that is resumed; UsageError if another process has it or it has links."""
         link = next(_iter_links(self.path), None)
         if link is not None:
@@ -164,8 +164,8 @@ def _sweep(runs: Path) -> None:
                 folder.rmdir()
 
 
+# The age of a folder of which another process may be about to take the lock.
 _YOUNG_SECONDS = 60.0
-"""The age of a folder of which another process may be about to take the lock."""
 
 
 def _iter_links(folder: Path) -> Iterator[Path]:
@@ -273,7 +273,7 @@ class LtmRun:
         self._selection.check([one.item for one in ltm_items])
         self.scenario_names = {one.scenario for one in ltm_items}
         known = list(_collection.select_items(ltm_items, self.settings, everything=everything))
-        chosen = [one for one in known if self._selection.selects(one.item)]
+        chosen = [one for one in known if self._selection.is_selected(one.item)]
         _collection.refuse_duplicates(chosen)
         return [one.item for one in _collection.in_order(chosen, self.settings)]
 
@@ -307,7 +307,7 @@ class LtmRun:
         """Make the run folder before workers are started; let several items be set up at once."""
         if self.plays and not self.is_worker:
             if self.resumed:
-                self.folder.reopen()
+                self.folder.reopen_folder()
             else:
                 self.folder.create(run_file(self.config, self.settings, self.folder.name))
         self._session = session
@@ -395,16 +395,16 @@ class LtmRun:
             from pytest_ltm.plugin.concurrency import ConcurrentRunner
 
             if not self.is_worker:
-                self.bring(self._groups)
+                self.enqueue_conversations(self._groups)
                 for known in chain.from_iterable(self._groups[name] for name in self._to_come):
-                    self._setup_state.hold(known.item)  # fixtures live until nobody needs them any more
+                    self._setup_state.hold_nodes(known.item)  # fixtures live until nobody needs them any more
             self._at_once = ConcurrentRunner(
                 self._to_come, self.most_at_once, self.of_agent, begin=self._begin_held, over=self._is_over,
                 stopping=lambda: self._stopping, broken=lambda fault: self._end(self._session, fault),
             )  # fmt: skip
         return self._at_once
 
-    def bring(self, names: Iterable[ConversationName]) -> None:
+    def enqueue_conversations(self, names: Iterable[ConversationName]) -> None:
         """Have these played, too, those of them that need not be played alone; callable in any thread."""
         self._to_come += [name for name in names if self.of_agent.get(name.agent)]
         self.look_up()
@@ -417,7 +417,7 @@ class LtmRun:
     def _is_over(self, played: PlayedConversation) -> None:
         name = played.given.items[0].conversation
         if self._at_once is not None:
-            self.progress.gone(str(name), left=len(self._to_come))
+            self.progress.remove_conversation(str(name), left=len(self._to_come))
         if played.all_are_reported:
             for tell in self.following:
                 tell(name, "over")
@@ -475,10 +475,10 @@ class LtmRun:
         if session is not None:
             _internals.leave_none_behind(session, _is_reported)
 
-    def keep(self) -> None:
+    def flush_journals(self) -> None:
         """Make sure that what was written of the conversation that is being played is on disk."""
         for playing in self._all_playing:
-            playing.keep()
+            playing.flush_journal()
 
     def _end(self, session: pytest.Session | None, fault: DiskFault) -> None:
         self.disk_is_gone = True
@@ -541,7 +541,7 @@ class LtmRun:
         return next((one for one in later if not _is_reported(one)), None)
 
     def _heard(self, played: PlayedConversation, exchange: Exchange) -> None:
-        self.progress.heard(played, exchange)
+        self.progress.show_progress(played, exchange)
         hook = self.config.hook.pytest_ltm_exchange
         if hook.get_hookimpls():  # a call that nobody hears costs as much as the rest of this
             hook(config=self.config, conversation=str(played.given.place.conversation), exchange=exchange)

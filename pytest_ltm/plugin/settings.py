@@ -138,7 +138,7 @@ class RunSettings(Struct, frozen=True):
             if (short := self.spans_too_short(entry.name))
         ]
 
-    def described(self) -> dict[str, object]:
+    def describe_settings(self) -> dict[str, object]:
         """Return what the run was made from, JSON values, for `summary.json`."""
         return {
             "agents": {agent.label: agent.spec for agent in self.agents},

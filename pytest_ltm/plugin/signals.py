@@ -32,17 +32,17 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.session import LtmRun
 
 _NAMES = ("SIGTERM", "SIGHUP")
+# Seconds beyond the reply timeout after which a process without Python code counts as frozen.
 SLACK = 10.0
-"""Seconds beyond the reply timeout after which a process without Python code counts as frozen."""
 FROZEN = (
     "\nltm: no Python code has run for too long: code in C does not give way (a regular expression without end?). "
     "This process ends; faulthandler shows where it was. --ltm-agent-process gives each agent a process of its own, "
     "where only its own conversation is lost"
 )
+# Seconds that threads which agents have left have to end once pytest has.
 LINGERS = 10.0
-"""Seconds that threads which agents have left have to end once pytest has."""
+# The file in the run folder that says where every thread was when an agent could not be interrupted.
 STACKS = "hung.txt"
-"""The file in the run folder that says where every thread was when an agent could not be interrupted."""
 
 
 class Signals:
@@ -158,7 +158,7 @@ class Signals:
     def _end_process(self, why: str) -> None:
         run = self._run
         with suppress(DiskFault):
-            run.keep()
+            run.flush_journals()
         way = "" if run.is_worker else f" (exit status {UNMEASURABLE})\nresume with: {resume_command(run)}"
         screen = self._terminal()
         with suppress(OSError):

@@ -155,11 +155,11 @@ def _register_html(report: Report | None, manager: pytest.PytestPluginManager, p
 # --- What the options mean: every wrong value is a UsageError with a cure.
 
 
+# Settings that are just what the option of this name says.
 _AS_SAID = (
     "examples", "trials", "scoring", "count", "time", "retries", "report", "worker_tries", "shard",
     "sessions", "judge_votes", "latency",
 )  # fmt: skip
-"""Settings that are just what the option of this name says."""
 
 
 def _run_settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
@@ -258,12 +258,12 @@ def _reading(config: pytest.Config) -> Reading:
     return Reading(thoughts=thoughts, tags=tags) if thoughts == "strip" else RAW
 
 
-ALL = "extended"
-"""The suite that definition files are played by, with the scenarios of all others: they may be of any."""
+# The suite that definition files are played by, with the scenarios of all others: they may be of any.
+DEFINITION_SUITE = "extended"
 
 
 def _every_scenario(known: Collection[str]) -> _suite.Suite:
-    suite = _suite.built_in(ALL, known)
+    suite = _suite.built_in(DEFINITION_SUITE, known)
     for other in (_suite.built_in(name, known) for name in _suite.built_in_names()):
         names = {entry.name for entry in suite.entries}
         further = tuple(entry for entry in other.entries if entry.name not in names)

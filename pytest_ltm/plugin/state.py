@@ -64,12 +64,12 @@ class ItemSide(Protocol):
         """The conversation's agent."""
 
 
+# The LTM run of this pytest session; absent in any other session.
 RUN: pytest.StashKey[RunState] = pytest.StashKey()
-"""The LTM run of this pytest session; absent in any other session."""
+# Until the item has been reported.
 LANE: pytest.StashKey[ItemSide] = pytest.StashKey()
-"""Until the item has been reported."""
+# Of an item that has been reported, by its conversation: pytest need not run it.
 REPORTED: pytest.StashKey[bool] = pytest.StashKey()
-"""Of an item that has been reported, by its conversation: pytest need not run it."""
 
 
 def not_reached(why: str) -> str:

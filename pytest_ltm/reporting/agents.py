@@ -78,7 +78,7 @@ def agent_sentences_for(sides: Iterable[Placed], before: Mapping[str, str] | Non
         there = next((side for side in ranked if side.agent == agent), None)
         others = [side for side in ranked if side.agent != agent]
         beside = (before or {}).get(agent, "") or (_beside_other(there, others[0]) if there and others else "")
-        missing = sum(side.column.missing for side in of)
+        missing = sum(side.column.unscored_examples for side in of)
         parts = [
             _losses_sentence(of),
             _guessing_sentence(of),
@@ -92,7 +92,7 @@ def agent_sentences_for(sides: Iterable[Placed], before: Mapping[str, str] | Non
 def agents_under_test(sides: Iterable[Placed]) -> frozenset[str]:
     """Return the agents that the runs are about."""
     free = [side for side in sides if not side.column.control]
-    own = [side for side in free if not side.column.yardstick]
+    own = [side for side in free if not side.column.is_bundled]
     return frozenset(side.agent for side in own or free)
 
 
@@ -109,9 +109,9 @@ def rank_sides(sides: Sequence[P]) -> list[P]:
     most = max((side.column.out_of for side in scored), default=0)
 
     def hardly(side: Placed) -> bool:
-        return 2 * side.column.out_of < most or 2 * side.column.missing > len(side.column.rows)
+        return 2 * side.column.out_of < most or 2 * side.column.unscored_examples > len(side.column.rows)
 
-    return sorted(scored, key=lambda side: (hardly(side), -(side.column.least or 0.0)))
+    return sorted(scored, key=lambda side: (hardly(side), -(side.column.accuracy_lower_bound or 0.0)))
 
 
 def largest_span_label(sides: Iterable[Placed]) -> str:
@@ -120,8 +120,8 @@ def largest_span_label(sides: Iterable[Placed]) -> str:
     return max(columns, key=lambda column: column.span or 0).span_label if columns else ""
 
 
+# The share of what an agent earns above guessing at its best span that it must keep to be said to remember.
 _KEPT = 0.5
-"""The share of what an agent earns above guessing at its best span that it must keep to be said to remember."""
 
 
 def _retention_sentence(sides: Sequence[Placed]) -> str:
@@ -155,7 +155,7 @@ def _scored_columns(sides: Sequence[Placed]) -> list[Column]:
 
 def _above_guessing(column: Column) -> float:
     """Return the accuracy, without what is open, beyond what guessing would earn."""
-    return (column.least or 0.0) - (column.floor / column.out_of if column.out_of else 0.0)
+    return (column.accuracy_lower_bound or 0.0) - (column.floor / column.out_of if column.out_of else 0.0)
 
 
 def _guessing_sentence(sides: Sequence[Placed]) -> str:
@@ -250,7 +250,7 @@ def _beside_other(one: Placed, other: Placed) -> str:
     if not pairs:
         return ""
     comparison = compare_runs(pairs)
-    if comparison.identical:
+    if comparison.is_identical:
         return f"equal to {other.agent} in all {pluralize(comparison.pairs, 'example')}"
     of = f"of {pluralize(comparison.pairs, 'example')} {_place_phrase(one.column)}"
     if not comparison.better or not comparison.worse:

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 UNMEASURABLE, INCOMPLETE = "unmeasurable", "incomplete"
 GREY = "grey"
+# By what an endpoint badge calls them, mostly: white text on each has a contrast of at least 4.5:1.
 COLOURS = {"green": "#1e7b34", "olive": "#6a7000", "amber": "#9a5b00", "red": "#b3261e", GREY: "#5f6368"}
-"""By what an endpoint badge calls them, mostly: white text on each has a contrast of at least 4.5:1."""
 _LABEL = "#3d4247"
+# What endpoint badges call those that they have another name for.
 _NAMES = {"olive": "yellowgreen", "amber": "orange", GREY: "lightgrey"}
-"""What endpoint badges call those that they have another name for."""
+# Columns of a label.
 _LONGEST = 60
-"""Columns of a label."""
 
 
 class Badge(Struct, frozen=True, kw_only=True):
@@ -82,8 +82,8 @@ def _badge_message(past: Past, standing: HistoricalScore | None) -> tuple[str, s
     return said, next(colour for least, colour in _SCALE if share >= least), ""
 
 
+# The colour of a share of full marks, from what share on.
 _SCALE = ((0.8, "green"), (0.6, "olive"), (0.3, "amber"), (0.0, "red"))
-"""The colour of a share of full marks, from what share on."""
 _NO_XML = re.compile("[\ufffe\uffff]")
 
 

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from pytest_ltm._results.table import Style
 
 
+# Characters of a text that are shown unless all are asked for.
 LONGEST = 4_000
-"""Characters of a text that are shown unless all are asked for."""
 
 
 class ExampleChat(Struct, frozen=True, kw_only=True):

@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from pytest_ltm._model.transcript import Exchange
 
 
+# Columns of a failure text; with what pytest may put before it (`E `), 80. The line that repeats a run is whole.
 WIDTH = 76
-"""Columns of a failure text; with what pytest may put before it (`E   `), 80. The line that repeats a run is whole."""
+# Columns of one message or answer before its middle is left out.
 _LONGEST = 600
-"""Columns of one message or answer before its middle is left out."""
+# The most needles shown, or exchanges of an example that asked nothing.
 _MOST = 6
-"""The most needles shown, or exchanges of an example that asked nothing."""
 _INDENT = " " * 8
 _FILLER_SHOWN = 160
 
 
+# One exchange in the text, and whether the reply is shown, too.
 _Shown = tuple["Exchange", bool]
-"""One exchange in the text, and whether the reply is shown, too."""
 
 
 def failure_text(result: ScenarioResult, exchanges: Sequence[Exchange], again: str) -> str:
@@ -195,8 +195,8 @@ def speech_lines(who: str, text: str, width: int = WIDTH) -> list[str]:
 # --- One line on the progress of a conversation.
 
 _BAR = 20
+# Columns that are left of a long name before it is told no longer how much was said.
 _NAME = 24
-"""Columns that are left of a long name before it is told no longer how much was said."""
 
 
 def progress_line(

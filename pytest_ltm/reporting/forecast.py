@@ -88,7 +88,7 @@ RETOLD = (
     "told again: after each question asked alone, what was said before it; what that costs an agent is not known. "
     "answer_alone(message), or save() and load(state), spare it"
 )
-BRIEF = "embedded agents cost nothing, so their replies are counted as they would really be"
+EMBEDDED_AGENTS_NOTE = "embedded agents cost nothing, so their replies are counted as they would really be"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,13 +109,13 @@ class PriceSource:
         """Return what it would cost, None where unknown."""
         if self.price is None:
             return 0.0 if self.free or not use.messages else None
-        return self.price.of(use.tokens_in, use.tokens_out)
+        return self.price.cost_of_tokens(use.tokens_in, use.tokens_out)
 
     def least(self, use: TokenUse) -> float | None:
         """Return the same with all from the cache that may come from there; None without a price for that."""
         if self.price is None or self.price.cached is None or not use.cached:
             return None
-        return self.price.of(use.tokens_in, use.tokens_out, use.cached)
+        return self.price.cost_of_tokens(use.tokens_in, use.tokens_out, use.cached)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +275,7 @@ def _forecast_notes(
     if (assumed := columns[0].whole.assumed_reply) is not None:
         notes.append(f"assumed length of replies: {pluralize(assumed, 'token')} (--ltm-assume-reply), or more")
     else:
-        notes += [BRIEF] * any(priced.brief for priced in agents.values())
+        notes += [EMBEDDED_AGENTS_NOTE] * any(priced.brief for priced in agents.values())
         notes += [TYPICAL] * any(not priced.brief for priced in agents.values())
     notes += [f"{one.whole.agent}: {RETOLD}" for one in columns if one.whole.retold]
     cut = sum(column.whole.cut_short for column in columns)

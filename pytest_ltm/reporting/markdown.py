@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from pytest_ltm._results.gate.verdict import GateVerdict
 
 
+# The environment variable that names the summary of a CI job's step.
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
-"""The environment variable that names the summary of a CI job's step."""
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
+# What begins a list, a heading or a rule.
 _LEADING = re.compile(r"^([-+#=]|[0-9]+(?=[.)]))")
-"""What begins a list, a heading or a rule."""
+# Columns: Markdown breaks lines by itself.
 _WIDE = 10_000
-"""Columns: Markdown breaks lines by itself."""
 
 
 def run_markdown(
@@ -146,7 +146,9 @@ def _changes_section(changes: Changes) -> list[str]:
 def _scenarios_table(columns: Sequence[Column], suite: str) -> str:
     names = sorted({name for column in columns for name in column.cells})
     rows = [[name, *(column.cell_text(name) for column in columns)] for name in names]
-    note = f"\n\n{GUESSED}: no more than guessing earns, without memory." * any(column.guessed for column in columns)
+    note = f"\n\n{GUESSED}: no more than guessing earns, without memory." * any(
+        column.scenarios_at_guessing_level for column in columns
+    )
     return markdown_table([suite, *(column.label for column in columns)], rows) + note
 
 

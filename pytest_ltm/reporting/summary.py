@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 FORMAT = "pytest-ltm summary 2"
 
+# What the numbers mean, by their names in `summary.json` and in the items' properties.
 METRICS: Mapping[str, str] = {
     "ltm_score": "share of full marks of one example, 0 to 1; what is open, neither proven right nor wrong, counts as "
     "missed; absent if it could not be judged",
@@ -46,7 +47,6 @@ METRICS: Mapping[str, str] = {
     "the judge's canaries; in no other cost of this file",
     "wall_seconds": "wall-clock time of the run",
 }
-"""What the numbers mean, by their names in `summary.json` and in the items' properties."""
 
 
 def user_properties(result: ScenarioResult) -> list[tuple[str, object]]:
@@ -129,12 +129,12 @@ def rewrite_summary(run: RunResult, summary: Mapping[str, Any]) -> dict[str, Any
     return summary_json(run, **kept)
 
 
+# The columns of `verdicts.csv`.
 VERDICTS = (
     "ltm_agent", "ltm_span", "ltm_trial", "ltm_scenario", "ltm_example", "outcome", "ltm_score", "ltm_upper", "reason",
     "cause", "rule", "evidence", "automatic_score", "automatic_reason", "ltm_gap", "ltm_told_gap", "measured_span",
     "overrun", "ltm_tokens", "ltm_cost_usd", "ltm_cost_estimated", "ltm_skills", "nodeid",
 )  # fmt: skip
-"""The columns of `verdicts.csv`."""
 VERDICTS_FILE = "verdicts.csv"
 
 
@@ -206,8 +206,8 @@ def _example_json(row: ScenarioResult) -> dict[str, Any]:
     return {**dict(user_properties(row)), **fields_of(row, *_OF_EXAMPLE), **automatic}
 
 
+# What `summary.json` may hold: `python tests/golden/refresh.py schema` writes the part on columns.
 SCHEMA = Path(__file__).with_name("summary.schema.json")
-"""What `summary.json` may hold: `python tests/golden/refresh.py schema` writes the part on columns."""
 
 
 def summary_schema() -> dict[str, Any]:

@@ -36,11 +36,12 @@ if TYPE_CHECKING:
     from pytest_ltm._results.table import Style
 
 
+# How many reasons are listed; all are in the result files.
 MOST_REASONS = 8
-"""How many reasons are listed; all are in the result files."""
 _NAMES = 4
 _PLACES = 2
 _REASON = 200
+# By cause; `{s}` stands where several have an s.
 _KINDS = {
     "unscored": "unscored",
     "undecided": "undecided",
@@ -54,7 +55,6 @@ _KINDS = {
     "scenario": "scenario error{s}",
     "internal": "pytest-ltm error{s}",
 }
-"""By cause; `{s}` stands where several have an s."""
 
 
 def missing_lines(run: RunResult, width: int) -> list[str]:
@@ -140,8 +140,8 @@ def _failing_line(name: str, rows: Sequence[ScenarioResult], several: bool) -> l
     return [f"{one_line(name)} {none}: {one_line(why)}"] * bool(parts)
 
 
+# Narrower terminals get lines of this width.
 NARROWEST = 40
-"""Narrower terminals get lines of this width."""
 MOST_NOTICES = 12
 
 
@@ -172,7 +172,7 @@ def summary_lines(run: RunResult, *, width: int, verbosity: int, color: bool) ->
     for sentence in span_sentences(run):
         lines += wrap_text(sentence, width, "  ")
     lines += [*metric_lines(run, width, color=color), *missing_lines(run, width), *open_lines(run, width)]
-    amended = sum(column.amended for column in columns)
+    amended = sum(column.amended_verdicts for column in columns)
     if amended:
         kept = "the automatic verdicts are kept in the results files"
         lines += wrap_text(f"{pluralize(amended, 'verdict')} amended by hand; {kept}", width)
@@ -207,7 +207,9 @@ def _folded_controls(columns: Sequence[Column]) -> str:
 
 def _scoreless_sentences(columns: Sequence[Column]) -> list[str]:
     """Return a sentence for each group of columns in which the same scenarios have no score."""
-    same = group_by([column for column in columns if column.scoreless], lambda column: column.scoreless)
+    same = group_by(
+        [column for column in columns if column.scenarios_without_score], lambda column: column.scenarios_without_score
+    )
     return [
         scoreless_sentence(of[0])[0]
         if len(of) == 1
@@ -220,12 +222,18 @@ def _scoreless_sentences(columns: Sequence[Column]) -> list[str]:
 def _quiet_line(column: Column) -> str:
     parts = ["nothing has a score"]
     if column.out_of:
-        parts = [f"total {column.standing}", *without_memory(column), f"accuracy {column.share}"]
+        parts = [f"total {column.total_with_spread}", *without_memory(column), f"accuracy {column.share}"]
         if together := column.sum_of("asked_together"):
             parts.append(f"{pluralize(together, 'question')} in one talk")
-    parts += [f"{column.amended:,} amended by hand"] * bool(column.amended)
-    within = f" (all of {', '.join(map(one_line, column.scoreless))})" if column.scoreless else ""
-    parts += [f"{column.missing:,} of {len(column.rows):,} without a score{within}"] * bool(column.missing)
+    parts += [f"{column.amended_verdicts:,} amended by hand"] * bool(column.amended_verdicts)
+    within = (
+        f" (all of {', '.join(map(one_line, column.scenarios_without_score))})"
+        if column.scenarios_without_score
+        else ""
+    )
+    parts += [f"{column.unscored_examples:,} of {len(column.rows):,} without a score{within}"] * bool(
+        column.unscored_examples
+    )
     parts += [f"{column.open:,} open"] * bool(column.open)
     return f"{one_line(column.label)}: {', '.join([*parts, pluralize(column.tokens, 'token')])}"
 
@@ -239,7 +247,7 @@ _COUNTS: Mapping[frozenset[Count], str] = {
 
 def scoreless_sentence(column: Column) -> list[str]:
     """Return the sentence that names the scenarios without any score; nothing where all have one."""
-    names = join_words([one_line(name) for name in column.scoreless])
+    names = join_words([one_line(name) for name in column.scenarios_without_score])
     return [f"{one_line(column.label)}: no score in {names}"] * bool(names)
 
 
@@ -250,9 +258,9 @@ def _table_caption(columns: Sequence[Column]) -> str:
         sentences.append(f"Memory span: the tokens over which each scenario is stretched{counting}.")
     if any(column.span is None for column in columns):
         sentences.append("Isolated: each example with a fresh agent.")
-    if any(column.guessed for column in columns):
+    if any(column.scenarios_at_guessing_level for column in columns):
         sentences.append(f"{GUESSED}: no more than guessing earns, without memory.")
-    if any(column.missing for column in columns):
+    if any(column.unscored_examples for column in columns):
         sentences.append(f"{UNSCORED}: some examples have no score, see below.")
     return " ".join(sentences)
 
@@ -294,11 +302,13 @@ def _score_cell(column: Column, name: str) -> tuple[str, Style]:
 def _total_rows(columns: Sequence[Column], verbosity: int) -> list[TableRow]:
     """Return the rows below the scenarios: the total, and the figures that any column has."""
     # One maximum for all stands in the label, so that the cells stay narrow.
-    same = len({column.full for column in columns}) == 1
-    totals = [column.points if same or not column.out_of else f"{column.points}/{column.full}" for column in columns]
-    label = f"total of {columns[0].full}" if same else "total"
+    same = len({column.maximum_total for column in columns}) == 1
+    totals = [
+        column.points if same or not column.out_of else f"{column.points}/{column.maximum_total}" for column in columns
+    ]
+    label = f"total of {columns[0].maximum_total}" if same else "total"
     rows = [TableRow(label=label, cells=tuple((text, "strong") for text in totals), above=True)]
-    trials: list[Report] = ["trials"] * any(column.tries for column in columns)
+    trials: list[Report] = ["trials"] * any(column.pass_k_trials for column in columns)
     verbose: list[Report] = ["verbose"] * (verbosity > 0)
     figures = shown_figures(columns, "terminal", *trials, *verbose)
     for section in (SCORES, EFFORTS):
@@ -378,8 +388,8 @@ def _side_usage(run: RunResult, side: str) -> str:
 
 # --- The outcome of scoring a run again, as lines.
 
+# How many verdicts are listed; all are in `summary.json`.
 MOST_VERDICTS = 60
-"""How many verdicts are listed; all are in `summary.json`."""
 
 
 def rescored_lines(rescored: Rescored, width: int) -> list[str]:

@@ -88,13 +88,13 @@ class TrendSegment(NamedTuple):
     """In the order of time."""
 
     @property
-    def drawn(self) -> tuple[TrendPoint, ...]:
+    def drawn_points(self) -> tuple[TrendPoint, ...]:
         """Those that say enough."""
         return tuple(point for point in self.points if point.share is not None)
 
 
+# Plans of a series that a terminal shows and explains: the last ones.
 MOST_PLANS = 5
-"""Plans of a series that a terminal shows and explains: the last ones."""
 
 
 class TrendSeries(NamedTuple):
@@ -206,18 +206,23 @@ class Signs(NamedTuple):
     steps: str = "▁▂▃▄▅▆▇█"
 
 
-DRAWN = Signs()
+UNICODE_SIGNS = Signs()
+# For terminals that show ASCII only.
 PLAIN = Signs(run="o", baseline="#", interval="-", edge="|", steps="_.:-=+*#")
-"""For terminals that show ASCII only."""
+# Points of a plan that are listed, unless all are asked for: the last ones.
 MOST_ROWS = 30
-"""Points of a plan that are listed, unless all are asked for: the last ones."""
 _DATE = len("2026-01-05 10:15")
 _BAR, _NAME = (16, 60), 24
 _GAP = "  "
 
 
 def trend_lines(
-    trend_serieses: Sequence[TrendSeries], width: int, *, color: bool = False, signs: Signs = DRAWN, whole: bool = False
+    trend_serieses: Sequence[TrendSeries],
+    width: int,
+    *,
+    color: bool = False,
+    signs: Signs = UNICODE_SIGNS,
+    whole: bool = False,
 ) -> list[str]:
     """Return the series as charts, no line wider than `width` (at least 80); `whole`: every plan, and every result."""
     lines: list[str] = []
@@ -250,7 +255,7 @@ def _chart_lines(
     bar = min(max(width - fixed - name - len(_GAP), _BAR[0]), _BAR[1])
     plan = f"plan {line.number} of {len(series.lines)}, " if len(series.lines) > 1 else ""
     head = f"{plan}{pluralize(len(line.points), 'result')}"
-    spark = draw_sparkline([point.share for point in line.drawn], width - len(head) - 2 * len(_GAP), signs)
+    spark = draw_sparkline([point.share for point in line.drawn_points], width - len(head) - 2 * len(_GAP), signs)
     yield f"{_GAP}{head}  {spark}".rstrip()
     if why := series.difference(line):
         yield from wrap_text(f"{_GAP}{one_line(why)}", width, _GAP * 2)

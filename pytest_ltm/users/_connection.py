@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from pytest_ltm._model.agent import Reply
     from pytest_ltm._model.simulated_user import UserQuestion
 
-WHO = "the model of the simulated user"
-"""What errors call it."""
+# What errors call it.
+USER_MODEL_NAME = "the model of the simulated user"
+# Returns what another record holds of an example's very question.
 Recalled: TypeAlias = "Callable[[str, UserQuestion], events.UserModelAsked | None]"
-"""Returns what another record holds of an example's very question."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
+# Of what is posted: the longest answer of a person, each of its characters escaped.
 MOST_BYTES = 16_000_000
-"""Of what is posted: the longest answer of a person, each of its characters escaped."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -32,13 +32,13 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+# What stands before the secret in the link.
 ENTRANCE = "/open/"
-"""What stands before the secret in the link."""
+# Characters of an address: those of pages name a run or two.
 MOST_ADDRESS = 4_000
-"""Characters of an address: those of pages name a run or two."""
 PEOPLE = "/sit/"
+# Addresses that need no secret of the server: those of people have their own.
 OPEN = (PEOPLE, "/static/")
-"""Addresses that need no secret of the server: those of people have their own."""
 
 
 MOST_STRANGERS, STRANGER_SECONDS = 64, 30.0

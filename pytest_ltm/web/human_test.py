@@ -43,7 +43,7 @@ async def sit_page(request: Request) -> Response:
 
 
 def _render_sit(request: Request, person: Person, notice: str) -> Response:
-    box = person.waiting()
+    box = person.waiting_box()
     message = None if box is None else box.open()
     shown: dict[str, Any] = {"title": "Sitting the test", "alone": True}
     shown |= {
@@ -58,7 +58,7 @@ def _render_sit(request: Request, person: Person, notice: str) -> Response:
     if box is None or message is None:
         over = (person.run / SUMMARY).exists()
         return page_parts.render_template(request, "sit_waiting.html.j2", **shown, over=over, goes_on=_goes_on(person))
-    seen = box.seen(message)
+    seen = box.message_state(message)
     if seen.paused is not None:
         return page_parts.render_template(request, "sit_paused.html.j2", **shown)
     if seen.read < len(message.told):
@@ -67,7 +67,7 @@ def _render_sit(request: Request, person: Person, notice: str) -> Response:
         return page_parts.render_template(request, "sit_told.html.j2", **shown, told=told, read=seen.read, at=at)
     box.show(message)
     return page_parts.render_template(
-        request, "sit_message.html.j2", **shown, earlier=list(box.earlier()), goes_on=_goes_on(person),
+        request, "sit_message.html.j2", **shown, earlier=list(box.earlier_exchanges()), goes_on=_goes_on(person),
         longest=LONGEST_REPLY,
     )  # fmt: skip
 
@@ -84,11 +84,11 @@ def sitting_state(person: Person) -> str:
     """Return what changes when there is something else to show."""
     if person.consent is None:
         return "consent"
-    box = person.waiting()
+    box = person.waiting_box()
     message = None if box is None else box.open()
     if box is None or message is None:
         return f"{(person.run / SUMMARY).exists()} {_goes_on(person)}"
-    seen = box.seen(message)
+    seen = box.message_state(message)
     return f"{box.folder.parent.name} {message.id} {seen.read} {seen.paused is not None}"
 
 
@@ -104,7 +104,7 @@ async def take_step(request: Request) -> Response:
     if notice:
         return await run_in_threadpool(_render_sit, request, person, notice)
     for _ in range(_LOOKS):
-        if (person.run / SUMMARY).exists() or (await run_in_threadpool(person.waiting)) is not None:
+        if (person.run / SUMMARY).exists() or (await run_in_threadpool(person.waiting_box)) is not None:
             break
         await asyncio.sleep(_PAUSE)
     return RedirectResponse(f"/sit/{person.link}", 303)
@@ -119,9 +119,9 @@ LONG = f"That answer is too long: it may have {LONGEST_REPLY:,} characters. It w
 def _carry_out_step(person: Person, what: str, given: Mapping[str, str]) -> str:
     """Carry out one step; return what the person should know, "" if it went as expected."""
     if what == "consent":
-        person.agree(given.get("nickname", ""))
+        person.record_consent(given.get("nickname", ""))
         return ""
-    box = person.waiting()
+    box = person.waiting_box()
     message = None if box is None else box.open()
     if box is None or message is None or message.id != given.get("id"):
         return TWICE if what == "answer" else ""
@@ -174,13 +174,13 @@ def _render_invitations(request: Request) -> Response:
 
 def _invitation_json(request: Request, person: Person) -> dict[str, object]:
     consent = person.consent
-    times = [seconds for box in person.boxes() for seconds in box.times()]
+    times = [seconds for box in person.begun_boxes() for seconds in box.times()]
     return {
         "label": person.label,
         "link": f"{str(request.base_url).rstrip('/')}/sit/{person.link}",
         "nickname": consent.nickname if consent else "",
         "agreed": consent is not None,
-        "waits": person.waiting() is not None,
+        "waits": person.waiting_box() is not None,
         "answered": len(times),
         "median": span_of_time(median(times)) if times else "",
     }

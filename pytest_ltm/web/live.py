@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 
 _NOT_MEASURED = "could not be measured"
+# Seconds between two looks at the journals.
 EVERY = 0.5
-"""Seconds between two looks at the journals."""
 MOST_RUNS = 20
-EARLIER = 100
-"""Exchanges that are sent at once."""
+# Exchanges that are sent at once.
+MAX_INITIAL_EXCHANGES = 100
 
 
 def goes_on(run: Path) -> bool:
@@ -120,7 +120,7 @@ class _Sent:
         more = False
         for run in runs:
             with run.lock:
-                result, behind = run.grow()
+                result, behind = run.read_on()
                 more |= behind
                 changed += [self._changed(each) for each in result if self._versions.get(each.id) != each.version]
                 itemses += [row for each in result if each.id == self._opened for row in self._said(each)]
@@ -133,7 +133,7 @@ class _Sent:
         return text, more, all(state["over"] or state["gone"] for state in states)
 
     def _said(self, each: FollowedConversation) -> list[list[Any]]:
-        itemses = each.said(after=self._last, most=EARLIER)
+        itemses = each.last_exchanges(after=self._last, most=MAX_INITIAL_EXCHANGES)
         answered = [row[0] for row in itemses if row[4] is not None]
         if itemses == self._waits:
             return []
@@ -160,7 +160,7 @@ async def earlier_exchanges(request: Request) -> Response:
     if result is None:
         raise page_parts.PageError(404, "There is no such conversation here.")
     with run.lock:
-        said = result.said(before=request.path_params["before"], most=EARLIER)
+        said = result.last_exchanges(before=request.path_params["before"], most=MAX_INITIAL_EXCHANGES)
     return Response(json.dumps(said), media_type="application/json")  # in ASCII: texts may hold half a surrogate pair
 
 
@@ -174,14 +174,14 @@ ROUTES = [
 # --- Journals that grow.
 
 
+# Bytes of a journal that are read before the others have their turn.
 AT_ONCE = 2_000_000
-"""Bytes of a journal that are read before the others have their turn."""
+# The most examples of a conversation that have a line of their own.
 MOST_EXAMPLES = 200
-"""The most examples of a conversation that have a line of their own."""
+# Characters of a message that are shown.
 LONGEST = 20_000
-"""Characters of a message that are shown."""
+# Seconds over which the speed is measured.
 _LATELY = 15.0
-"""Seconds over which the speed is measured."""
 _ALL = 1_000_000_000
 
 
@@ -212,7 +212,7 @@ class FollowedConversation:
         self._moved: deque[tuple[float, int]] = deque()
         self.version += 1
 
-    def grow(self) -> bool:
+    def read_on(self) -> bool:
         """Read on; return whether there is more to read at once."""
         try:
             result = self.path.stat()
@@ -250,13 +250,13 @@ class FollowedConversation:
         where = f"line {self._lines} of the journal"
         if self._lines == 1 and not line.startswith(b'{"event":"header"'):
             raise LtmError(f"{where} is not its header")
-        text = self._chain.opened(line)
+        text = self._chain.verify_line(line)
         if text is None:
             events.decode_event(strip_checksum(line), where)  # what a later version wrote says so
             raise LtmError(f"{where} is damaged: ltm doctor --repair {self.path.parent} says more")
         event = events.decode_event(text, where)
         self.record.add(event)
-        self._bill.hear(event)
+        self._bill.count_event(event)
         if isinstance(event, events.WaitBegan):
             self._waiting.add(event.example)
         elif isinstance(event, events.MessageSent):
@@ -310,12 +310,12 @@ class FollowedConversation:
             "exchanges": len(record.transcript), "sum": sum(scores), "scored": len(scores), "total": len(examples),
             "lines": [list(each) for each in examples[:MOST_EXAMPLES]],
             **{f"n_{state.partition(' ')[0]}": states.count(state) for state in ("to come", "open", "waiting", "done")},
-            "usd": self._bill.usd, "used": tokens or None, "faults": len(record.faults),
+            "usd": self._bill.total_usd, "used": tokens or None, "faults": len(record.faults),
             "fault": for_screen(fault[:LONGEST]), "speed": None if record.reason else self.speed,
             "ended": for_screen(record.reason or ""), "trouble": for_screen(self.trouble),
         }  # fmt: skip
 
-    def said(self, *, after: int = -1, before: int = _ALL, most: int = 100) -> list[list[Any]]:
+    def last_exchanges(self, *, after: int = -1, before: int = _ALL, most: int = 100) -> list[list[Any]]:
         """Return the last exchanges with numbers between the two: number, who, tokens before, message, reply, fault.
 
         The reply of the message that waits for one is None.
@@ -355,17 +355,17 @@ class FollowedRun:
         self._limits: dict[str, str] = {}
         self._begun, self._verdict = False, ""
 
-    def grow(self) -> tuple[list[FollowedConversation], bool]:
+    def read_on(self) -> tuple[list[FollowedConversation], bool]:
         """Read on; return the conversations, and whether there is more to read at once."""
         with self.lock:
             if self._prices is None and self.path.is_dir():
                 self._read_options()
             for name, path in conversations_in(self.path, "journal.jsonl").items():
                 if name not in self._conversations:
-                    price = self._prices.of(name.agent) if self._prices else None
+                    price = self._prices.price_for(name.agent) if self._prices else None
                     self._conversations[name] = FollowedConversation(self.path.name, name, path, Tariff(price=price))
             result = list(self._conversations.values())
-            return result, any([each.grow() for each in result])  # noqa: C419 - each of them has its turn
+            return result, any([each.read_on() for each in result])  # noqa: C419 - each of them has its turn
 
     def _read_options(self) -> None:
         if not any(self.path.glob("*/journal.jsonl")):

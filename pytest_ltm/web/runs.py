@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 MOST_RUNS = 200
 WIDTH = 80
 WAYS = CompareHints(common="the box below", choose_agent="Write RUN@AGENT to name one")
+# The report has a policy of its own in its text, and no part in this server.
 SEALED = "sandbox allow-scripts allow-downloads allow-popups; frame-ancestors 'none'; base-uri 'none'"
-"""The report has a policy of its own in its text, and no part in this server."""
 
 
 async def runs_page(request: Request) -> Response:

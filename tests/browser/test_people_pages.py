@@ -174,7 +174,11 @@ def test_a_person_sits_ten_scenarios_and_goes_on_after_server_and_run_were_kille
         assert process.wait(PATIENCE) == 0
     assert browser.run("document.body.innerText").count("Annie") == 1
     [path] = latest_run(tmp_path).glob("*/journal.jsonl")
-    said = {each.message: each.reply for each in ConversationRecord.of(path).transcript if "From which" in each.message}
+    said = {
+        each.message: each.reply
+        for each in ConversationRecord.read_record(path).transcript
+        if "From which" in each.message
+    }
     assert {message: reply for message, reply in said.items() if reply not in message} == {}
     results = json.loads((path.parent / "results.json").read_text())["scenarios"]
     assert {row["questions"][0]["text"]: row["questions"][0]["answer"] for row in results} == said

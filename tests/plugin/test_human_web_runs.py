@@ -37,7 +37,7 @@ def hands(project: Path, *, most: int = 1_000) -> Iterator[list[str]]:
         while not over.is_set() and len(answered) < most:
             for run in project.glob(".ltm/runs/*"):
                 for person in _mailbox.list_people(run):
-                    box = person.waiting()
+                    box = person.waiting_box()
                     asked = None if box is None else box.open()
                     if box is not None and asked is not None and len(answered) < most:
                         box.show(asked)
@@ -62,7 +62,7 @@ def test_two_people_are_two_columns_and_are_asked_at_the_same_time(project: Proj
     result.stdout.fnmatch_lines(["ltm: ann is a person: *ltm serve*"])
     assert set(answered[:2]) == {"ann", "bob"}
     for path in latest_run(project.path).glob("*/journal.jsonl"):
-        said = [each.reply for each in ConversationRecord.of(path).transcript if each.by]
+        said = [each.reply for each in ConversationRecord.read_record(path).transcript if each.by]
         label = path.parent.name.partition("~")[0]
         assert set(said) == {f"{label}: platform 14"}
         boxes = path.parent / "person"
@@ -90,7 +90,7 @@ def test_a_run_that_was_stopped_goes_on_with_what_was_answered_meanwhile(project
     assert stopped.ret == 2
     run = latest_run(project.path)
     [ann] = _mailbox.list_people(run)
-    box = ann.waiting()
+    box = ann.waiting_box()
     assert box is not None
     asked = box.open()
     assert asked is not None
@@ -99,5 +99,5 @@ def test_a_run_that_was_stopped_goes_on_with_what_was_answered_meanwhile(project
         resumed = project.pytest(f"--ltm-resume={run.name}", subprocess=True)
     resumed.assert_outcomes(passed=1)
     [path] = run.glob("*/journal.jsonl")
-    assert "noted while nobody waited" in [each.reply for each in ConversationRecord.of(path).transcript]
+    assert "noted while nobody waited" in [each.reply for each in ConversationRecord.read_record(path).transcript]
     assert _mailbox.list_people(run) == [ann]

@@ -109,7 +109,7 @@ def journals(project: Project) -> list[Path]:
 
 def answers(project: Project) -> dict[str, str]:
     """Return what was answered to each question, by conversation and example."""
-    records = [(path.parent.name, ConversationRecord.of(path)) for path in journals(project)]
+    records = [(path.parent.name, ConversationRecord.read_record(path)) for path in journals(project)]
     return {f"{name} {one.by}": one.reply for name, held in records for one in held.transcript if one.kind == "ask"}
 
 
@@ -162,20 +162,20 @@ def test_killed_between_two_questions_a_run_is_resumed_and_ends_alike(played: Pr
 def test_the_journal_marks_a_question_that_leaves_no_trace(played: Project) -> None:
     locomo(played, "-k", "conv_1", agent="bots:Answers")
     [path] = journals(played)
-    record = ConversationRecord.of(path)
+    record = ConversationRecord.read_record(path)
     asked = [one for one in record.transcript if one.kind == "ask"]
 
     assert len(asked) == 6
     assert all(one.alone and record.messages[one.number].alone for one in asked)
     assert {one.start for one in asked} == {record.transcript.position} == {record.position}
-    assert record.transcript.counted == record.transcript.counted_before(asked[0].number)
+    assert record.transcript.counted_tokens == record.transcript.counted_before(asked[0].number)
     assert [one.kind for one in record.transcript.remembered] == ["opening", *["history"] * 5]
 
 
 def test_together_is_asked_and_planned_as_before(played: Project) -> None:
     locomo(played, "-k", "conv_1", "--ltm-questions=together", agent="bots:Answers")
     [path] = journals(played)
-    record = ConversationRecord.of(path)
+    record = ConversationRecord.read_record(path)
 
     assert record.header is not None
     assert "questions" not in record.header.plan

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from pytest_ltm._engine.channel import Channel
 from pytest_ltm._engine.conversation import AgendaScript, Conversation
 from pytest_ltm._engine.lane import GreenBody
-from pytest_ltm._engine.port import PATIENCE, LivePort, Recorded, RecordedAgent
+from pytest_ltm._engine.port import MAX_CONSECUTIVE_FAULTS, LivePort, Recorded, RecordedAgent
 from pytest_ltm._journal import events
 from pytest_ltm._journal.journal import Journal
 from pytest_ltm._journal.timings import Timings
@@ -329,7 +329,7 @@ class Voice(AgentCaller):
         fatal = number == self.case.fatal
         if fatal or number in self.case.faults:
             self.streak += 1
-            self.gone = self.gone or fatal or self.streak >= PATIENCE
+            self.gone = self.gone or fatal or self.streak >= MAX_CONSECUTIVE_FAULTS
             raise AgentFault(f"call {number}", fatal=fatal)
         self.streak = 0
         return number
@@ -369,7 +369,7 @@ class Record:
     @property
     def here(self) -> tuple[int, datetime]:
         channel = self.conversation.channel
-        return channel.transcript.counted, channel.clock.now
+        return channel.transcript.counted_tokens, channel.clock.now
 
     @property
     def journal(self) -> str:
@@ -398,7 +398,7 @@ def bound(case: Case) -> int:
     longest = max([case.span or 0, *(part.span or 0 for part in case.parts)])
     fills = waits * (4 + longest // case.max_message_tokens) + replies
     # Start, resume and jump once each; a filler may fail twice before it succeeds; the opening; then finish or stop.
-    decisions = starts + 2 * waits + PATIENCE * (fills + 1) + 2
+    decisions = starts + 2 * waits + MAX_CONSECUTIVE_FAULTS * (fills + 1) + 2
     return 2 * decisions if case.sessions else decisions  # a session may be over before each
 
 

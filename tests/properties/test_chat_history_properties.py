@@ -20,7 +20,7 @@ def test_the_newest_exchanges_that_fit_are_shown_in_order_and_their_size_is_know
     for message, reply, limit in steps:
         size = history.size_of(message)
         before = len(history)
-        history.cut(size, limit)
+        history.drop_oldest(size, limit)
         shown = [part["content"] for part in history.prompt(message)]
         own = [system] if system else []
         middle = shown[len(own) : -1]
@@ -43,7 +43,7 @@ def test_the_newest_exchanges_that_fit_are_shown_in_order_and_their_size_is_know
 def test_a_history_that_was_saved_is_the_same(steps: list[tuple[str, str, int]]) -> None:
     one, other = History("system", len), History("system", len)
     for message, reply, limit in steps:
-        one.cut(0, limit)
+        one.drop_oldest(0, limit)
         one.add(message, one.size_of(message), reply)
     other.restore(one.state())
     assert other.state() == one.state()

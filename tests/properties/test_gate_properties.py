@@ -57,7 +57,7 @@ def sides(draw: st.DrawFn) -> tuple[GateSide, GateSide]:
 def test_a_run_compared_with_itself_has_not_moved(both: tuple[GateSide, GateSide]) -> None:
     before, _ = both
     for change in compare_sides(before, before, WAYS).changes:
-        assert not change.paired.pairs or change.identical
+        assert not change.paired.pairs or change.is_identical
         assert all(level.difference == 0 for level in change.levels.values())
     moved = decide_gate(before.result, RULES[:3], compare_sides(before, before, WAYS))
     assert not moved.breaches

@@ -49,7 +49,7 @@ def retell(case: Case, whole: Record) -> Retold:
     known = RecordedAgent(whole.voice.capabilities, case.max_message_tokens)
     script = _record.RecordScript(recorded, _kept)
     port = Recorded(recorded, clock, LivePort(recorded.no_agent, COUNTER, clock, Timings(), known=known))
-    channel = Channel(port, COUNTER, clock, Journal(now.file), count=case.count, observers=[script.passed])
+    channel = Channel(port, COUNTER, clock, Journal(now.file), count=case.count, observers=[script.skip_passed])
     bodies = [now.players[example.key] for example in plan.examples]
     talk = Conversation(plan, bodies, script, channel, filler=Dots(), counter=COUNTER)
     now.conversation = talk

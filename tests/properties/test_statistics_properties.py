@@ -165,9 +165,11 @@ def test_a_run_compared_with_itself_differs_by_exactly_nothing(rows: dict[Any, f
     found = compare_runs(pair_rows(run(rows), run(rows)).pairs)
 
     assert found.difference in {0.0, None}
-    assert not found.dropped
+    assert not found.dropped_beyond_chance
     assert found.p in {1.0, None}
-    assert not any(each.dropped for each in compare_scenarios(pair_rows(run(rows), run(rows)).pairs).values())
+    assert not any(
+        each.dropped_beyond_chance for each in compare_scenarios(pair_rows(run(rows), run(rows)).pairs).values()
+    )
 
 
 @given(before=RUNS, after=RUNS)

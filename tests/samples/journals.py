@@ -73,7 +73,7 @@ def sealed(*said: events.Event | str) -> list[str]:
     """Return the lines of a journal: events, or lines as they are but for their checksums."""
     chain = Chain()
     lines = [one if isinstance(one, str) else events.encode_event(one) for one in said]
-    return [chain.sealed(line) if line.endswith("}\n") else line for line in lines]
+    return [chain.seal_line(line) if line.endswith("}\n") else line for line in lines]
 
 
 def edit(path: Path, change: Callable[[str], str]) -> None:

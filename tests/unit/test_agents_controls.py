@@ -67,9 +67,9 @@ def test_what_are_no_prices_is_refused(argument: str) -> None:
 
 def seen(memory: ByLength, sizes: list[int]) -> list[int]:
     for size in sizes:
-        memory.arrive("x" * size)
+        memory.add_message("x" * size)
         memory.leave("")
-    return [position for position in range(len(sizes)) if memory.sees(position)]
+    return [position for position in range(len(sizes)) if memory.can_see(position)]
 
 
 def test_the_longest_messages_are_kept_and_the_newest() -> None:
@@ -82,18 +82,18 @@ def test_the_shortest_messages_are_kept_and_the_newest() -> None:
 
 def test_what_is_kept_fits_with_its_replies() -> None:
     memory = ByLength(10, len)
-    memory.arrive("xxxxx")
+    memory.add_message("xxxxx")
     memory.leave("y" * 6)
-    memory.arrive("z")
-    assert not memory.sees(0)
-    assert memory.sees(1)
+    memory.add_message("z")
+    assert not memory.can_see(0)
+    assert memory.can_see(1)
 
 
 def test_a_restored_memory_sees_the_same() -> None:
     one, other = ByLength(20, len), ByLength(20, len)
     kept = seen(one, [5, 9, 4, 8, 1])
     other.restore(one.state())
-    assert [position for position in range(5) if other.sees(position)] == kept
+    assert [position for position in range(5) if other.can_see(position)] == kept
 
 
 def test_the_reader_answers_from_what_is_long_or_short_enough() -> None:

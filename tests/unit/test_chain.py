@@ -27,7 +27,7 @@ JOURNAL = b"".join(LINES)
 def kept(data: bytes) -> int | None:
     """Return how many lines a reader gets; None if it refuses."""
     chain, lines = Chain(), [line + b"\n" for line in data.split(b"\n")[:-1]]
-    return None if any(chain.opened(line) is None for line in lines) else len(lines)
+    return None if any(chain.verify_line(line) is None for line in lines) else len(lines)
 
 
 def flipped(data: bytes, at: int, bit: int) -> bytes:
@@ -101,7 +101,7 @@ def test_a_missing_line_shows_in_the_next() -> None:
 
 
 def test_a_second_writer_is_told_from_a_change() -> None:
-    other = Chain(LINES[3][-35:-3].decode()).sealed(events.encode_event(message(2, text="of a copy"))).encode()
+    other = Chain(LINES[3][-35:-3].decode()).seal_line(events.encode_event(message(2, text="of a copy"))).encode()
     found = list(find_damages(b"".join([*LINES[:5], other, *LINES[5:]])))
     assert [(one.line, one.what.partition(":")[0]) for one in found] == [
         (6, "it was written after line 4"),
@@ -123,7 +123,7 @@ def test_a_line_that_no_journal_has_is_told_and_those_after_it_are_read(line: by
 
 
 def test_a_very_long_line_is_not_searched_for_a_flipped_bit() -> None:
-    line = Chain().sealed(events.encode_event(message(text="x" * LONGEST))).encode()
+    line = Chain().seal_line(events.encode_event(message(text="x" * LONGEST))).encode()
     assert only(flipped(line, 200, 1)).flipped is None
 
 
@@ -139,8 +139,8 @@ def test_what_is_written_grows_from_what_is_recorded() -> None:
 
 def test_equal_events_have_another_checksum_after_other_lines() -> None:
     one, other = Chain(), Chain()
-    one.sealed(events.encode_event(message(0)))
-    assert one.sealed(events.encode_event(reply())) != other.sealed(events.encode_event(reply()))
+    one.seal_line(events.encode_event(message(0)))
+    assert one.seal_line(events.encode_event(reply())) != other.seal_line(events.encode_event(reply()))
 
 
 def test_readers_say_which_line_of_which_file_what_it_is_and_what_can_be_done(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ class Line:
         self.port.restore()
         self.bill = Bill(Tariff())
         self.channel = Channel(
-            self.port, counter, self.clock, Journal(self.file), observers=[self.bill.hear], heard=heard
+            self.port, counter, self.clock, Journal(self.file), observers=[self.bill.count_event], heard=heard
         )
 
     def count(self, text: str) -> int:
@@ -160,7 +160,7 @@ def test_what_a_reply_cost_is_added_up_and_written_down() -> None:
     line = Line(Agent(Reply("a", usage=usage, cost_usd=0.25), "b", Reply("c", cost_usd=0.5)))
     for _ in range(3):
         line.channel.ask("a/0", "say", "hello")
-    assert line.bill.usd == 0.75
+    assert line.bill.total_usd == 0.75
     assert line.bill.costs == {0: 0.25, 2: 0.5}
     replies = [event for event in line.events if event["event"] == "reply"]
     assert replies[0]["usage"] == {"input_tokens": 7, "output_tokens": 2, "cached_tokens": 1}
@@ -170,7 +170,7 @@ def test_what_a_reply_cost_is_added_up_and_written_down() -> None:
 def test_who_tells_no_cost_has_none() -> None:
     line = Line()
     line.channel.ask("a/0", "say", "hello")
-    assert line.bill.usd is None
+    assert line.bill.total_usd is None
 
 
 def test_filler_that_is_told_is_an_exchange_marked_so() -> None:

@@ -42,7 +42,7 @@ def several(
 
 
 def finds(agent: str, scores: Sequence[float], floor: float = 0.0) -> list[str]:
-    return Attack.of([agent], list(several(agent, "cat", scores, floor))).finds
+    return Attack.summarize_attack([agent], list(several(agent, "cat", scores, floor))).broken_limits
 
 
 def test_what_is_above_the_floor_is_a_find() -> None:
@@ -60,11 +60,13 @@ def test_luck_is_no_find_where_all_or_nothing_is_won_by_chance() -> None:
 
 def test_an_agent_that_is_padded_is_measured_against_its_own_points_alone() -> None:
     rows = [*several("echo", "cat", [1, 1]), *several("padded:echo", "cat", [1, 1])]
-    found = Attack.of(["padded:echo"], rows)
+    found = Attack.summarize_attack(["padded:echo"], rows)
     assert found.specs == ("padded:echo", "echo")
-    assert found.finds == []
-    worse = Attack.of(["padded:echo"], [*several("echo", "cat", [0.9]), *several("padded:echo", "cat", [1])])
-    assert worse.finds == ["padded:echo earns 1.00 of 1 at 2k, echo 0.90"]
+    assert found.broken_limits == []
+    worse = Attack.summarize_attack(
+        ["padded:echo"], [*several("echo", "cat", [0.9]), *several("padded:echo", "cat", [1])]
+    )
+    assert worse.broken_limits == ["padded:echo earns 1.00 of 1 at 2k, echo 0.90"]
 
 
 def test_what_cannot_be_judged_counts_as_nothing_and_what_cannot_be_played_not_at_all() -> None:
@@ -73,12 +75,12 @@ def test_what_cannot_be_judged_counts_as_nothing_and_what_cannot_be_played_not_a
         ("dump", row("cat", None, example=1, cause="unscored")),
         ("dump", row("dog", None, cause="requires")),
     ]
-    found = Attack.of(["dump"], rows)
+    found = Attack.summarize_attack(["dump"], rows)
     assert found.scenarios == ("cat",)
     assert found.total("dump", "2k") == (0.5, 1)
     assert list(cheat_lines(found))[-1] == "Without a score, counted as 0: 1 example; the first: nobody knows"
     with pytest.raises(LtmError, match="no example has a score"):
-        Attack.of(["dump"], rows[2:])
+        Attack.summarize_attack(["dump"], rows[2:])
 
 
 @pytest.fixture
@@ -90,7 +92,7 @@ def two() -> Attack:
         ("silent", row("cat", 0.0)),
         ("silent", row("coin", 0.0, floor=0.5)),
     ]
-    return Attack.of(["silent", "dump"], rows, ["2k", "isolated"])
+    return Attack.summarize_attack(["silent", "dump"], rows, ["2k", "isolated"])
 
 
 def test_tables_show_totals_and_who_earned_most(two: Attack) -> None:

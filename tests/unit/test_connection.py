@@ -299,7 +299,7 @@ def test_jumps_that_were_recorded_are_signalled_as_one_before_the_next_message()
     told: list[tuple[datetime, datetime]] = []
     clock = SignallingClock(lambda before, now: told.append((before, now)))
     for hours in (1, 3):
-        clock.follow(START + timedelta(hours=hours))
+        clock.jump_to_recorded(START + timedelta(hours=hours))
     assert told == []
     line = Line(Stateless, clock=clock)
     line.say("one")

@@ -69,7 +69,7 @@ def test_time_jumps_before_any_filler_talks() -> None:
 
     played = talk({"a": naps, "b": patient})
     assert [e.kind for e in played.transcript][:3] == ["say", "say", "ask"]
-    assert played.transcript.of("a/0")[-1].now == START + timedelta(hours=3)
+    assert played.transcript.exchanges_of("a/0")[-1].now == START + timedelta(hours=3)
 
 
 # --- waits
@@ -83,7 +83,7 @@ def test_the_span_of_a_wait_counts_from_the_start_of_the_scenario() -> None:
         ltm.wait(span=0.5)
         ltm.ask("z")
 
-    first, second, third = talk({"a": twice}, span=1000).transcript.of("a/0")
+    first, second, third = talk({"a": twice}, span=1000).transcript.exchanges_of("a/0")
     assert (first.start, second.start, third.start) == (0, 250, 500)
 
 
@@ -103,7 +103,7 @@ def test_a_reply_counts_towards_the_span_as_far_as_the_mode_says(count: str, cou
         ltm.ask("y")
 
     transcript = talk({"a": waits}, Agent("r" * 50), filler=Dots(), span=1000, count=count).transcript
-    needle, question = transcript.of("a/0")
+    needle, question = transcript.exchanges_of("a/0")
     assert transcript.counted_before(question.number) == counted >= 100
     assert transcript.told_gap(needle, question) == told
 
@@ -114,7 +114,7 @@ def test_tokens_count_from_the_moment_of_waiting() -> None:
         ltm.wait(tokens=300)
         ltm.ask("y")
 
-    first, second = talk({"a": waits}).transcript.of("a/0")
+    first, second = talk({"a": waits}).transcript.exchanges_of("a/0")
     assert second.start - first.end == 300
 
 
@@ -124,15 +124,15 @@ def test_all_conditions_of_a_wait_must_be_over() -> None:
         ltm.wait(span=0.5, tokens=10, time="2d")
         ltm.ask("y")
 
-    first, second = talk({"a": waits}, span=1000).transcript.of("a/0")
+    first, second = talk({"a": waits}, span=1000).transcript.exchanges_of("a/0")
     assert second.start >= 500
     assert second.now - first.now == timedelta(days=2)
 
 
 def test_a_span_of_its_own_stretches_one_scenario_only() -> None:
     played = talk({"a": patient, "b": patient}, examples=[example("a", span=200), example("b")], span=1000)
-    assert played.transcript.of("a/0")[-1].start < 200
-    assert played.transcript.of("b/0")[-1].start >= 500
+    assert played.transcript.exchanges_of("a/0")[-1].start < 200
+    assert played.transcript.exchanges_of("b/0")[-1].start >= 500
 
 
 def test_a_fraction_of_a_token_is_a_whole_one() -> None:
@@ -141,7 +141,7 @@ def test_a_fraction_of_a_token_is_a_whole_one() -> None:
         ltm.wait(span=0.5)
         ltm.ask("y")
 
-    assert talk({"a": waits}, span=101).transcript.of("a/0")[-1].start >= 51
+    assert talk({"a": waits}, span=101).transcript.exchanges_of("a/0")[-1].start >= 51
 
 
 def test_a_clock_that_runs_on_keeps_nobody_waiting_who_waits_for_no_time() -> None:

@@ -43,7 +43,7 @@ USED = Usage(input_tokens=1_000, output_tokens=100, cached_tokens=600)
 )
 def test_a_price_is_dollars_for_a_million_tokens_of_each_kind(text: str, price: Price, dollars: float) -> None:
     assert read_price(text) == price
-    assert price.of(1_000, 100, 600) == pytest.approx(dollars)
+    assert price.cost_of_tokens(1_000, 100, 600) == pytest.approx(dollars)
     assert read_price(str(price)) == price
 
 
@@ -55,8 +55,12 @@ def test_what_is_no_price_is_refused_with_its_form(text: str) -> None:
 
 def test_a_label_has_its_own_price_and_the_judge_none_but_its_own() -> None:
     prices = read_prices(["1/2", "big=10/20", "1/3"])
-    assert (prices.of("small"), prices.of("big"), prices.of(JUDGE)) == (Price(1, 3), Price(10, 20), None)
-    assert read_prices(["judge=5/6"]).of(JUDGE) == Price(5, 6)
+    assert (prices.price_for("small"), prices.price_for("big"), prices.price_for(JUDGE)) == (
+        Price(1, 3),
+        Price(10, 20),
+        None,
+    )
+    assert read_prices(["judge=5/6"]).price_for(JUDGE) == Price(5, 6)
 
 
 def test_list_prices_are_those_of_the_makers_own_endpoint() -> None:
@@ -82,16 +86,16 @@ def test_what_a_reply_costs_and_what_a_budget_is_charged_with(
 ) -> None:
     heard = reply(**said)
     assert tariff.cost(heard, counted=(20, heard.tokens)) == (usd if usd is None else pytest.approx(usd))
-    charged, tokens = tariff.spent(heard, counted=(20, heard.tokens))
+    charged, tokens = tariff.charged_amounts(heard, counted=(20, heard.tokens))
     assert (charged if charged is None else pytest.approx(charged), tokens) == spent
 
 
 def test_a_bill_keeps_exchanges_apart() -> None:
     bill = Bill(Tariff(price=Price(1e6, 1e6)))
-    assert (bill.usd, bill.of({0}), bill.input_tokens) == (None, None, None)
+    assert (bill.total_usd, bill.exchanges_usd({0}), bill.input_tokens) == (None, None, None)
     for event in (message(0, tokens=1), reply(0), message(4, tokens=1), reply(4, usage=USED)):
-        bill.hear(event)
-    assert (bill.usd, bill.of({0}), bill.of({1})) == (1_103, 3, 0)
+        bill.count_event(event)
+    assert (bill.total_usd, bill.exchanges_usd({0}), bill.exchanges_usd({1})) == (1_103, 3, 0)
     assert (bill.input_tokens, bill.cached_tokens, bill.hypothetical) == (1_000, 600, False)
 
 
@@ -123,7 +127,7 @@ def test_conversations_spend_from_one_budget_whoever_writes_first(tmp_path: Path
         thread.start()
     for thread in threads:
         thread.join()
-    spent = budgets[0].spent()
+    spent = budgets[0].total_spending()
     assert spent.usd == pytest.approx(0.8)
     assert (spent.tokens, spent.calls) == (60, 20)
     account = budgets[1].account("c1", agent="bot")
@@ -155,12 +159,12 @@ def test_an_unknown_cost_ends_a_budget_of_dollars_with_the_way_out(tmp_path: Pat
 
 def test_a_larger_budget_is_twice_as_large() -> None:
     limits = Limits(usd=2.5, tokens=200)
-    assert limits.twice(SpentBudget(2.4, 190, 3)) == "--ltm-max-cost=5 --ltm-max-tokens=400"
+    assert limits.doubled_limits(SpentBudget(2.4, 190, 3)) == "--ltm-max-cost=5 --ltm-max-tokens=400"
 
 
 def test_a_larger_budget_is_larger_than_what_was_spent_under_an_earlier_one() -> None:
     limits = Limits(usd=2.5, tokens=200)
-    assert limits.twice(SpentBudget(6.0, 900, 3)) == "--ltm-max-cost=12 --ltm-max-tokens=1800"
+    assert limits.doubled_limits(SpentBudget(6.0, 900, 3)) == "--ltm-max-cost=12 --ltm-max-tokens=1800"
 
 
 def test_what_a_record_holds_has_been_spent(tmp_path: Path) -> None:

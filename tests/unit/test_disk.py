@@ -100,19 +100,19 @@ def test_a_file_that_another_process_wrote_at_the_same_moment_is_whole(
 def test_two_states_are_kept_and_found_again(tmp_path: Path) -> None:
     kept = Checkpoints(tmp_path / "checkpoints")
     for number in (3, 4, 10):
-        kept.keep(number, f"state {number}".encode())
+        kept.keep_state(number, f"state {number}".encode())
     assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == ["10.bin", "4.bin"]
     (tmp_path / "checkpoints" / "notes.txt").touch()
     again = Checkpoints(tmp_path / "checkpoints")
-    assert [again.has(number) for number in (3, 4, 10)] == [False, True, True]
+    assert [again.has_state(number) for number in (3, 4, 10)] == [False, True, True]
     assert again.state(4) == b"state 4"
 
 
 def test_without_a_folder_states_are_held_in_memory() -> None:
     kept = Checkpoints(None)
     for number in range(4):
-        kept.keep(number, bytes([number]))
-    assert [kept.has(number) for number in range(4)] == [False, False, True, True]
+        kept.keep_state(number, bytes([number]))
+    assert [kept.has_state(number) for number in range(4)] == [False, False, True, True]
     assert kept.state(3) == b"\x03"
 
 

@@ -27,7 +27,7 @@ NAME = contextvars.ContextVar("NAME", default="nobody's")
 
 @pytest.fixture(autouse=True)
 def _in_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(event_loop, "PATIENCE", 0.3)
+    monkeypatch.setattr(event_loop, "UNBLOCK_SECONDS", 0.3)
     share_in_thread()
     yield
     close_loops()

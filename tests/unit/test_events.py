@@ -401,7 +401,7 @@ def test_how_a_conversation_ended_is_known(reason: str, early: str, *, complete:
 
 def test_a_reply_to_no_message_is_an_error_that_says_where(tmp_path: Path) -> None:
     with pytest.raises(LtmError, match=r"j, line 4: a reply to no message: no message 7 waits for one"):
-        ConversationRecord.of(write(tmp_path / "j", [HEADER, message(0, "a/0"), reply(0), reply(7)]))
+        ConversationRecord.read_record(write(tmp_path / "j", [HEADER, message(0, "a/0"), reply(0), reply(7)]))
 
 
 class Sometimes:
@@ -440,7 +440,7 @@ def test_a_conversation_is_folded_into_what_it_was(tmp_path: Path) -> None:
     played = run_conversation(scenarios, Sometimes(), span=300, opening="Hello.", journal=journal, count="all")
     path = write(tmp_path / "j", [], file.getvalue())
 
-    record = ConversationRecord.of(path)
+    record = ConversationRecord.read_record(path)
 
     assert "".join(journals.sealed(*events.read_events(path))) == path.read_text("utf-8")
     assert list(record.transcript) == list(played.transcript)

@@ -35,7 +35,7 @@ def test_a_baseline_holds_all_that_a_comparison_needs(tmp_path: Path) -> None:
     for before, after in ((kept, several()), (several(), kept)):
         found = compare_sides(before, after, WAYS)
         assert [change.label for change in found.changes] == ["mybot at 2k", "mybot at 32k"]
-        assert all(change.identical and not change.partial for change in found.changes)
+        assert all(change.is_identical and not change.partial for change in found.changes)
         assert all(change.only_before == change.only_after == 0 for change in found.changes)
 
 

@@ -34,7 +34,7 @@ def test_comparing_a_run_with_itself_says_exactly_zero_everywhere() -> None:
 
     assert compared(same, same, *RULES, "mean:0%", "p:0.5").state == "passed"
     for change in found.changes:
-        assert change.identical
+        assert change.is_identical
         assert change.overall.difference == 0
         assert change.overall.p_drop in (None, 1)
         assert all(level.difference == 0 for level in change.levels.values())
@@ -177,7 +177,7 @@ def test_examples_without_a_score_on_either_side_are_in_no_mean() -> None:
         side(held({**FULL, "colours": (None, 1.0), "spy": (0.0, 0.5)})),
     )
     change = compare_sides(before, after, WAYS).changes[0]
-    assert change.identical
+    assert change.is_identical
     assert (change.paired.unscored_before, change.paired.unscored_after) == (1, 1)
     assert "2 examples without a score before or now" in " ".join(change_lines(compare_sides(before, after, WAYS), 200))
 
@@ -365,7 +365,7 @@ def test_trials_that_only_one_side_has_are_named() -> None:
     before = side(held(FULL), held(FULL, trial="1"))
     after = side(held(FULL), held(WORSE, trial="2"), held(WORSE, trial="3"))
     found = compare_sides(before, after, WAYS)
-    assert found.changes[0].identical
+    assert found.changes[0].is_identical
     assert "6 examples of the earlier and 12 of the later side (trials of one side only: 1, 2, 3)" in " ".join(
         change_lines(found, 300)
     )

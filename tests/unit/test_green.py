@@ -84,7 +84,7 @@ def test_an_error_is_raised_where_the_body_spoke() -> None:
 
     body = Body(run)
     body.begin()
-    assert body.throw(ScenarioError("not so")) == Say("two")
+    assert body.throw_error(ScenarioError("not so")) == Say("two")
     assert seen == ["not so"]
 
 
@@ -92,7 +92,7 @@ def test_an_error_that_nobody_catches_ends_the_body() -> None:
     body = Body(lambda body: body.send(Say("one")))
     body.begin()
     error = ScenarioError("not so")
-    assert body.throw(error) is None
+    assert body.throw_error(error) is None
     assert body.error is error
 
 
@@ -174,8 +174,8 @@ def test_finally_blocks_run_when_a_body_is_abandoned() -> None:
 
     body = Body(run)
     body.begin()
-    body.abandon()
-    body.abandon()
+    body.unwind_body()
+    body.unwind_body()
     assert cleaned == ["inner", "outer"]
     assert body.error is None
 
@@ -194,7 +194,7 @@ def test_a_body_that_speaks_while_it_is_unwound_is_unwound_to_the_end() -> None:
 
     body = Body(run)
     body.begin()
-    body.abandon()
+    body.unwind_body()
     assert cleaned == ["outer"]
 
 
@@ -208,12 +208,12 @@ def test_what_is_raised_while_a_body_is_unwound_is_lost_with_it(error: BaseExcep
 
     body = Body(run)
     body.begin()
-    body.abandon()
+    body.unwind_body()
     assert body.error is None
 
 
 def test_a_body_that_never_began_has_nothing_to_unwind() -> None:
-    Body(lambda _: pytest.fail("it ran")).abandon()
+    Body(lambda _: pytest.fail("it ran")).unwind_body()
 
 
 def test_a_fixture_cannot_speak() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._model.handle import MEANT, Ltm, Sheet
+from pytest_ltm._model.handle import METHOD_ALIASES, Ltm, Sheet
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait, Watch
 from pytest_ltm._model.score import Check, Score, Unscored
 from pytest_ltm._storage.clock import START
@@ -55,8 +55,8 @@ def test_a_name_that_there_is_not_says_which_is_meant(name: str, meant: str) -> 
 
 
 def test_all_names_that_others_use_mean_something_that_there_is() -> None:
-    assert all(hasattr(handle(definition=Definition(steps=())), name) for name in MEANT.values())
-    assert not any(hasattr(Ltm, name) for name in MEANT)
+    assert all(hasattr(handle(definition=Definition(steps=())), name) for name in METHOD_ALIASES.values())
+    assert not any(hasattr(Ltm, name) for name in METHOD_ALIASES)
 
 
 def test_a_wait_says_what_it_counts() -> None:
@@ -218,7 +218,7 @@ def test_the_score_is_the_share_of_the_checks_passed() -> None:
 
 def test_a_failed_assertion_is_one_more_failed_check() -> None:
     sheet = Sheet([PASSED])
-    sheet.fail("assert 1 == 2")
+    sheet.note_failed_assertion("assert 1 == 2")
     assert verdict(sheet) == Score(0.5, "assert 1 == 2", checks=(PASSED, Check("assert 1 == 2", ok=False)))
 
 
@@ -228,7 +228,7 @@ def test_what_was_said_replaces_the_checks() -> None:
 
 def test_no_score_excuses_an_assertion_that_failed_after_it() -> None:
     sheet = Sheet([PASSED], said=Score(1.0, "all right"))
-    sheet.fail("assert 1 == 2")
+    sheet.note_failed_assertion("assert 1 == 2")
     assert verdict(sheet) == Score(
         0.5, "assert 1 == 2", checks=(Check("assert 1 == 2", ok=False), Check("all right", ok=True))
     )

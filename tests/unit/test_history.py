@@ -175,7 +175,7 @@ def test_an_exchange_of_several_turns_is_retrieved_as_its_turns() -> None:
     texts = ToldTexts()
     texts.add(PastExchange("S1", MONDAY, "a kite and a drum", "Noted.", "a kite and a drum", ("S1_1", "S1_2")))
 
-    assert texts.named(["a kite and a drum "]) == ("S1_1", "S1_2")
+    assert texts.replace_known_texts(["a kite and a drum "]) == ("S1_1", "S1_2")
 
 
 class Narrow(ScriptedAgent):

@@ -118,10 +118,10 @@ def test_two_tabs_read_each_exchange_once(folder: Path) -> None:
     box.ask(asks)
     box.read_on(asks, 0)
     box.read_on(asks, 0)
-    assert box.seen(asks).read == 1
+    assert box.message_state(asks).read == 1
     box.read_on(asks, 1)
     box.read_on(asks, 2)
-    assert box.seen(asks).read == 2
+    assert box.message_state(asks).read == 2
 
 
 def test_the_time_to_answer_is_without_breaks(folder: Path, clock: list[float]) -> None:
@@ -157,7 +157,7 @@ def test_damaged_files_are_none(folder: Path, garbage: bytes) -> None:
     for kind in ("seen", "answer"):
         (folder / "person" / f"00001.{kind}.json").write_bytes(garbage)
     assert box.open() == message()
-    assert box.seen(message()).read == 0
+    assert box.message_state(message()).read == 0
     (folder / "person" / "00001.message.json").write_bytes(garbage)
     assert box.open() is None
     (folder.parent / "people").mkdir()
@@ -179,8 +179,8 @@ def test_each_person_has_a_link_and_keeps_it(folder: Path) -> None:
 def test_consent_is_given_once_with_a_nickname(folder: Path) -> None:
     ann = _mailbox.invite_person(folder.parent, "ann")
     nobody = ann.consent
-    ann.agree("  Annie\n<b> " + "x" * 99)
-    ann.agree("somebody else")
+    ann.record_consent("  Annie\n<b> " + "x" * 99)
+    ann.record_consent("somebody else")
     given = ann.consent
     assert nobody is None
     assert given is not None
@@ -193,7 +193,7 @@ def test_earlier_messages_are_there_where_notes_are_allowed_only(folder: Path) -
         box = Box(folder / notes)
         box.ask(message(notes=notes))
         box.reply(message(notes=notes), "Hi.")
-        assert [(one.text, answer.text) for one, answer in box.earlier()] == expected
+        assert [(one.text, answer.text) for one, answer in box.earlier_exchanges()] == expected
 
 
 @pytest.mark.parametrize("spec", ["human:web?notes=perhaps", "human:web?colour=red", "human:web?notes", "human:screen"])

@@ -187,7 +187,7 @@ def test_a_published_correction_by_hand_counts_as_amended(tmp_path: Path) -> Non
     assert (one.automatic.score, one.automatic.reason) == (0.4, "it stopped")
     assert other.automatic
     assert other.automatic.score is None
-    assert result_columns(run.result)[0].amended == 2
+    assert result_columns(run.result)[0].amended_verdicts == 2
 
 
 # --- transcripts

@@ -145,7 +145,7 @@ def test_every_timing_comes_back_from_its_line(tmp_path: Path) -> None:
 )
 def test_what_times_nothing_is_told_with_its_place(line: str, says: str) -> None:
     with pytest.raises(LtmError, match=r"^t, line 1: ") as caught:
-        timings.decode_timing(Chain().sealed(f"{line}\n").encode(), "t, line 1")
+        timings.decode_timing(Chain().seal_line(f"{line}\n").encode(), "t, line 1")
     assert says in str(caught.value)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_ltm._cli import main
-from pytest_ltm._lab.judge_check import KINDS, OWN, load_labelled
+from pytest_ltm._lab.judge_check import BUNDLED_LABELS, KINDS, load_labelled
 from pytest_ltm._storage.errors import DefinitionError
 
 ROOT = Path(__file__).parents[2]
@@ -22,7 +22,7 @@ def test_the_labelled_set_has_every_kind_and_enough_of_each() -> None:
     assert len(items) >= 150
     assert min(kinds.values()) >= 7
     assert len({(item.about, item.answer) for item in items}) == len(items)
-    assert 0.3 < sum(item.passes for item in items) / len(items) < 0.7
+    assert 0.3 < sum(item.should_pass for item in items) / len(items) < 0.7
 
 
 @pytest.mark.slow
@@ -136,7 +136,7 @@ def test_the_prompts_are_printed_and_nobody_is_asked(capsys: pytest.CaptureFixtu
 def test_answers_of_ones_own_are_read_and_what_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "own.yml"
     path.write_text("questions:\n- question: Who?\n  reference: Ann\n  right: [Ann.]\n  wrong: Bob.\n")
-    assert [(item.kind, item.passes) for item in load_labelled(path)] == [("right", True), ("wrong", False)]
+    assert [(item.kind, item.should_pass) for item in load_labelled(path)] == [("right", True), ("wrong", False)]
     for text, message in (
         ("questions:\n- question: Who?\n  reference: Ann\n  rigth: [Ann.]\n", r"own\.yml:4: .*Did you mean 'right'"),
         ("questions:\n- question: Who?\n  right: [Ann.]\n", "'reference' is missing"),
@@ -155,4 +155,7 @@ def test_every_answer_that_is_judged_wrongly_can_be_listed(capsys: pytest.Captur
 
 
 def test_the_labelled_set_is_shipped() -> None:
-    assert f'"pytest_ltm.{OWN.parent.name}" = ["*{OWN.suffix}"]' in (ROOT / "pyproject.toml").read_text()
+    assert (
+        f'"pytest_ltm.{BUNDLED_LABELS.parent.name}" = ["*{BUNDLED_LABELS.suffix}"]'
+        in (ROOT / "pyproject.toml").read_text()
+    )

@@ -138,6 +138,6 @@ def test_where_declining_is_right_the_judge_without_a_model_passes_it_and_nothin
 
 
 def test_a_plan_names_the_judge_and_the_versions_of_its_prompts() -> None:
-    described = found("rules").described
+    described = found("rules").plan_entry
     assert described.startswith("rules (answer/")
     assert all(prompt.id in described for prompt in PROMPTS.values())

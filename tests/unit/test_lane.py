@@ -152,16 +152,16 @@ def watching(watcher: Any, replies: int | None, *since: Exchange) -> Watching:
 def test_a_watcher_counts_until_it_has_spoken() -> None:
     one, counted = watching(After(2), 2, exchange(0)), []
     one.look()
-    counted.append(one.counts)
+    counted.append(one.counts_replies)
     one.since.append(exchange(1))
     one.look()
-    counted.append(one.counts)
+    counted.append(one.counts_replies)
     assert counted == [True, False]
     assert one.verdict == Score(1.0, "after 2")
 
 
 def test_a_watcher_to_the_end_never_counts() -> None:
-    assert not watching(After(2), None, exchange(0)).counts
+    assert not watching(After(2), None, exchange(0)).counts_replies
 
 
 def test_a_watcher_cannot_change_what_others_see() -> None:
@@ -218,5 +218,5 @@ def test_who_asked_nothing_cannot_be_scored() -> None:
 def test_an_assertion_that_failed_before_any_question_can_be_scored() -> None:
     one = lane(exchange(0))
     one.body.assertion = AssertionError("no")
-    one.body.sheet.fail("no")
+    one.body.sheet.note_failed_assertion("no")
     assert isinstance(one.ending().verdict, Score)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._cli import main
-from pytest_ltm._lab.commands.leak_check import ALL, AMONG, FILLER, HISTORIES, CueTable, look_for_cues
+from pytest_ltm._lab.commands.leak_check import ALL_SUITES, AMONG, FILLER, HISTORIES, CueTable, look_for_cues
 from pytest_ltm._lab.cues import Text, all_cues, best_cues, cue_recall, rank_by_cues
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def history(cue: str = "", place: str = "later", extra: int = 0, kind: str = "q"
 
 
 def recalls(texts: Sequence[Text]) -> tuple[float, ...]:
-    return look_for_cues(HISTORIES, texts)[ALL].recalls
+    return look_for_cues(HISTORIES, texts)[ALL_SUITES].recalls
 
 
 @pytest.mark.slow
@@ -48,7 +48,7 @@ def test_nothing_is_found_where_evidence_is_like_everything_else() -> None:
     one, five = recalls(history())
     assert one <= 0.1
     assert five <= 0.2
-    assert 0.3 < look_for_cues(HISTORIES, history())[ALL].order < 0.7
+    assert 0.3 < look_for_cues(HISTORIES, history())[ALL_SUITES].order < 0.7
 
 
 def test_what_is_learned_in_a_conversation_is_not_looked_for_there() -> None:
@@ -75,14 +75,14 @@ def test_equal_scores_are_chance() -> None:
     one = cue_recall("q", [ranked])
     assert one is not None
     assert one.recalls == pytest.approx((0.01, 0.05))
-    assert one.lifts == pytest.approx((1, 1))
+    assert one.lift_over_chance == pytest.approx((1, 1))
     assert one.order == 0.5
 
 
 def test_one_conversation_teaches_nothing() -> None:
     alone = [Text(text.text, "c", text.place, text.kinds) for text in history("By the way")]
     assert rank_by_cues(alone, lambda text: bool(text.kinds), all_cues) == ()
-    assert CueTable.of(HISTORIES, alone, ()).rows() == [
+    assert CueTable.compare_cues(HISTORIES, alone, ()).rows() == [
         ["in histories, 1 conversation: nothing to look for, or nothing to learn from"]
     ]
 
@@ -96,13 +96,13 @@ def test_the_best_cue_is_named_with_its_counts() -> None:
 def test_each_scenario_is_looked_for_by_itself_and_the_mean_is_of_what_both_sides_have() -> None:
     ours = [*history("By the way", kind="cat"), *history("Take note", kind="dog")]
     theirs = history(kind="cat")
-    table = CueTable.of(AMONG, ours, theirs)
-    assert list(table.ours) == ["cat", "dog", ALL]
-    assert table.ours[ALL].evidence == 30
+    table = CueTable.compare_cues(AMONG, ours, theirs)
+    assert list(table.ours) == ["cat", "dog", ALL_SUITES]
+    assert table.ours[ALL_SUITES].evidence == 30
     assert len(table.breaches) == 2
     assert table.breaches[0].startswith("among scenario messages, 1% of the words find 100.0% of the evidence")
-    assert CueTable.of(FILLER, ours, theirs).breaches == []
-    assert CueTable.of(AMONG, theirs, ours).breaches == []
+    assert CueTable.compare_cues(FILLER, ours, theirs).breaches == []
+    assert CueTable.compare_cues(AMONG, theirs, ours).breaches == []
 
 
 @pytest.mark.slow
@@ -111,7 +111,7 @@ def test_among_messages_the_one_cue_that_marks_most_is_all_that_is_learned() -> 
         Text(text.text.replace("By the way", "Take note"), text.group, text.place, text.kinds) if at % 24 else text
         for at, text in enumerate(history("By the way"))
     ]
-    assert look_for_cues(HISTORIES, both)[ALL].recalls == (1.0, 1.0)
+    assert look_for_cues(HISTORIES, both)[ALL_SUITES].recalls == (1.0, 1.0)
     one, five = look_for_cues(AMONG, both)["q"].recalls
     assert 0.4 <= one <= five <= 0.6
     assert look_for_cues(AMONG, history("By the way"))["q"].recalls == (1.0, 1.0)
@@ -162,14 +162,14 @@ def test_histories_are_compared_with_a_reference(tmp_path: Path, capsys: pytest.
     capsys.readouterr()
     assert main(["leak-check", marked, "--reference", plain, "--json"]) == 1
     printed = json.loads(capsys.readouterr().out)
-    assert printed["tables"][0]["ours"][ALL]["lift"] == {"1%": 100.0, "5%": 20.0}
+    assert printed["tables"][0]["ours"][ALL_SUITES]["lift"] == {"1%": 100.0, "5%": 20.0}
     assert printed["breaches"]
 
 
 def test_whole_sessions_can_be_looked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     marked = longmemeval(tmp_path / "marked.json", "By the way ,")
     assert main(["leak-check", marked, "--sessions", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["tables"][0]["ours"][ALL]["evidence"] == 6
+    assert json.loads(capsys.readouterr().out)["tables"][0]["ours"][ALL_SUITES]["evidence"] == 6
 
 
 def test_what_cannot_be_looked_through_is_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -264,8 +264,8 @@ def test_a_file_without_notes_cannot_be_told_as_notes(tmp_path: Path) -> None:
 def test_top_k_sees_the_best_matches_and_nothing_else() -> None:
     memory = make_memory("bm25", "top1")()
     for text in ("the quail sleeps", "a cello plays", "rain falls"):
-        memory.arrive(text)
+        memory.add_message(text)
         memory.leave("Fine.")
-    memory.arrive("Where is my cello?")
+    memory.add_message("Where is my cello?")
 
-    assert [memory.sees(position) for position in range(4)] == [False, True, False, True]
+    assert [memory.can_see(position) for position in range(4)] == [False, True, False, True]

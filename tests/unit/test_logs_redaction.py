@@ -46,7 +46,7 @@ def test_what_was_redacted_once_stays_as_it_is(half: str) -> None:
 
 def redacted(*found: dict[str, Any], names: tuple[str, ...] = ()) -> list[dict[str, Any]]:
     redactor = Redactor(SALT, names)
-    redactor.learn(found)
+    redactor.learn_keys(found)
     return [redactor.row(row) for row in found]
 
 

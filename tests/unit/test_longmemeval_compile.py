@@ -183,14 +183,14 @@ def test_of_a_long_record_only_the_evidence_is_taken(tmp_path: Path) -> None:
 def test_generated_fillers_say_nothing_of_the_evidence_s_theme_about_the_user() -> None:
     for row in generate_records(40, 8, count):
         record = parse_needle(row, "here")
-        known = GeneratedFillers(count).supply(record, "s").mentions.known
+        known = GeneratedFillers(count).draw_fillers(record, "s").mentions.known
         assert len(known) > 60
         assert not {row.theme for row, _ in known} & themes_in(record.user_text())
 
 
 def test_what_fillers_tell_about_the_user_comes_again_only_when_all_has_been_told() -> None:
     (row,) = generate_records(1, 8, count)
-    mentions = GeneratedFillers(count).supply(parse_needle(row, "here"), "s").mentions
+    mentions = GeneratedFillers(count).draw_fillers(parse_needle(row, "here"), "s").mentions
 
     told = [mentions.next("garden") for _ in mentions.known]
 
@@ -219,7 +219,7 @@ def test_half_of_the_fillers_come_from_other_questions_and_a_quarter_from_each_f
         for name in ("alpha", "beta")
     ]
 
-    supply = MixedFillers(others, chats, count).supply(parse_needle(needles[0], "here"), "s")
+    supply = MixedFillers(others, chats, count).draw_fillers(parse_needle(needles[0], "here"), "s")
     names = [filler.id for filler in (supply.next(None) for _ in range(120)) if filler]
 
     kinds = Counter(name.partition("_")[0] for name in names)

@@ -13,7 +13,7 @@ from benchmark_data import LONGMEMEVAL
 from longmemeval_solver import solve
 
 from pytest_ltm._cli import main
-from pytest_ltm._lab.commands.leak_check import ALL, LIMIT
+from pytest_ltm._lab.commands.leak_check import ALL_SUITES, LIMIT
 from pytest_ltm._lab.longmemeval.histories import GeneratedFillers, Length, compile_history
 from pytest_ltm._lab.longmemeval.histories import parse_needle as as_needle
 from pytest_ltm._lab.longmemeval.needles import SHARES, generate_needles, needle_record, question_kinds
@@ -171,7 +171,7 @@ def test_evidence_gives_itself_away_no_more_than_in_real_histories(
     assert main(["leak-check", file, "--json"]) == 0
 
     (table,) = json.loads(capsys.readouterr().out)["tables"]
-    found = table["ours"][ALL]
+    found = table["ours"][ALL_SUITES]
     assert found["evidence"] > 60
     for share, recall in found["recall"].items():
         assert recall <= LIMIT * REAL[share], (share, recall)
@@ -182,7 +182,7 @@ def test_that_is_what_the_real_histories_give_away(capsys: pytest.CaptureFixture
     assert main(["leak-check", str(LONGMEMEVAL / "longmemeval_s_cleaned_3.json"), "--json"]) == 0
 
     (table,) = json.loads(capsys.readouterr().out)["tables"]
-    assert table["ours"][ALL]["recall"] == pytest.approx(REAL, abs=0.001)
+    assert table["ours"][ALL_SUITES]["recall"] == pytest.approx(REAL, abs=0.001)
 
 
 def test_small_files_have_every_kind_and_large_ones_the_published_shares() -> None:

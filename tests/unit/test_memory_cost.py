@@ -61,7 +61,7 @@ def test_a_column_says_what_each_message_took() -> None:
 
 def test_the_rows_stand_in_terminal_markdown_html_and_pytest_htmls_page() -> None:
     terminal = "\n".join(summary_lines(run(), width=80, verbosity=0, color=False))
-    heads = [head for head, _ in figure_table(report_material([LoadedRun.of(run())])).heads]
+    heads = [head for head, _ in figure_table(report_material([LoadedRun.from_results(run())])).heads]
     for label, text in ROWS.items():
         assert f"{label}  " in terminal
         assert text in terminal
@@ -78,7 +78,7 @@ def test_what_is_estimated_is_marked() -> None:
 def test_an_agent_that_reports_no_usage_has_no_such_rows() -> None:
     silent = sample_runs.run(sample_runs.conversation("bot", "2k", {"colours": (1.0,)}), paces=(PACE,))
     assert efforts(silent) == {}
-    assert not ROWS.keys() & {head for head, _ in figure_table(report_material([LoadedRun.of(silent)])).heads}
+    assert not ROWS.keys() & {head for head, _ in figure_table(report_material([LoadedRun.from_results(silent)])).heads}
 
 
 def test_beside_one_that_reports_them_an_agent_without_usage_has_dashes() -> None:
@@ -112,10 +112,10 @@ def test_a_bill_tells_replies_from_what_was_stored() -> None:
     bill, now = Bill(Tariff()), datetime(2024, 3, 4, tzinfo=timezone.utc)
     used = Usage(input_tokens=100, output_tokens=10, calls=2)
     told: dict[str, Any] = {"message": "a", "message_tokens": 1, "reply": "b", "reply_tokens": 1, "now": now}
-    bill.hear(events.ReplyReceived(exchange=0, text="a", tokens=1, usage=used))
-    bill.hear(events.ReplyReceived(exchange=1, text="a", tokens=1))
-    bill.hear(events.FillerSent(exchange=2, usage=Usage(input_tokens=30, calls=1), **told))
-    bill.hear(events.FillerSent(exchange=3, **told))
+    bill.count_event(events.ReplyReceived(exchange=0, text="a", tokens=1, usage=used))
+    bill.count_event(events.ReplyReceived(exchange=1, text="a", tokens=1))
+    bill.count_event(events.FillerSent(exchange=2, usage=Usage(input_tokens=30, calls=1), **told))
+    bill.count_event(events.FillerSent(exchange=3, **told))
     assert (bill.metered, bill.calls, bill.told) == (1, 2, 2)
     assert bill.told_use == Usage(input_tokens=30, calls=1)
     assert bill.input_tokens == 130

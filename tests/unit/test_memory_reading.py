@@ -39,7 +39,7 @@ def reply(message: str, *notes: MemoryHit, at: float = 5, **more: Any) -> str:
 
 
 def test_the_best_notes_are_shown_in_order_of_time_or_of_relevance() -> None:
-    texts = [[one.text for one in r.chosen(NAMES, NOON)] for r in (Reading(k=2), Reading(k=2, order="relevance"))]
+    texts = [[one.text for one in r.choose_notes(NAMES, NOON)] for r in (Reading(k=2), Reading(k=2, order="relevance"))]
 
     assert texts == [["My name is Tomas.", "My name is Ines."], ["My name is Ines.", "My name is Tomas."]]
 
@@ -79,7 +79,7 @@ def test_rules_read_what_was_said_last_after_the_notes() -> None:
 )
 @settings(max_examples=60, deadline=None)
 def test_no_budget_is_exceeded(texts: list[str], how: Reading) -> None:
-    chosen = how.chosen([note(text, n) for n, text in enumerate(texts)], NOON + timedelta(hours=30))
+    chosen = how.choose_notes([note(text, n) for n, text in enumerate(texts)], NOON + timedelta(hours=30))
 
     assert len(chosen) <= how.k
     assert not chosen or count_tokens(how.shown(chosen, NOON + timedelta(hours=30))) <= how.budget
@@ -88,7 +88,7 @@ def test_no_budget_is_exceeded(texts: list[str], how: Reading) -> None:
 def test_what_does_not_fit_is_passed_over() -> None:
     long = note("word " * 100)
 
-    assert Reading(budget=40).chosen([long, NAMES[0]], NOON) == (NAMES[0],)
+    assert Reading(budget=40).choose_notes([long, NAMES[0]], NOON) == (NAMES[0],)
 
 
 def test_a_note_is_shown_with_its_age_and_who_said_it() -> None:

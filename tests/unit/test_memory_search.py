@@ -45,7 +45,7 @@ def test_words_rank_as_another_implementation_of_bm25_does() -> None:
     for text in texts:
         ours.add([text])
 
-    found = ours.best("a c e", 10, alive(60))
+    found = ours.best_keys("a c e", 10, alive(60))
 
     scores = other.get_scores(["a", "c", "e"])
     assert [worth for _, worth in found] == pytest.approx(sorted(scores, reverse=True)[:10], rel=1e-4)
@@ -56,16 +56,16 @@ def test_what_shares_no_word_or_is_not_alive_is_not_found() -> None:
     index = Words()
     index.add(["a boat", "a canoe", "boats and canoes"])
 
-    assert [number for number, _ in index.best("canoe", 5, [1, 1, 1])] == [1]
-    assert index.best("canoe", 5, [1, 0, 1]) == []
-    assert index.best("", 5, alive(3)) == []
+    assert [number for number, _ in index.best_keys("canoe", 5, [1, 1, 1])] == [1]
+    assert index.best_keys("canoe", 5, [1, 0, 1]) == []
+    assert index.best_keys("", 5, alive(3)) == []
 
 
 def test_of_equals_the_older_comes_first() -> None:
     index = Words()
     index.add(["same words"] * 6)
 
-    assert [number for number, _ in index.best("words", 3, alive(6))] == [0, 1, 2]
+    assert [number for number, _ in index.best_keys("words", 3, alive(6))] == [0, 1, 2]
 
 
 def test_rankings_are_joined_by_their_ranks() -> None:
@@ -90,7 +90,7 @@ def test_vectors_find_the_nearest_and_embed_together_what_came_since() -> None:
     for text in ("aaa", "bbb", "abc"):
         index.add([text])
 
-    assert [number for number, _ in index.best("bb", 2, alive(3))] == [1, 2]
+    assert [number for number, _ in index.best_keys("bb", 2, alive(3))] == [1, 2]
     assert asked == [3, 1]
 
 
@@ -103,7 +103,7 @@ def test_vectors_that_were_saved_are_not_asked_for_again_and_are_exactly_the_sam
 
     index, again = Vectors(embed), Vectors(embed)
     index.add(["aa", "bb"])
-    index.best("a", 2, alive(2))
+    index.best_keys("a", 2, alive(2))
     index.add(["late"])
     for _ in range(2):
         again = Vectors(embed)
@@ -111,13 +111,13 @@ def test_vectors_that_were_saved_are_not_asked_for_again_and_are_exactly_the_sam
         again.load(json.loads(json.dumps(index.save())))
         assert again.save() == index.save()
     asked.clear()
-    found = again.best("a", 3, alive(3))
+    found = again.best_keys("a", 3, alive(3))
 
     assert asked == [["late"], ["a"]]
     asked.clear()
-    assert found == index.best("a", 3, alive(3))
+    assert found == index.best_keys("a", 3, alive(3))
     again.add(["aaaa"])
-    assert 3 in dict(again.best("aaaa", 4, alive(4)))
+    assert 3 in dict(again.best_keys("aaaa", 4, alive(4)))
 
 
 def test_of_more_vectors_than_are_written_with_every_state_the_newest_are_asked_for_again(
@@ -132,11 +132,11 @@ def test_of_more_vectors_than_are_written_with_every_state_the_newest_are_asked_
     index, again = Vectors(letters), Vectors(embed)
     for one in (index, again):
         one.add(["a", "b", "ab"])
-    index.best("a", 1, alive(3))
+    index.best_keys("a", 1, alive(3))
     monkeypatch.setattr("pytest_ltm.agents.memory.searching._SAVED", 3 * 3 * 4 - 1)
     again.load(index.save())
 
-    assert again.best("a", 3, alive(3)) == index.best("a", 3, alive(3))
+    assert again.best_keys("a", 3, alive(3)) == index.best_keys("a", 3, alive(3))
     assert asked == ["ab", "a"]
 
 
@@ -157,7 +157,7 @@ def test_what_cannot_be_vectors_of_the_texts_is_a_fault(vectors: Any, said: str)
     index.add(["one", "two"])
 
     with pytest.raises(AgentFault, match=said):
-        index.best("one", 2, alive(2))
+        index.best_keys("one", 2, alive(2))
 
 
 def test_vectors_of_another_length_than_before_are_a_fault() -> None:
@@ -165,7 +165,7 @@ def test_vectors_of_another_length_than_before_are_a_fault() -> None:
     index.add(["one", "two"])
 
     with pytest.raises(AgentFault, match="vectors of 4 numbers, and of 3 before"):
-        index.best("one", 2, alive(2))
+        index.best_keys("one", 2, alive(2))
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_a_chunk_is_widened_to_whole_lines_also_of_its_neighbours() -> None:
     for text in ("The last line of the message before.", "one two three four", "The reply.\nIts second line is here."):
         log.add(Utterance("user", text))
 
-    wide = log.parts(log.expanded(Span(1, 0, 1, 4), 2, 16))
+    wide = log.parts(log.expand_span(Span(1, 0, 1, 4), 2, 16))
 
     assert [part.text for part in wide] == [
         "The last line of the message before.",
@@ -248,7 +248,7 @@ def test_chunks_have_every_character_and_a_wider_one_holds_them(
         assert covered == set(range(log.tokens(number)))
     for number in range(len(texts)):
         for span in log.chunks(number, size, size):
-            wide = log.expanded(span, least, least + more)
+            wide = log.expand_span(span, least, least + more)
             assert (wide.first, wide.start) <= (span.first, span.start)
             assert (wide.last, wide.end) >= (span.last, span.end)
 
@@ -274,8 +274,8 @@ def test_a_time_that_a_question_names_is_a_range(text: str, inside: str, outside
     found = spoken_of(text, NOON)
 
     assert found is not None
-    assert found.holds(datetime.fromisoformat(f"{inside}+00:00"))
-    assert not found.holds(datetime.fromisoformat(f"{outside}+00:00"))
+    assert found.contains_moment(datetime.fromisoformat(f"{inside}+00:00"))
+    assert not found.contains_moment(datetime.fromisoformat(f"{outside}+00:00"))
 
 
 @pytest.mark.parametrize("text", ["What is my name?", "My last name?", "[2024/03/06 (Wed) 10:10] Which day?"])
@@ -288,6 +288,6 @@ def test_a_small_model_finds_what_shares_no_word_and_always_the_same() -> None:
     index = Vectors(make_embeds("minilm")[0]() or letters)
     index.add(["My cat is called Odile.", "I bought a boat yesterday.", "The weather in Lisbon is fine."])
 
-    first = index.best("Did I purchase a canoe?", 3, alive(3))
+    first = index.best_keys("Did I purchase a canoe?", 3, alive(3))
     assert first[0][0] == 1
-    assert index.best("Did I purchase a canoe?", 3, alive(3)) == first
+    assert index.best_keys("Did I purchase a canoe?", 3, alive(3)) == first

@@ -41,7 +41,7 @@ NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
 @pytest.fixture(autouse=True)
 def _own_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     _calls.share_limits(None)
-    monkeypatch.setattr(_places, "POLL", 0.01)
+    monkeypatch.setattr(_places, "POLL_SECONDS", 0.01)
 
 
 @pytest.fixture
@@ -181,7 +181,7 @@ def test_each_text_is_counted_once_however_long_the_conversation_gets() -> None:
     history = History("system", count)
     for number in range(50):
         size = history.size_of(f"message {number}")
-        history.cut(size, 300)
+        history.drop_oldest(size, 300)
         history.prompt(f"message {number}")
         history.add(f"message {number}", size, f"reply {number}")
     assert len(counted) == len(set(counted)) == 101

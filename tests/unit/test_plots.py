@@ -160,7 +160,7 @@ def _run(*talks: ConversationResult) -> Any:
     from pytest_ltm._journal.result import RunResult
     from pytest_ltm._results.run_loading import LoadedRun
 
-    return LoadedRun.of(RunResult(run_id="run", conversations=talks))
+    return LoadedRun.from_results(RunResult(run_id="run", conversations=talks))
 
 
 def test_without_matplotlib_one_sentence_says_what_to_install(

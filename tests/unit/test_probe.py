@@ -79,10 +79,10 @@ def test_two_short_answers_may_be_guesses() -> None:
 
 
 def test_a_secret_is_another_for_each_agent_and_seed_and_known_in_any_spelling() -> None:
-    secret = Secret.of(0, "bot")
+    secret = Secret.secret_word(0, "bot")
 
-    assert secret == Secret.of(0, "bot")
-    assert len({secret, Secret.of(1, "bot"), Secret.of(0, "other")}) == 3
+    assert secret == Secret.secret_word(0, "bot")
+    assert len({secret, Secret.secret_word(1, "bot"), Secret.secret_word(0, "other")}) == 3
     assert secret.word in secret.telling
     assert secret.word not in secret.question
     assert secret.is_in(f"It is called {secret.word.upper()}!")

@@ -55,7 +55,7 @@ with Limiter("e", value=Shared(Path(sys.argv[1])), rng=random.Random(0)).turn():
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(_places, "POLL", 0.01)
+    monkeypatch.setattr(_places, "POLL_SECONDS", 0.01)
     _calls.share_limits(None)
     yield
     _calls.share_limits(None)
@@ -288,7 +288,7 @@ def test_a_pause_that_is_too_long_to_wait_for_is_told_at_once() -> None:
     value = Unshared()
     waiting = limiter(value)
     with waiting.turn() as turn:
-        turn.refused(1800.0)
+        turn.note_refusal(1800.0)
     with (
         pytest.raises(AgentFault, match=r"asks to wait 1800 s, and a request waits 900 s at most") as caught,
         waiting.turn(),

@@ -38,10 +38,10 @@ def test_the_visible_statement_with_most_words_is_found_the_newest_of_equals(
     ]
     most, at = max(shared, default=(0, 0))
     expected = f"You told me: {statements[at]}" if most else "I do not know."
-    assert _Statements().nearest(question, notes) == expected
+    assert _Statements().nearest_statement(question, notes) == expected
 
 
 def test_of_many_equal_statements_only_the_newest_is_looked_at() -> None:
     notes, seen = notebook(["My cat is called Kelvin."] * 1_000)
-    assert _Statements().nearest("What is my cat called?", notes) == "You told me: My cat is called Kelvin."
+    assert _Statements().nearest_statement("What is my cat called?", notes) == "You told me: My cat is called Kelvin."
     assert seen == [999]

@@ -9,25 +9,25 @@ from pytest_ltm.agents.reader.memory import Memory, Retrieving, make_memory
 def filled(policy: str, argument: str, exchanges: int, text: str = "filler talk about nothing") -> Memory:
     memory = make_memory(policy, argument)()
     for number in range(exchanges):
-        memory.arrive(f"{text} {number}")
+        memory.add_message(f"{text} {number}")
         memory.leave("fine")
     return memory
 
 
 def ask(memory: Memory, message: str) -> None:
-    memory.arrive(message)
+    memory.add_message(message)
 
 
 def seen(memory: Memory, exchanges: int) -> set[int]:
-    return {position for position in range(exchanges) if memory.sees(position)}
+    return {position for position in range(exchanges) if memory.can_see(position)}
 
 
 def test_bm25_finds_an_old_exchange_by_its_words() -> None:
     memory = make_memory("bm25", "60")()
-    memory.arrive("The umbrella stands behind the piano.")
+    memory.add_message("The umbrella stands behind the piano.")
     memory.leave("I see.")
     for number in range(100):
-        memory.arrive(f"Here is some unrelated talk, part {number}.")
+        memory.add_message(f"Here is some unrelated talk, part {number}.")
         memory.leave("fine")
     ask(memory, "Where is my umbrella?")
     assert 0 in seen(memory, 102)
@@ -35,10 +35,10 @@ def test_bm25_finds_an_old_exchange_by_its_words() -> None:
 
 def test_bm25_does_not_see_an_old_exchange_without_common_words() -> None:
     memory = make_memory("bm25", "60")()
-    memory.arrive("The umbrella stands behind the piano.")
+    memory.add_message("The umbrella stands behind the piano.")
     memory.leave("I see.")
     for number in range(100):
-        memory.arrive(f"Here is some unrelated talk, part {number}.")
+        memory.add_message(f"Here is some unrelated talk, part {number}.")
         memory.leave("fine")
     ask(memory, "Tell me some unrelated talk.")
     assert 0 not in seen(memory, 102)
@@ -63,7 +63,7 @@ def test_forgetful_forgets_about_its_share_and_always_the_same() -> None:
 
 
 def test_forgetful_sees_the_message_that_it_answers() -> None:
-    assert filled("forgetful", "1", 5).sees(4)
+    assert filled("forgetful", "1", 5).can_see(4)
 
 
 @pytest.mark.parametrize("argument", ["", "x", "2", "-0.1", "nan"])

@@ -175,7 +175,7 @@ def test_what_was_asked_before_the_run_has_a_key_and_the_same_sentences_everywhe
     ]
     assert precheck_sentences(run) == sentences
     printed = "\n".join(summary_lines(run, width=200, verbosity=0, color=False))
-    pages = printed, run_markdown(run).replace("\\", ""), "\n".join(run_origin(LoadedRun.of(run)).notices)
+    pages = printed, run_markdown(run).replace("\\", ""), "\n".join(run_origin(LoadedRun.from_results(run)).notices)
     assert [sentence for page in pages for sentence in sentences if sentence not in page] == []
 
 

@@ -42,15 +42,15 @@ def row(score: float | None = 1.0, **more: Any) -> ScenarioResult:
 
 
 def test_a_message_without_a_reply_at_the_end_is_none(tmp_path: Path) -> None:
-    playback = Playback.of(write(tmp_path / "j", header(), begin("cat/0"), message(0, "cat/0", "ask")))
+    playback = Playback.open_playback(write(tmp_path / "j", header(), begin("cat/0"), message(0, "cat/0", "ask")))
     assert playback is not None
     playback.skip()
     assert playback.next is None
 
 
 def test_a_file_that_is_not_there_or_without_a_whole_line_is_no_record(tmp_path: Path) -> None:
-    assert Playback.of(tmp_path / "none") is None
-    assert Playback.of(write(tmp_path / "torn", '{"event": "hea')) is None
+    assert Playback.open_playback(tmp_path / "none") is None
+    assert Playback.open_playback(write(tmp_path / "torn", '{"event": "hea')) is None
 
 
 @pytest.mark.parametrize(
@@ -62,12 +62,12 @@ def test_a_file_that_is_not_there_or_without_a_whole_line_is_no_record(tmp_path:
 )  # fmt: skip
 def test_what_is_no_journal_is_an_error_that_says_where(tmp_path: Path, line: str) -> None:
     with pytest.raises(LtmError, match="line 2"):
-        Playback.of(write(tmp_path / "j", header(), line))
+        Playback.open_playback(write(tmp_path / "j", header(), line))
 
 
 def test_what_the_judge_said_is_found_by_example_question_and_vote(tmp_path: Path) -> None:
     judged = [judge("cat/0", "h", 1, reply=text) for text in "ab"]
-    playback = Playback.of(write(tmp_path / "j", header(), *judged))
+    playback = Playback.open_playback(write(tmp_path / "j", header(), *judged))
     assert playback is not None
     said = [playback.reply(events.JudgeAsked, "cat/0", "h", 1) for _ in range(3)]
     assert [one and one.reply for one in said] == ["a", "b", "b"]

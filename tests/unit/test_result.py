@@ -184,7 +184,7 @@ def test_a_conversation_is_named_by_its_folder_and_by_what_node_ids_begin_with(
 
 def test_a_thread_and_a_variant_are_not_planned() -> None:
     name = ConversationName("bot", "isolated", "1.d_2", "d.x")
-    assert name.planned == ConversationName("bot", "isolated", "1")
+    assert name.planned_name == ConversationName("bot", "isolated", "1")
 
 
 @pytest.mark.parametrize("folder", ["notes", "bot~32k", "bot~32k~0~d~x"])

@@ -160,7 +160,7 @@ def test_ten_thousand_verdicts_are_read_in_a_few_seconds(tmp_path: Path) -> None
     start = process_time()
     cases = read_cases(path)
     assert len(cases.queue) > 4_500
-    assert len(cases.drawn) == 10_000
+    assert len(cases.drawn_cases) == 10_000
     assert process_time() - start < 5  # a quiet machine needs half a second
 
 
@@ -199,11 +199,11 @@ def test_the_last_word_of_a_reviewer_counts(tmp_path: Path) -> None:
 def test_reviewers_who_differ_amend_nothing_until_it_is_settled(tmp_path: Path) -> None:
     path = said(tmp_path, ("ann", 0.0), ("bob", 0.5))
     assert not amendments.read_amendments(path)
-    assert Opinions(decisions.read_decisions(path)).disputes() == [ROW.nodeid]
+    assert Opinions(decisions.read_decisions(path)).disputed_answers() == [ROW.nodeid]
     said(tmp_path, ("bob", 0.0), settles=True)
     assert amendments.read_amendments(path)[ROW.nodeid] == Amendment(score=0.0, reason="reviewed by bob", by=("bob",))
     assert (
-        Opinions(decisions.read_decisions(path)).of(ROW.nodeid)["bob"].credit == 0.5
+        Opinions(decisions.read_decisions(path)).opinions_on(ROW.nodeid)["bob"].credit == 0.5
     )  # kappa is of what both said blindly
 
 
@@ -264,8 +264,8 @@ def test_three_reviewers_are_three_pairs() -> None:
 def test_the_sample_is_drawn_from_all_and_is_the_same_again(tmp_path: Path) -> None:
     rows = [played(example=str(i)) for i in range(200)]
     path = run_of(tmp_path, *rows)
-    drawn = [case.row.example for case in read_cases(path).drawn]
-    assert drawn == [case.row.example for case in read_cases(path).drawn]
+    drawn = [case.row.example for case in read_cases(path).drawn_cases]
+    assert drawn == [case.row.example for case in read_cases(path).drawn_cases]
     assert sorted(map(int, drawn)) == list(range(200))
     assert 60 < sum(map(int, drawn[:50])) / 50 < 140  # not those of the beginning
 

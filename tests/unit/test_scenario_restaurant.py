@@ -140,7 +140,7 @@ def test_the_stages_begin_at_20_40_60_80_and_90_percent_of_the_span() -> None:
     played = run_conversation(
         {"restaurant": restaurant.test_restaurant}, make_reader("full")(), examples=examples, span=20_000
     )
-    exchanges = played.transcript.of("restaurant/0")
+    exchanges = played.transcript.exchanges_of("restaurant/0")
     asked = [exchange for exchange in exchanges if exchange.kind == "ask"]
     shares = [(exchange.start - exchanges[0].start) / 20_000 for exchange in asked]
     assert shares == pytest.approx([0.2, 0.4, 0.6, 0.8, 0.9], abs=0.01)

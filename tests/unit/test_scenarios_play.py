@@ -67,7 +67,7 @@ def test_a_window_earns_nothing_once_the_span_has_left_it() -> None:
 
 def test_the_joke_question_tells_the_time_that_really_passed() -> None:
     result = played(make_reader("full")(), span=2_000, number=1)
-    exchanges = result.transcript.of("jokes/0")
+    exchanges = result.transcript.exchanges_of("jokes/0")
     question = next(exchange for exchange in exchanges if exchange.kind == "ask")
     definition = jokes.jokes(random.Random("0 jokes 0"), {})
     told = next(exchange for exchange in exchanges if definition.expected in exchange.message)

@@ -53,9 +53,9 @@ def test_a_run_compared_with_itself_is_exactly_equal() -> None:
 
     assert found.difference == 0.0
     assert (found.p, found.p_drop, found.p_gain) == (1.0, 1.0, 1.0)
-    assert found.identical
+    assert found.is_identical
     assert found.can_tell
-    assert not found.dropped
+    assert not found.dropped_beyond_chance
     assert found.interval is None
 
 
@@ -64,7 +64,7 @@ def test_a_collapse_is_seen_with_any_number_of_trials(trials: int) -> None:
     found = compare_runs(both(full, nothing, trials=trials))
 
     assert found.difference == pytest.approx(-1)
-    assert found.dropped
+    assert found.dropped_beyond_chance
     assert found.worse == found.pairs == 33 * trials
 
 
@@ -94,9 +94,9 @@ def test_a_conversation_that_went_wrong_as_a_whole_is_not_taken_for_many_scenari
     def once(_s: int, _e: int, t: int) -> float:
         return 0.0 if t == 0 else 1.0
 
-    assert not compare_runs(both(full, once, trials=2)).dropped
-    assert not compare_runs(both(full, once, trials=3)).dropped
-    assert not compare_runs(both(full, once, trials=10)).dropped
+    assert not compare_runs(both(full, once, trials=2)).dropped_beyond_chance
+    assert not compare_runs(both(full, once, trials=3)).dropped_beyond_chance
+    assert not compare_runs(both(full, once, trials=10)).dropped_beyond_chance
 
 
 def test_one_conversation_tells_of_itself_alone() -> None:
@@ -107,8 +107,8 @@ def test_one_conversation_tells_of_itself_alone() -> None:
 
     assert chance_here(found) == 2 / 2**6
     assert "one conversation each does not show how much conversations vary" in compare_runs(found).reason
-    assert not compare_runs(both(full, nothing)).dropped
-    assert compare_runs(both(full, some, trials=3)).dropped
+    assert not compare_runs(both(full, nothing)).dropped_beyond_chance
+    assert compare_runs(both(full, some, trials=3)).dropped_beyond_chance
 
 
 def test_too_few_scenarios_tell_nothing_even_of_one_conversation() -> None:
@@ -136,7 +136,10 @@ def test_how_many_trials_would_tell_depends_on_the_difference_and_its_scatter() 
 @pytest.mark.parametrize("trials", [2, 3, 5, 10])
 def test_whole_conversations_that_go_wrong_hardly_ever_raise_an_alarm(trials: int) -> None:
     chance = random.Random(13)
-    alarms = sum(compare_runs(pairs(MOODY, trials, Drop(), chance), rng=chance, draws=200).dropped for _ in range(200))
+    alarms = sum(
+        compare_runs(pairs(MOODY, trials, Drop(), chance), rng=chance, draws=200).dropped_beyond_chance
+        for _ in range(200)
+    )
 
     assert alarms <= 200 * 0.05 + 3 * (200 * 0.05 * 0.95) ** 0.5
 
@@ -155,12 +158,12 @@ def test_what_cannot_be_told_says_why(scenarios: int, trials: int, reason: str) 
 
     assert reason in found.reason
     assert not found.can_tell
-    assert not found.dropped
+    assert not found.dropped_beyond_chance
     assert (found.p, found.p_drop, found.interval, found.detectable) == (None, None, None, None)
 
 
 def test_one_scenario_can_be_told_from_enough_trials() -> None:
-    assert compare_runs(both(full, nothing, scenarios=1, trials=5)).dropped
+    assert compare_runs(both(full, nothing, scenarios=1, trials=5)).dropped_beyond_chance
 
 
 def test_a_stricter_level_takes_more_units() -> None:
@@ -223,7 +226,7 @@ def test_the_interval_excludes_zero_just_when_the_test_says_so(trials: int) -> N
     verdicts = set()
     for _ in range(60):
         found = compare_runs(pairs(NEAR, trials, Drop(chance.choice([0.0, 0.1, 0.8])), chance), rng=chance)
-        if found.identical:
+        if found.is_identical:
             continue
         assert found.interval is not None
         assert found.p is not None
@@ -271,13 +274,13 @@ def test_scenarios_listed_one_by_one_are_corrected_for_each_other() -> None:
     found = compare_scenarios(both(full, one_lost, trials=10))
 
     assert found["s0"].adjusted == pytest.approx(11 / 2**10)
-    assert [name for name, each in found.items() if each.dropped] == ["s0"]
+    assert [name for name, each in found.items() if each.dropped_beyond_chance] == ["s0"]
 
 
 def test_one_of_many_scenarios_cannot_be_told_from_few_trials() -> None:
     found = compare_scenarios(both(full, nothing, trials=5))
 
-    assert not any(each.can_tell or each.dropped for each in found.values())
+    assert not any(each.can_tell or each.dropped_beyond_chance for each in found.values())
     assert "at least 8 scenarios (times conversations), here are 5" in found["s0"].reason
     assert found["s0"].difference == -1
 
@@ -308,7 +311,8 @@ def test_the_order_of_the_pairs_changes_nothing() -> None:
 def test_replies_lost_at_random_make_no_regression(trials: int) -> None:
     chance = random.Random(11)
     alarms = sum(
-        compare_runs(pairs(ALIKE, trials, Drop(), chance, lost=0.2), rng=chance, draws=200).dropped for _ in range(300)
+        compare_runs(pairs(ALIKE, trials, Drop(), chance, lost=0.2), rng=chance, draws=200).dropped_beyond_chance
+        for _ in range(300)
     )
 
     assert alarms <= 300 * 0.05 + 3 * (300 * 0.05 * 0.95) ** 0.5
@@ -318,7 +322,10 @@ def test_replies_lost_at_random_make_no_regression(trials: int) -> None:
 @pytest.mark.parametrize("trials", [2, 3, 5, 10])
 def test_identical_agents_hardly_ever_raise_an_alarm(trials: int) -> None:
     chance = random.Random(12)
-    alarms = sum(compare_runs(pairs(ALIKE, trials, Drop(), chance), rng=chance, draws=200).dropped for _ in range(300))
+    alarms = sum(
+        compare_runs(pairs(ALIKE, trials, Drop(), chance), rng=chance, draws=200).dropped_beyond_chance
+        for _ in range(300)
+    )
 
     assert alarms <= 300 * 0.05 + 3 * (300 * 0.05 * 0.95) ** 0.5
 

@@ -74,7 +74,7 @@ def test_a_wrong_answer_is_corrected_and_a_right_one_is_confirmed() -> None:
     (definition,) = made("gradual", 1)
     first, *others = definition.expected
     played = conversation({"it": body("gradual")}, {"it": [definition]}, Once(first), span=None)
-    said = [exchange.message for exchange in played.transcript.of("it/0")]
+    said = [exchange.message for exchange in played.transcript.exchanges_of("it/0")]
     told = [text for text in said if not any(text == getattr(step, "text", "") for step in definition.steps)]
     (ending,) = played.endings.values()
 
@@ -150,14 +150,14 @@ def test_no_word_of_a_phrase_makes_a_right_answer_doubtful(kind: str) -> None:
         for word in _languages.WORDS[kind]
         for answer in ANSWERS
     ]
-    assert [one for one in said if not rule.says(one, "zubuvezro")] == []
+    assert [one for one in said if not rule.settles_on(one, "zubuvezro")] == []
 
 
 @pytest.mark.parametrize(
     "answer", ["zuvezro or zubuvezro", "buzuvezro, zubuvezro", "zuvezro", "vezrozubu", "It is not zubuvezro."]
 )
 def test_another_form_earns_nothing(answer: str) -> None:
-    assert not SpeaksLanguage(("zubuvezro",), ("vezro",)).says(answer, "zubuvezro")
+    assert not SpeaksLanguage(("zubuvezro",), ("vezro",)).settles_on(answer, "zubuvezro")
 
 
 @pytest.mark.parametrize("half", ALLOWED)

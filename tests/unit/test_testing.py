@@ -74,7 +74,7 @@ def test_a_conversation_tells_what_became_of_each_example() -> None:
     assert set(played.endings) == set(played.lanes) == {"a/0", "b/0"}
     assert played.order == ("a/0", "b/0")
     assert played.notices == ()
-    assert played.transcript.of("a/0")[0].message.startswith("My favourite")
+    assert played.transcript.exchanges_of("a/0")[0].message.startswith("My favourite")
 
 
 def test_examples_may_have_a_span_of_their_own() -> None:

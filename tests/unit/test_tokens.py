@@ -15,7 +15,7 @@ import pytest
 import tiktoken_ext.openai_public as original  # type: ignore[import-untyped]
 
 from pytest_ltm._model import tokens as _tokens
-from pytest_ltm._model.tokens import CARRIED, fetch_with_limit, load_encoding, rank_file, token_counter
+from pytest_ltm._model.tokens import BUNDLED_ENCODINGS, fetch_with_limit, load_encoding, rank_file, token_counter
 from pytest_ltm._storage.errors import TokenizerError
 
 if TYPE_CHECKING:
@@ -45,13 +45,13 @@ def _no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CARRIED)
+@pytest.mark.parametrize("name", BUNDLED_ENCODINGS)
 def test_the_carried_ranks_are_the_original_ones(name: str) -> None:
     assert hashlib.sha256(rank_file(name)).hexdigest() == SHA256[name]
 
 
 def test_both_common_encodings_are_carried() -> None:
-    assert set(CARRIED) == set(SHA256)
+    assert set(BUNDLED_ENCODINGS) == set(SHA256)
 
 
 @pytest.mark.slow
@@ -70,7 +70,7 @@ def test_published_token_ids_come_out_with_no_network(name: str, text: str, toke
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CARRIED)
+@pytest.mark.parametrize("name", BUNDLED_ENCODINGS)
 def test_a_carried_encoding_is_defined_as_tiktoken_defines_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(original, "load_tiktoken_bpe", lambda *_args, **_kwargs: {})
     definition = getattr(original, name)()
@@ -82,13 +82,13 @@ def test_the_text_of_a_special_token_is_ordinary_text() -> None:
     assert token_counter("cl100k_base").count("<|endoftext|>") == 7
 
 
-@pytest.mark.parametrize("name", [*CARRIED, "approx"])
+@pytest.mark.parametrize("name", [*BUNDLED_ENCODINGS, "approx"])
 def test_a_lone_surrogate_is_counted(name: str) -> None:
     assert token_counter(name).count("broken \ud83d emoji") > 2
 
 
 def test_an_empty_text_has_no_tokens() -> None:
-    assert [token_counter(name).count("") for name in (*CARRIED, "approx")] == [0, 0, 0]
+    assert [token_counter(name).count("") for name in (*BUNDLED_ENCODINGS, "approx")] == [0, 0, 0]
 
 
 def test_an_encoding_is_built_once() -> None:
@@ -219,7 +219,7 @@ def test_a_function_that_errs_later_is_named_then(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CARRIED)
+@pytest.mark.parametrize("name", BUNDLED_ENCODINGS)
 @pytest.mark.parametrize("part", [" ", "\t", "a", "\u0301"])
 def test_a_text_that_says_one_thing_for_ever_is_counted(name: str, part: str) -> None:
     size = 1_000_000 // len(part)

@@ -43,8 +43,8 @@ def test_each_example_has_its_own_exchanges_in_order() -> None:
     exchanges = [exchange(n, 15 * n, by=by) for n, by in enumerate(["a/0", "", "a/1", "a/0"])]
     for one in exchanges:
         transcript.append(one)
-    assert transcript.of("a/0") == [exchanges[0], exchanges[3]]
-    assert transcript.of("nobody") == []
+    assert transcript.exchanges_of("a/0") == [exchanges[0], exchanges[3]]
+    assert transcript.exchanges_of("nobody") == []
 
 
 def test_what_was_told_was_not_generated() -> None:

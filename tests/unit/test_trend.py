@@ -20,7 +20,7 @@ from pytest_ltm._cli.trend import file_versions
 from pytest_ltm._results.run_loading import save_baseline
 from pytest_ltm.reporting.history import read_past
 from pytest_ltm.reporting.html.trend import build_trend
-from pytest_ltm.reporting.trend import DRAWN, PLAIN, of_run, series_of, trend_lines
+from pytest_ltm.reporting.trend import PLAIN, UNICODE_SIGNS, of_run, series_of, trend_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -220,7 +220,7 @@ def points(ltm: Path, number: int, **more: Any) -> None:
 def test_charts_fit_into_the_terminal_also_in_ascii(ltm: Path, width: int) -> None:
     points(ltm, 40, of=2, agent="long_name_" * 20)
     found = series_of([point for path in (ltm / "runs").iterdir() for point in of_run(read_past(path))])
-    for signs in (DRAWN, PLAIN):
+    for signs in (UNICODE_SIGNS, PLAIN):
         shown = trend_lines(found, width, signs=signs)
         assert max(map(len, shown)) <= width
         assert "  … 10 earlier: --all shows them" in shown
@@ -310,7 +310,7 @@ def test_hostile_names_change_nothing_in_the_page(ltm: Path, tmp_path: Path, nam
 def test_a_page_of_many_results_draws_the_last_and_lists_all(
     ltm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_ltm.reporting.html.trend.MOST", 7)
+    monkeypatch.setattr("pytest_ltm.reporting.html.trend.MAX_DRAWN_RESULTS", 7)
     points(ltm, 7 + 5)
     main(["trend", "-o", "trend.html"])
     found = page(tmp_path / "trend.html")

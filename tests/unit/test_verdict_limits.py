@@ -204,7 +204,7 @@ def first() -> VerdictCheckReport:
 @pytest.mark.slow
 def test_the_rules_keep_their_limits_on_the_replies_they_were_made_with(first: VerdictCheckReport) -> None:
     assert first.breaches() == []
-    assert first.counts()["rows"] == 583
+    assert first.count_outcomes()["rows"] == 583
 
 
 @pytest.mark.slow
@@ -216,10 +216,10 @@ def test_no_scenario_is_far_behind(first: VerdictCheckReport) -> None:
 def test_replies_in_other_words_are_scored_as_they_should_be() -> None:
     found = check_verdicts(Path(__file__).parent / "unseen_replies" / "third.jsonl")
 
-    wrong = [verdict for verdict in found.wrong() if verdict.outcome != "undecided"]
+    wrong = [verdict for verdict in found.wrong_verdicts() if verdict.outcome != "undecided"]
     assert [verdict.reply.rpartition(" | ")[2] for verdict in wrong] == ["'occhre'"]
-    assert len(list(found.wrong())) <= 6
-    assert list(found.passed()) == []
+    assert len(list(found.wrong_verdicts())) <= 6
+    assert list(found.passed_mutants()) == []
 
 
 @pytest.mark.slow

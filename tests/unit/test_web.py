@@ -306,7 +306,7 @@ class Sitter:
     def __init__(self, app: Starlette, run: Path, **message: object) -> None:
         self.app, self.person = app, _mailbox.invite_person(run, "ann")
         self.box = Box(run / "ann~2k~0" / "person")
-        self.person.agree("Annie")
+        self.person.record_consent("Annie")
         self.asked(1, HOSTILE, **message)
 
     def asked(self, number: int, text: str, **more: object) -> None:

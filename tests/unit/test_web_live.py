@@ -67,7 +67,7 @@ def journal(folder: Path) -> Iterator[Journal]:
 
 
 def state(run: FollowedRun) -> dict[str, Any]:
-    [found], _ = run.grow()
+    [found], _ = run.read_on()
     return found.state()
 
 
@@ -150,7 +150,7 @@ def test_a_journal_that_is_deleted_and_comes_back_is_read_anew(folder: Path, jou
     state(run)
     kept = path.read_bytes()
     path.unlink()
-    found = run.grow()[0]
+    found = run.read_on()[0]
     assert [each.trouble for each in found] == ["the journal was deleted"]
     path.write_bytes(kept)
     told = state(run)
@@ -173,7 +173,7 @@ def test_no_journal_keeps_the_others_waiting(folder: Path, journal: Journal, mon
             journal.write(event)
     run = FollowedRun(folder)
     looks = 1
-    while run.grow()[1]:
+    while run.read_on()[1]:
         looks += 1
     assert looks > 3
     assert state(run)["exchanges"] == 50
@@ -183,12 +183,12 @@ def test_a_message_without_reply_is_shown_and_replaced(folder: Path, journal: Jo
     run = FollowedRun(folder)
     asked, given = exchange(1)
     journal.write(asked)
-    [found], _ = run.grow()
-    assert [(row[0], row[4]) for row in found.said()] == [(0, "Teal"), (1, None)]
+    [found], _ = run.read_on()
+    assert [(row[0], row[4]) for row in found.last_exchanges()] == [(0, "Teal"), (1, None)]
     journal.write(given)
-    run.grow()
-    assert [(row[0], row[4]) for row in found.said(after=0)] == [(1, "Teal")]
-    assert [row[0] for row in found.said(before=1)] == [0]
+    run.read_on()
+    assert [(row[0], row[4]) for row in found.last_exchanges(after=0)] == [(1, "Teal")]
+    assert [row[0] for row in found.last_exchanges(before=1)] == [0]
 
 
 def test_the_budget_of_a_run_is_told(folder: Path, journal: Journal) -> None:
@@ -198,7 +198,7 @@ def test_the_budget_of_a_run_is_told(folder: Path, journal: Journal) -> None:
     (folder / FILE).write_text(json.dumps(text | {"versions": {}}))
     (folder / "budget.json").write_text('{"agent": {"bot~2k~0": [0.25, 100, 2]}}')
     run = FollowedRun(folder)
-    run.grow()
+    run.read_on()
     assert run.state()["budget"] == "$0.2500, 100 tokens, 2 replies spent of 2.5 dollars"
     (folder / "budget.json").write_text('{"agent": 7}')
     assert run.state()["budget"] == ""

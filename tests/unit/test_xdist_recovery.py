@@ -35,7 +35,7 @@ def told_of(found: JournalSnapshot, *names: str) -> list[object]:
 def test_the_speaker_is_whose_message_is_in_flight(tmp_path: Path) -> None:
     found = after(tmp_path / "j", message(0, "a/0"), reply(0), message(1, "b/0", now=LATER))
 
-    assert (found.record.speaking, found.record.last, found.answered) == ("b/0", 1, False)
+    assert (found.record.speaking, found.record.last, found.is_answered) == ("b/0", 1, False)
     # no reply, no tokens
     assert (len(found.record.transcript), found.totals["tokens"], found.record.seconds) == (1, 6, 3_600.0)
 
@@ -46,7 +46,7 @@ def test_who_got_the_last_reply_is_the_speaker_until_another_speaks(tmp_path: Pa
         reply(1, cost_usd=0.5),
     )  # fmt: skip
 
-    assert (found.record.speaking, found.record.last, found.answered, found.bill.usd) == ("b/0", 1, True, 0.5)
+    assert (found.record.speaking, found.record.last, found.is_answered, found.bill.total_usd) == ("b/0", 1, True, 0.5)
 
 
 def test_who_has_begun_is_the_speaker_before_its_first_message(tmp_path: Path) -> None:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 Row: TypeAlias = Mapping[str, Any]
 Group: TypeAlias = tuple[str, ...]
 
+# The code versions whose deterministic rules each scoring reproduces (`current`: is measured against).
 REPRODUCED: dict[str, tuple[str, ...]] = {"current": ("v3.5", "paper"), "v3.5": ("v3.5",), "paper": ("paper",)}
-"""The code versions whose deterministic rules each scoring reproduces (`current`: is measured against)."""
 
 _SAME = 1e-6  # published scores are rounded
 
@@ -72,7 +72,7 @@ class Tally:
         return self.rows - self.agree - self.unscored
 
     @property
-    def sides(self) -> int:
+    def agreeing_rows(self) -> int:
         """Rows on the published side of full marks: `current` gives part marks by formulas of its own."""
         return self.full[0] + self.less[0]
 
@@ -85,7 +85,7 @@ class Tally:
 
     def __str__(self) -> str:
         told = f", {self.unscored} unscored" if self.unscored else ""
-        sides = f", {self.sides} in full marks or less" if self.sides != self.agree else ""
+        sides = f", {self.agreeing_rows} in full marks or less" if self.agreeing_rows != self.agree else ""
         return f"{self.agree} of {self.rows} agree ({self.agree / max(self.rows, 1):.1%}){sides}{told}"
 
     def add(self, verdict: Score | Unscored, published: float) -> bool:

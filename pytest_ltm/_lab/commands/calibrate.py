@@ -29,20 +29,20 @@ if TYPE_CHECKING:
     from pytest_ltm._journal.result import ScenarioResult
 
 
+# The exit status where totals are further apart than LIMIT, or a scenario of ours cannot be solved.
 APART = 1
-"""The exit status where totals are further apart than LIMIT, or a scenario of ours cannot be solved."""
 CONTROLS = ("bm25:8k", "bm25:top5", "window:8k", "length-bias:shortest:8k", "length-bias:longest:8k")
 READER, ORACLE = "full", "oracle"
 """Who remembers everything: the rule-based reader, and the control that is told the answers."""
+# How far the totals of a control that retrieves may be apart, as a share of all marks.
 LIMIT = 0.7 / 11
-"""How far the totals of a control that retrieves may be apart, as a share of all marks."""
+# What the reader earns at least of a scenario that it can read; some of the published answers are wrong.
 READS = 0.75
-"""What the reader earns at least of a scenario that it can read; some of the published answers are wrong."""
+# Examples of a scenario in one conversation, as in the published runs.
 TOGETHER = 3
-"""Examples of a scenario in one conversation, as in the published runs."""
 
+# The scores by agent and scenario; 0 where an example has none.
 Marks: TypeAlias = "Mapping[tuple[str, str], Sequence[float]]"
-"""The scores by agent and scenario; 0 where an example has none."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -174,13 +174,13 @@ class Calibration:
         names = sorted({name for _, name in self.theirs} & {name for _, name in self.ours})
         return [name for name in names if name not in self.left_out]
 
-    def sides(self, agent: str, scenario: str) -> tuple[IntervalEstimate, IntervalEstimate]:
+    def earnings_pair(self, agent: str, scenario: str) -> tuple[IntervalEstimate, IntervalEstimate]:
         """Return what an agent earns in a scenario: published, ours."""
         return mean_estimate(self.theirs[agent, scenario]), mean_estimate(self.ours[agent, scenario])
 
     def totals(self, agent: str) -> tuple[IntervalEstimate, IntervalEstimate]:
         """Return what an agent earns in all scenarios that are compared: published, ours."""
-        pairs = [self.sides(agent, name) for name in self.scenarios]
+        pairs = [self.earnings_pair(agent, name) for name in self.scenarios]
         return sum_estimates(one for one, _ in pairs), sum_estimates(other for _, other in pairs)
 
     @property
@@ -208,7 +208,7 @@ class Calibration:
             "agents": {
                 agent: {
                     "scenarios": {
-                        name: _marks_json(*self.sides(agent, name))
+                        name: _marks_json(*self.earnings_pair(agent, name))
                         | {"examples": [len(side[agent, name]) for side in (self.theirs, self.ours)]}
                         for name in self.scenarios
                     },
@@ -266,7 +266,7 @@ def calibration_points(calibration: Calibration, agent: str) -> list[list[str]]:
     table = [[agent, "published", "ours", "ours - published", "examples"]]
     for name in calibration.scenarios:
         played = " and ".join(str(len(side[agent, name])) for side in (calibration.theirs, calibration.ours))
-        table.append([name, *_mark_cells(*calibration.sides(agent, name)), played])
+        table.append([name, *_mark_cells(*calibration.earnings_pair(agent, name)), played])
     return table
 
 

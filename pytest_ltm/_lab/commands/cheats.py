@@ -31,18 +31,18 @@ if TYPE_CHECKING:
     from pytest_ltm._journal.result import ScenarioResult
 
 
+# The exit status where a cheat earns too much.
 ABOVE = 1
-"""The exit status where a cheat earns too much."""
+# The share of a scenario's marks that a cheat may earn above the floor.
 LIMIT = 0.03
-"""The share of a scenario's marks that a cheat may earn above the floor."""
+# The share of all marks that padding may earn above the same agent without it.
 PADDING = 0.3 / 11
-"""The share of all marks that padding may earn above the same agent without it."""
-LUCK = 0.05
-"""Where a scenario with a floor is all or nothing, what chance gives at least this often is allowed."""
+# Where a scenario with a floor is all or nothing, what chance gives at least this often is allowed.
+CHANCE_LEVEL = 0.05
+# Characters of a guess that are shown.
 _WIDE = 60
-"""Characters of a guess that are shown."""
+# Three examples of each scenario, in a conversation each: what a dump recites holds no rival of an earlier example.
 EACH = ("--ltm-examples=1", "--ltm-trials=3")
-"""Three examples of each scenario, in a conversation each: what a dump recites holds no rival of an earlier example."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -75,12 +75,12 @@ def run(given: Namespace) -> int:
         words = [f"--ltm-suite={suite}", f"--ltm-span={given.spans}", *EACH, *given.tests]
         words += [word for text in given.pytest for word in shlex.split(text)]
         rows = examples_with_specs(play_run([*specs, *dict.fromkeys(twins)], words, Path(folder)))
-    result = Attack.of(specs, rows, given.spans.split(","))
+    result = Attack.summarize_attack(specs, rows, given.spans.split(","))
     print("\n".join(cheat_lines(result)))
     if given.output is not None:
         whole = as_json(result) if given.output.suffix == ".json" else "\n".join(cheat_markdown(result))
         given.output.write_bytes(for_file(whole + "\n"))
-    return ABOVE if result.finds else 0
+    return ABOVE if result.broken_limits else 0
 
 
 def _measure_floors(suite: str, output: Path | None) -> int:
@@ -122,12 +122,12 @@ class CheatCell:
         return sum(self.scores) / len(self.scores)
 
     @property
-    def above(self) -> bool:
+    def exceeds_floor(self) -> bool:
         """Whether it is more than the floor allows, and more than luck explains where it is all or nothing."""
         if self.points <= self.floor + LIMIT:
             return False
         chance = self.floor > 0 and set(self.scores) <= {0.0, 1.0}
-        return not chance or _upper_tail(round(sum(self.scores)), len(self.scores), self.floor) < LUCK
+        return not chance or _upper_tail(round(sum(self.scores)), len(self.scores), self.floor) < CHANCE_LEVEL
 
 
 def _upper_tail(least: int, of: int, chance: float) -> float:
@@ -147,7 +147,9 @@ class Attack:
     """By agent, scenario and span; those that were played."""
 
     @classmethod
-    def of(cls, specs: Sequence[str], rows: Sequence[tuple[str, ScenarioResult]], spans: Sequence[str] = ()) -> Attack:
+    def summarize_attack(
+        cls, specs: Sequence[str], rows: Sequence[tuple[str, ScenarioResult]], spans: Sequence[str] = ()
+    ) -> Attack:
         """Return what the examples of a run come to, without those that could not be played.
 
         `spans`: their order.
@@ -190,15 +192,15 @@ class Attack:
         held = [cell.points for cell in self.cells.values() if (cell.agent, cell.span) == (agent, span)]
         return sum(held), len(held)
 
-    def best(self, scenario: str, span: str) -> CheatCell | None:
+    def best_cheat(self, scenario: str, span: str) -> CheatCell | None:
         """Return the cheat that earned most; of several the first."""
         held = [self.cells.get((agent, scenario, span)) for agent in self.cheats]
         return max(filter(None, held), key=lambda cell: cell.points, default=None)
 
     @property
-    def finds(self) -> list[str]:
+    def broken_limits(self) -> list[str]:
         """A sentence for each limit that is broken."""
-        by_place = group_by([c for c in self.cells.values() if c.agent in self.cheats and c.above], _cell_place)
+        by_place = group_by([c for c in self.cells.values() if c.agent in self.cheats and c.exceeds_floor], _cell_place)
         broken = [_finding_sentence(cells) for cells in by_place.values()]
         for spec in filter(padded_spec, self.specs):
             for span in self.spans:
@@ -241,7 +243,7 @@ def cheat_markdown(attack: Attack) -> Iterator[str]:
 
 def cheat_findings(attack: Attack) -> Iterator[str]:
     """Yield a sentence for each find; one if there is none."""
-    finds = attack.finds
+    finds = attack.broken_limits
     if not finds:
         yield f"No cheat earns more than {LIMIT:.0%} above a floor, and no padding more than 0.3 of 11."
     else:
@@ -274,7 +276,7 @@ def best_cheats(attack: Attack) -> list[list[str]]:
         return []
     table = [["scenario", "floor", *attack.spans]]
     for name in attack.scenarios:
-        cells = [attack.best(name, span) for span in attack.spans]
+        cells = [attack.best_cheat(name, span) for span in attack.spans]
         table.append([name, score_text(attack.floor(name)), *map(_best_cell, cells)])
     return table
 
@@ -299,8 +301,9 @@ def as_json(found: Attack) -> str:
     cells: list[dict[str, Any]] = [
         {
             "agent": cell.agent, "scenario": cell.scenario, "span": cell.span, "points": cell.points,
-            "floor": cell.floor, "examples": len(cell.scores), "unscored": len(cell.unscored), "above": cell.above,
+            "floor": cell.floor, "examples": len(cell.scores), "unscored": len(cell.unscored),
+            "above": cell.exceeds_floor,
         }
         for cell in found.cells.values()
     ]  # fmt: skip
-    return json.dumps({"cells": cells, "finds": found.finds}, indent=1)
+    return json.dumps({"cells": cells, "finds": found.broken_limits}, indent=1)

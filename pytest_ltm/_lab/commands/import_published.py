@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from pytest_ltm._results.columns import Column
 
 
+# The exit status where a number differs from the leaderboard's.
 DIFFERENT = 1
-"""The exit status where a number differs from the leaderboard's."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -128,8 +128,8 @@ def import_notices(rows: Sequence[PublishedResult]) -> list[str]:
 # --- totals
 
 NOTHING = "-"
+# Marks the mean of several runs.
 SEVERAL = "*"
-"""Marks the mean of several runs."""
 _TOLERANCE = 1e-5  # published totals have six places
 _TOKENS = 0.01  # published LTM scores have three
 
@@ -192,7 +192,7 @@ def _leaderboard_differences(rows: Sequence[PublishedResult], entry: Mapping[str
         ("out of", column.out_of, entry["max_score"], 0),
         ("results", len(column.rows), entry["n_results"], 0),
         ("accuracy", 100 * (column.accuracy or 0), entry["accuracy"], 100 * _TOLERANCE),
-        ("LTM score", column.reach or 0, entry["ltm"], _TOKENS),
+        ("LTM score", column.ltm_score_paper or 0, entry["ltm"], _TOKENS),
     ]
     pairs += [
         (datasets[name], cell.mean, entry["by_dataset"].get(datasets[name]), _TOLERANCE)
@@ -240,7 +240,7 @@ def _write_conversation(run: Path, each: PublishedConversation) -> None:
     write_results(folder / "results.json", result)
     if each.talk.exchanges:
         chain = Chain()
-        text = "".join(chain.sealed(events.encode_event(event)) for event in _published_events(each))
+        text = "".join(chain.seal_line(events.encode_event(event)) for event in _published_events(each))
         (folder / "journal.jsonl").write_bytes(text.encode())
 
 

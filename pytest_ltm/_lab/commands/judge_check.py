@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli.arguments import add_json
 from pytest_ltm._lab.judge_check import (
+    BUNDLED_LABELS,
     DEFAULTS,
     KINDS,
     NAMES,
-    OWN,
     JudgeCheckReport,
     Rate,
     judge_all,
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 FAILED = 1
+# The exit status (EX_TEMPFAIL) where the judge failed: nothing can be said about its judgement.
 UNMEASURABLE = 75
-"""The exit status (EX_TEMPFAIL) where the judge failed: nothing can be said about its judgement."""
 _WIDTH = 58
 
 
@@ -62,7 +62,7 @@ def run(given: Namespace) -> int:
     """
     if given.prompts:
         for prompt in PROMPTS.values():
-            print(f"=== {prompt.id}\n{prompt.fill(**{name: f'({name})' for name in prompt.parts})}\n")
+            print(f"=== {prompt.id}\n{prompt.fill_prompt(**{name: f'({name})' for name in prompt.parts})}\n")
         return 0
     kept = parse_limits(given.limit)
     judge_check_report = _measure_judge(given)
@@ -97,13 +97,13 @@ def _measure_judge(given: Namespace) -> JudgeCheckReport:
     if given.votes < 1 or given.votes % 2 == 0:
         raise ConfigurationError(f"--ltm-judge-votes: an odd number, not {given.votes}")
     with judge_session(given.judge, timeout=given.timeout or None) as ask:
-        return judge_all(load_labelled(given.items or OWN), ask, votes=given.votes)
+        return judge_all(load_labelled(given.items or BUNDLED_LABELS), ask, votes=given.votes)
 
 
 def rate_table(judge_check_report: JudgeCheckReport) -> Iterator[str]:
     """Yield the lines of the table and of the totals."""
     yield f"{'answers':<14}{'should':<8}{'judged':>6}{'wrongly':>9}   {'rate':>6}  95 % interval"
-    for kind, rate in judge_check_report.kinds.items():
+    for kind, rate in judge_check_report.errors_by_kind.items():
         yield _rate_line(kind.replace("_", " "), "pass" if KINDS[kind] else "fail", rate)
     yield ""
     yield _rate_line("false pass", "", judge_check_report.false_pass)
@@ -126,7 +126,7 @@ def _rate_line(name: str, should: str, rate: Rate) -> str:
 def judge_misses(judge_check_report: JudgeCheckReport) -> Iterator[str]:
     """Yield what the judge got wrong, or could not tell, three lines each."""
     for row in judge_check_report.rows:
-        if row.wrong or row.passed is None:
+        if row.contradicts_label or row.passed is None:
             said = {True: "passed", False: "failed", None: "unscored"}[row.passed]
             texts = [clip_text(one_line(text), _WIDTH) for text in (row.item.answer, row.item.about, row.reason)]
             yield f"{said} ({row.item.kind.replace('_', ' ')}): {texts[0]}"
@@ -143,7 +143,9 @@ def as_json(found: JudgeCheckReport, breaches: Sequence[str]) -> dict[str, Any]:
         "false_fail": _rate_json(found.false_fail),
         "unscored": _rate_json(found.unscored),
         "kappa": {"value": kappa.value, "interval": kappa.interval and [kappa.interval.low, kappa.interval.high]},
-        "kinds": {kind: {"should_pass": KINDS[kind], "wrong": _rate_json(rate)} for kind, rate in found.kinds.items()},
+        "kinds": {
+            kind: {"should_pass": KINDS[kind], "wrong": _rate_json(rate)} for kind, rate in found.errors_by_kind.items()
+        },
         "breaches": list(breaches),
     }
 

@@ -32,19 +32,19 @@ if TYPE_CHECKING:
     from pytest_ltm._model.transcript import Transcript
 
 
+# The exit status where more is found than LIMIT times as much as in the reference.
 LEAKS = 1
-"""The exit status where more is found than LIMIT times as much as in the reference."""
 LIMIT = 1.25
-ALL = "all"
+ALL_SUITES = "all"
 AMONG, FILLER, HISTORIES = "among scenario messages", "against filler", "in histories"
 """The tables; filler is not anybody's to hide in, so what is found against it is a figure without a limit."""
+# What an agent remembers that skips filler.
 WINDOW = "8k"
-"""What an agent remembers that skips filler."""
 _SEED, _FEWEST = "seed ", 2
+# Who plays a suite: it keeps every scenario going to its end.
 READER = "full"
-"""Who plays a suite: it keeps every scenario going to its end."""
+# Words of a message that count at most: 1 % of a book would be as much as all that a scenario says.
 _PAGE = 50
-"""Words of a message that count at most: 1 % of a book would be as much as all that a scenario says."""
 _HEAD = 65_536
 _SHOWN = 3
 _CUES = 100
@@ -81,7 +81,7 @@ def run(given: Namespace) -> int:
     for table in ours.keys() & theirs.keys():
         most = min(_count_conversations(side[table]) for side in (ours, theirs))
         ours[table], theirs[table] = _first_conversations(ours[table], most), _first_conversations(theirs[table], most)
-    looked = [CueTable.of(name, texts, theirs.get(name, ())) for name, texts in ours.items()]
+    looked = [CueTable.compare_cues(name, texts, theirs.get(name, ())) for name, texts in ours.items()]
     breaches = [sentence for table in looked for sentence in table.breaches]
     if theirs and not any(table.ours and table.theirs for table in looked):
         raise ConfigurationError(
@@ -304,7 +304,7 @@ def look_for_cues(table: str, texts: Sequence[Text]) -> dict[str, CueRecall]:
     else:
         parts = rank_by_cues(texts, _is_evidence, all_cues)
         each = [cue_recall(kind, parts, _has_kind(kind)) for kind in kinds]
-        each.append(cue_recall(ALL, parts, cues=best_cues(texts, _is_evidence, 2 * _SHOWN)))
+        each.append(cue_recall(ALL_SUITES, parts, cues=best_cues(texts, _is_evidence, 2 * _SHOWN)))
     return {one.kind: one for one in each if one}
 
 
@@ -327,7 +327,7 @@ class CueTable:
     theirs: Mapping[str, CueRecall]
 
     @classmethod
-    def of(cls, name: str, ours: Sequence[Text], theirs: Sequence[Text]) -> CueTable:
+    def compare_cues(cls, name: str, ours: Sequence[Text], theirs: Sequence[Text]) -> CueTable:
         """Return what is found in both; ALL is of what both have."""
         one, other = look_for_cues(name, ours), look_for_cues(name, theirs)
         if name == AMONG:
@@ -338,9 +338,9 @@ class CueTable:
     @property
     def breaches(self) -> list[str]:
         """A sentence for each share at which much more is found than in the reference."""
-        if self.name == FILLER or not (ALL in self.ours and ALL in self.theirs):
+        if self.name == FILLER or not (ALL_SUITES in self.ours and ALL_SUITES in self.theirs):
             return []
-        pairs = zip(SHARES, self.ours[ALL].recalls, self.theirs[ALL].recalls, strict=True)
+        pairs = zip(SHARES, self.ours[ALL_SUITES].recalls, self.theirs[ALL_SUITES].recalls, strict=True)
         return [
             f"{self.name}, {share:.0%} of the words find {ours:.1%} of the evidence, in the reference {theirs:.1%}: "
             f"more than {LIMIT} times as much"
@@ -378,7 +378,9 @@ class CueTable:
                     kind: {
                         "evidence": one.evidence,
                         "recall": {f"{share:.0%}": recall for share, recall in zip(SHARES, one.recalls, strict=True)},
-                        "lift": {f"{share:.0%}": lift for share, lift in zip(SHARES, one.lifts, strict=True)},
+                        "lift": {
+                            f"{share:.0%}": lift for share, lift in zip(SHARES, one.lift_over_chance, strict=True)
+                        },
                         "order": one.order,
                         "cues": one.cues,
                     }
@@ -395,9 +397,9 @@ def _mean_recalls(held: Sequence[CueRecall]) -> dict[str, CueRecall]:
         return {}
     recalls = tuple(sum(each) / len(held) for each in zip(*(one.recalls for one in held), strict=True))
     evidence, order = sum(one.evidence for one in held), sum(one.order for one in held) / len(held)
-    return {ALL: CueRecall(ALL, evidence, recalls, order)}
+    return {ALL_SUITES: CueRecall(ALL_SUITES, evidence, recalls, order)}
 
 
 def _recall_cells(one: CueRecall) -> list[str]:
-    lifts = " and ".join(f"{lift:.1f}" for lift in one.lifts)
+    lifts = " and ".join(f"{lift:.1f}" for lift in one.lift_over_chance)
     return [f"{one.evidence:,}", *(f"{recall:.1%}" for recall in one.recalls), lifts, f"{one.order:.2f}"]

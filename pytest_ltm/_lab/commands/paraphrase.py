@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from pytest_ltm._lab.author import Model
 
 
+# Who is always asked to find the gold, in the suite's own words and in the others: it reads by rules and sees no
+# expected answer. `--solver` names others, for wordings that no rule reads.
 READER = "full"
-"""Who is always asked to find the gold, in the suite's own words and in the others: it reads by rules and sees no
-expected answer. `--solver` names others, for wordings that no rule reads."""
 PROVENANCE = "provenance.json"
 _ENDING = ".def.json"
 _PROMPTS = {

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 FAILED = 1
 OUTCOMES = ("right", "too much", "too little", "undecided")
+# Shares of what is decided, of all replies, and of the mutants; `right` is the only lower bound.
 LIMITS = {
     "right": 0.95,
     "too much": 0.02,
@@ -34,9 +35,8 @@ LIMITS = {
     "undecided data sets": 0.20,
     "mutants passed": 0.01,
 }
-"""Shares of what is decided, of all replies, and of the mutants; `right` is the only lower bound."""
+# Labels are written with few digits.
 _SAME = 0.01
-"""Labels are written with few digits."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -59,7 +59,7 @@ def run(given: Namespace) -> int:
     verdict_check_report = check_verdicts(given.file, dressed=given.dress)
     breaches = verdict_check_report.breaches()
     if given.json:
-        told = [as_json(row) for row in verdict_check_report.wrong()] if given.list else None
+        told = [as_json(row) for row in verdict_check_report.wrong_verdicts()] if given.list else None
         print(
             json.dumps(
                 {**verdict_check_report.as_json(), "breaches": breaches, **({"wrong": told} if told else {})}, indent=1
@@ -68,8 +68,8 @@ def run(given: Namespace) -> int:
     else:
         listed = (
             [
-                *map(str, verdict_check_report.wrong()),
-                *map(str, verdict_check_report.passed()),
+                *map(str, verdict_check_report.wrong_verdicts()),
+                *map(str, verdict_check_report.passed_mutants()),
                 *map(str, verdict_check_report.changes),
             ]
             if given.list
@@ -149,15 +149,15 @@ class VerdictCheckReport:
     """How many replies were scored in a dress."""
     changes: list[ChangedVerdict] = field(default_factory=list)
 
-    def wrong(self) -> Iterator[CheckedVerdict]:
+    def wrong_verdicts(self) -> Iterator[CheckedVerdict]:
         """Yield what is not right."""
         return (verdict for verdict in self.verdicts if verdict.outcome != "right")
 
-    def passed(self) -> Iterator[Mutant]:
+    def passed_mutants(self) -> Iterator[Mutant]:
         """Yield the mutants that get full marks."""
         return (mutant for mutant in self.mutants if mutant.passes)
 
-    def counts(self, verdicts: Iterable[CheckedVerdict] | None = None) -> dict[str, int]:
+    def count_outcomes(self, verdicts: Iterable[CheckedVerdict] | None = None) -> dict[str, int]:
         """Return how many verdicts are of each outcome."""
         counted = Counter(verdict.outcome for verdict in (self.verdicts if verdicts is None else verdicts))
         return {"rows": counted.total(), **{outcome: counted[outcome] for outcome in OUTCOMES}}
@@ -167,9 +167,9 @@ class VerdictCheckReport:
         kinds = dict.fromkeys(verdict.kind for verdict in self.verdicts)
         return {
             kind: {
-                **self.counts(verdict for verdict in self.verdicts if verdict.kind == kind),
+                **self.count_outcomes(verdict for verdict in self.verdicts if verdict.kind == kind),
                 "mutants": len([one for one in self.mutants if one.kind == kind]),
-                "mutants passed": len([one for one in self.passed() if one.kind == kind]),
+                "mutants passed": len([one for one in self.passed_mutants() if one.kind == kind]),
             }
             for kind in kinds
         }
@@ -181,13 +181,13 @@ class VerdictCheckReport:
         texts += [*self._share("undecided data sets", of_scenarios=False)]
         if self.changes:
             texts.append(f"{len(self.changes)} of {self.dressed} verdicts change in a dress, limit 0")
-        passed = len(list(self.passed()))
+        passed = len(list(self.passed_mutants()))
         if passed > LIMITS["mutants passed"] * len(self.mutants):
             texts.append(f"{passed} of {len(self.mutants)} mutants passed, limit {LIMITS['mutants passed']:.0%}")
         return texts
 
     def _share(self, name: str, *, of_scenarios: bool | None) -> Iterator[str]:
-        counted = self.counts(one for one in self.verdicts if of_scenarios in (None, one.of_scenario))
+        counted = self.count_outcomes(one for one in self.verdicts if of_scenarios in (None, one.of_scenario))
         outcome = "undecided" if name.startswith("undecided") else name
         of = counted["rows"] - (counted["undecided"] if outcome != "undecided" else 0)
         share = counted[outcome] / of if of else None
@@ -204,10 +204,10 @@ class VerdictCheckReport:
     def as_json(self) -> dict[str, Any]:
         """Return the counts as JSON values."""
         ways = Counter(one.way for one in self.mutants)
-        passed = Counter(one.way for one in self.passed())
+        passed = Counter(one.way for one in self.passed_mutants())
         return {
             "kinds": self.by_kind(),
-            "total": self.counts(),
+            "total": self.count_outcomes(),
             "mutants": {way: {"rows": count, "passed": passed[way]} for way, count in sorted(ways.items())},
         }
 
@@ -217,9 +217,9 @@ class VerdictCheckReport:
         yield f"{head}   mutants passed"
         for kind, counted in self.by_kind().items():
             yield f"{_count_cells(kind, counted)}   {counted['mutants passed']} of {counted['mutants']}"
-        total = self.counts()
+        total = self.count_outcomes()
         decided = total["rows"] - total["undecided"]
-        yield f"{_count_cells('all', total)}   {len(list(self.passed()))} of {len(self.mutants)}"
+        yield f"{_count_cells('all', total)}   {len(list(self.passed_mutants()))} of {len(self.mutants)}"
         yield f"right: {total['right'] / max(decided, 1):.1%} of {decided} decided"
 
 

@@ -122,7 +122,7 @@ class Size:
             raise DatasetError(f"cannot make {self.questions} questions")
 
     @property
-    def wanted(self) -> int:
+    def max_questions(self) -> int:
         """How many questions are asked at most."""
         return self.turns // _TURNS_FOR_A_QUESTION if self.questions is None else self.questions
 
@@ -180,5 +180,7 @@ def generate_conversation(name: str, size: Size, rng: random.Random) -> Generate
     plan = session_outlines(size.sessions, size.turns, rng)
     world = weave_world((first, second), plan, rng)
     generated_turnses = write_sessions(world, plan, rng)
-    asked = generate_questions(world, [turn for session in generated_turnses for turn in session], size.wanted, rng)
+    asked = generate_questions(
+        world, [turn for session in generated_turnses for turn in session], size.max_questions, rng
+    )
     return Generated(name, world, tuple(map(tuple, generated_turnses)), tuple(asked))

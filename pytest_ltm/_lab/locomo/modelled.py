@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 # --- What a session is written from.
 
+# So many memories come to a speaker's mind at a turn.
 RECALLED = 8
-"""So many memories come to a speaker's mind at a turn."""
 _LEAST_FOR_TWO_PHOTOS = 16
 
 
@@ -325,7 +325,7 @@ def write_with_model(
     _write_personas(draft, plan, model)
     for outline in plan:
         _write_session(draft, outline, plan, model, writes)
-        _write_questions(draft, outline, size.wanted * outline.number // len(plan) - len(draft.asked), model)
+        _write_questions(draft, outline, size.max_questions * outline.number // len(plan) - len(draft.asked), model)
     tell(f"{name}: {len(draft.asked)} questions, {draft.dropped} that did not hold were dropped")
     return _draft_record(name, draft, plan)
 

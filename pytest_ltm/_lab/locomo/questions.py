@@ -85,11 +85,11 @@ class MentionedFacts:
             for reveal in turn.reveals
         }
 
-    def happened(self) -> Iterator[FactMention]:
+    def happened_facts(self) -> Iterator[FactMention]:
         """Yield what happened or is so, without its details."""
         return (told for (_, what), told in self.facts.items() if what == HAPPENED)
 
-    def mentioned(self, words: str, by: str | None = None) -> bool:
+    def is_mentioned(self, words: str, by: str | None = None) -> bool:
         """Whether the words occur in a turn or caption (of that speaker), in any case."""
         wanted = words.casefold()
         texts = [self._texts[by]] if by else self._texts.values()
@@ -107,7 +107,7 @@ class MentionedFacts:
     def pools(self) -> Mapping[str, str]:
         """The pool of each theme of which something was told."""
         lines = load_storylines()
-        themed = (told.event for told in self.happened() if "theme" in told.event.roles)
+        themed = (told.event for told in self.happened_facts() if "theme" in told.event.roles)
         return {event.roles["theme"]: lines[event.kind.partition("/")[0]].theme for event in themed}
 
 
@@ -125,7 +125,7 @@ def third_person_value(value: str) -> str:
 # --- Questions that one turn answers: single-hop, temporal and (with common knowledge) open-domain ones.
 
 WHEN = "When did {{who}} {do}?"
-MEANT = "When did {{who}} plan to {do}?"
+PLANNED_DATE_QUESTION = "When did {{who}} plan to {do}?"
 BETWEEN = "How many days lay between the day when {{who}} {one} and the day when {{who}} {two}?"
 
 
@@ -150,10 +150,12 @@ def temporal_questions(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
             )
         if what == PLAN:
             after = next_step(told.kind).do
-            yield _make_question(Category.TEMPORAL, MEANT.format(do=after), told, phrase_meaning(told.value, today))
+            yield _make_question(
+                Category.TEMPORAL, PLANNED_DATE_QUESTION.format(do=after), told, phrase_meaning(told.value, today)
+            )
         if any(detail.role == what and detail.question == SINCE for detail in told.kind.details):
             yield _make_question(Category.TEMPORAL, told.kind.since, told, str(today.year - int(told.value)))
-    for told in heard.happened():
+    for told in heard.happened_facts():
         for cause in told.event.causes:
             before = heard.facts[cause, HAPPENED]
             days = [_gold_day(phrase_meaning(one.value, heard.days[one.turn.session])) for one in (before, told)]
@@ -172,7 +174,7 @@ def _gold_day(gold: str) -> date | None:
 def open_domain(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
     """Yield the questions whose answers are said nowhere, but follow from what is said and common knowledge."""
     known = load_texts("personas")
-    for told in heard.happened():
+    for told in heard.happened_facts():
         for question, answer in told.kind.conclusions:
             yield _make_question(Category.OPEN_DOMAIN, question, told, answer.format(who=told.event.who))
         of_city = known["cities"][told.event.roles["theme"]] if told.kind.key == "trip/1" else ()
@@ -196,11 +198,11 @@ def list_questions(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
     """Yield the questions for lists of things, and for what has changed."""
     for line in load_storylines().values():
         for who in heard.speakers:
-            begun = [one for one in heard.happened() if one.event.who == who and one.kind.key == f"{line.name}/0"]
+            begun = [one for one in heard.happened_facts() if one.event.who == who and one.kind.key == f"{line.name}/0"]
             if 1 < len(begun) <= _LONGEST:
                 yield _asked_several(line.listing, begun, [one.event.roles["theme"] for one in begun])
     for habit in load_habits():
-        stages = [one for one in heard.happened() if one.kind in {habit.first, habit.change}]
+        stages = [one for one in heard.happened_facts() if one.kind in {habit.first, habit.change}]
         if len(stages) > 1:
             values = [one.value for one in stages]
             yield _asked_several(habit.now, stages, values[-1:])
@@ -241,7 +243,7 @@ def adversarial_questions(
 def _of_the_other(heard: MentionedFacts, one: GeneratedQuestion) -> GeneratedQuestion | None:
     (other,) = (who for who in heard.speakers if who != one.filling["who"])
     theme = one.filling.get("theme")
-    known = theme and heard.mentioned(theme, by=other)
+    known = theme and heard.is_mentioned(theme, by=other)
     return None if known else replace(one, filling={**one.filling, "who": other})
 
 
@@ -249,13 +251,13 @@ def _of_nothing(heard: MentionedFacts, one: GeneratedQuestion, rng: random.Rando
     pool = heard.pools.get(one.filling.get("theme", ""), "")
     for _ in range(_TRIES if pool else 0):
         theme = draw_value(pool, rng)
-        if not heard.mentioned(theme):
+        if not heard.is_mentioned(theme):
             return replace(one, filling={**one.filling, "theme": theme})
     return None
 
 
+# Of the categories, as in the published file.
 SHARES = dict(zip(Category, (0.14, 0.16, 0.05, 0.42, 0.23), strict=True))
-"""Of the categories, as in the published file."""
 
 
 def generate_questions(

@@ -66,8 +66,8 @@ class World:
 
 # --- How long each session is and where in it something is told, before anybody knows what.
 
+# Turns of the shortest session: greetings, one thing told with one question about it, goodbyes.
 SHORTEST = 7
-"""Turns of the shortest session: greetings, one thing told with one question about it, goodbyes."""
 _AROUND = 4
 _FIRST_YEARS = (2021, 2025)
 
@@ -125,8 +125,8 @@ def _turn_blocks(turns: int, rng: random.Random) -> tuple[int, ...]:
 
 # --- The texts that template-made conversations consist of, read from the YAML files beside this module.
 
+# In the place of a detail's question: the detail is a number of years, and the kind's question asks for the year.
 SINCE = "since"
-"""In the place of a detail's question: the detail is a number of years, and the kind's question asks for the year."""
 _FOLDER = Path(__file__).parent / "texts"
 
 
@@ -288,7 +288,7 @@ class _Open:
     step: int
     """Of the next event."""
 
-    def ready(self, session: int, today: date) -> bool:
+    def may_be_told(self, session: int, today: date) -> bool:
         """Whether the next step may be told: not on the same day, and not before it was planned."""
         earliest = self.last.plan or (self.last.on or today) + timedelta(1)
         return self.last.session < session and earliest < today
@@ -358,7 +358,7 @@ class _Weaver:
         return self._said[habit.key]
 
     def _lived(self, who: str, outline: Outline) -> Event:
-        ready = [one for one in self._open[who] if one.ready(outline.number, outline.at.date())]
+        ready = [one for one in self._open[who] if one.may_be_told(outline.number, outline.at.date())]
         if ready and (len(self._open[who]) >= _MOST_OPEN or self._rng.random() < _GO_ON):
             chosen = self._rng.choice(ready)
             self._open[who].remove(chosen)

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+# The fields that a compiled record takes over as they are.
 ASKED = ("question_id", "question_type", "question", "answer", "question_date")
-"""The fields that a compiled record takes over as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class NeedleRecord:
         """Return all that the user says in the evidence."""
         return "\n".join(turn["content"] for one in self.evidence for turn in one.turns if turn["role"] == "user")
 
-    def heard(self) -> frozenset[str]:
+    def stems_of_needle(self) -> frozenset[str]:
         """Return the stems of what the question and the marked turns say; of all user's turns where none is marked."""
         turns = [turn for one in self.evidence for turn in one.turns]
         marked = [turn for turn in turns if turn.get("has_answer") is True]
@@ -126,7 +126,7 @@ class Corpus:
         self._item = lru_cache(maxsize=_IN_MEMORY)(self._read)
         self._item(0)  # a wrong file is told of at once
 
-    def draws(self, rng: Random) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    def draw_sessions(self, rng: Random) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         """Yield every session once, with its id, in a random order that takes one of each record in turn."""
         order = rng.sample(range(len(self._slices)), len(self._slices))
         turn = 0
@@ -182,8 +182,8 @@ def _unmarked_turns(session: Field) -> list[dict[str, Any]]:
 # --- Where evidence stands in a history, and when every session was.
 
 MAY = datetime(2023, 5, 1, tzinfo=timezone.utc)
+# So long before the first evidence a history begins, if that was not in May 2023.
 LEAD = timedelta(days=30)
-"""So long before the first evidence a history begins, if that was not in May 2023."""
 _MINUTE = timedelta(minutes=1)
 
 
@@ -211,10 +211,10 @@ def session_dates(rng: Random, anchors: Sequence[tuple[int, datetime]], total: i
     return moments[:-1]
 
 
+# A history is long enough when it lacks less than this share of its tokens.
 CLOSE = 0.005
-"""A history is long enough when it lacks less than this share of its tokens."""
+# A history that lacks more than this share is refused.
 LACKING = 0.1
-"""A history that lacks more than this share is refused."""
 _IN_VAIN = 20  # after as many fillers in a row that do not fit, the search ends
 
 
@@ -235,7 +235,7 @@ def compile_history(
     """
     # by question: a history does not depend on how many are made
     rng = Random(f"longmemeval history {seed} {record.id}")
-    supply = fillers.supply(record, f"longmemeval fillers {seed} {record.id}")
+    supply = fillers.draw_fillers(record, f"longmemeval fillers {seed} {record.id}")
     chosen = _enough_fillers(record, supply, length, count)
     # the last ones had to fit into what was left, so they are short
     rng.shuffle(chosen)
@@ -315,7 +315,7 @@ class Clash:
     def __init__(self, record: NeedleRecord) -> None:
         self._ids = {one.id for one in record.evidence}
         self._question = content_stems(str(record.asked["question"]))
-        self._heard = record.heard()
+        self._heard = record.stems_of_needle()
         self._themes = themes_in(record.user_text())
 
     def with_session(self, name: str, user_text: str) -> bool:
@@ -324,7 +324,7 @@ class Clash:
             return True
         return len(self._question & content_stems(user_text)) >= _SHARED * len(self._question)
 
-    def mentions(self, person: str) -> Mentions:
+    def allowed_mentions(self, person: str) -> Mentions:
         """Return what fillers may tell of the user: nothing of the same theme, or in the same words."""
         return Mentions(person, self._themes, self._heard, backwards=True)
 
@@ -348,10 +348,10 @@ class FillerSession:
     tokens: int
 
 
+# A source of fillers: `supply` returns those of one question's history, the same ones for a seed.
 Fillers: TypeAlias = "GeneratedFillers | MixedFillers"
-"""A source of fillers: `supply` returns those of one question's history, the same ones for a seed."""
+# Fillers for one history: `next` returns another one of at most `room` tokens, None: there is none that fits.
 Supply: TypeAlias = "_GeneratedSupply | _Mixed"
-"""Fillers for one history: `next` returns another one of at most `room` tokens, None: there is none that fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,9 +360,9 @@ class GeneratedFillers:
 
     count: Callable[[str], int]
 
-    def supply(self, record: NeedleRecord, seed: str) -> _GeneratedSupply:
+    def draw_fillers(self, record: NeedleRecord, seed: str) -> _GeneratedSupply:
         """Return fillers of which none is about anything that the question or its evidence speaks of."""
-        return _GeneratedSupply(Random(seed), self.count, Clash(record).mentions(record.id))
+        return _GeneratedSupply(Random(seed), self.count, Clash(record).allowed_mentions(record.id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,10 +398,12 @@ class MixedFillers:
     chats: Sequence[Corpus]
     count: Callable[[str], int]
 
-    def supply(self, record: NeedleRecord, seed: str) -> _Mixed:
+    def draw_fillers(self, record: NeedleRecord, seed: str) -> _Mixed:
         """Return the fillers of one question: none twice, none that clashes with it, the same ones for a seed."""
         weights = [1.0, *(1 / len(self.chats) for _ in self.chats)]
-        streams = [one.draws(Random(f"{number} {seed}")) for number, one in enumerate((self.others, *self.chats))]
+        streams = [
+            one.draw_sessions(Random(f"{number} {seed}")) for number, one in enumerate((self.others, *self.chats))
+        ]
         return _Mixed(Random(seed), streams, weights, Clash(record), self.count)
 
 

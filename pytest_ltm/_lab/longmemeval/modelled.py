@@ -53,8 +53,8 @@ class SessionOutline:
 
 
 _Turn: TypeAlias = dict[str, Any]
+# From a session to be written to its turns; DatasetError if the model cannot do it.
 Writes: TypeAlias = "Callable[[SessionOutline, Model], list[_Turn]]"
-"""From a session to be written to its turns; DatasetError if the model cannot do it."""
 
 
 def write_record(needle: Needle, seed: str, model: Model, writes: Writes) -> dict[str, Any]:

@@ -304,6 +304,7 @@ class QuestionKind(NamedTuple):
     abstains: bool = False
 
 
+# Of 500 questions, nearly as published: the published file has no abstention about what an assistant said.
 SHARES = {
     QuestionKind("single-session-user"): 64, QuestionKind("single-session-assistant"): 54,
     QuestionKind("single-session-preference"): 30, QuestionKind("multi-session"): 121,
@@ -312,7 +313,6 @@ SHARES = {
     QuestionKind("temporal-reasoning", abstains=True): 6, QuestionKind("knowledge-update", abstains=True): 6,
     QuestionKind("single-session-assistant", abstains=True): 2,
 }  # fmt: skip
-"""Of 500 questions, nearly as published: the published file has no abstention about what an assistant said."""
 
 
 def question_kinds(count: int) -> list[QuestionKind]:

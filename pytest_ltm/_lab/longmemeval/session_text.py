@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from pytest_ltm._model.tokens import TokenCounter
 
 
+# What attributes are about: who users are, how they live, what they are in, what befell them, what they own.
 FIELDS = ("person", "habits", "circumstances", "events", "things")
-"""What attributes are about: who users are, how they live, what they are in, what befell them, what they own."""
 _FOLDER = Path(__file__).parent / "texts"
 _Row = TypeVar("_Row")
 
@@ -218,7 +218,7 @@ class Advice:
         self._rng, self._theme = rng, theme
         self._left: list[tuple[Aspect, str]] = []
 
-    def about(self, aspect: Aspect) -> None:
+    def prefer_aspect(self, aspect: Aspect) -> None:
         """Put what is left about an aspect in front."""
         self._fill()
         self._left.sort(key=lambda one: one[0] is aspect)
@@ -311,8 +311,8 @@ def _frame_piece(rng: Random, advice: Advice, piece: Piece, frame: str) -> str:
 
 _CACHED_LINES = 1 << 16
 _LINE = re.compile(r"[^\n]*\n+|[^\n]+")  # A line with all breaks behind it, which an encoding may take as one token
+# The least tokens that a round needs, about.
 LEAST = 80
-"""The least tokens that a round needs, about."""
 
 
 def cache_counter(counter: TokenCounter) -> Callable[[str], int]:
@@ -328,10 +328,10 @@ def theme_of(rng: Random) -> Theme:
     return load_themes()[rng.choice(sorted(load_themes()))]
 
 
+# A session is about so long, with evidence or without: 2,100 tokens on average, near the published histories.
 SESSION_TOKENS = (700, 3600)
-"""A session is about so long, with evidence or without: 2,100 tokens on average, near the published histories."""
+# A question and its reply are about so long, unless the session must be shorter.
 ROUND_TOKENS = (190, 430)
-"""A question and its reply are about so long, unless the session must be shorter."""
 _JITTER = 0.4  # how much longer or shorter a reply may be than others of its session
 _GOES_ON = (0.7, 0.4, 0.1)  # how likely a further question about the same thing is, after one round, two, three
 # The share of rounds without evidence in which users mention something about themselves, as they do with it.
@@ -410,7 +410,7 @@ class _SessionWriter:
         if self._rounds and rng.random() < _GOES_ON[min(self._rounds, len(_GOES_ON)) - 1]:
             self._rounds += 1
             aspect = rng.choice(self._theme.aspects)
-            self._advice.about(aspect)
+            self._advice.prefer_aspect(aspect)
             frame, self._shape, *leads = rng.choice(load_frames()["follow_ups"]).split(" | ")
             slots = {"aspect": aspect.name, "minutes": rng.choice((10, 15, 20, 30, 45)), "weeks": rng.choice((3, 4, 6))}
             self._lead = upper_first(rng.choice(leads).format(**slots))
@@ -481,11 +481,11 @@ def lower_first(sentence: str) -> str:
 
 # --- Dates of a user's life: sessions by day, questions late, all in 2023.
 
-FIRST = datetime(2023, 5, 1, tzinfo=timezone.utc)
-"""Where nothing else gives a date, sessions are dated from here to the end of the month (Wu et al., 2025)."""
+# Where nothing else gives a date, sessions are dated from here to the end of the month (Wu et al., 2025).
+FIRST_SESSION_DATE = datetime(2023, 5, 1, tzinfo=timezone.utc)
 LAST = datetime(2023, 5, 30, tzinfo=timezone.utc)
+# How a user says, on the day of a session, when something happened: as many days ago as the word's place.
 WORDS = ("today", "yesterday", "two days ago", "three days ago")
-"""How a user says, on the day of a session, when something happened: as many days ago as the word's place."""
 
 
 def some_time(rng: Random, day: datetime) -> datetime:
@@ -496,7 +496,7 @@ def some_time(rng: Random, day: datetime) -> datetime:
 def days_of_may(rng: Random, count: int) -> list[datetime]:
     """Return so many sessions' dates in May 2023, on different days where there are enough, in order."""
     days = rng.sample(range(1, 28), count)
-    return sorted(some_time(rng, FIRST + timedelta(days=day)) for day in days)
+    return sorted(some_time(rng, FIRST_SESSION_DATE + timedelta(days=day)) for day in days)
 
 
 def end_of_may(rng: Random) -> datetime:

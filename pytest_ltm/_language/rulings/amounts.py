@@ -29,7 +29,7 @@ from pytest_ltm._language.rulings.gold import (
     is_at_another_rate,
     settled_amounts,
 )
-from pytest_ltm._language.rulings.stance import BRIEF, FINAL, OPEN, SEVERAL, stance_at
+from pytest_ltm._language.rulings.stance import FINAL, MAX_BRIEF_ANSWER, OPEN, SEVERAL, stance_at
 from pytest_ltm._language.words import content_stems, plain_words
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ru
     every, said = read_quantities(text), answering_quantities(gold, question, end, text)
     hit = holds_amounts(gold.amounts, every)
     if not said or refuses_answer(text[sentence_start(text, max(one.start for one in said)) :]):
-        if len(end) <= BRIEF and len(distinct_amounts(said)) > 1:
+        if len(end) <= MAX_BRIEF_ANSWER and len(distinct_amounts(said)) > 1:
             return Ruling("no", SEVERAL)
         return Ruling("unscored", "names the amount and refuses") if said and hit else _no_amount(gold, end, every)
     known = normalize_text(f"{question} {gold.whole}")
@@ -70,7 +70,7 @@ def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ru
     held = [one for one in said if not stances[one]]
     answer = settled_amounts(text, held, known=known) if len(gold.amounts[0]) == 1 else held
     if holds_amounts(gold.amounts, answer):
-        doubts = len(end) <= BRIEF and refuses_answer(text[: min(one.start for one in answer)])
+        doubts = len(end) <= MAX_BRIEF_ANSWER and refuses_answer(text[: min(one.start for one in answer)])
         named = _ruling_on_amount(gold, question, text, answer)
         return Ruling("unscored", "says that it cannot tell, and names it") if doubts else named
     if not held:
@@ -96,7 +96,9 @@ def _no_amount(gold: Gold, end: str, every: Sequence[Quantity]) -> Ruling:
     """Return the ruling on an answer without an amount of the kind that is expected; "one" alone counts nothing."""
     if refuses_answer(end) or (every and refuses_answer(write_digits(end))):
         return CANNOT_TELL
-    vague = not every and len(end) <= BRIEF and all(one.value != 1 for parts in gold.amounts for one in parts)
+    vague = (
+        not every and len(end) <= MAX_BRIEF_ANSWER and all(one.value != 1 for parts in gold.amounts for one in parts)
+    )
     vague = vague and not any(word in DAY_ORDINALS for word in plain_words(end))
     return Ruling("no", "names no amount") if vague else _OTHER_KIND
 

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
 
+# An answer of at most so many characters is taken as a whole.
 SHORT = 400
-"""An answer of at most so many characters is taken as a whole."""
+# A conclusion has at least so many characters.
 _LEAST = 15
-"""A conclusion has at least so many characters."""
 
 _MARKS = LEXICON.expression(r"{assertion marks}", re.IGNORECASE)
 
@@ -110,12 +110,12 @@ def has_negation(text: str) -> bool:
 
 
 MANY = "names more"
+# What stands between the items of a list.
 LISTED = re.compile(r",|\n|\band\b|&|\bor\b|\bplus\b")
-"""What stands between the items of a list."""
+# An item of a list has at most so many words.
 _ITEM = 4
-"""An item of a list has at most so many words."""
+# A text of more words is not a list.
 _LONG = 12
-"""A text of more words is not a list."""
 _ASIDES = re.compile(r"\([^()]*\)|\s(?:\u2192|[-=]>)\s[^\n]*")
 _NOW = re.compile(r"\b(?:in the end|ended up|now|currently|these days|nowadays|at present|at the moment)\b")
 _AT_LAST = re.compile(r"\b(?:in the end|eventually|ended up|instead(?! of))\b")

@@ -117,8 +117,8 @@ class Ruling:
 
 
 CANNOT_TELL = Ruling("no", "says that it cannot tell")
+# Reasons for a no that another wording may refute.
 _UNPROVEN = frozenset(("names only a part of it",))
-"""Reasons for a no that another wording may refute."""
 UNREADABLE = Ruling("unscored", "is in a script that the rules do not read")
 
 
@@ -138,8 +138,8 @@ def rule_by_value(gold: str, text: str) -> Ruling | None:
     return Ruling("no", "has another sign") if differs_in_sign(text, gold) else None
 
 
+# Words by which an answer does not commit itself.
 HEDGED = LEXICON.pattern("gold hedged", re.IGNORECASE)
-"""Words by which an answer does not commit itself."""
 
 # --- Which of the amounts in an answer are what it answers: of the kind that is asked for, in bold, or the total.
 
@@ -152,10 +152,10 @@ _FINAL_BEFORE = re.compile(
 )
 _FINAL_AFTER = LEXICON.expression(r"[^.,;\n\d]{0,25}\b{gold final after}\b")
 _LABEL = re.compile(r"\b(session|step|round|option|question|part|chat|page|no\.?|number)s? ?#?$|#$")
+# What a calculation comes to, at the end.
 _RESULT = re.compile(r"= [\d.,]+\W*")
-"""What a calculation comes to, at the end."""
+# So many characters before "from 9 to 12" may say that it is a change, not a range.
 _AGO = 30
-"""So many characters before "from 9 to 12" may say that it is a change, not a range."""
 _YEARS = range(1900, 2100)
 
 
@@ -186,8 +186,8 @@ _ASIDE_BEFORE = re.compile(
     r"prior|former\w*|originally|initially|earlier|last time|used to|(?:aim|goal|target|ask|estimat|quot|budget|"
     r"promis)\w*|could (?:\w+ ){0,3}to)\b[^.;,()]{0,30}|\b(?:after|also|plus|another) (?:an? |the |your )?)$"
 )
+# What is said of another time, of an aim, or besides.
 _ASIDE_AFTER = LEXICON.expression(r"{gold aside after}")
-"""What is said of another time, of an aim, or besides."""
 _BRACKETS = re.compile(r"\([^()]*\)")
 
 

@@ -31,11 +31,11 @@ _NO = re.compile(
     rf"\b{_NO_NAME}|,\s*no\W*$|\b(?:i (?:doubt|(?:do not|dont|would not|wouldnt) (?:think|say|expect|believe|imagine))|"
     r"(?:would|will|does|is|likely|probably) (?:likely |probably |most likely )?(?:not|wouldnt|wont|doesnt|isnt))\b"
 )
+# Says of somebody that it is not so, with nothing before it.
 _DENIES = re.compile(
     r"^\W*(?!i\b|we\b|there\b)(?:\w+ ){1,3}?"
     r"(?:(?:did|do|does|have|has|had|is|are|was|were|would|will|can)(?: not|nt)|never)\b"
 )
-"""Says of somebody that it is not so, with nothing before it."""
 _EITHER_WAY = LEXICON.pattern("polarity either way")
 _MAYBE = re.compile(r"^\W*(?:possibly|perhaps|maybe|(?:\w+ ){1,2}(?:might|may|could)(?: be| have)?)\W*$")
 

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from pytest_ltm._language.rulings.gold import Gold
 
 
+# How an answer asks the user for the facts that it would need.
 _WANTS_FACTS = LEXICON.pattern("rules wants facts")
-"""How an answer asks the user for the facts that it would need."""
 _SUPPOSED = re.compile(r"\b(?:assuming|supposing|presuming)\b[^.;!?]*", re.IGNORECASE)
 _BUT_NOT = re.compile(r"\b(?:but|not|never|\w+n't)\b(?!.*\b(?:but|not|never|\w+n't)\b)")
 
@@ -224,8 +224,8 @@ def _last_part_naming(key: frozenset[str], segments: Sequence[frozenset[str]]) -
 _DOUBTS = Ruling("unscored", "names it, and doubts")
 _FIGURES = Ruling("unscored", "has other figures")
 _PARTLY = Ruling("unscored", "has some of its words")
+# A gold answer of more words is a sentence of its own.
 _LONG = 12
-"""A gold answer of more words is a sentence of its own."""
 _NEARLY_ALL, _HARDLY = 0.8, 0.3
 """Shares of a gold answer's telling words."""
 _ARTICLE = re.compile(r"^\W*(?:an?|the|my|your|his|her|our|their)\s+", re.IGNORECASE)

@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-BRIEF = 160
-"""In so many characters, a choice of two is all that an answer says."""
+# In so many characters, a choice of two is all that an answer says.
+MAX_BRIEF_ANSWER = 160
 DENIED, SEVERAL, ASKED = "denies it", "commits itself to none of several", "only says that it does not know whether"
 """Doubts that leave no doubt: with them an answer is wrong."""
 FINAL = frozenset((DENIED, SEVERAL, ASKED))
 OPEN, OTHER = "perhaps leaves a choice", "says it of somebody else"
 MORE, OVER = "names something of which it is a part", "says that it is over"
+# Doubts with which rules cannot tell.
 DOUBTFUL = frozenset((OPEN, OTHER, MORE, OVER))
-"""Doubts with which rules cannot tell."""
 _SAME = r"so|more|less|thereabouts|later|rather|about|around|approximately|in other words|at least|equivalently|not"
 _SMALL = "the|an?|in|on|at|with|by|to|my|your|his|her|its|their|it|was|is|maybe|perhaps|possibly"
 _OR_AFTER = re.compile(
     rf"[^.;:!?\n()]{{0,40}}?\b(?:or|and/or)\b(?! (?:{_SAME})\b)\W*(?:(?:{_SMALL})\W+)*(?P<other>\w*)"
 )
 _OR_BEFORE = re.compile(r"(?P<other>\w*)\W*\bor,? (?:[\w-]+,? ){0,3}$")
+# A choice right before or after a place: whatever the words are.
 _BESIDE = (re.compile(rf"\bor\W+(?:(?:{_SMALL})\W+)*$"), re.compile(rf"\W{{0,3}}\bor\b(?! (?:{_SAME})\b)"))
-"""A choice right before or after a place: whatever the words are."""
 _NOT = re.compile(r"\b(?:not|never|(?:is|was|are|were)nt) (?:(?:the|an?|in|on|at|with|my|your)\W+)*\W*$")
 _ONE_OF = LEXICON.expression(r"\b{stance one of}")
 _WHETHER = re.compile(r"\b(?:whether|if) (?:\w+ ){1,3}(?:the |a |an |with |in |on |at |my |your )*$")
@@ -51,8 +51,8 @@ _MIX = re.compile(r"s?(?: and [\w-]+| [\w-]+)?(?: (?:mix|cross|blend|hybrid|cros
 _LEFT = re.compile(r"\b(?:left|quit|quitting|leaving) (?:(?:the|my|your|his|her) )?$")
 _LEAVES = re.compile(r"\b(?:le(?:ft|aves?|aving)|quit\w*)\b")
 _PROPER = r"[A-Z][\w'&-]*(?: [A-Z][\w'&-]*){0,3}"
+# Three names or more in a row.
 _LISTED = re.compile(rf"(?:{_PROPER}, )+(?:{_PROPER},? )?(?:and|or) {_PROPER}")
-"""Three names or more in a row."""
 _SUBJECT = re.compile(
     rf"^\W*(?:(?:for|and|but|while|whereas|it is|it was|that is|that was|thats) )*(?:(?:your|my|the|his|her|their) "
     rf"(?:\w+ )?(?P<who>{PEOPLE})s?(?: \w+)?(?: (?:it|this|that))? (?:{_VERB})|(?P<name>[a-z]+) (?:{_VERB})|"
@@ -76,7 +76,7 @@ def stance_at(text: str, start: int, end: int, *, known: str, people: Iterable[s
     offers = [_OR_BEFORE.search(before), _OR_AFTER.match(after)]
     strange = any(one and word_stem(one["other"]) not in set(map(word_stem, plain_words(asked))) for one in offers)
     if strange or _BESIDE[0].search(before) or _BESIDE[1].match(after) or _ONE_OF.search(text[first:]):
-        return SEVERAL if len(text) <= BRIEF else OPEN
+        return SEVERAL if len(text) <= MAX_BRIEF_ANSWER else OPEN
     return _of_another(before, after, clause_around(text, start, end)[0] + text[start:end], asked, people)
 
 

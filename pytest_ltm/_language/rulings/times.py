@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 _DOUBT = re.compile(r"\b(?:maybe|perhaps|probably|unclear|not sure|could be|might|or|either)\b", re.IGNORECASE)
 _OR = re.compile(r"\b(?:or|either)\b", re.IGNORECASE)
+# What makes a date after it the day on which something was told.
 _TOLD = LEXICON.expression(r"\b{times told}\b[^.;]{0,30}$")
-"""What makes a date after it the day on which something was told."""
 _SO = LEXICON.expression(r"{times so}")
+# An answer with its explanation behind it: "2018: ...".
 _OPENING = re.compile(r"\W*[^:;.!?\n\u2013\u2014]{3,40}[:;\u2013\u2014]\s")
-"""An answer with its explanation behind it: "2018: ..."."""
+# Words of a time that was perhaps not understood.
 _UNREAD = LEXICON.pattern("times unread")
-"""Words of a time that was perhaps not understood."""
 _ABOUT_A_WEEK, _MOST_DAYS = 8, 5
 """A stretch of at most so many days is a week: it is the same if it shares so many days."""
 _PARTS = frozenset(
@@ -71,7 +71,7 @@ def _ruling_on_times(expected: Readings, times: Sequence[Readings], every: Seque
     """Return the ruling on an answer that comes to some times, and names others on the way."""
     right = [one for one in times if all(_fits_within(reading, expected) for reading in one)]
     others = [one for one in times if one not in right]
-    if right and all(whole.within(one) for other in others for one in other for whole in expected[:1]):
+    if right and all(whole.lies_within(one) for other in others for one in other for whole in expected[:1]):
         doubt = _DOUBT.search(text)
         return Ruling("unscored", "names the time, and doubts") if doubt else Ruling("yes", "names the time")
     if right:
@@ -83,7 +83,7 @@ def _ruling_on_times(expected: Readings, times: Sequence[Readings], every: Seque
     met = [one for other in times for one in other if any(one.shared(whole) for whole in expected)]
     if not met:
         return Ruling("no", "names another time")
-    if all(whole.within(one) for one in met for whole in expected) and not _UNREAD.search(casefold_plain(text)):
+    if all(whole.lies_within(one) for one in met for whole in expected) and not _UNREAD.search(casefold_plain(text)):
         return Ruling("no", "names the time less exactly")
     return Ruling("unscored", "names a time that is partly right")
 
@@ -91,7 +91,7 @@ def _ruling_on_times(expected: Readings, times: Sequence[Readings], every: Seque
 def _fits_within(one: DateRange, expected: Readings) -> bool:
     """Return whether a time lies in the expected one; a week may begin a day or two earlier or later."""
     return any(
-        one.within(whole) or (max(one.days, whole.days) <= _ABOUT_A_WEEK and one.shared(whole) >= _MOST_DAYS)
+        one.lies_within(whole) or (max(one.days, whole.days) <= _ABOUT_A_WEEK and one.shared(whole) >= _MOST_DAYS)
         for whole in expected
     )
 

@@ -45,15 +45,15 @@ _BETWEEN = re.compile(r",\s+(?:and|then)\s+|[;,\n]|\s+(?:and|then|plus)\s+|\s*[&
 _OR = re.compile(r"\s+or\s+|\s*/\s*")
 _MARKS = " .,\"'*\u201c\u201d"
 _OWNER = r"(?:[Mm]y|[Yy]our|[Hh]is|[Hh]er|[Oo]ur|[Tt]heir)"
+# A name behind what it is the name of: my cousin Ada.
 _WHOSE = re.compile(rf"^(?:[Ww]ith )?{_OWNER} (?:[a-z]+ ){{1,2}}(?P<name>(?:(?:Mrs?|Ms|Dr)\.? )?[A-Z][\w'-]*)$")
-"""A name behind what it is the name of: my cousin Ada."""
+# Somebody with two names: her coach, Ms Ode.
 _ALSO = re.compile(rf"^({_OWNER} [a-z ]+), ([A-Z][\w'-]*\.?(?: [A-Z][\w'-]*)*)$")
-"""Somebody with two names: her coach, Ms Ode."""
+# A name that needs not its author or place: "Ice" by Anna Kavan.
 _TITLE = re.compile(
     r"^(?P<name>(?:[\"'\u201c\u2018][^\"\u201d\u2019]+[\"'\u201d\u2019]|(?:The )?[A-Z][\w'&-]*(?: [A-Z][\w'&-]*)+))"
     r" (?:by|at|in|from|on)\b.*"
 )
-"""A name that needs not its author or place: "Ice" by Anna Kavan."""
 _FEW, _SMALL, _PAIR = 3, 4, 2
 
 
@@ -76,7 +76,7 @@ class _Thing:
         """Return its words as an answer has them."""
         return " ".join(word for word in plain_words(text) if found_in(self.wanted, (meaning_key(word),)))
 
-    def missing(self, said: str) -> frozenset[str]:
+    def missing_words(self, said: str) -> frozenset[str]:
         """Return which of its words an answer has not."""
         return frozenset(self.wanted) - self.found(said)
 
@@ -125,6 +125,7 @@ _PAST = LEXICON.pattern("wording past", re.IGNORECASE)
 _FURTHER = re.compile(r"\b(?:and|plus|as well as)\b([^.,;:!?\n()]*)")
 _REMARKS = re.compile(r"\(|\s(?:\u2192|[-=]>|[-\u2013\u2014])\s")
 _MIXED = re.compile(r"[A-Z][a-z]?[A-Z][a-z]*$")
+# What is asked for with these words has no name of its own: it can be said in many words.
 _SUBJECTIVE = re.compile(
     r"^when\b|\b(?:why|how|feel\w*|felt|describe\w*|attitude|think|says?|said|mean|meant|advice|emotion|opinion|reaction|"
     r"motivat\w*|inspir\w*|plan\w*|passion|hobb\w*|interest\w*|learn\w*|reali[sz]e\w*|agree\w*|impact|sentiment|"
@@ -132,10 +133,9 @@ _SUBJECTIVE = re.compile(
     r"experience\w*|challenge\w*|benefit\w*|take away|provides?)\b",
     re.IGNORECASE,
 )
-"""What is asked for with these words has no name of its own: it can be said in many words."""
 _TALKED = re.compile(r"\b(?:i|you|we) (?:ever )?(?:said|say|mention(?:ed)?|told|tell)\b", re.IGNORECASE)
+# A brief answer has at most twice the telling words of the expected one, and so many more.
 _BRIEFLY = 4
-"""A brief answer has at most twice the telling words of the expected one, and so many more."""
 _SENTENCE = 30
 
 
@@ -151,13 +151,14 @@ def in_other_words(gold: str, question: str, text: str, *, full: bool) -> Ruling
     if _EITHER.search(text) and not _OR.search(gold):
         return Ruling("no", SEVERAL)
     things = [
-        min(ways, key=lambda one: len(one.missing(text)) / len(one.wanted)) for ways in _gold_things(gold, question)
+        min(ways, key=lambda one: len(one.missing_words(text)) / len(one.wanted))
+        for ways in _gold_things(gold, question)
     ]
     if not things or (not is_english(text) and len(things) == 1):
         return None
     if refuses_answer(text):
         return None if any(one.found(text) for one in things) else CANNOT_TELL
-    if any(one.missing(text) for one in things):
+    if any(one.missing_words(text) for one in things):
         return _partial_ruling(gold, things, question, text, full=full)
     return _whole_ruling(gold, things, question, text)
 
@@ -180,7 +181,7 @@ def _is_scattered(thing: _Thing, gold: str, question: str, text: str) -> bool:
     """Return whether an answer has a thing's words only as words of others: "linen napkins, a paper tablecloth"."""
     parts = [part for part in LISTED.split(text) if thing.found(part)]
     return (
-        all(thing.missing(part) and _unknown_keys(telling_keys(part), gold, question) for part in parts)
+        all(thing.missing_words(part) and _unknown_keys(telling_keys(part), gold, question) for part in parts)
         and len(parts) > 1
     )
 
@@ -213,7 +214,7 @@ def _unknown_keys(some: Sequence[str], gold: str, question: str) -> list[str]:
 def _partial_ruling(gold: str, things: Sequence[_Thing], question: str, text: str, *, full: bool) -> Ruling | None:
     """Return the ruling on an answer that has not all words: wrong if it is brief, and what is asked for has a name."""
     names, size = all(one.is_name for one in things), max(len(one.wanted) for one in things)
-    left = frozenset[str]().union(*(one.missing(text) for one in things))
+    left = frozenset[str]().union(*(one.missing_words(text) for one in things))
     if size > _SMALL or (not names and _SUBJECTIVE.search(_TALKED.sub("", question))):
         return None
     if (

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+# The first field of every baseline.
 FORMAT = "pytest-ltm baseline 2"
-"""The first field of every baseline."""
+# Where baselines stand, in the root folder of the project.
 FOLDER = "ltm_baselines"
-"""Where baselines stand, in the root folder of the project."""
 _NAME = lazy_pattern(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
 T = TypeVar("T")
 

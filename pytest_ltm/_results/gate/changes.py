@@ -46,7 +46,7 @@ class GateSide(Struct, frozen=True, kw_only=True):
         spans = {held.span_label: held.span or 0 for held in self.result.conversations}
         return tuple(sorted(spans, key=lambda label: (spans[label], natural_sort_key(label))))
 
-    def of(self, agent: str) -> tuple[ConversationResult, ...]:
+    def side_of_agent(self, agent: str) -> tuple[ConversationResult, ...]:
         """Return the conversations of one agent."""
         return tuple(held for held in self.result.conversations if held.agent == agent)
 
@@ -64,7 +64,7 @@ def one_agent(side: GateSide, agent: str = "", how: str = "") -> GateSide:
     if not agent and len(known) > 1:
         raise ConfigurationError(f"{side.name} has several agents: {', '.join(known)}. {how}".rstrip())
     chosen = agent or (known[0] if known else "")
-    return structs.replace(side, result=structs.replace(side.result, conversations=side.of(chosen)))
+    return structs.replace(side, result=structs.replace(side.result, conversations=side.side_of_agent(chosen)))
 
 
 # --- Why two sides are not compared, as a text: what differs, and the ways to have them compared all the same.
@@ -114,7 +114,7 @@ class Level(Struct, frozen=True, kw_only=True):
     after: float
 
     @classmethod
-    def of(cls, parts: Collection[Pair | Level]) -> Level:
+    def mean_level(cls, parts: Collection[Pair | Level]) -> Level:
         """Return the mean of pairs or of other levels, of which there are some."""
         before, after = fsum(part.before for part in parts), fsum(part.after for part in parts)
         return cls(before=before / len(parts), after=after / len(parts))
@@ -169,9 +169,9 @@ class Change(Struct, frozen=True, kw_only=True):
         return mcnemar_probability(self.lost_passes, self.won_passes)
 
     @property
-    def identical(self) -> bool:
+    def is_identical(self) -> bool:
         """Whether every pair has the same score before and now."""
-        return self.overall.identical
+        return self.overall.is_identical
 
 
 class Changes(Struct, frozen=True, kw_only=True):
@@ -188,7 +188,7 @@ class Changes(Struct, frozen=True, kw_only=True):
     looks: int = 0
     """Number of agents and spans compared together, over all later sides: they share one significance level."""
 
-    def of(self, agent: str, span_label: str) -> Change | None:
+    def changes_of_agent(self, agent: str, span_label: str) -> Change | None:
         """Return the change of one agent at one span."""
         matching_changes = (each for each in self.changes if (each.agent, each.span_label) == (agent, span_label))
         return next(matching_changes, None)
@@ -204,7 +204,9 @@ def compare_sides(before: GateSide, after: GateSide, ways: CompareHints, *, comm
     check_comparable(before, after, ways, common=common)
     part = _Part.of(before, after)
     spans = [span for span in after.spans if span in before.spans]
-    changes = [_make_change(earlier, after.of(agent), span, part) for agent in after.agents for span in spans]
+    changes = [
+        _make_change(earlier, after.side_of_agent(agent), span, part) for agent in after.agents for span in spans
+    ]
     # A span may be in both sides without any common trial: there is nothing to pair.
     moved = tuple(change for change in changes if change is not None)
     return Changes(
@@ -268,7 +270,7 @@ def _make_change(before: GateSide, held: Sequence[ConversationResult], span: str
     keys = sorted(ours.keys() & theirs.keys())
     earlier, later = tuple(theirs[key] for key in keys), tuple(ours[key] for key in keys)
     pairs, passed = pair_rows(earlier, later), pass_pairs(earlier, later).pairs
-    levels = {name: Level.of(of) for name, of in group_by(pairs.pairs, lambda pair: pair.scenario).items()}
+    levels = {name: Level.mean_level(of) for name, of in group_by(pairs.pairs, lambda pair: pair.scenario).items()}
     return Change(
         agent=held[0].agent,
         span_label=span,
@@ -282,7 +284,7 @@ def _make_change(before: GateSide, held: Sequence[ConversationResult], span: str
         alone=tuple(sorted(alone, key=natural_sort_key)),
         overall=compare_runs(pairs.pairs),
         scenarios=compare_scenarios(pairs.pairs),
-        level=Level.of(levels.values()) if levels else None,
+        level=Level.mean_level(levels.values()) if levels else None,
         levels=levels,
         lost_passes=sum(pair.gain < 0 for pair in passed),
         won_passes=sum(pair.gain > 0 for pair in passed),

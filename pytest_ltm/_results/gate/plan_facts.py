@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
 
+# Values whose JSON is longer are kept as a digest.
 _SHORT = 80
-"""Values whose JSON is longer are kept as a digest."""
 _MOST = 4
+# Parts of the plan that an option of the same name gives.
 _OPTIONS = ("seed", "tokenizer", "scoring", "judge", "judge_votes", "time")
-"""Parts of the plan that an option of the same name gives."""
 
 
 class PlanFacts(Struct, frozen=True, kw_only=True):

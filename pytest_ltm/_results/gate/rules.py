@@ -130,8 +130,8 @@ METRICS = (
 )  # fmt: skip
 _TRIES = lazy_pattern(r"pass(?P<kind>[\^@])(?P<tries>[1-9][0-9]{0,3})")
 _RECALL = lazy_pattern(r"recall@([1-9][0-9]{0,3})")
+# Names of metrics with a number of their own.
 PATTERNS = ("pass^K", "pass@K")
-"""Names of metrics with a number of their own."""
 
 
 def gate_metric(name: str) -> GateMetric | None:
@@ -166,8 +166,8 @@ def metric_names(*, against: bool) -> tuple[str, ...]:
 ScopeKind: TypeAlias = Literal["", "scenario", "skill"]
 FORM = "[scenario:NAME.|skill:R.]METRIC:LIMIT[%]"
 _NUMBER = lazy_pattern(r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?P<factor>[kKmM]?)(?P<percent>%?)")
+# What is meant as a number, also where it is none that a limit can be.
 _SIGNED = lazy_pattern(r"[-+]?[0-9.,]+(e[-+]?[0-9]+)?[kKmM]?%?", re.IGNORECASE)
-"""What is meant as a number, also where it is none that a limit can be."""
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
 _PERCENT = 100
 
@@ -188,9 +188,9 @@ class Scope(Struct, frozen=True, kw_only=True):
 
     def rows(self, rows: Rows) -> tuple[ScenarioResult, ...]:
         """Return the rows that a rule is about."""
-        return tuple(row for row in rows if self.has(row.scenario, row.skills))
+        return tuple(row for row in rows if self.includes_skills(row.scenario, row.skills))
 
-    def has(self, scenario: str, skills: Iterable[str]) -> bool:
+    def includes_skills(self, scenario: str, skills: Iterable[str]) -> bool:
         """Whether a rule is about the examples of a scenario that needs these skills."""
         return not self.kind or (self.name == scenario if self.kind == "scenario" else self.name in skills)
 

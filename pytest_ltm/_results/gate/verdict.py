@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 
 State: TypeAlias = Literal["passed", "failed", "unmeasurable"]
+# Whether a rule passes, and what was found.
 Found: TypeAlias = "tuple[State, str]"
-"""Whether a rule passes, and what was found."""
 PASSED, FAILED, UNMEASURABLE = 0, 1, 75
 """Exit statuses; 75 is EX_TEMPFAIL: try again."""
 STATUS: dict[State, int] = {"passed": PASSED, "failed": FAILED, "unmeasurable": UNMEASURABLE}
+# The metric that is about all memory spans of an agent together.
 SPAN = "span"
-"""The metric that is about all memory spans of an agent together."""
+# What floating point may add to a difference.
 _SLACK = 1e-9
-"""What floating point may add to a difference."""
 _WHERE = 3
+# Smaller chances are not told apart.
 TINY = 0.001
-"""Smaller chances are not told apart."""
+# Metrics that also examples without a score count for.
 _OF_ALL_ROWS = ("unscored", "errors", "cost", "tokens", "reply_tokens")
-"""Metrics that also examples without a score count for."""
 
 
 class Finding(Struct, frozen=True):
@@ -132,8 +132,8 @@ def _lost_before(rules: Sequence[Rule], changes: Changes | None) -> str:
     return f"{changes.before} lost {gone} of {len(rows)} examples {why}" if gone else ""
 
 
+# The conversations of each agent at each memory span.
 Places: TypeAlias = "Mapping[tuple[str, str], Sequence[ConversationResult]]"
-"""The conversations of each agent at each memory span."""
 
 
 def _rule_findings(
@@ -149,7 +149,7 @@ def _rule_findings(
     # Every place that is shown is one more chance of a false alarm.
     looks = max(changes.looks if changes else 0, len(places))
     for (agent, span), held in places.items():
-        change = changes.of(agent, span) if changes else None
+        change = changes.changes_of_agent(agent, span) if changes else None
         if not rule.against:
             yield agent, span, _check_level(rule, held)
         elif change:
@@ -178,7 +178,7 @@ def _check_level(rule: Rule, held: Sequence[ConversationResult]) -> Found:
 
 def _open_as_zero(rows: Iterable[ScenarioResult]) -> tuple[ScenarioResult, ...]:
     """Return the rows with 0 for what is open: what is not known lifts no mean. Errors have a rule of their own."""
-    return tuple(row if row.outcome == "error" else row.settled(0) for row in rows)
+    return tuple(row if row.outcome == "error" else row.settle_score(0) for row in rows)
 
 
 def _as_nothing(results: Iterable[ScenarioResult], rows: Iterable[ScenarioResult]) -> str:
@@ -282,7 +282,7 @@ def _check_drop(rule: Rule, change: Change) -> Found:
     state, told = _check_loss(rule, was, is_, loss)
     if state == "failed":
         told += _largest_losers(
-            rule, change.levels, {row.scenario for _, row in both if scope.has(row.scenario, row.skills)}
+            rule, change.levels, {row.scenario for _, row in both if scope.includes_skills(row.scenario, row.skills)}
         )
         told += _by_chance(rule, change)
     return state, told
@@ -309,13 +309,13 @@ def _check_loss(rule: Rule, was: float, is_: float, loss: float) -> Found:
 def _check_chance(rule: Rule, pairs: Sequence[Pair], change: Change, looks: int) -> Found:
     comparison = compare_runs(pairs, alpha=rule.limit / looks)
     name = f"the scores{rule.scope.words}"
-    if comparison.identical:
+    if comparison.is_identical:
         return "passed", f"{name} are as before"
     if not comparison.can_tell or comparison.p_drop is None:
         return "unmeasurable", f"cannot tell whether {name} dropped: {comparison.reason}"
     difference = comparison.difference or 0.0
     of = f", one of {looks} comparisons" if looks > 1 else ""
-    if not comparison.dropped:
+    if not comparison.dropped_beyond_chance:
         return "passed", f"{name} moved by {difference:+.2f}, which chance explains (p = {comparison.p_drop:.3f}{of})"
     text = f"{name} dropped by {-difference:.2f}, more than chance explains (p {p_text(comparison.p_drop)}{of})"
     return "failed", text + _largest_losers(rule, change.levels, {pair.scenario for pair in pairs})
@@ -323,7 +323,11 @@ def _check_chance(rule: Rule, pairs: Sequence[Pair], change: Change, looks: int)
 
 def _check_each_by_chance(rule: Rule, pairs: Sequence[Pair], looks: int) -> Found:
     comparisons = compare_scenarios(pairs, alpha=rule.limit / looks)
-    dropped = [(name, one.difference or 0.0, one.adjusted or 0.0) for name, one in comparisons.items() if one.dropped]
+    dropped = [
+        (name, one.difference or 0.0, one.adjusted or 0.0)
+        for name, one in comparisons.items()
+        if one.dropped_beyond_chance
+    ]
     if dropped:
         listed = ", ".join(f"{name} ({difference:+.2f}, p {p_text(p)})" for name, difference, p in dropped)
         return "failed", f"dropped by more than chance explains, corrected for {len(comparisons)} scenarios: {listed}"
@@ -350,8 +354,8 @@ def _largest_losers(rule: Rule, levels: Mapping[str, Level], among: AbstractSet[
 
 # --- What can be known before the run: whether a rule about chance could ever show a drop.
 
+# The largest number tried when looking for one that is enough.
 _MOST_TRIALS = 30
-"""The largest number tried when looking for one that is enough."""
 
 
 def why_undetectable(rule: Rule, imagined: Iterable[tuple[str, Pair]]) -> str:

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from pytest_ltm._results.statistics.pairs import Pair
 
 
+# What floating point may make of nothing.
 _NOISE = 1e-9
-"""What floating point may make of nothing."""
+# The most units for which every assignment of signs is tried; with more, a sample is.
 EXACT = 14
-"""The most units for which every assignment of signs is tried; with more, a sample is."""
+# Assignments drawn beyond that, each together with its opposite.
 DRAWS = 2_000
-"""Assignments drawn beyond that, each together with its opposite."""
 _CHUNK = 8
 
 
@@ -199,7 +199,7 @@ class Chance:
         return max(self.flipped.p_gain, self.few.p_gain if self.few else 0.0)
 
     @property
-    def p(self) -> float:
+    def p_value(self) -> float:
         """How often equally good agents differ at least as much, either way."""
         return min(1.0, 2 * min(self.p_drop, self.p_gain))
 
@@ -229,14 +229,14 @@ def with_one_more(units: Sequence[SignUnit], imagined: SignUnit) -> tuple[SignUn
     return tuple(SignUnit(unit.gain / whole, unit.weight / whole) for unit in everything)
 
 
+# The chance of a false alarm that a gate takes, unless another is asked for.
 ALPHA = 0.05
-"""The chance of a false alarm that a gate takes, unless another is asked for."""
+# Why nothing is told of other conversations.
 ONE = "one conversation each does not show how much conversations vary; more trials do"
-"""Why nothing is told of other conversations."""
 FEWEST, MOST_TRIALS = 3, 100
 """Nobody is told to play fewer, or more."""
+# The chance to see a real drop that `detectable` is about.
 POWER = 0.8
-"""The chance to see a real drop that `detectable` is about."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,12 +279,12 @@ class Comparison:
         return not self.reason
 
     @property
-    def identical(self) -> bool:
+    def is_identical(self) -> bool:
         """Whether no pair differs."""
         return self.pairs > 0 and not self.better and not self.worse
 
     @property
-    def dropped(self) -> bool:
+    def dropped_beyond_chance(self) -> bool:
         """Whether the later run is worse by more than chance explains at `alpha`."""
         p = self.p_drop if self.adjusted is None else self.adjusted
         return self.can_tell and p is not None and p <= self.alpha
@@ -320,7 +320,7 @@ def compare_runs(
     return Comparison(
         difference=None if not units else fsum(unit.gain for unit in units) if better or worse else 0.0,
         interval=chance.interval(level) if chance and (better or worse) else None,
-        p=chance.p if chance else None,
+        p=chance.p_value if chance else None,
         p_drop=chance.p_drop if chance else None,
         p_gain=chance.p_gain if chance else None,
         detectable=_detectable_drop(units, few, alpha, power) if chance else None,

@@ -46,8 +46,8 @@ def t_quantile(share: float, degrees: int) -> float:
     return high
 
 
+# Of intervals, unless another is asked for.
 LEVEL = 0.95
-"""Of intervals, unless another is asked for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pytest_ltm._journal.result import ScenarioResult
 
 
+# Scenario, example, span label, trial: what is the same in both runs. Never the agent.
 Key: TypeAlias = "tuple[str, str, str, str]"
-"""Scenario, example, span label, trial: what is the same in both runs. Never the agent."""
 
 
 class ScoredRow(Struct, frozen=True, kw_only=True):
@@ -34,8 +34,8 @@ class ScoredRow(Struct, frozen=True, kw_only=True):
     """The memory span in tokens; None where examples are isolated."""
 
 
+# What the statistics read of one example.
 Row: TypeAlias = "ScenarioResult | ScoredRow"
-"""What the statistics read of one example."""
 
 
 class Pair(Struct, frozen=True):
@@ -100,8 +100,8 @@ def pass_pairs(before: Iterable[Row], after: Iterable[Row]) -> Paired:
     return pair_rows(map(as_pass, before), map(as_pass, after))
 
 
+# What the name of a metric ends in that says what would be without whatever another one is about.
 CONTROL = "_control"
-"""What the name of a metric ends in that says what would be without whatever another one is about."""
 
 
 def against_control(rows: Iterable[ScenarioResult]) -> dict[str, list[Pair]]:
@@ -139,8 +139,8 @@ def _by_key(rows: Iterable[Row]) -> dict[Key, Row]:
 
 # --- What is independent of the rest, given the agent: the units that tests and intervals resample.
 
+# Whole conversations; the examples of a scenario in one conversation; or single examples.
 UnitKind: TypeAlias = Literal["conversation", "scenario", "example"]
-"""Whole conversations; the examples of a scenario in one conversation; or single examples."""
 
 _NOISE = 1e-9
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from pytest_ltm._results.statistics.pairs import Row, ScoredRow
 
 
+# What an agent has to keep of its isolated score, unless asked otherwise (as in NoLiMa: Modarressi et al., 2025).
 SHARE = 0.85
-"""What an agent has to keep of its isolated score, unless asked otherwise (as in NoLiMa: Modarressi et al., 2025)."""
 NOT_TESTED = "no example has a score both isolated and at a memory span: run both, --ltm-span=2k,32k,isolated"
 NOTHING_TO_KEEP = "the isolated score is 0: there is nothing to keep"
 _NOISE = 1 - FULL_MARKS
@@ -56,7 +56,7 @@ class SpanPoint:
     pairs: int
 
     @property
-    def kept(self) -> float | None:
+    def kept_share(self) -> float | None:
         """What is left of the isolated score; None where that is 0."""
         return self.score / self.isolated if self.isolated > _NOISE else None
 
@@ -189,8 +189,8 @@ def _kept_up_to(curve: Sequence[SpanPoint], kept: Callable[[SpanPoint], bool]) -
 # --- The share of examples that pass, with an interval that minds that examples of a conversation resemble each other.
 
 
+# Conversations that all fail, or all pass, and may have been missed.
 IMAGINED = 2
-"""Conversations that all fail, or all pass, and may have been missed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

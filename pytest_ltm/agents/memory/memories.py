@@ -82,15 +82,15 @@ class Memories:
             return item.text
         return "\n".join(one.text for one in self.log.parts(item.span))
 
-    def forget(self, number: int) -> None:
+    def forget_memory(self, number: int) -> None:
         """Never find a memory again."""
         self._alive[number] = 0
 
-    def forgotten(self) -> list[int]:
+    def forgotten_numbers(self) -> list[int]:
         """Return the numbers of the memories that cannot be found."""
         return [number for number, alive in enumerate(self._alive) if not alive]
 
-    def remembered(self) -> Iterator[int]:
+    def remembered_numbers(self) -> Iterator[int]:
         """Yield the numbers of the memories that can be found."""
         return (number for number, alive in enumerate(self._alive) if alive)
 
@@ -121,14 +121,14 @@ class Memories:
         for index in self._indexes.values():
             worth: dict[int, float] = {}
             for query in queries:
-                for number, value in index.best(query, how.candidates, alive):
+                for number, value in index.best_keys(query, how.candidates, alive):
                     worth[number] = max(value, worth.get(number, value))
             rankings.append(sorted(worth.items(), key=lambda one: (-one[1], one[0])))
         return fuse_rankings(rankings, how.candidates * len(queries))
 
     def _falls(self, item: MemoryItem, within: Range) -> bool:
         at = self.log.said[item.span.first].at
-        return (at is not None and within.holds(at)) or any(
+        return (at is not None and within.contains_moment(at)) or any(
             one.start < within.end and within.start < one.end for one in item.times
         )
 
@@ -155,7 +155,7 @@ class Memories:
     def _widened(self, span: Span, before: int) -> Span:
         if self._settings.retrieval.expand is None:
             return span
-        wide = self.log.expanded(span, *self._settings.retrieval.expand)
+        wide = self.log.expand_span(span, *self._settings.retrieval.expand)
         if wide.last < before:
             return wide
         return replace(wide, last=before - 1, end=self.log.tokens(before - 1))

@@ -115,7 +115,7 @@ class Step:
             calls = [*self._written(), *self._searched()]
             if calls:
                 return StepResult(tuple(calls))
-        notes = tuple(sorted(self.found, key=lambda note: note.at or _LONG_AGO))
+        notes = tuple(sorted(self.found, key=lambda note: note.begin_time or _LONG_AGO))
         read = Replying(
             message=self.message, now=self.now, notes=notes, recent=self.recent,
             about="\n".join(filter(None, [self.core["human"], self.summary])), reading=self.reading,
@@ -349,7 +349,9 @@ class Paging(Thinks):
         within = Range(datetime.combine(start, time(), zone), datetime.combine(end + timedelta(days=1), time(), zone))
         where = self._messages
         dated = ((number, where.log.said[item.span.first].at) for number, item in enumerate(where.items))
-        return self._page(where, [number for number, at in dated if at is not None and within.holds(at)], given)
+        return self._page(
+            where, [number for number, at in dated if at is not None and within.contains_moment(at)], given
+        )
 
     def _page(self, where: Memories, numbers: Sequence[int], given: Mapping[str, Any]) -> str:
         reading = self._settings.reading

@@ -39,18 +39,18 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 VERSION = 2
 """Goes up when replies change: part of the fingerprint."""
+# Tokens of the age before a message, at most.
 _AGE = 16
-"""Tokens of the age before a message, at most."""
+# Tokens around notes and what is known, at most.
 _HEADING = 24
-"""Tokens around notes and what is known, at most."""
+# A session is written up when it has this part of the window, even if it goes on.
 _SESSION = 8
-"""A session is written up when it has this part of the window, even if it goes on."""
 _LONGEST = 4096
+# What a model writes for the memory, by role.
 _WRITTEN = {
     "queries": "queries", "user": "notebooks", "scratchpad": "scratchpads", "facts": "facts", "range": "time ranges",
     "keyphrases": "keyphrases", "events": "events", "summary": "summaries", "note": "notes",
 }  # fmt: skip
-"""What a model writes for the memory, by role."""
 
 
 class Thinks(TakesTurns):
@@ -396,7 +396,9 @@ class Pipeline(Thinks):
         budget = min(reading.budget, window - used)
         notes = self._recall(message, queries, first, budget)
         if reading.notes == "per-item":
-            notes = structs.replace(reading, budget=max(1, budget)).chosen(self._reread(message, notes), self._now)
+            notes = structs.replace(reading, budget=max(1, budget)).choose_notes(
+                self._reread(message, notes), self._now
+            )
         return structs.replace(bare, notes=notes, recent=recent)
 
     def _recent(self, used: int) -> tuple[tuple[Utterance, ...], int]:
@@ -440,7 +442,7 @@ class Pipeline(Thinks):
                 numbers[note.id] = number
                 yield note
 
-        chosen = reading.chosen(found(), self._now)
+        chosen = reading.choose_notes(found(), self._now)
         shown = {numbers[note.id] for note in chosen}
         self._found = [number for number in ranked if number in shown]
         for number in self._found:
@@ -450,7 +452,7 @@ class Pipeline(Thinks):
     def _reread(self, message: str, notes: Sequence[MemoryHit]) -> list[MemoryHit]:
         read = ((note, self._think(roles.Reread(message=message, note=note, now=self._now))) for note in notes)
         return [
-            note if text == note.text else structs.replace(note, said=(Utterance("", text, note.at),))
+            note if text == note.text else structs.replace(note, said=(Utterance("", text, note.begin_time),))
             for note, text in read
             if text
         ]
@@ -518,7 +520,7 @@ class Pipeline(Thinks):
         curve itself.
         """
         today = self._today()
-        for number in list(self._memories.remembered()):
+        for number in list(self._memories.remembered_numbers()):
             day = self._days[self._memories.items[number].span.first]
             strength, last = self._strength.get(number, (1, day))
             if self._settings.forgetting == "code":
@@ -527,7 +529,7 @@ class Pipeline(Thinks):
             else:
                 chance = math.exp(-(today - max(last, self._checked)) / strength)
             if random.Random(f"{self._settings.draw} {today} {number}").random() >= chance:
-                self._memories.forget(number)
+                self._memories.forget_memory(number)
         self._checked = today
 
     # --- State.
@@ -539,7 +541,7 @@ class Pipeline(Thinks):
             strength={str(number): held for number, held in self._strength.items()}, spoke=format_moment(self._spoke),
             session=[self._session, self._session_from, self._day_from], days=[self._extra_days, self._tokens_today],
             vectors=self._memories.save(),
-            forgotten=[] if self._settings.forgetting == "off" else self._memories.forgotten(),
+            forgotten=[] if self._settings.forgetting == "off" else self._memories.forgotten_numbers(),
         )  # fmt: skip
 
     def load(self, state: bytes) -> None:
@@ -556,7 +558,7 @@ class Pipeline(Thinks):
         self._extra_days, self._tokens_today = head["days"]
         self._spoke = read_moment(head["spoke"])
         for number in head["forgotten"]:
-            self._memories.forget(number)
+            self._memories.forget_memory(number)
 
     def _restore(self, line: Any) -> None:
         if isinstance(line, dict):

@@ -44,7 +44,7 @@ class MemoryHit(Struct, frozen=True):
         return "\n".join(saying.text for saying in self.said)
 
     @property
-    def at(self) -> datetime | None:
+    def begin_time(self) -> datetime | None:
         """When it began; None where that is not known."""
         return self.said[0].at if self.said else None
 
@@ -64,7 +64,7 @@ class Reading(Struct, frozen=True, kw_only=True):
     """Whether each is first read by itself, and what it says to the question written down; or all of them in the prompt
     of the reply, notes first (`con`: chain of note)."""
 
-    def chosen(self, memory_hits: Iterable[MemoryHit], now: datetime | None) -> tuple[MemoryHit, ...]:
+    def choose_notes(self, memory_hits: Iterable[MemoryHit], now: datetime | None) -> tuple[MemoryHit, ...]:
         """Return what is shown of the notes found, best first, at a time: as many of the best as fit, in their order.
 
         One that does not fit is passed over. Those whose time is not known stand first in the order of time.
@@ -79,7 +79,7 @@ class Reading(Struct, frozen=True, kw_only=True):
                 kept.append(note)
                 left -= size
         if self.order == "time":
-            kept.sort(key=lambda note: 0.0 if note.at is None else note.at.timestamp())
+            kept.sort(key=lambda note: 0.0 if note.begin_time is None else note.begin_time.timestamp())
         return tuple(kept)
 
     def shown(self, notes: Sequence[MemoryHit], now: datetime | None) -> str:
@@ -103,8 +103,8 @@ class Reading(Struct, frozen=True, kw_only=True):
 
 
 _TOLD = {"when": "[{}] ", "who": "{}: ", "text": "{}"}
+# Tokens between one note and the next, at most.
 _BREAK = 2
-"""Tokens between one note and the next, at most."""
 
 
 def time_since(saying: Utterance, now: datetime | None) -> str:

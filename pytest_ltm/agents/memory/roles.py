@@ -18,7 +18,7 @@ from pytest_ltm.agents.memory.reading import shorten_to_tokens
 from pytest_ltm.agents.memory.thinker import PROMPTS
 from pytest_ltm.agents.memory.time_ranges import Range, spoken_of
 from pytest_ltm.agents.reader.memory import count_tokens
-from pytest_ltm.agents.reader.notes import BRIEF, COMMON
+from pytest_ltm.agents.reader.notes import COMMON, MAX_CLOSELY_READ
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -88,14 +88,14 @@ def _telling_words(text: str) -> list[str]:
 
 def own_statements(text: str) -> Iterator[str]:
     """Yield the statements of a brief text in which somebody speaks of themselves."""
-    for one in split_into_sentences(text) if len(text) <= BRIEF else ():
+    for one in split_into_sentences(text) if len(text) <= MAX_CLOSELY_READ else ():
         if _OWN.search(one) and not one.endswith("?"):
             yield one
 
 
 def asks_something(message: str) -> bool:
     """Return whether a brief message wants an answer: it has a question, or begins with a request."""
-    return len(message) <= BRIEF and bool(_questions(message))
+    return len(message) <= MAX_CLOSELY_READ and bool(_questions(message))
 
 
 def _questions(text: str) -> list[str]:
@@ -280,7 +280,7 @@ class Facts:
         """Return up to eight statements of each saying."""
         result = []
         for place, saying in enumerate(self.said):
-            told = [one for one in split_into_sentences(saying.text[:BRIEF]) if _states_a_fact(one)]
+            told = [one for one in split_into_sentences(saying.text[:MAX_CLOSELY_READ]) if _states_a_fact(one)]
             result += [ExtractedFact(one, (place,)) for one in told[:_MOST]]
         return tuple(result)
 
@@ -306,7 +306,7 @@ class Keyphrases:
 
     def by_rules(self) -> tuple[str, ...]:
         """Return up to eight of them, in the order in which they are said."""
-        return tuple(_telling_words("\n".join(one.text[:BRIEF] for one in self.said))[:_PHRASES])
+        return tuple(_telling_words("\n".join(one.text[:MAX_CLOSELY_READ] for one in self.said))[:_PHRASES])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -336,7 +336,11 @@ class Summary:
 
     def by_rules(self) -> str:
         """Return the newest of these lines that fit."""
-        first = [next(iter(split_into_sentences(one.text[:BRIEF])), "") for one in self.said if one.role != "assistant"]
+        first = [
+            next(iter(split_into_sentences(one.text[:MAX_CLOSELY_READ])), "")
+            for one in self.said
+            if one.role != "assistant"
+        ]
         lines = [*self.earlier.split("\n"), *first]
         return _newest_lines(list(dict.fromkeys(line for line in lines if line)), self.size)
 
@@ -362,7 +366,11 @@ class EventDater:
 
     def by_rules(self) -> tuple[Range, ...]:
         """Return up to eight times."""
-        ranges = (spoken_of(one, self.now) for saying in self.said for one in split_into_sentences(saying.text[:BRIEF]))
+        ranges = (
+            spoken_of(one, self.now)
+            for saying in self.said
+            for one in split_into_sentences(saying.text[:MAX_CLOSELY_READ])
+        )
         return tuple(dict.fromkeys(one for one in ranges if one))[:_MOST]
 
 
@@ -385,7 +393,7 @@ class TimeRange:
 
     def by_rules(self) -> Range | None:
         """Return the time that the question names."""
-        return spoken_of(self.message[:BRIEF], self.now)
+        return spoken_of(self.message[:MAX_CLOSELY_READ], self.now)
 
 
 def _parse_range(said: object, now: datetime) -> Range:
@@ -410,7 +418,7 @@ class Reread:
 
     def prompt(self) -> list[Message]:
         """Return the messages, with the dates of the memory and of the message."""
-        said, day = (_day_text(one) for one in (self.note.at, self.now))
+        said, day = (_day_text(one) for one in (self.note.begin_time, self.now))
         note = f"Said on {said}:\n{_numbered_lines(self.note.said)}"
         return _role_prompt(self.role, message=self.message, note=note, day=day)
 

@@ -20,8 +20,8 @@ Embeds: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
 Ranked: TypeAlias = "list[tuple[int, float]]"
 """Numbers of keys with what they are worth, best first; of equals the older."""
 _WORD = lazy_pattern(r"\w+")
+# Bytes of vectors that are saved with each state, at most: those of 5,400 memories by MiniLM.
 _SAVED = 8 << 20
-"""Bytes of vectors that are saved with each state, at most: those of 5,400 memories by MiniLM."""
 _SATURATION, _LENGTH = 1.5, 0.75
 """BM25's k1 and b."""
 
@@ -33,7 +33,7 @@ class SearchIndex(Protocol):
         """Take in keys."""
         ...
 
-    def best(self, query: str, k: int, alive: Any) -> Ranked:
+    def best_keys(self, query: str, k: int, alive: Any) -> Ranked:
         """Return the k best of the keys whose numbers are `alive`: for each key 1 or 0."""
         ...
 
@@ -64,7 +64,7 @@ class Words:
                 self._places.setdefault(word, array("I")).extend((number, times))
             self._sizes.append(sum(counts.values()))
 
-    def best(self, query: str, k: int, alive: Any) -> Ranked:
+    def best_keys(self, query: str, k: int, alive: Any) -> Ranked:
         """Return the k best; what shares no word with the query is none of them."""
         import numpy as np
 
@@ -139,7 +139,7 @@ class Vectors:
         self._rows = np.frombuffer(b64decode(saved["rows"]), dtype=np.float32).reshape(self._size, -1)
         self._fresh = self._fresh[self._size :]
 
-    def best(self, query: str, k: int, alive: Any) -> Ranked:
+    def best_keys(self, query: str, k: int, alive: Any) -> Ranked:
         """Return the k best."""
         import numpy as np
 

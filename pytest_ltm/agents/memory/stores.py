@@ -63,7 +63,7 @@ class CrossTalkDetector:
         """Know who was told it first."""
         self._first.setdefault(hash(text), user)
 
-    def by(self, text: str) -> str:
+    def first_told_to(self, text: str) -> str:
         """Return who was told it first; "" if nobody was."""
         return self._first.get(hash(text), "")
 
@@ -208,7 +208,7 @@ class Stored(TakesTurns):
         notes = [self._note(one, number) for number, one in enumerate(self._listed(result))]
         self._empty += bool(self._said) and not notes
         self._found = [text for _, text in notes]
-        shown = self._reading.chosen([note for note, _ in notes], self._now)
+        shown = self._reading.choose_notes([note for note, _ in notes], self._now)
         task = Replying(message=message, now=self._now, notes=shown, reading=self._reading)
         try:
             thought = self._thinker.think(task)
@@ -347,7 +347,7 @@ class Stored(TakesTurns):
         return MemoryHit(str(number), (Utterance("", text, at),)), text
 
     def _refuse_foreign(self, text: str) -> None:
-        owner = self._heard.by(text)
+        owner = self._heard.first_told_to(text)
         if owner and owner != self._user:
             raise AgentFault(
                 f"store {self._name!r} returned what another conversation told it: {text[:_SHOWN]!r}. Keep apart what "

@@ -23,7 +23,7 @@ class Range:
     start: datetime
     end: datetime
 
-    def holds(self, at: datetime) -> bool:
+    def contains_moment(self, at: datetime) -> bool:
         """Return whether a moment is in it."""
         return self.start <= at <= self.end
 
@@ -38,8 +38,8 @@ _AGO = lazy_pattern(rf"((?:\b{_COUNT} (?:{'|'.join(_UNITS)})s?(?:,| and|, and)? 
 _LAST = lazy_pattern(rf"\b(last|this|past) (week|weekend|month|year|{'|'.join(DAYS)})\b", re.IGNORECASE)
 _DAY = lazy_pattern(r"\b(the day before yesterday|yesterday|last night)\b", re.IGNORECASE)
 _BACK = {"the day before yesterday": 2, "yesterday": 1, "last night": 1}
+# The share of a length by which people are off, at least.
 _SLACK = 0.1
-"""The share of a length by which people are off, at least."""
 
 
 def spoken_of(text: str, now: datetime) -> Range | None:

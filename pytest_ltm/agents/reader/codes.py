@@ -88,8 +88,8 @@ def _is_short_form(name: Sequence[str], longer: Sequence[str]) -> bool:
     return name[0] == longer[0] and (len(name) == 1 or len(longer) == 1 or bool({name[1], longer[1]} & _VERBS))
 
 
+# What follows a thing's name without being part of it.
 _VERBS = frozenset((
     "is", "opens", "takes", "needs", "used", "was", "with", "has", "now", "also", "too", "have", "the", "what", "you",
     "type", "and", "no", "please", "opened", "took", "needed", "until", "in", "by", "which", "whatever", "same",
 ))  # fmt: skip
-"""What follows a thing's name without being part of it."""

@@ -40,7 +40,7 @@ class Instructions:
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a quote or an instruction, drop instructions on request."""
-        if not turn.brief:
+        if not turn.is_brief:
             return None
         return _note_quote(turn, notes) or _forget_errand(turn, notes) or _note_instruction(turn, notes)
 
@@ -100,17 +100,17 @@ _RULE = lazy_pattern(
     r"(?:say|reply with|answer with)\b[^\"':]{0,30}:\s*(?P<quote>[\"'])(?P<say>.{3,400})(?P=quote)\s*$",
     re.IGNORECASE | re.DOTALL,
 )
+# Begins what somebody else says in a play of roles: rules are for what the user says.
 _ELSE = lazy_pattern(r"[A-Z][a-z]+: ")
-"""Begins what somebody else says in a play of roles: rules are for what the user says."""
 _MENTION = lazy_pattern(r"\bmention (?:the |my )?(.+)", re.IGNORECASE | re.DOTALL)
 _MEANT = [(lazy_pattern(waits), lazy_pattern(means)) for waits, means in WORDS["rules"].items()]
 _WORD_QUOTED = lazy_pattern(r"'([^']+)'")
 _WORD = lazy_pattern(r"[^\W\d_]+")
 _RUNS = lazy_pattern(r"(.)\1+")
+# The least share of a message's telling words that the rule names too, where it does not say "mention".
 _ABOUT_IT = 0.25
-"""The least share of a message's telling words that the rule names too, where it does not say "mention"."""
+# Characters of the longest message that is held against rules that do not say "mention".
 _SHORT = 120
-"""Characters of the longest message that is held against rules that do not say "mention"."""
 
 
 class TriggerResponse(Topic):

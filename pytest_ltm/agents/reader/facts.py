@@ -28,8 +28,8 @@ _PROPER = lazy_pattern(r"(?<=\s)[A-Z]\w{3,}")
 _WAITER = lazy_pattern(r"\s*waiter\b", re.IGNORECASE)
 _FEWEST, _BOTH = 2, 2
 _LONGEST = 20_000
+# Characters of the longest question that does not say what it is about; of one about steps twice as many.
 _SHORT = 110
-"""Characters of the longest question that does not say what it is about; of one about steps twice as many."""
 
 
 class DelayedRecall:
@@ -51,7 +51,7 @@ class DelayedRecall:
         if len(facts) >= _FEWEST:
             notes.add(turn, "world", {"heading": heading, "facts": facts})
             return "Noted."
-        if not turn.brief:
+        if not turn.is_brief:
             return None
         world = notes.newest("world")
         return (
@@ -171,7 +171,7 @@ class InstructionRecall:
         if len(matches) >= _FEWEST_STEPS and _MANUAL.search(turn.text[: turn.text.index(matches[1][1])]):
             notes.add(turn, "steps", [text for _, text in matches])
             return "Noted."
-        if turn.brief and _FORGET_STEPS.search(turn.text):
+        if turn.is_brief and _FORGET_STEPS.search(turn.text):
             notes.drop("steps")
             return "Forgotten."
         if not _is_question(turn.text, 2 * _SHORT):
@@ -229,13 +229,13 @@ _END = lazy_pattern("|".join(_ENDS))
 _OVER = lazy_pattern(r"\b(?:costs|is|weighs) (more than \d+ (?:crowns|years old|pounds|miles away))")
 
 
+# How somebody tells a principle of life, which takes more than rules to apply.
 _MAXIM = lazy_pattern(
     r"(?:here's|this is) (?:how I think|what I live by|what my father taught me|my motto)\b|"
     r"[^.:?]*\b(?:(?:tell|say to) myself|I think(?=:)|one principle|rule in life|thing I believe|"
     r"we (?:say|used to say)|on a cushion|over my desk)\b[^.?]*: ",
     re.IGNORECASE,
 )
-"""How somebody tells a principle of life, which takes more than rules to apply."""
 
 Offered: TypeAlias = "Mapping[str, Mapping[str, int]]"
 """By town what is offered there, by measure."""

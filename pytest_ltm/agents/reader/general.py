@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 _REQUEST = lazy_pattern(r"\s*(?:please\s+)?(?:tell|name|list|say|give|repeat|remind|answer)\b", re.IGNORECASE)
+# A question that ends in how to answer it.
 _IN_A_WORD = lazy_pattern(
     r"\?\s+(?:one|just|only|no|a)\b[^.?!]*\b(?:word|two|which|reasons|please)\b[^.?!]*\.$", re.IGNORECASE
 )
-"""A question that ends in how to answer it."""
 _READY = lazy_pattern(r"\b(?:understood|ready|clear|okay|ok|all right|agreed)\s*\?\s*$", re.IGNORECASE)
 _FORGET = lazy_pattern(r"\b(?:forget|disregard)\b", re.IGNORECASE)
 _WORD = lazy_pattern(r"[^\W_]{3,}")
@@ -31,10 +31,10 @@ class General:
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a statement, or answer with the one that shares most words with the question."""
-        if not turn.brief or _FORGET.search(turn.text) or _READY.search(turn.text):
+        if not turn.is_brief or _FORGET.search(turn.text) or _READY.search(turn.text):
             return "Understood."
         if turn.text.rstrip().endswith("?") or _REQUEST.match(turn.text) or _IN_A_WORD.search(turn.text):
-            return "" if turn.told else notes.derived("statement", _Statements).nearest(turn.text, notes)
+            return "" if turn.told else notes.derived("statement", _Statements).nearest_statement(turn.text, notes)
         notes.add(turn, "statement", turn.text)
         return "Noted."
 
@@ -47,9 +47,9 @@ class _Statements:
         self._numbers: dict[str, list[int]] = {}
         """The numbers of statements, by word."""
 
-    def nearest(self, question: str, notes: ReaderNotebook) -> str:
+    def nearest_statement(self, question: str, notes: ReaderNotebook) -> str:
         """Return the visible statement with most words of the question, the newest of equals."""
-        statements = notes.every("statement")
+        statements = notes.notes_of_kind("statement")
         for number in range(self._known, len(statements)):
             for word in _significant_words(statements[number].content):
                 self._numbers.setdefault(word, []).append(number)
@@ -92,13 +92,13 @@ def announces_questions(message: str) -> bool:
 
 # --- Trivia that only keeps the reader busy: questions with their answers, to be returned as JSON or just remarked on.
 
+# Characters within which such a message says what it wants and begins with its first pair.
 _HEAD = 400
-"""Characters within which such a message says what it wants and begins with its first pair."""
 _WANTED = lazy_pattern(r"\b(?:trivia|answers?)\b.*\bjson\b", re.IGNORECASE | re.DOTALL)
 _FIRST = lazy_pattern(r"^Q: ", re.MULTILINE)
 _MARK = " A: "
+# What was asked in a quiz, and the answer.
 _REMARK = lazy_pattern(r"[^\n?:]*\bquiz\b[^\n?:]*:[ \n][^\n?]+\? [^\n?]{1,80}\.(?:\n|$)", re.IGNORECASE)
-"""What was asked in a quiz, and the answer."""
 
 
 class Trivia:

@@ -115,8 +115,8 @@ PASSAGE = 320
 """Characters up to which sentences that follow one another are one passage."""
 _SATURATION, _LENGTH = 1.2, 0.6
 """BM25's k1 and b; a word counts once in a passage."""
+# The share of a passage's worth that the next one inherits: an answer follows its question.
 _NEIGHBOUR = 0.3
-"""The share of a passage's worth that the next one inherits: an answer follows its question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class PassageIndex:
         """The exchange's number of each note."""
         self._at: date | None = None
 
-    def grow(self, notes: Sequence[ReaderNote]) -> None:
+    def index_new_notes(self, notes: Sequence[ReaderNote]) -> None:
         """Take in the notes that it does not hold yet."""
         for note in notes[len(self._notes) :]:
             message, reply, day = note.content
@@ -492,12 +492,12 @@ def _split_chunks(parts: list[str]) -> list[tuple[int, list[str]]]:
 # --- The answer to a question about a told history, from the passages that share words with it.
 
 NOT_MENTIONED = "That was not mentioned."
+# The share of a question's weight that the best passage has to have words of.
 _LEAST = 0.34
-"""The share of a question's weight that the best passage has to have words of."""
+# Number of best passages searched for a phrase.
 _LOOKED_AT = 6
-"""Number of best passages searched for a phrase."""
+# Of passages nearly as good as the best, the newest counts: what was said last is so.
 _AS_GOOD = 0.9
-"""Of passages nearly as good as the best, the newest counts: what was said last is so."""
 _OWN, _OTHERS = 1.4, 0.7
 """What a passage is worth more if who is asked about says it, and less if somebody else does."""
 _PARTS = lazy_pattern(r"\s+(?:or|and)\s+(?:the |my |when )?|,\s*", re.IGNORECASE)
@@ -667,7 +667,7 @@ class ToldHistory:
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note what was told; answer a question that has a date in front, or says that it is about a conversation."""
         when, rest = split_date(turn.text)
-        begun = bool(notes.every(KIND))
+        begun = bool(notes.notes_of_kind(KIND))
         if (turn.told and (begun or when is not None)) or (when is not None and is_told(rest)):
             notes.add(turn, KIND, [turn.text, turn.reply, None if turn.now is None else str(_utc_day(turn.now))])
             return "I have read it."
@@ -681,7 +681,7 @@ class OpenQuestions:
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Answer a question."""
-        asks = notes.every(KIND) and "?" in turn.text
+        asks = notes.notes_of_kind(KIND) and "?" in turn.text
         return answer_turn(turn, notes) if asks else None
 
 
@@ -689,7 +689,7 @@ def answer_turn(turn: IncomingTurn, notes: ReaderNotebook) -> str:
     """Return the answer to a question from the history that can be seen."""
     notes.overlook()
     index = notes.derived(KIND, PassageIndex)
-    index.grow(notes.every(KIND))
+    index.index_new_notes(notes.notes_of_kind(KIND))
     return answer_from_history(
         parse_question(turn.text), index, notes.sees, None if turn.now is None else _utc_day(turn.now)
     )

@@ -45,8 +45,8 @@ class Languages(Topic):
         return "Noted."
 
 
+# How many words a quotation has beside the first: a phrase has some, a form none.
 _WORDS = methodcaller("count", " ")
-"""How many words a quotation has beside the first: a phrase has some, a form none."""
 
 
 def _answer_phrase(gloss: str, language: str, notes: ReaderNotebook) -> str | None:

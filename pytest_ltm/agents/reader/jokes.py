@@ -24,8 +24,8 @@ _LENGTH = lazy_pattern(r"(\d+)\s*(day|hour|minute|second)s?\b", re.IGNORECASE)
 _FEW_SENTENCES = 250
 _LIFE = [lazy_pattern(said, re.IGNORECASE) for said, _ in WORDS["life"].values()]
 _SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
+# Seconds within which two moments are the same: people say minutes, some of them rounded down.
 _SAME_TIME = 60.0
-"""Seconds within which two moments are the same: people say minutes, some of them rounded down."""
 
 
 class Jokes(Topic):
@@ -66,7 +66,7 @@ def _recall_joke(turn: IncomingTurn, notes: ReaderNotebook) -> ReaderNote | None
 def _nearest_note(kind: str, moment: float, notes: ReaderNotebook) -> ReaderNote | None:
     """Return the note told nearest to a moment; time never runs back, so the search ends when it gets worse."""
     best: list[ReaderNote] = []
-    understood = {note.position for note in notes.every(UNDERSTOOD)}
+    understood = {note.position for note in notes.notes_of_kind(UNDERSTOOD)}
     for note in notes.visible(kind):
         if note.position in understood:
             continue

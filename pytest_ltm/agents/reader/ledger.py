@@ -51,7 +51,7 @@ class _Book:
         """Return the sum of the gifts that have these values."""
         return sum(gift["sum"] for gift in self.gifts if all(gift[name] == value for name, value in fields.items()))
 
-    def givers(self, what: str) -> Iterator[str]:
+    def yield_givers(self, what: str) -> Iterator[str]:
         """Yield who gave for something, each once."""
         yield from Counter(gift["name"] for gift in self.gifts if gift["what"] == what)
 
@@ -133,5 +133,7 @@ def _find_givers(town: re.Match[str], what: str, book: _Book) -> str:
     if not what:
         members = [name for name, home in book.homes.items() if home == town["town"]]
         return f"{max(members, key=lambda name: book.total(name=name))}." if members else "I don't know."
-    result = [name for name in book.givers(what) if (book.homes.get(name) == town["town"]) is not bool(town["not"])]
+    result = [
+        name for name in book.yield_givers(what) if (book.homes.get(name) == town["town"]) is not bool(town["not"])
+    ]
     return f"{', '.join(result)}." if result else "Nobody that I know of."

@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
 
 _WORD = lazy_pattern(r"\w+")
+# The index is built anew when it lacks this share of the exchanges, so that building costs linear time in all.
 _GROWTH = 0.05
-"""The index is built anew when it lacks this share of the exchanges, so that building costs linear time in all."""
+# The share of the tokens that the newest exchanges get, whatever their words.
 _RECENT = 0.25
-"""The share of the tokens that the newest exchanges get, whatever their words."""
 
 
 class Memory:
     """Decides which exchanges can still be seen; knows the conversation's text and nothing else."""
 
-    def arrive(self, message: str) -> None:
+    def add_message(self, message: str) -> None:
         """Take in the message of the next exchange, before it is answered."""
 
     def leave(self, reply: str) -> None:
         """Take in the reply to it."""
 
-    def overlook(self) -> None:
+    def ignore_last(self) -> None:
         """The last message only asks: nothing is in it that anybody would look for."""
 
-    def sees(self, position: int) -> bool:
+    def can_see(self, position: int) -> bool:
         """Return whether the exchange of this number can be seen while the last message is answered."""
         raise NotImplementedError
 
@@ -78,7 +78,7 @@ class Retrieving(Memory):
         self._overlooked: set[int] = set()
         self._written: list[str] = []
 
-    def arrive(self, message: str) -> None:
+    def add_message(self, message: str) -> None:
         """Add the message; what is seen depends on it."""
         self._texts.append(message)
         self._sizes.append(self._count(message))
@@ -93,11 +93,11 @@ class Retrieving(Memory):
         """Go back, but keep the index, which holds nothing newer, and what was retrieved last."""
         super().put_back(held | {name: getattr(self, name) for name in ("_index", "_indexed", "_best")})
 
-    def overlook(self) -> None:
+    def ignore_last(self) -> None:
         """Never retrieve the last message: it only asks."""
         self._overlooked.add(len(self._texts) - 1)
 
-    def sees(self, position: int) -> bool:
+    def can_see(self, position: int) -> bool:
         """Return whether the exchange is among those retrieved for the message being answered."""
         if self._seen is None:
             self._seen = frozenset(self._retrieved())
@@ -198,7 +198,7 @@ _TOP = lazy_pattern(r"top([1-9]\d{0,5})")
 class Full(Memory):
     """Sees everything."""
 
-    def sees(self, position: int) -> bool:  # noqa: ARG002 - the protocol's signature
+    def can_see(self, position: int) -> bool:  # noqa: ARG002 - the protocol's signature
         """Return True."""
         return True
 
@@ -212,7 +212,7 @@ class Window(Memory):
         self._used = 0
         self._first = 0
 
-    def arrive(self, message: str) -> None:
+    def add_message(self, message: str) -> None:
         """Add the message; the oldest exchanges make room for it."""
         self._sizes.append(count_tokens(message))
         self._used += self._sizes[-1]
@@ -226,7 +226,7 @@ class Window(Memory):
         self._sizes[-1] += size
         self._used += size
 
-    def sees(self, position: int) -> bool:
+    def can_see(self, position: int) -> bool:
         """Return whether the exchange is in the window."""
         return position >= self._first
 
@@ -249,13 +249,13 @@ class Forgetful(Memory):
         self._newest = -1
         self._forgotten: set[int] = set()
 
-    def arrive(self, message: str) -> None:
+    def add_message(self, message: str) -> None:
         """Decide whether the exchange will be forgotten: its text and its place decide."""
         self._newest += 1
         if random.Random(f"forgetful {self._newest} {message}").random() < self._share:
             self._forgotten.add(self._newest)
 
-    def sees(self, position: int) -> bool:
+    def can_see(self, position: int) -> bool:
         """Return whether the exchange is remembered; the one being answered always is."""
         return position == self._newest or position not in self._forgotten
 

@@ -42,7 +42,7 @@ class _WordMeanings:
         self._words: dict[str, str] = {}
 
     def words(self, notes: ReaderNotebook) -> dict[str, str]:
-        every = notes.every(_SAID)
+        every = notes.notes_of_kind(_SAID)
         self._words.update(note.content for note in every[self._known :])
         self._known = len(every)
         return self._words
@@ -59,13 +59,13 @@ def _repeat_sentence(part: str, texts: dict[str, str]) -> str:
 
 def translate_turn(turn: IncomingTurn, notes: ReaderNotebook) -> ReadMessage:
     """Return a turn in English words; its sentences are noted, so that a reply can repeat them as they were said."""
-    last = notes.every(_LANGUAGE)
+    last = notes.notes_of_kind(_LANGUAGE)
     before = load_language(last[-1].content) if last else ENGLISH
     now = detect_language(turn.text, before)
     if now is not before:
         notes.add(turn, _LANGUAGE, now.code)
     head, quiz, rest = turn.text.partition(_QUIZ)
-    if now is ENGLISH or (not turn.brief and not quiz):
+    if now is ENGLISH or (not turn.is_brief and not quiz):
         return ReadMessage(turn, now, notes)
     parts = _SENTENCE.findall(head)
     meant = [now.meaning(part) for part in parts]

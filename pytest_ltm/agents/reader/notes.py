@@ -28,7 +28,7 @@ COMMON = {who: frozenset(words.split()) for who, words in WORDS["common"].items(
 SMALL_NUMBERS = {word: NUMBERS[word] for word in (*ONES[1:13], "a", "an")}
 """By their words."""
 
-BRIEF = 1200
+MAX_CLOSELY_READ = 1200
 """Characters up to which a message is looked at closely by abilities that deal in single sentences."""
 
 
@@ -49,9 +49,9 @@ class IncomingTurn:
     """The message as it was said, where its text is in English words for others."""
 
     @property
-    def brief(self) -> bool:
+    def is_brief(self) -> bool:
         """True for a message of a few sentences, false for pages and filler."""
-        return len(self.text) <= BRIEF
+        return len(self.text) <= MAX_CLOSELY_READ
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class ReaderNotebook:
         """Return the newest note of one kind that can still be seen."""
         return next(self.visible(kind), None)
 
-    def every(self, kind: str) -> Sequence[ReaderNote]:
+    def notes_of_kind(self, kind: str) -> Sequence[ReaderNote]:
         """Return all notes of one kind in order, for an index: what it finds counts only if it can be seen."""
         return self._notes.get(kind, ())
 
@@ -162,7 +162,7 @@ class Topic:
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Return the reply to a message that this ability is about; None: not mine."""
-        if not turn.brief or not self.claims(turn.text):
+        if not turn.is_brief or not self.claims(turn.text):
             return None
         if self.forgets.search(turn.text):
             notes.drop(*self.kinds)

@@ -99,6 +99,7 @@ def _founder_birthplace(look: Callable[[str, str], str], works: list[str]) -> st
     return look("birthplace", look("founder", works[0]))
 
 
+# By what a question has.
 _ANSWERS: Mapping[str, Callable[[Callable[[str, str], str], list[str]], str]] = {
     r"\b[Ww]hich river\b": lambda look, works: look("river", _founder_birthplace(look, works)),
     r"\b[Ii]n which town\b": _founder_birthplace,
@@ -110,4 +111,3 @@ _ANSWERS: Mapping[str, Callable[[Callable[[str, str], str], list[str]], str]] = 
         "The " + min(works, key=lambda work: int(look("opening", work)))
     ),
 }
-"""By what a question has."""

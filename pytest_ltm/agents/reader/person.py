@@ -24,21 +24,21 @@ _UNLISTED = (
     lazy_pattern(r"^([\w -]{2,30}) (?:is|has become) my (?:new )?favou?rite colou?r", re.IGNORECASE),
 )
 _BARE = lazy_pattern(r"\b(?:prefer\s+(\w+)|(?:like|love)\s+(\w+)\s+(?:best|most))(?:\s+now)?[.!]?$", re.IGNORECASE)
+# A colour spoken of as such, which no thing has.
 _UNNAMED = lazy_pattern(
     rf"(?<!\ba )(?<!\ban )(?<!\bthe )\b({'|'.join(WORDS['colours'].split())})"
     r"(?=[.,;!]|$| (?:now|these days|at|from|for|is|it|has|does|any|first|phase)\b)",
     re.IGNORECASE,
 )
-"""A colour spoken of as such, which no thing has."""
+# How one takes to another.
 _MOVED_ON = lazy_pattern(
     r"\bmoved (?:on|into)\b|\bmore into\b|\bfor me\b|\bit(?: has to be| is now|'s)\b|\bwon me over\b|\bdoes it for me\b"
     r"|\b(?:like best|prefer|love most)\b|\bconverted me\b|\bnothing \w+|\benough of\b|\bmake (?:that|it)\b|\bphase\b"
     r"|\bmy favou?rite\b|\bovertaken\b|\btop spot\b|\b(?:suit|cheer)s me\b|\bput \w+ first\b",
     re.IGNORECASE,
 )
-"""How one takes to another."""
+# Characters of the longest message that tells of a favourite colour without saying so.
 _SHORT = 120
-"""Characters of the longest message that tells of a favourite colour without saying so."""
 
 
 class Colours:
@@ -46,7 +46,7 @@ class Colours:
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a statement, answer a question, forget on request."""
-        if not turn.brief:
+        if not turn.is_brief:
             return None
         about = _LIKING.search(turn.text) and _MINE.search(turn.text)
         colour = (_told_colour(turn.text) if about else None) or _moved_on(turn.text)
@@ -105,12 +105,12 @@ _ALL = lazy_pattern(
     re.IGNORECASE | re.DOTALL,
 )
 _ONE = lazy_pattern(r"\bname\b|\bcalled\b|\bcall me\b", re.IGNORECASE)
+# A question after what somebody or something else is called.
 _OF_ANOTHER = lazy_pattern(
     r"\b(?:my|our) (?!names?\b)[\w' -]{1,40}? (?:called|named)\b(?! me\b)|\bnames? of (?:my|our|the)\b"
     r"|\b(?:my|our) [\w-]{1,30}(?:'s|s') names?\b",
     re.IGNORECASE,
 )
-"""A question after what somebody or something else is called."""
 
 
 class Names(Topic):
@@ -146,11 +146,11 @@ def _answer_person(question: str, notes: ReaderNotebook) -> str | None:
 
 # --- What the user says of their own life: what is so now, after changes, corrections, withdrawals and rumours.
 
+# By what it is about: how it is said, and how it is asked for.
 _LIFE = {
     label: [lazy_pattern(one, re.IGNORECASE) for one in said_and_asked]
     for label, said_and_asked in WORDS["life"].items()
 }
-"""By what it is about: how it is said, and how it is asked for."""
 _RUMOUR = lazy_pattern(
     r"\b(?:that's not true|don't believe it|it's wrong|nonsense|ignore it|it was never so|not a word of truth)\b",
     re.IGNORECASE,
@@ -159,17 +159,17 @@ _WITHDRAWN = lazy_pattern(
     r"\b(?:I take back|forget|ignore|never mind) what I (?:\w+ ){1,3}about ([\w' -]+)[.:,]", re.IGNORECASE
 )
 _KIND, _HABIT = "personal", "habit"
+# How a habit is told, and how it is asked for.
 _HABITS = [
     (lazy_pattern(rf"\bI (?:always )?(?:{did})", re.IGNORECASE), lazy_pattern(asked, re.IGNORECASE))
     for did, asked in WORDS["habits"]
 ]
-"""How a habit is told, and how it is asked for."""
+# What makes it an exception.
 _OCCASION = lazy_pattern(
     r"\bon (?:sundays|my birthday|the day|nights)\b|\bat my mother|\bwhen (?:it|my|I|I'm|there's|everything|family)\b"
     r"|\bin (?:the holidays|august|the weeks|the month)\b|\bduring\b",
     re.IGNORECASE,
 )
-"""What makes it an exception."""
 
 
 class ConflictingPersonalInformation(Topic):

@@ -76,7 +76,7 @@ def _answer_play(question: str, notes: ReaderNotebook) -> str | None:
             break
     else:
         return None
-    play = _Play.of([note.content for note in notes.visible("play")][::-1])
+    play = _Play.known_after([note.content for note in notes.visible("play")][::-1])
     if pattern is _BELIEF[0]:
         return play.shared.get((match[1], match[2], match[3]))
     if pattern is _BELIEF[1]:
@@ -102,7 +102,7 @@ class _Play:
     """Where somebody last saw it together with somebody else."""
 
     @classmethod
-    def of(cls, lines: Sequence[Sequence[Any]]) -> _Play:
+    def known_after(cls, lines: Sequence[Sequence[Any]]) -> _Play:
         """Return what is known after the lines, each its kind and its names."""
         play = cls(_room_of(lines))
         for kind, *names in lines:
@@ -248,7 +248,7 @@ class Restaurant:
 
 
 def _note_message(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-    if not turn.brief or not (_ROLES.search(turn.text) or _FORGET_RESTAURANT.search(turn.text)):
+    if not turn.is_brief or not (_ROLES.search(turn.text) or _FORGET_RESTAURANT.search(turn.text)):
         return None
     notes.drop("menu", "drink", "dish", "wishes")
     if wishes := _WISHES.search(turn.text):

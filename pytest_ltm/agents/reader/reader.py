@@ -73,7 +73,7 @@ class Reader:
         from pytest_ltm.agents.reader.notes import ReaderNotebook
 
         self._memory = self._make()
-        self._notes = ReaderNotebook(self._memory.sees, self._memory.overlook)
+        self._notes = ReaderNotebook(self._memory.can_see, self._memory.ignore_last)
         self._position = -1
         self._now = None
 
@@ -106,7 +106,7 @@ class Reader:
         from pytest_ltm.agents.reader.notes import IncomingTurn
 
         self._position += 1
-        self._memory.arrive(message)
+        self._memory.add_message(message)
         return IncomingTurn(text=message, position=self._position, now=self._now, told=told, reply=reply)
 
     def _respond(self, turn: IncomingTurn) -> str:

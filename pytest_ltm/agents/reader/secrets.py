@@ -26,8 +26,8 @@ _KEPT = lazy_pattern(
 _UNTIL = lazy_pattern(rf"\b(?:before|until|from) ({_DATE})", re.IGNORECASE)
 _FRIEND = lazy_pattern(rf"\b(?:only|but|with|except) ({_NAME})", re.IGNORECASE)
 _FORGET = lazy_pattern(r"\bforget what each of us told you, and who may know\b", re.IGNORECASE)
+# How it is told, and how it is asked for.
 _THINGS = [tuple(lazy_pattern(one, re.IGNORECASE) for one in said_and_asked) for said_and_asked in WORDS["secrets"]]
-"""How it is told, and how it is asked for."""
 _TOLD = "confidence"
 
 
@@ -36,7 +36,7 @@ class Secrets:
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note what somebody says that is theirs, or answer somebody who says which day it is."""
-        if not turn.brief:
+        if not turn.is_brief:
             return None
         text = turn.said or turn.text
         if _FORGET.search(text):

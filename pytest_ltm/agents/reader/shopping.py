@@ -21,13 +21,13 @@ _ITEM = (
     r"fewer|less|should|would|will|wrong|any more|so)\b))"
 )
 _COUNTED = lazy_pattern(rf"{_NUMBER}\s+(?:more\s+)?{_ITEM}", re.IGNORECASE)
+# A number of what was named before.
 _COUNT = lazy_pattern(
     rf"{_NUMBER} (?:more|fewer|too many|altogether|in (?:total|all)|of (?:them|those|these))\b|\banother (\w+)",
     re.IGNORECASE,
 )
-"""A number of what was named before."""
+# The thing, and how many to get.
 _OUT_OF = lazy_pattern(rf"\b(?:out of|low on|last of the) {_ITEM}.*{_NUMBER}\b", re.IGNORECASE)
-"""The thing, and how many to get."""
 _ALL_OF = [
     lazy_pattern(rf"\b{word}\s+{_ITEM}", re.IGNORECASE)
     for word in ("any", "(?:enough|plenty of)", "no", "without", "(?:all the|the|my|all)")
@@ -41,20 +41,20 @@ _OFF = lazy_pattern(
     r"\b(?:remove|take|strike|delete|drop|scratch|cut|knock|fewer|less|too many|come off)\b", re.IGNORECASE
 )
 _SET = lazy_pattern(r"\b(?:altogether|instead|correct|in total|in all)\b", re.IGNORECASE)
+# What only a message about the list has.
 _KNOWN = lazy_pattern(
     r"\b(?:shopping list|(?:put it|items) on the list)\b|`item`"
     r"|\A\s*(?:I want to buy|I require|(?:please )?remove)\s+(?:another\s+)?\d",
     re.IGNORECASE,
 )
-"""What only a message about the list has."""
 _WORDS = "|".join(list(SMALL_NUMBERS)[:9])
+# How messages begin that want something got, or not got.
 _BEGINNINGS = (
     "please|actually|hmm|sorry|oh|also|and|no|wait|hang on|on second thoughts|come to think of it|get|add|buy|remove|"
     "drop|scratch|cut|strike|take|knock|make|remind me|don't let me|we mustn't|let's|it should be|that's|another|"
     "that won't do|guests are coming|(?:I|we)(?:'re|'ll|'d)? (?:need|must|could|want|have to|should|like|out|low|found|"
     f"still|asked|got|used)|{_WORDS}"
 )
-"""How messages begin that want something got, or not got."""
 _SPOKEN = lazy_pattern(
     rf"\A(?=(?:{_BEGINNINGS})\b)(?=.*\b(?:{_WORDS})\b)"
     r"|\A(?:(?:forget|skip|scrap|drop|leave out) the|no) [a-z -]+[.,]"
@@ -66,8 +66,8 @@ _CHANGES = lazy_pattern(
     r"take|fewer|less|too many|altogether|in (?:total|all)|skip|scrap|leave (?:out|them out)|no)\b",
     re.IGNORECASE,
 )
+# Characters of the longest message that is about the list without a word of it.
 _SHORT = 110
-"""Characters of the longest message that is about the list without a word of it."""
 
 
 class ShoppingList(Topic):

@@ -212,7 +212,7 @@ class Correction:
     """Ids of turns, repaired."""
 
     @property
-    def disputed(self) -> bool:
+    def gold_is_wrong(self) -> bool:
         """Whether the published gold answer is wrong, not only its citation."""
         return self.kind not in {"", CITATION}
 
@@ -225,7 +225,7 @@ class Audit:
     """By sample and index of the question."""
     notes: tuple[str, ...]
 
-    def of(self, sample: Sample, question: LocomoQuestion) -> Correction:
+    def correction_for(self, sample: Sample, question: LocomoQuestion) -> Correction:
         """Return what it says of a question: the same as the file, if it has nothing against it."""
         same = Correction("", question.answer, question.evidence)
         return self.corrections.get((sample.id, question.index), same)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_ltm._model.told_history import PastExchange
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm.datasets.locomo.options import NOTED
+from pytest_ltm.datasets.locomo.options import NOTE_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ _SESSION = re.compile(r"[DOS](\d+)")
 def opening_message(sample: Sample, telling: str = "turns") -> str:
     """Return the message that explains what is to come."""
     one, other = sample.speakers
-    what = "notes on a long conversation" if telling in NOTED else "a long conversation"
+    what = "notes on a long conversation" if telling in NOTE_KINDS else "a long conversation"
     return (
         f"You are going to read {what} between {one} and {other}, session by session, each with its date. "
         "Remember what they tell each other. Later I will ask you about it; until then a short acknowledgement will do."
@@ -42,7 +42,7 @@ def history_exchanges(sample: Sample, telling: str, photos: Mapping[str, str] | 
     `photos`: files of photos by the last part of their address, for agents that take images. DatasetError if notes
     are wanted and there are none.
     """
-    if telling not in NOTED:
+    if telling not in NOTE_KINDS:
         parts = _turn_exchanges if telling == "turns" else _part_exchanges
         return [past for session in sample.sessions for past in parts(session, photos or {})]
     notes = _observation_exchanges if telling == "observations" else _summary_exchanges

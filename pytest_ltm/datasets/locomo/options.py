@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from pytest_ltm.datasets._dataset import DatasetSuite
 
 ASKINGS = ("official", "free")
-NOTED = ("observations", "summaries")
+NOTE_KINDS = ("observations", "summaries")
 """The tellings that hold notes."""
-TELLINGS = ("turns", "sessions", *NOTED)
+TELLINGS = ("turns", "sessions", *NOTE_KINDS)
 TASKS = ("questions", "events", "dialogue")
 
 

@@ -57,12 +57,12 @@ _LETTER = re.compile(r"\(([ab])\)|\b([ab])\)", re.IGNORECASE)
 _BARE = re.compile(
     r"\W*(?:(?:the )?(?:final )?(?:answer|choice|option)(?: is)?|i (?:choose|pick|take))?\W*([ab])\W*", re.IGNORECASE
 )
+# So many words beside both choices say no more than that it is both, or either.
 _SETTLED = re.compile(
     r"\b(?:answer|choice|option|choose|pick|go with|going with|take)\b(?: is| would be)?\W{0,4}([ab])\b"
     r"(?=[)*\"']{0,3}\s*(?:$|[.,;:!\n]|because\b|as\b|since\b))",
     re.IGNORECASE,
 )
-"""So many words beside both choices say no more than that it is both, or either."""
 
 
 def chosen_choice(answer: str, choices: tuple[str, ...]) -> str:
@@ -112,12 +112,12 @@ def _plain_text(text: str) -> str:
 
 # --- The verdict.
 
+# The share of a reason's words that must be there.
 _SOME = 0.34
-"""The share of a reason's words that must be there."""
+# So many words more than the expected answer has, a refusal may have.
 _AROUND = 15
-"""So many words more than the expected answer has, a refusal may have."""
+# Words of an answer that must stand side by side.
 _FEW = 3
-"""Words of an answer that must stand side by side."""
 _YES_OR_NO = re.compile(r"\W*(?:likely |probably |most likely )?(yes|no)\b[\s,;.:-]*", re.IGNORECASE)
 _DOUBT = re.compile(r"\b(?:unclear|at least|at most|not (?:\w+ )?sure|unsure|guess\w*|if i had to)\b", re.IGNORECASE)
 _POLAR = frozenset(

@@ -16,7 +16,7 @@ from pytest_ltm.datasets._dataset import ToldConversation, by_unique_label, labe
 from pytest_ltm.datasets.locomo.answer import load_audit
 from pytest_ltm.datasets.locomo.delivery import held_by, history_exchanges, opening_message, photos_in, told_after
 from pytest_ltm.datasets.locomo.file import load_locomo
-from pytest_ltm.datasets.locomo.options import NOTED
+from pytest_ltm.datasets.locomo.options import NOTE_KINDS
 from pytest_ltm.datasets.locomo.samples import Category
 from pytest_ltm.datasets.locomo.tasks import EventSummaries, NextTurns, load_embedding
 
@@ -83,7 +83,7 @@ class LocomoSuite:
             for name, kind in self._kinds.items()
         )
         others = tuple(task.entry for name, task in self._tasks.items() if self.places(name))
-        for sample in samples if choices.telling in NOTED else ():
+        for sample in samples if choices.telling in NOTE_KINDS else ():
             history_exchanges(sample, choices.telling)  # what has no notes is told now
         if not (entries or others):
             nothing = f"no {' and no '.join(choices.tasks)} in {', '.join(sample.id for sample in samples)}"
@@ -150,10 +150,10 @@ class LocomoSuite:
         """Return what the audit says of a question, as JSON values; None without an audit."""
         if self._audit is None:
             return None
-        result = self._audit.of(sample, question)
+        result = self._audit.correction_for(sample, question)
         return {
             "kind": result.kind,
-            "disputed": result.disputed,
+            "disputed": result.gold_is_wrong,
             "answer": result.answer,
             "evidence": list(result.evidence),
         }
@@ -165,7 +165,7 @@ class LocomoSuite:
         if self._kinds:
             title += f", {len(asked)} question{'s' * (len(asked) != 1)}"
             if self._audit:
-                title += f", {sum(self._audit.of(*pair).disputed for pair in asked)} of them disputed"
+                title += f", {sum(self._audit.correction_for(*pair).gold_is_wrong for pair in asked)} of them disputed"
             title += f", asked the {self._choices.asking} way"
         return title + "".join(f", {name}" for name in self._tasks)
 

@@ -17,7 +17,7 @@ from pytest_ltm._model.suite import SuiteEntry
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.datasets.locomo.delivery import held_by, session_of, turn_text
-from pytest_ltm.datasets.locomo.options import NOTED
+from pytest_ltm.datasets.locomo.options import NOTE_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 VERSION = 1
 """Of the wordings, the periods, the draw and the gold lines."""
+# Characters of an answer that are evidence.
 _SHOWN = 300
-"""Characters of an answer that are evidence."""
 
 # --- Event summarisation: what happened in a speaker's life, asked after every few sessions.
 
@@ -38,7 +38,7 @@ SESSIONS = 5
 """So many sessions make a period."""
 THRESHOLD = 0.25
 """The ROUGE-L from which a summary passes: a line of our own, for the paper draws none."""
-MOST = 60
+MAX_CHECKED_FACTS = 60
 """So many facts of an answer are checked; the rest of a longer one is not looked at."""
 KINDS = ("hallucination", "misunderstanding", "attribution", "salience")
 """What may be wrong with a fact that the gold events do not support; a gold event left out is `missing`."""
@@ -108,7 +108,7 @@ def score_event_summary(
     counts: `error_missing` and an `error_` for each of KINDS, whose sum are the facts without support. The kinds are
     left out where the judge could not name one.
     """
-    facts, events = facts_in(answer)[:MOST], "\n".join(gold)
+    facts, events = facts_in(answer)[:MAX_CHECKED_FACTS], "\n".join(gold)
     asked = [{"answer": fact, "speaker": speaker, "events": events} for fact in facts]
     supported = _judge_grades(judge, "locomo-events-support", asked)
     if isinstance(supported, Unscored):
@@ -197,7 +197,7 @@ class NextTurns:
 
     def __init__(self, turns: int, seed: int, telling: str, embeddings: str) -> None:
         self._turns, self._seed = turns, seed
-        self._noted, self._embeddings = telling in NOTED, embeddings
+        self._noted, self._embeddings = telling in NOTE_KINDS, embeddings
 
     def examples(self, sample: Sample) -> list[str]:
         """Return the turns that are drawn, in their order; all that can be asked for if they are fewer."""

@@ -139,8 +139,8 @@ def _utc_time(seconds: float) -> datetime:
 
 # --- Slack: a folder with users.json and a folder for each channel, which has a file for each day.
 
+# What kinds of messages say something; the others tell who came and went.
 _QUIET = {None, "bot_message", "thread_broadcast", "me_message", "file_share"}
-"""What kinds of messages say something; the others tell who came and went."""
 _LINK = re.compile(r"<([^<>|\s]+)(?:\|([^<>]*))?>")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
 
@@ -197,8 +197,8 @@ def _json_list(file: Path) -> list[dict[str, Any]]:
 ORDERS = {"dmy": (2, 1, 0), "mdy": (2, 0, 1), "ymd": (0, 1, 2)}
 """Where year, month and day stand among a date's three numbers."""
 _MARKS = dict.fromkeys(map(ord, "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\ufeff"))
+# What iPhones write before a text that nobody typed.
 _UNSAID = "\u200e"
-"""What iPhones write before a text that nobody typed."""
 _SPACES = dict.fromkeys(map(ord, "\u202f\u00a0"), " ")
 _HEAD = re.compile(
     r"(?P<open>\[)?(?P<one>\d{1,4})(?P<sign>[-./])\s?(?P<two>\d{1,2})(?P=sign)\s?(?P<three>\d{1,4})\.?,?\s{1,3}"
@@ -207,11 +207,11 @@ _HEAD = re.compile(
     re.DOTALL,
 )
 _BY = re.compile(r"(?P<who>[^:\n]{1,60}): (?P<text>.*)", re.DOTALL)
+# What stands before a colon where no name does.
 _SYSTEM = re.compile(
     r"\b(?:added|removed|left|joined|created (?:the )?group|changed (?:the|this|their|to)|end-to-end encrypted|"
     r"hat .* geändert|a modifié|cambió)\b"
 )
-"""What stands before a colon where no name does."""
 _MEDIA = re.compile(
     r"<[^<>\n:]{0,40}(?:omitted|weggelassen|ausgeschlossen|omitidos?|omitida|absente?|omis(?:es)?)>|"
     r"(?:this message was deleted|you deleted this message|diese nachricht wurde gelöscht)\.?",

@@ -30,13 +30,13 @@ _MAIL = re.compile(
     r"(?<![^\W_])(?P<box>[\w!#$%&'*+/=?^`{|}~-]{1,64}(?:\.[\w!#$%&'*+/=?^`{|}~-]{1,64}){0,8})@"
     r"(?P<host>(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}[^\W\d_]{2,24})(?![^\W_])"
 )
+# What follows `git@host` where it names a repository: a path.
 _REMOTE = re.compile(r":[^\s/]+/")
-"""What follows `git@host` where it names a repository: a path."""
 
 _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 _SYLLABLES = 4
+# Characters of a key that is looked for without the words around it.
 _SHORTEST_KEY = 6
-"""Characters of a key that is looked for without the words around it."""
 
 
 class Redactor:
@@ -60,7 +60,7 @@ class Redactor:
         self.counts: Counter[str] = Counter()
         """What was taken out: kind -> how often."""
 
-    def learn(self, rows: Iterable[Mapping[str, Any]]) -> None:
+    def learn_keys(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Take in which numbers and keys the lines of a file hold, before the first of them is redacted."""
         for text in (text for row in rows for text in _texts_around(row)):
             for match in _PHONE.finditer(_MAIL.sub(" ", without_credentials(text, self._learnt))):
@@ -174,12 +174,12 @@ def _replace_values(value: Any, shown: Callable[[str], str]) -> Any:
 # --- Phone numbers
 
 _BETWEEN = r"(?! / )[-./() \u00a0\u2010\u2011\u2013]{0,3}"
+# From 7 to 15 digits, the most that a number has anywhere.
 _PHONE = re.compile(rf"(?:(?<=wa\.me/)|(?<![\w.,/#+-]))(?:\+|\()?\d(?:{_BETWEEN}\d){{6,14}}(?![\w@])")
-"""From 7 to 15 digits, the most that a number has anywhere."""
+# Digits of a number that begins with 0.
 _TRUNK = range(9, 13)
-"""Digits of a number that begins with 0."""
+# Digits of a number that is written without any sign, as in North America.
 _BARE = range(10, 12)
-"""Digits of a number that is written without any sign, as in North America."""
 _NORTH_AMERICAN = re.compile(r"(?:1[ .-]?)?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}")
 _DATES = re.compile(r"\d{4}[-./]\d{1,2}[-./]\d{1,2}(?:\D.*)?|\d{1,2}[-./]\d{1,2}[-./](?:\d{4}|\d{2})(?:\D.*)?")
 _ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
@@ -194,11 +194,11 @@ _NUMBERING = (
     "bestellung|bestellnummer|rechnung|kundennummer|auftrag|vertrag|commande|facture|pedido|factura"
 )
 _ABOUT = re.compile(rf"\b(?:(?P<calling>{_CALLING})\b|(?P<numbering>(?:{_NUMBERING})\b|n[or]\.))", re.IGNORECASE)
+# What stands between the word that tells and the number.
 _NEUTRAL = {"number", "nummer", "no.", "nr."}
-"""What stands between the word that tells and the number."""
 _SENTENCE = re.compile(r"(?<!\bno)(?<!\bnr)(?<!\btel)[.;!?]\s", re.IGNORECASE)
+# So many characters before a number are looked at.
 _BEFORE = 40
-"""So many characters before a number are looked at."""
 
 
 def is_phone(match: re.Match[str]) -> bool:
@@ -237,8 +237,8 @@ def _word_before(text: str) -> str:
 
 # --- Names
 
+# Letters that one such as `de` or `von` has at most.
 _PARTICLE = 3
-"""Letters that one such as `de` or `von` has at most."""
 
 
 def names_in(path: Path) -> list[str]:

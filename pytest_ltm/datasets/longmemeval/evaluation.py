@@ -56,8 +56,8 @@ _DAYS_ASKED = re.compile(r"\bhow many days\b", re.IGNORECASE)
 _UNITS_ASKED = re.compile(r"\bhow (?:many (?:hours|weeks|months|years)|long)\b", re.IGNORECASE)
 PREFERENCE = Ruling("unscored", "a preference is judged by a rubric, which needs a judge")
 ONE_OFF = Ruling("unscored", "is one off, and not of days")
+# So many words may stand around an answer that repeats the expected one.
 _AROUND = 12
-"""So many words may stand around an answer that repeats the expected one."""
 
 
 def rule_on_hypothesis(

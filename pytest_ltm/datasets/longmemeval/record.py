@@ -185,8 +185,8 @@ _PARTS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[][{}]', re.DOTALL)
 _DEEPER = {b"{": 1, b"[": 1, b"}": -1, b"]": -1}
 _LIST, _RECORD = 1, 2
 _SHOWN = 40
+# So many bytes are kept mapped: the pages before them are given back.
 _WINDOW = 1 << 25
-"""So many bytes are kept mapped: the pages before them are given back."""
 
 
 def iter_record_slices(path: Path) -> Generator[tuple[int, int], None, None]:

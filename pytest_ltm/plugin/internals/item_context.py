@@ -74,8 +74,8 @@ class InPlace:
                 self.take_out()
 
 
+# What is in place now, the innermost last.
 _IN_PLACE: list[InPlace] = []
-"""What is in place now, the innermost last."""
 
 
 @contextmanager
@@ -189,7 +189,7 @@ class Logs:
         """Log for this item; return level and handlers as they were, and the handlers as they are."""
         root, others = logging.root, logging.root.handlers[:]
         outside = root.level
-        _set_level(root, self.wanted(outside))
+        _set_level(root, self.wanted_level(outside))
         mine = root.handlers[:] = [one for one in others if one not in self._removed] + self._added
         return outside, others, mine
 
@@ -203,7 +203,7 @@ class Logs:
         self._level = root.level  # caplog.set_level moves it, for this item only
         _set_level(root, level)
 
-    def wanted(self, outside: int) -> int:
+    def wanted_level(self, outside: int) -> int:
         """Return the root logger's level for this item."""
         if self._level is not None:
             return self._level
@@ -237,8 +237,8 @@ class CaptureFixture:
         self._mine, self._manager._capture_fixture = self._manager._capture_fixture, outside
 
 
+# The characters that are kept of what one item prints to stdout, or to stderr: the first and the last half.
 LONGEST = 2**24
-"""The characters that are kept of what one item prints to stdout, or to stderr: the first and the last half."""
 
 
 def shorten_middle(text: str) -> str:
@@ -358,8 +358,8 @@ class RunningLoop:
 
 WarningState = tuple[Any, Any, Any]
 
+# The state outside of all items: inside, the marks of whichever item pytest asks for hold.
 OUTSIDE: pytest.StashKey[WarningState] = pytest.StashKey()
-"""The state outside of all items: inside, the marks of whichever item pytest asks for hold."""
 
 
 class Warnings:
@@ -454,7 +454,7 @@ class ItemContext:
     @property
     def log_level(self) -> int:
         """From which level on the item wants logs."""
-        return logging.root.level if self._logs is None else self._logs.wanted(logging.root.level)
+        return logging.root.level if self._logs is None else self._logs.wanted_level(logging.root.level)
 
     def fixtures(self) -> InPlace:
         """Put this item's warning filters and capsys ... in place while its fixtures are set up or torn down."""

@@ -43,7 +43,7 @@ class TreeSetupState(SetupState):
         self.held: NodeCounter = collections.Counter()
         """Nodes that items in progress still need."""
 
-    def hold(self, item: pytest.Item) -> None:
+    def hold_nodes(self, item: pytest.Item) -> None:
         """Keep the item's nodes up until it is let go."""
         self.held.update(item.listchain())
 
@@ -173,8 +173,8 @@ def dispose_fixtures(item: pytest.Item) -> None:
 
 # --- The phases of an item: run with all hooks, their reports not logged yet.
 
+# With the separator: a user's package beside it may be called `pytest_ltm_something`.
 PACKAGE = str(Path(__file__).parents[2]) + os.sep
-"""With the separator: a user's package beside it may be called `pytest_ltm_something`."""
 
 
 def as_users_see_it(error: BaseException) -> BaseException:
@@ -315,8 +315,8 @@ def last_teardown(item: pytest.Item) -> pytest.TestReport:
 # --- What other plugins wrap around the protocol of an item.
 
 PROTOCOL = "pytest_runtest_protocol"
+# The hook with their wrappers alone, and the item that follows each; absent where there are none.
 OTHERS: pytest.StashKey[tuple[Any, dict[pytest.Item, pytest.Item]]] = pytest.StashKey()
-"""The hook with their wrappers alone, and the item that follows each; absent where there are none."""
 
 
 class Unwrapped:
@@ -375,7 +375,7 @@ class ProtocolWrappers:
         self._green: greenlet | None = None
         self._variables: list[tuple[contextvars.ContextVar[Any], Any]] = []
 
-    def enter(self) -> None:
+    def enter_wrappers(self) -> None:
         """Run the wrappers up to their yield."""
         hook, following = self._item.config.stash.get(OTHERS, (None, {}))
         if hook is None or self._green is not None:

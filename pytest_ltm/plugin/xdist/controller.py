@@ -54,13 +54,13 @@ class JournalSnapshot:
     bill: Bill = field(default_factory=lambda: Bill(Tariff()))
     """What the replies cost."""
 
-    def hear(self, event: events.Event) -> None:
+    def add_event(self, event: events.Event) -> None:
         """Add what the conversation says."""
         self.record.add(event)
-        self.bill.hear(event)
+        self.bill.count_event(event)
 
     @property
-    def answered(self) -> bool:
+    def is_answered(self) -> bool:
         """Whether the last message has a reply."""
         return self.record.last not in self.record.unanswered
 
@@ -71,7 +71,7 @@ class JournalSnapshot:
 
     def spent_by(self, example: str) -> dict[str, Any]:
         """Return what an example has used up so far, as its result says it."""
-        own, bill = self.record.transcript.of(example), self.bill
+        own, bill = self.record.transcript.exchanges_of(example), self.bill
         costs = [bill.costs[one.number] for one in own if one.number in bill.costs]
         result, asked, voiced = self.record.example(example), ModelUse(), ModelUse()
         for call in result.judged:
@@ -95,8 +95,8 @@ def journal_snapshot(
     """Return the last moment of a journal, or the one up to which it can be read."""
     record, bill = ConversationRecord(), Bill(agent)
     with suppress(LtmError):
-        for _, event in record.follow(journal) if journal.is_file() else ():
-            bill.hear(event)
+        for _, event in record.follow_journal(journal) if journal.is_file() else ():
+            bill.count_event(event)
     return JournalSnapshot(record, judge, user, bill)
 
 
@@ -119,7 +119,7 @@ def reports_of(brief: Brief, row: ScenarioResult) -> Iterator[pytest.TestReport]
     yield report("teardown", "passed", None)
 
 
-ELSEWHERE = "its journal is on the other machine, where the worker was"
+JOURNAL_ON_OTHER_MACHINE = "its journal is on the other machine, where the worker was"
 
 
 class Tries:
@@ -160,7 +160,7 @@ class Recovery:
             judge, bill = self._run.costs.judge.tariff, Bill(self._tariff(name))
             self._far[name] = JournalSnapshot(judge=judge, user=self._user_tariff, bill=bill)
         if name in self._far:
-            self._far[name].hear(event)
+            self._far[name].add_event(event)
 
     def over(self, name: str) -> None:
         """A conversation is complete, and its results are here."""
@@ -176,7 +176,7 @@ class Recovery:
         last = self._scene(folder)
         tries = self._tries.note(unit.name, finished + len(last.record.transcript))
         death = f"worker {worker} died {_where_stopped(last)}"
-        reason = self._cannot_go_on(folder) if here else ELSEWHERE
+        reason = self._cannot_go_on(folder) if here else JOURNAL_ON_OTHER_MACHINE
         deaths = self._deaths[unit.name] = self._deaths.get(unit.name, 0) + 1
         if not reason and tries < self._run.settings.worker_tries:
             self._say(f"{unit.name}: {death}; the conversation continues where it stopped")
@@ -316,7 +316,7 @@ def _where_stopped(last: JournalSnapshot) -> str:
         return f"where {record.speaking} began" if record.speaking else "before anything was said"
     what = f"message #{record.last}"
     who = f" of {record.speaking}" if record.speaking else ", which belongs to no example"
-    return f"after {what}{who}" if last.answered else f"at {what}{who}"
+    return f"after {what}{who}" if last.is_answered else f"at {what}{who}"
 
 
 def _lost_conversation(
@@ -340,12 +340,12 @@ def _lost_conversation(
     )
 
 
+# How often a worker that dies before its first message is started again.
 START_TRIES = 5
-"""How often a worker that dies before its first message is started again."""
+# Seconds that workers have, after Ctrl-C, for the reply that they wait for: a person is waiting.
 GRACE = 3.0
-"""Seconds that workers have, after Ctrl-C, for the reply that they wait for: a person is waiting."""
+# The same after -x and --maxfail, where no person is.
 STOP_GRACE = 15.0
-"""The same after -x and --maxfail, where no person is."""
 
 
 class Controller:
@@ -410,7 +410,7 @@ class Controller:
         return self._run.config.pluginmanager.get_plugin("dsession")
 
     def _hand_out(self, node: Any, unit: WorkUnit, indices: list[int]) -> None:
-        self._run.progress.gone(unit.name, left=self._left)
+        self._run.progress.remove_conversation(unit.name, left=self._left)
         _wire.send_command(node, _wire.UNIT, unit=unit.name, indices=indices, reported=self._ledger.told(unit))
 
     def _may_play(self, node: Any, unit: WorkUnit) -> bool:
@@ -426,7 +426,7 @@ class Controller:
         return all(run.of_agent[one] for one in (agent, *others)) and others.count(agent) < run.of_agent[agent]
 
     def _lost(self, node: Any, unit: WorkUnit) -> bool:
-        self._run.progress.gone(unit.name, left=self._left)
+        self._run.progress.remove_conversation(unit.name, left=self._left)
         if self._stopped:
             return False
         return self.recovery.lost(node.gateway.id, unit, here=node not in self._away)
@@ -434,7 +434,7 @@ class Controller:
     @property
     def _left(self) -> int:
         """Conversations that no worker plays yet."""
-        return self.scheduling.waiting if self.scheduling is not None else 0
+        return self.scheduling.waiting_conversations if self.scheduling is not None else 0
 
     def _differ(self, worker: str, text: str) -> None:
         self._run.config.hook.pytest_collectreport(report=failed_collection(worker, text))
@@ -482,7 +482,7 @@ class Controller:
         self._ledger.over(unit)
         if self.scheduling is not None:
             self.scheduling.over(node, unit)
-        self._run.progress.gone(unit, left=self._left)
+        self._run.progress.remove_conversation(unit, left=self._left)
 
     def heard_progress(self, node: Any, unit: str, state: dict[str, Any]) -> None:
         """A conversation has moved on."""

@@ -33,8 +33,8 @@ def work_units(nodeids: Iterable[str], unit_of: Callable[[str], str], expected: 
     return sorted(made, key=lambda unit: -unit.expected)
 
 
-MOST = 5
-"""The number of node ids named where collections differ."""
+# The number of node ids named where collections differ.
+MAX_NAMED_ITEMS = 5
 
 
 class ConversationScheduling:
@@ -95,7 +95,7 @@ class ConversationScheduling:
         return bool(self._queue) or any(self._playing.values())
 
     @property
-    def waiting(self) -> int:
+    def waiting_conversations(self) -> int:
         """The number of conversations not handed out yet."""
         return len(self._queue)
 
@@ -187,8 +187,8 @@ def _collection_difference(worker: str, reference: Sequence[str], mine: Mapping[
     extra = [nodeid for nodeid in mine if nodeid not in set(reference)]
     lines = [f"worker {worker} collected different scenarios from the first worker, so nothing is played."]
     for what, ids in (("it lacks", missing), ("only it has", extra)):
-        lines += [f"{what}: {nodeid}" for nodeid in ids[:MOST]]
-        lines += [f"... and {len(ids) - MOST} more"] * (len(ids) > MOST)
+        lines += [f"{what}: {nodeid}" for nodeid in ids[:MAX_NAMED_ITEMS]]
+        lines += [f"... and {len(ids) - MAX_NAMED_ITEMS} more"] * (len(ids) > MAX_NAMED_ITEMS)
     return "\n".join([*lines, "Collection must not depend on chance, on the time or on the order of a set"])
 
 

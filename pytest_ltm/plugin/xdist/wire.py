@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.xdist.scheduling import WorkUnit
 
 
+# Worker to controller; `kind` says what it is about.
 EVENT = "ltm"
-"""Worker to controller; `kind` says what it is about."""
+# Controller to worker: play this conversation.
 UNIT = "ltm_unit"
-"""Controller to worker: play this conversation."""
+# Controller to worker: play no further message.
 STOP = "ltm_stop"
-"""Controller to worker: play no further message."""
 
 
 def listen_to_node(node: Any, dsession: Any, listener: Callable[..., None]) -> None:

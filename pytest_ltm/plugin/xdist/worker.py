@@ -137,7 +137,7 @@ class Worker:
         names = dict.fromkeys(item.stash[LTM_ITEM].conversation for item in items)
         self._open[unit] = set(names)
         self._again.extend([*(False for _ in indices), True])
-        self._run.bring(names)
+        self._run.enqueue_conversations(names)
         # xdist runs an item only when it knows the next: the last one is named twice, and the second time ignored.
         self._interactor.handle_command(("runtests", {"indices": [*indices, indices[-1]]}))
 

@@ -42,7 +42,7 @@ def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
 def _log_file_name(part: RunSlice) -> str:
     """Return the name that `inspect view` lists logs by: time, task, id."""
     task = _PLAIN.sub("-", f"{part.column.agent}-{part.column.span_label}")[:_LONGEST].strip("-.")
-    return f"{part.began:%Y-%m-%dT%H-%M-%S+00-00}_{task}_{part.id}.eval"
+    return f"{part.begin_time:%Y-%m-%dT%H-%M-%S+00-00}_{task}_{part.id}.eval"
 
 
 _PLAIN = re.compile(r"[^A-Za-z0-9.]+")
@@ -66,7 +66,7 @@ def _eval_log(part: RunSlice) -> dict[str, Any]:
     names = list(dict.fromkeys(sample["id"] for sample in samples))
     figures = part.figures()
     shown = {name: {"name": name, "value": value} for name, value in figures.items() if name in _SHOWN or "/" in name}
-    unscored = part.column.missing
+    unscored = part.column.unscored_examples
     score = {"name": SCORER, "scorer": SCORER, "scored_samples": len(samples) - unscored, "unscored_samples": unscored}
     return {
         "status": "success" if part.complete else "cancelled",
@@ -74,7 +74,7 @@ def _eval_log(part: RunSlice) -> dict[str, Any]:
             "eval_id": part.id,
             "run_id": part.run.result.run_id,
             "task_id": part.id,
-            "created": part.began.isoformat(),
+            "created": part.begin_time.isoformat(),
             "task": part.name,
             "dataset": {"name": part.run.result.suite or SCORER, "samples": len(names), "sample_ids": names},
             "model": _model_name(part.column.agent),
@@ -89,16 +89,16 @@ def _eval_log(part: RunSlice) -> dict[str, Any]:
             "metadata": {name: value for name, value in figures.items() if name not in shown},
         },
         "stats": {
-            "started_at": part.began.isoformat(),
-            "completed_at": part.ended.isoformat(),
+            "started_at": part.begin_time.isoformat(),
+            "completed_at": part.end_time.isoformat(),
             "model_usage": _model_usage(used, column.agent),
         },
         "samples": samples,
     }
 
 
+# The figures at the head of a log; the others are counts, in its metadata.
 _SHOWN = ("accuracy", "total", "out_of", "pass_rate", "floor")
-"""The figures at the head of a log; the others are counts, in its metadata."""
 
 
 def _model_name(agent: str) -> str:
@@ -142,7 +142,7 @@ def _own_exchanges(result: ScenarioResult, record: ConversationRecord) -> list[E
     """Return what the example said, was asked for credit and got no reply to, in order."""
     unanswered = [one for one in record.unanswered.values() if one.by == result.id]
     asked = filter(None, (record.exchange(one.number) for one in result.questions))
-    own = {one.number: one for one in (*record.transcript.of(result.id), *unanswered, *asked)}
+    own = {one.number: one for one in (*record.transcript.exchanges_of(result.id), *unanswered, *asked)}
     return [own[number] for number in sorted(own)]
 
 

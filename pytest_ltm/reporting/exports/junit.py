@@ -58,7 +58,7 @@ def _case_elements(run: LoadedRun) -> Iterator[ET.Element]:
     for held in run.conversations:
         record, timed = held.record(), seconds_of(held.path)
         for result in held.result.scenarios:
-            own = record.transcript.of(result.id) if record else ()
+            own = record.transcript.exchanges_of(result.id) if record else ()
             case = _case_element(result, record, again)
             case.set("time", f"{sum(timed.get(one.number, 0.0) for one in own):.3f}")
             yield case

@@ -152,7 +152,7 @@ class Results:
         return self._journals[0]
 
     @property
-    def missing(self) -> tuple[str, ...]:
+    def missing_parts(self) -> tuple[str, ...]:
         """Sentences on what is missing: conversations that have not come to their end, what cannot be read."""
         return self.lost + self._journals[1]
 
@@ -269,7 +269,7 @@ def results_so_far(folder: Path) -> ConversationResult:
     name = ConversationName.of_folder(folder.name)
     if name is None:
         raise LtmError(f"{folder}: its name is not that of a conversation")
-    record, plan = ConversationRecord.of(folder / JOURNAL), _read_plan(folder / "plan.json")
+    record, plan = ConversationRecord.read_record(folder / JOURNAL), _read_plan(folder / "plan.json")
     header = record.header
     return ConversationResult(
         agent=name.agent,
@@ -303,7 +303,7 @@ def _example(
 ) -> ScenarioResult:
     verdict = record.example(planned.key).verdict
     questions = _unfinished_questions(planned.key, record)
-    own = record.transcript.of(planned.key)
+    own = record.transcript.exchanges_of(planned.key)
     outcome, cause, _ = classify_ending(ending_told(verdict), planned.threshold)
     return ScenarioResult(
         scenario=planned.scenario,

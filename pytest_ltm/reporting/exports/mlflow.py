@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 EXPERIMENT = "pytest-ltm"
 DATABASE = "mlflow.db"
+# Says which agent, span and run it is: what is exported again is found by it.
 _TAG = "ltm.part"
-"""Says which agent, span and run it is: what is exported again is found by it."""
+# What no part of a name in MLflow may hold: names may become paths.
 _UNFIT = re.compile(r"[^A-Za-z0-9_\- ]")
-"""What no part of a name in MLflow may hold: names may become paths."""
 _LONGEST_NAME, _LONGEST = 250, 6_000
 """Characters of a name, and of a parameter's value."""
 
@@ -68,7 +68,7 @@ def _write_mlflow_run(part: RunSlice, examples: Mapping[str, Any], store: Path) 
     experiment = _experiment_id(client, store)
     for old in client.search_runs([experiment], filter_string=f"tags.`{_TAG}` = '{part.id}'"):
         client.delete_run(old.info.run_id)
-    began, ended = (int(at.timestamp() * 1_000) for at in (part.began, part.ended))
+    began, ended = (int(at.timestamp() * 1_000) for at in (part.begin_time, part.end_time))
     name, tags = escape_unprintable(for_library(part.name)), {_TAG: part.id}
     run = client.create_run(experiment, start_time=began, run_name=name, tags=tags).info.run_id
     entities = import_library("mlflow.entities", extra="mlflow", user="")

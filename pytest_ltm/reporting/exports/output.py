@@ -28,7 +28,7 @@ class ExportTarget(Struct, frozen=True):
     """Whether the store has such an entry."""
 
     @property
-    def taken(self) -> bool:
+    def would_overwrite(self) -> bool:
         """Whether something would be overwritten."""
         return self.is_there if self.entry else self.path.exists()
 
@@ -38,7 +38,7 @@ class ExportTarget(Struct, frozen=True):
 
 def write_all(outputs: Sequence[ExportTarget], *, force: bool) -> None:
     """Write everything; LtmError if it cannot be written, or if any is there already and not to be overwritten."""
-    taken = [each for each in outputs if each.taken]
+    taken = [each for each in outputs if each.would_overwrite]
     if taken and not force:
         more = f" and {len(taken) - 1} more" if len(taken) > 1 else ""
         raise LtmError(f"{taken[0]}{more}: there already. Name another place with -o, or overwrite with --force")

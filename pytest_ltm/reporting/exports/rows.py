@@ -313,7 +313,7 @@ def of_journal(folder: Path, place: Mapping[str, Any]) -> tuple[list[ExchangeRow
     record, paid, problem = ConversationRecord(), dict[int, events.ReplyReceived | events.FillerSent](), ""
     path = folder / JOURNAL
     try:
-        for _, event in record.follow(path) if path.is_file() else ():
+        for _, event in record.follow_journal(path) if path.is_file() else ():
             if isinstance(event, (events.ReplyReceived, events.FillerSent)):
                 paid[event.exchange] = event
     except LtmError as error:

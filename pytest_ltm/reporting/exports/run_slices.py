@@ -44,7 +44,7 @@ class RunSlice(Struct, frozen=True, kw_only=True):
         return hashlib.sha256("\n".join(names).encode(errors="backslashreplace")).hexdigest()[:22]
 
     @property
-    def began(self) -> datetime:
+    def begin_time(self) -> datetime:
         """When the run was begun; for one that nobody timed, when its folder was written."""
         first = next(
             (each.at for each in timings.iter_timings(self.run.path / TIMINGS, timings.Began) if each.at), None
@@ -52,10 +52,10 @@ class RunSlice(Struct, frozen=True, kw_only=True):
         return first or datetime.fromtimestamp(int(self.run.path.stat().st_mtime), timezone.utc)
 
     @property
-    def ended(self) -> datetime:
+    def end_time(self) -> datetime:
         """When the run had ended, by the time that it took; where that is not known, when it began."""
         seconds = self.run.summary.get("wall_seconds")
-        return self.began + timedelta(seconds=seconds if isinstance(seconds, int | float) else 0)
+        return self.begin_time + timedelta(seconds=seconds if isinstance(seconds, int | float) else 0)
 
     @property
     def complete(self) -> bool:
@@ -68,12 +68,12 @@ class RunSlice(Struct, frozen=True, kw_only=True):
         plan = summary.get("plan")
         return {
             "run": self.run.result.run_id,
-            "began": self.began.isoformat(),
+            "began": self.begin_time.isoformat(),
             "agent": self.column.agent,
             "agent_spec": first.agent_spec,
             "span_label": self.column.span_label,
             "span": self.column.span,
-            "trials": len({held.result.name.planned.trial for held in self.conversations}),
+            "trials": len({held.result.name.planned_name.trial for held in self.conversations}),
             "suite": self.run.result.suite,
             "seed": summary.get("seed"),
             "pytest_ltm_version": summary.get("pytest_ltm_version"),
@@ -97,8 +97,8 @@ class RunSlice(Struct, frozen=True, kw_only=True):
         }  # fmt: skip
 
 
+# Of a run's plan, what stands beside it.
 _SAID = frozenset({"agents", "spans", "suite"})
-"""Of a run's plan, what stands beside it."""
 
 
 def examples_of(results: Results) -> Callable[[RunSlice], dict[str, list[Any]]]:

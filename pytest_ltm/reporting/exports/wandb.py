@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 PROJECT = "pytest-ltm"
+# What W&B would add of itself: this machine, its packages, its repository, what is printed.
 _QUIET = {
     "silent": True, "console": "off", "disable_git": True, "disable_code": True, "save_code": False,
     "x_disable_meta": True, "x_disable_stats": True, "x_disable_machine_info": True, "x_save_requirements": False,
 }  # fmt: skip
-"""What W&B would add of itself: this machine, its packages, its repository, what is printed."""
 
 
 def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:

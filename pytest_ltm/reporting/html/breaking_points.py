@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from pytest_ltm.reporting.html.report_data import ExampleEntry, Material, ResultSeries
 
 
+# Scenarios shown of each agent: those that lose most.
 MOST_ROWS = 40
-"""Scenarios shown of each agent: those that lose most."""
+# A smaller change of a mean is not shown.
 _SEEN = 0.005
-"""A smaller change of a mean is not shown."""
 
 
 class BreakRow(NamedTuple):
@@ -64,7 +64,7 @@ def breaking_points(material: Material, shown: Collection[int]) -> list[Breaks]:
     `shown`: the examples that a cell can open.
     """
     names = agents_under_test(material.series) or frozenset(material.agents)
-    ranked = [each.agent for each in rank_sides(material.at(largest_span_label(material.series)))]
+    ranked = [each.agent for each in rank_sides(material.series_at(largest_span_label(material.series)))]
     place = {agent: (agent not in names, [*ranked, agent].index(agent)) for agent in material.agents}
     return [
         _agent_breaks(material, agent, shown, tested=agent in names)
@@ -176,7 +176,7 @@ def comparable_columns(material: Material) -> list[tuple[str, int, int | None]]:
     return [
         (
             each.column.span_label,
-            2 if each.column.control else int(each.column.yardstick),
+            2 if each.column.control else int(each.column.is_bundled),
             next((other.key for other in _baseline_candidates(material, each)), None),
         )
         for each in material.series
@@ -187,7 +187,7 @@ def _baseline_candidates(material: Material, series: ResultSeries) -> list[Resul
     """Return what may be the baseline of a series, the likeliest first."""
     said = material.runs[series.run].summary.get("comparison")
     before = said if isinstance(said, dict) else {}
-    others = [each for each in material.at(series.column.span_label) if each.run != series.run]
+    others = [each for each in material.series_at(series.column.span_label) if each.run != series.run]
     named = [each for each in others if f"run {material.runs[each.run].result.run_id}" == before.get("before")]
     agent = before.get("before_agent") or series.column.agent
     compared = sorted(named, key=lambda each: each.column.agent != agent)
@@ -196,10 +196,10 @@ def _baseline_candidates(material: Material, series: ResultSeries) -> list[Resul
 
 # --- Depth: how the score depends on where in the conversation the needle stands.
 
+# Rows from the beginning of a conversation to the question.
 BANDS = 10
-"""Rows from the beginning of a conversation to the question."""
+# In tokens: shorter distances have one row or column together.
 _UNIT = 1_000
-"""In tokens: shorter distances have one row or column together."""
 
 
 class DepthSpot(NamedTuple):

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 640, 300
 LEFT, RIGHT, TOP, BOTTOM = 44, 16, 14, 44
+# Strokes in the style sheet, for the best agents at the largest memory span; all others are thin and grey.
 COLOURS = 8
-"""Strokes in the style sheet, for the best agents at the largest memory span; all others are thin and grey."""
 
 
 class ChartPoint(NamedTuple):
@@ -124,7 +124,7 @@ def _chart_lines(
 ) -> list[ChartLine]:
     """Return a line for each agent under test; `placed`: where a series stands on the x axis, and how that is said."""
     names = agents_under_test(series)
-    ranked = [each.agent for each in rank_sides(material.at(largest_span_label(series))) if each.agent in names]
+    ranked = [each.agent for each in rank_sides(material.series_at(largest_span_label(series))) if each.agent in names]
     lines = []
     for number, agent in enumerate(dict.fromkeys([*ranked, *(one for one in material.agents if one in names)])):
         points = sorted(
@@ -139,8 +139,10 @@ def _chart_lines(
 def _reference_bands(series: Sequence[ResultSeries], x: Callable[[int | None], float]) -> list[Band]:
     """Return what nobody under test is measured against: what others earn at best, and what takes no memory."""
     names = agents_under_test(series)
-    ceiling = [(x(each.column.span), each.column.least or 0.0) for each in series if each.agent not in names]
-    floor = [(x(each.column.span), each.column.floor / each.column.full) for each in series]
+    ceiling = [
+        (x(each.column.span), each.column.accuracy_lower_bound or 0.0) for each in series if each.agent not in names
+    ]
+    floor = [(x(each.column.span), each.column.floor / each.column.maximum_total) for each in series]
     bands = []
     if ceiling and min(_highest_scores(ceiling).values()) < FULL_MARKS:
         bands.append(
@@ -168,9 +170,9 @@ def _area_outline(places: Sequence[tuple[float, float]], edge: float) -> str:
 
 def _chart_point(series: ResultSeries, x: float, where: str) -> ChartPoint:
     column = series.column
-    score = column.least or 0.0
+    score = column.accuracy_lower_bound or 0.0
     inside = column.interval
-    low, high = (inside.low, inside.high) if inside else (score, column.high / column.full)
+    low, high = (inside.low, inside.high) if inside else (score, column.total_upper_bound / column.maximum_total)
     level = f", 95% interval {score_text(low)} to {score_text(high)}" if inside else ""
     level = level or (f", to {score_text(high)} with 1 for what has no score or is open" if column.is_open else "")
     return ChartPoint(
@@ -178,8 +180,8 @@ def _chart_point(series: ResultSeries, x: float, where: str) -> ChartPoint:
     )
 
 
+# Between isolated examples and the smallest memory span.
 _ISOLATED = 70
-"""Between isolated examples and the smallest memory span."""
 
 
 def _span_positions(spans: Sequence[int | None]) -> Callable[[int | None], float]:
@@ -213,8 +215,8 @@ def _round_steps(low: float, high: float) -> list[float]:
 
 # --- The shade of a score: eleven steps that the style sheet gives their colours, in light, dark and print.
 
+# The class of a cell without a score.
 NONE = "hx"
-"""The class of a cell without a score."""
 
 
 def shade_class(score: float | None) -> str:

@@ -107,7 +107,7 @@ def _talk_json(result: ScenarioResult, record: ConversationRecord) -> list[dict[
     asked = {question.number for question in result.questions}
     needles = {needle.number for question in result.questions for needle in question.needles}
     own = [each for each in record.unanswered.values() if each.by == result.id]
-    own += [*record.transcript.of(result.id), *filter(None, map(record.exchange, asked))]
+    own += [*record.transcript.exchanges_of(result.id), *filter(None, map(record.exchange, asked))]
     ordered = [each for _, each in sorted({each.number: each for each in own}.items())]
     return [
         {
@@ -161,10 +161,10 @@ def plan_definitions(plan: Mapping[str, Any]) -> dict[str, Any]:
 
 # --- A conversation as a time line: a lane for each example, marks at their tokens, needles joined to questions.
 
+# Characters shown of a filler's message; the journal has all of it.
 FILLER_SHOWN = 600
-"""Characters shown of a filler's message; the journal has all of it."""
+# The lane of opening message and filler.
 OTHERS = -1
-"""The lane of opening message and filler."""
 
 
 def timeline_json(rows: Sequence[ExampleEntry], record: ConversationRecord) -> dict[str, Any]:

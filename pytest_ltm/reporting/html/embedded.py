@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pytest_ltm._model.transcript import Exchange
 
 
+# What the rules of our own page begin with that its charts need, too.
 _CHARTS = (
     ".gate",
     ".first",
@@ -48,7 +49,6 @@ _CHARTS = (
     ".many",
     "table",
 )
-"""What the rules of our own page begin with that its charts need, too."""
 
 
 def embedded_summary(run: RunResult, gate: Mapping[str, Any] | None = None, report: str = "") -> str:
@@ -63,7 +63,7 @@ def embedded_summary(run: RunResult, gate: Mapping[str, Any] | None = None, repo
     head = f"<style>\n{read_assets(('embedded.css',))}</style><script>\n{read_assets(('embedded.js',))}</script>"
     if not run.conversations:
         return head
-    material = report_material([LoadedRun.of(run, gate)])
+    material = report_material([LoadedRun.from_results(run, gate)])
     text = (
         template_environment()
         .get_template("embedded.html.j2")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pytest_ltm.reporting.html.report_data import ExampleEntry, Material, ResultSeries
 
 
+# Where one class of gaps ends and the next begins, in tokens.
 GAPS = (1_000, 4_000, 16_000, 64_000, 256_000, 1_000_000)
-"""Where one class of gaps ends and the next begins, in tokens."""
 SKILLS = {
     "R": "recall",
     "C": "conflicting information",
@@ -48,7 +48,7 @@ class Grid(NamedTuple):
 def score_grid(material: Material) -> Grid:
     """Return the total of each agent at each span."""
     by = {(series.agent, series.column.span_label): series for series in material.series}
-    ranked = [each.agent for each in rank_sides(material.at(largest_span_label(material.series)))]
+    ranked = [each.agent for each in rank_sides(material.series_at(largest_span_label(material.series)))]
     agents = [*ranked, *(one for one in material.agents if one not in ranked)]
     return Grid(
         material.spans, [(one, [_score_cell(by.get((one, span))) for span in material.spans]) for one in agents]
@@ -61,7 +61,12 @@ def _score_cell(series: ResultSeries | None) -> Shaded | None:
     column = series.column
     if not column.out_of:
         return Shaded(text=NOTHING, shade=NONE, title=f"{series.label}: no score")
-    return Shaded(text=column.share, more=column.standing, shade=shade_class(column.least), title=series.label)
+    return Shaded(
+        text=column.share,
+        more=column.total_with_spread,
+        shade=shade_class(column.accuracy_lower_bound),
+        title=series.label,
+    )
 
 
 class FigureTable(NamedTuple):

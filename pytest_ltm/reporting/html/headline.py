@@ -62,7 +62,7 @@ class HeadlineAnswer(NamedTuple):
 
 def headline_answers(material: Material) -> list[HeadlineAnswer]:
     """Return what others earn there, whether the best two differ, how far all remember, what it cost, what to mind."""
-    last = material.at(largest_span_label(material.series))
+    last = material.series_at(largest_span_label(material.series))
     ranked = rank_sides(last)
     known = [
         _yardstick_answer(last, ranked),
@@ -100,7 +100,7 @@ def trust_line(material: Material) -> list[str]:
     missing = [each for each in results if not each.scored]
     unproven = sum(each.upper is not None for each in results)
     lost, amended = sum(each.infrastructure for each in missing), sum(each.automatic is not None for each in results)
-    here = [each.column for each in rank_sides(material.at(largest_span_label(material.series)))[:1]]
+    here = [each.column for each in rank_sides(material.series_at(largest_span_label(material.series)))[:1]]
     floor = here and here[0].floor
     said = [each.column for each in material.series if not material.runs[each.run].result.is_imported]
     tokens = sum(each.tokens for each in said)
@@ -114,7 +114,7 @@ def trust_line(material: Material) -> list[str]:
         f"{lost:,} lost to faults": lost,
         f"{amended:,} amended by hand": amended,
         f"agents wrote {share:.0%} of the tokens": round(100 * share),
-        f"{floor:.2f} of {here[0].full} points need no memory" if floor else "": floor,
+        f"{floor:.2f} of {here[0].maximum_total} points need no memory" if floor else "": floor,
     }
     return [text for text, holds in parts.items() if holds]
 
@@ -155,10 +155,10 @@ def leading_metric_answers(material: Material) -> list[HeadlineAnswer]:
 
 def _yardstick_answer(series: Iterable[ResultSeries], ranked: Sequence[ResultSeries]) -> HeadlineAnswer | None:
     """Return what agents of this package earn where others are tested, as a measure of what is possible."""
-    others = [each for each in series if each.column.yardstick and each.column.out_of and each not in ranked]
+    others = [each for each in series if each.column.is_bundled and each.column.out_of and each not in ranked]
     if not others or not ranked:
         return None
-    parts = sorted(others, key=lambda each: -(each.column.least or 0.0))
+    parts = sorted(others, key=lambda each: -(each.column.accuracy_lower_bound or 0.0))
     short = f"{parts[0].agent} {parts[0].column.share}"
     text = join_words([f"{each.agent} {each.column.share}" for each in parts])
     question = f"What do the bundled agents earn {span_place(ranked[0].column.span_label)}".strip()
@@ -208,7 +208,7 @@ def _cost_answer(material: Material) -> HeadlineAnswer:
     filler = sum(round((column.filler_share or 0.0) * column.tokens) for column in columns)
     reply = f"{short_count(tokens)} tokens were exchanged in {pluralize(len(material.conversations), 'conversation')}"
     reply += f", {100 * filler / tokens:.0f}% of them filler." if tokens else "."
-    would = sum(column.cost_usd or 0.0 for column in columns if column.hypothetical)
+    would = sum(column.cost_usd or 0.0 for column in columns if column.is_hypothetical)
     if would:
         reply += f" Control agents estimate another ${format_dollars(would)} for a model: it was not spent."
     judged = sum(row.result.judge_cost_usd or 0.0 for row in material.rows)
@@ -220,13 +220,13 @@ def _cost_answer(material: Material) -> HeadlineAnswer:
     lost = sum(column.sum_of("lost_tokens") for column in columns)
     if lost:
         reply += f" Failed attempts used about {short_count(lost)} more tokens."
-    told = [column for column in columns if column.cost_usd is not None and not column.hypothetical]
+    told = [column for column in columns if column.cost_usd is not None and not column.is_hypothetical]
     if not told:
         return HeadlineAnswer(question, f"{short_count(tokens)} tokens", f"{reply} No agent reports its cost.")
     total = sum(column.cost_usd or 0.0 for column in told)
     dearest = max(told, key=lambda column: column.cost_usd or 0.0)
     spent = sum(column.sum_of("filler_cost_usd") or 0.0 for column in told)
-    about = "~" * any(column.estimated for column in told)
+    about = "~" * any(column.is_estimated for column in told)
     text = f"Most of it for {dearest.label}: ${format_dollars(dearest.cost_usd or 0.0)}. "
     text += "Some of it was not reported, and is estimated. " * bool(about)
     text += f"${format_dollars(spent)} of it went to filler. " * bool(spent)
@@ -251,7 +251,8 @@ def _caveats(material: Material) -> HeadlineAnswer | None:
         lost = sum(each.is_lost for each in missing)
         parts += [f"Totals and accuracy count {lost:,} of them as 0 and as 1."] * bool(lost)
         parts += [
-            f"No score in {told}." for told in _shared_sentences(material.series, lambda column: column.scoreless)
+            f"No score in {told}."
+            for told in _shared_sentences(material.series, lambda column: column.scenarios_without_score)
         ]
     unproven = sum(each.upper is not None for each in results)
     if unproven:
@@ -263,10 +264,12 @@ def _caveats(material: Material) -> HeadlineAnswer | None:
     if amended:
         parts.append(f"Amended by hand: {amended:,} of {pluralize(len(results), 'verdict')}.")
     tested = [
-        each for each in material.series if not each.column.control and not each.column.yardstick
+        each for each in material.series if not each.column.control and not each.column.is_bundled
     ] or material.series
-    guessed = [each for each in tested if each.column.guessed]
-    parts += [f"{told}." for told in _shared_sentences(guessed, lambda column: column.guessed, _GUESSING)]
+    guessed = [each for each in tested if each.column.scenarios_at_guessing_level]
+    parts += [
+        f"{told}." for told in _shared_sentences(guessed, lambda column: column.scenarios_at_guessing_level, _GUESSING)
+    ]
     counts = {
         "without a score": len(missing),
         "open": unproven,

@@ -83,10 +83,10 @@ def _dump_redacted(value: object) -> str:
 
 # --- What of a large run stands in the file: all of it counts, but a page of a hundred thousand examples opens nowhere.
 
+# The most examples listed, as long as each scenario has one: Chromium opens them in about a second.
 MOST_EXAMPLES = 10_000
-"""The most examples listed, as long as each scenario has one: Chromium opens them in about a second."""
+# The most bytes of time lines in the file; the first is always there.
 LINES = 12_000_000
-"""The most bytes of time lines in the file; the first is always there."""
 
 
 def worst_examples(material: Material, most: int = MOST_EXAMPLES) -> frozenset[int]:
@@ -123,8 +123,8 @@ def in_turn(material: Material) -> Iterator[ConversationEntry]:
 
 # --- Parcels: what stays compressed in the page until it is opened: examples, and the time lines of conversations.
 
+# Examples packed into one parcel: they have much in common, so they compress well.
 TOGETHER = 16
-"""Examples packed into one parcel: they have much in common, so they compress well."""
 
 
 @dataclass(slots=True)
@@ -183,10 +183,10 @@ SCRIPTS = (
     "page.js", "details.js", "examples.js", "timeline.js", "compare.js", "beside.js", "breaks.js",
     "search.js", "address.js", "start.js",
 )  # fmt: skip
+# Examples shown at first: browsers lay out longer tables slowly.
 FIRST_ROWS = 300
-"""Examples shown at first: browsers lay out longer tables slowly."""
+# With more series, only those against the best of their span are tested.
 ALL_PAIRS = 12
-"""With more series, only those against the best of their span are tested."""
 
 
 def build_report(runs: Sequence[Path], out: Path, *, most: int = MOST_EXAMPLES, lines: int = LINES) -> None:
@@ -223,7 +223,7 @@ def render_page(material: Material, most: int, lines: int) -> str:
         answers=headline_answers(material),
         largest=last,
         scoreboard=score_grid(material),
-        losses={series.agent: worst_scenarios(series) for series in material.at(last)},
+        losses={series.agent: worst_scenarios(series) for series in material.series_at(last)},
         figures=figure_table(material),
         against=_against_best(material),
         versus=versus,
@@ -315,7 +315,7 @@ def _pair_tests(material: Material) -> dict[str, str]:
     if len(material.series) <= ALL_PAIRS:
         pairs = list(combinations(material.series, 2))
     else:
-        ranked = [rank_sides(material.at(span)) for span in material.spans]
+        ranked = [rank_sides(material.series_at(span)) for span in material.spans]
         pairs = [(each[0], other) for each in ranked for other in each[1:]]
     tested = {f"{one.key}|{other.key}": series_difference(one, other) for one, other in pairs}
     return {key: test.told.text for key, test in tested.items() if test}
@@ -323,7 +323,7 @@ def _pair_tests(material: Material) -> dict[str, str]:
 
 def _initial_comparison(material: Material) -> tuple[int, int]:
     """The series that are compared at first: the best two at the largest span, else two spans of one agent."""
-    ranked = rank_sides(material.at(largest_span_label(material.series)))
+    ranked = rank_sides(material.series_at(largest_span_label(material.series)))
     if len(ranked) > 1:
         return ranked[0].key, ranked[1].key
     first, *others = sorted(material.series, key=lambda series: series not in ranked)
@@ -336,7 +336,7 @@ def _against_best(material: Material) -> dict[int, str]:
     """Return for each series its distance to the best of its span, and how probable that is by chance."""
     against: dict[int, str] = {}
     for span in material.spans:
-        ranked = rank_sides(material.at(span))
+        ranked = rank_sides(material.series_at(span))
         for each in ranked[1:]:
             test = series_difference(ranked[0], each)
             if test is not None:

@@ -92,7 +92,7 @@ class Material:
         lengths = {series.column.span_label: series.column.span for series in self.series}
         return tuple(sorted(lengths, key=lambda label: (lengths[label] or float("inf"), label)))
 
-    def at(self, span_label: str) -> tuple[ResultSeries, ...]:
+    def series_at(self, span_label: str) -> tuple[ResultSeries, ...]:
         """Return the series at one memory span."""
         return tuple(series for series in self.series if series.column.span_label == span_label)
 
@@ -138,10 +138,10 @@ def _conversation_entries(
 _OPTIONS = ("suite", "examples", "trials", "definitions", "filler", "tokenizer", "scoring", "judge", "time")
 _DEFAULTS = {"suite": "standard", "trials": 1, "filler": "varied", "tokenizer": "cl100k_base", "scoring": "current",
              "judge": "none", "time": "simulated"}  # fmt: skip
+# What only a conversation's plan tells.
 _OF_THE_PLAN = ("filler", "judge", "judge_votes", "opening")
-"""What only a conversation's plan tells."""
+# What the node ids of the built-in suite begin with.
 BUILT_IN = "ltm/"
-"""What the node ids of the built-in suite begin with."""
 
 
 class Decider(NamedTuple):

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 STYLES = ("page.css", "tables.css", "trend.css", "print.css")
-MOST = 60
-"""Results drawn of a series: the last ones; the table has all."""
+# Results drawn of a series: the last ones; the table has all.
+MAX_DRAWN_RESULTS = 60
+# Strokes in the style sheet; from then on they come again, dashed.
 COLOURS = 8
-"""Strokes in the style sheet; from then on they come again, dashed."""
 WIDTH, HEIGHT = 900, 260
 LEFT, RIGHT, TOP, BOTTOM = 44, 20, 14, 34
+# The most dates below a chart.
 _LABELS = 7
-"""The most dates below a chart."""
 
 
 class TrendMark(NamedTuple):
@@ -94,11 +94,11 @@ def _style_policy(style: str) -> str:
 
 def _trend_chart(series: TrendSeries) -> TrendChart:
     points = [point for _, point in series.points]
-    shown = points[-MOST:]
+    shown = points[-MAX_DRAWN_RESULTS:]
     place = {id(point): _point_x(number, len(shown)) for number, point in enumerate(shown)}
     lines = []
     for line in series.lines:
-        marks = tuple(_trend_mark(point, place[id(point)]) for point in line.drawn if id(point) in place)
+        marks = tuple(_trend_mark(point, place[id(point)]) for point in line.drawn_points if id(point) in place)
         path = "M" + "L".join(f"{mark.x:.1f} {mark.y:.1f}" for mark in marks) if marks else ""
         colour, dashed = (line.number - 1) % COLOURS, line.number > COLOURS
         lines.append(TrendPath(line.number, colour, dashed, path, marks, series.difference(line)))

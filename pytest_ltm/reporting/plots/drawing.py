@@ -53,22 +53,22 @@ class RenderedPlot(Struct, frozen=True, kw_only=True):
     """What a person must know of it, a sentence each."""
 
 
+# A number for each memory span; None is isolated examples.
 _Places: TypeAlias = "Mapping[int | None, float]"
-"""A number for each memory span; None is isolated examples."""
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A7A00")
 _MARKERS = "osD^vPX*"
 _DASHES = ((0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 1.5, 1, 1.5)), "-")
 _GREY, _PALE, _INK = "#767676", "#E6E6E6", "#222222"
 _MAP = "cividis"
+# Longer names are shortened, in columns of a terminal.
 _LONGEST = 34
-"""Longer names are shortened, in columns of a terminal."""
 _BODY, _NOTE = 9.0, 7.0
 """Sizes of texts, and of the notes below a picture, in points, where there is room."""
 _SMALLEST, _CROWDED = 0.75, 0.55
 """Texts become smaller with the picture, down to this share; at that share of the room it is crowded."""
 _NO_ROOM = "the picture has no room at this size: make it larger"
+# In inches: in narrower pictures the legend stands below.
 _NARROW = 5.0
-"""In inches: in narrower pictures the legend stands below."""
 
 
 def _scaled_points(size: float) -> float:
@@ -217,8 +217,8 @@ def _panel_grid(panels: int, columns: int) -> tuple[int, int]:
     return ceil(panels / high), high
 
 
+# The most columns beside each other, over all panels.
 _ACROSS = 24
-"""The most columns beside each other, over all panels."""
 _CURVE, _FOREST = 4, 8
 """How many of those a panel of curves takes, and one of differences."""
 
@@ -242,8 +242,8 @@ def _title_room(part: SubFigure, panels: int, columns: int, beside: int = 0) -> 
 
 # --- Score over span.
 
+# More agents than this have a panel each.
 _TOGETHER = 8
-"""More agents than this have a panel each."""
 
 
 def _draw_curve(part: SubFigure, content: Curve) -> None:
@@ -408,8 +408,8 @@ def _draw_squares(axes: Any, panel: Panel, size: float) -> None:
 
 # --- One conversation.
 
+# Points: lanes that have less room have no names.
 _ILLEGIBLE = 2.5
-"""Points: lanes that have less room have no names."""
 
 
 def _draw_timeline(part: SubFigure, content: Timeline) -> None:

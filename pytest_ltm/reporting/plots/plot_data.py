@@ -186,8 +186,8 @@ def accuracy_curves(material: Material) -> Curve:
     ]
     cheats = {each.series for each in material.conversations if each.folder.result.is_cheat}
     others = [each for each in scored if each.agent not in own]
-    without = [(each.column.span, each.column.least or 0.0) for each in others if each.key in cheats]
-    without += [(each.column.span, each.column.floor / each.column.full) for each in scored]
+    without = [(each.column.span, each.column.accuracy_lower_bound or 0.0) for each in others if each.key in cheats]
+    without += [(each.column.span, each.column.floor / each.column.maximum_total) for each in scored]
     floor = _highest_per_span(without)
     return Curve(
         lines=tuple(sorted(lines, key=lambda line: line.reference)),
@@ -195,7 +195,7 @@ def accuracy_curves(material: Material) -> Curve:
             each.column.span: each.column.span_label for each in sorted(scored, key=lambda one: one.column.span or 0)
         },
         ceiling=_highest_per_span(
-            (each.column.span, each.column.least or 0.0) for each in others if each.key not in cheats
+            (each.column.span, each.column.accuracy_lower_bound or 0.0) for each in others if each.key not in cheats
         ),
         floor=floor if any(floor.values()) else {},
         across="memory span in tokens (log scale)",
@@ -205,7 +205,7 @@ def accuracy_curves(material: Material) -> Curve:
 
 def _plotted_score(series: ResultSeries) -> PlottedScore:
     column = series.column
-    score, most = column.low / column.full, column.high / column.full
+    score, most = column.total_lower_bound / column.maximum_total, column.total_upper_bound / column.maximum_total
     sure = column.interval
     return PlottedScore(
         span=column.span,
@@ -226,7 +226,7 @@ def _curve_notes(scored: Sequence[ResultSeries]) -> Iterable[str]:
         yield "Bars: 95\u00a0% intervals of the accuracy, in other conversations as well."
     if len(sure) < len(scored):
         yield "Points of a single conversation have no interval: it needs trials."
-    unknown = sum(each.column.missing for each in scored if each.column.is_open)
+    unknown = sum(each.column.unscored_examples for each in scored if each.column.is_open)
     if unknown:
         yield f"{pluralize(unknown, 'example')} without a score: counted as 0, bars also allow for 1."
     unproven = sum(each.column.open for each in scored)
@@ -268,8 +268,8 @@ def scenario_heatmap(material: Material) -> Heat:
     )
 
 
+# What the rows of a depth map are: the share of the conversation before the needle, or the tokens after it.
 By: TypeAlias = Literal["share", "gap"]
-"""What the rows of a depth map are: the share of the conversation before the needle, or the tokens after it."""
 
 
 def depth_heatmap(material: Material, by: By) -> Heat:
@@ -312,8 +312,8 @@ def depth_heatmap(material: Material, by: By) -> Heat:
     )
 
 
+# Agent, column, row and score of an example.
 _Placed: TypeAlias = "tuple[str, int, int, float]"
-"""Agent, column, row and score of an example."""
 
 
 def _by_gap(material: Material) -> Iterable[_Placed]:
@@ -344,7 +344,7 @@ def conversation_timeline(material: Material) -> Timeline:
 
     def wanted(held: ConversationEntry) -> tuple[bool, int]:
         column = columns[held.series]
-        return column.control or column.yardstick, -(column.span or 0)
+        return column.control or column.is_bundled, -(column.span or 0)
 
     for held in sorted(material.conversations, key=wanted):
         record = held.folder.record()

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 FOLDER = "reviews"
+# Scores that differ by less are one score: thirds are written with few digits.
 SAME = 0.01
-"""Scores that differ by less are one score: thirds are written with few digits."""
 LONGEST_REASON = 2_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 
@@ -86,28 +86,28 @@ class Opinions:
                 elif one.nodeid not in self._settled or one.now >= self._settled[one.nodeid][1].now:
                     self._settled[one.nodeid] = name, one
 
-    def of(self, nodeid: str) -> Mapping[str, ReviewDecision]:
+    def opinions_on(self, nodeid: str) -> Mapping[str, ReviewDecision]:
         """Return by reviewer what was said of an answer in ignorance of what others said."""
         return self._blind.get(nodeid, {})
 
-    def by(self, reviewer: str) -> Mapping[str, ReviewDecision]:
+    def opinions_by(self, reviewer: str) -> Mapping[str, ReviewDecision]:
         """Return by node id what one reviewer said."""
         return {nodeid: said[reviewer] for nodeid, said in self._blind.items() if reviewer in said}
 
     def credits(self, nodeid: str) -> list[float]:
         """Return the credits that reviewers gave an answer, without those who skipped it."""
-        return [one.credit for one in self.of(nodeid).values() if one.credit is not None]
+        return [one.credit for one in self.opinions_on(nodeid).values() if one.credit is not None]
 
-    def disputed(self, nodeid: str) -> bool:
+    def is_disputed(self, nodeid: str) -> bool:
         """Return whether reviewers gave an answer different credits, and nobody has settled it."""
         given = self.credits(nodeid)
         return nodeid not in self._settled and bool(given) and max(given) - min(given) > SAME
 
-    def disputes(self) -> list[str]:
+    def disputed_answers(self) -> list[str]:
         """Return the node ids of all answers in dispute."""
-        return [nodeid for nodeid in self._blind if self.disputed(nodeid)]
+        return [nodeid for nodeid in self._blind if self.is_disputed(nodeid)]
 
-    def settled(self, nodeid: str) -> tuple[str, ReviewDecision] | None:
+    def settlement_of(self, nodeid: str) -> tuple[str, ReviewDecision] | None:
         """Return who settled what was said of an answer, and how."""
         return self._settled.get(nodeid)
 
@@ -116,7 +116,7 @@ class Opinions:
         if settled := self._settled.get(nodeid):
             return settled[1].credit
         given = self.credits(nodeid)
-        return None if not given or self.disputed(nodeid) else given[0]
+        return None if not given or self.is_disputed(nodeid) else given[0]
 
     def amendment(self, nodeid: str) -> Amendment | None:
         """Return the amendment that the reviewers' credit amounts to; None where there is none."""
@@ -126,7 +126,7 @@ class Opinions:
         if settled := self._settled.get(nodeid):
             fields = {settled[0]: settled[1]}
         else:
-            fields = {name: one for name, one in self.of(nodeid).items() if one.credit is not None}
+            fields = {name: one for name, one in self.opinions_on(nodeid).items() if one.credit is not None}
         reasons = "; ".join(dict.fromkeys(one.reason for one in fields.values() if one.reason.strip()))
         text = f"reviewed by {', '.join(fields)}"
         return Amendment(score=credit, reason=f"{reasons} ({text})" if reasons else text, by=tuple(fields))

@@ -40,8 +40,8 @@ def reviewer_agreements(opinions: Opinions) -> list[ReviewerAgreement]:
     result = []
     for one, other in combinations(opinions.reviewers, 2):
         table = [[0] * len(GRADES) for _ in GRADES]
-        theirs = opinions.by(other)
-        for nodeid, said in opinions.by(one).items():
+        theirs = opinions.opinions_by(other)
+        for nodeid, said in opinions.opinions_by(one).items():
             mine, yours = said.credit, theirs[nodeid].credit if nodeid in theirs else None
             if mine is not None and yours is not None:
                 table[GRADES.index(credit_grade(mine))][GRADES.index(credit_grade(yours))] += 1
@@ -101,11 +101,11 @@ def _estimate_field(case: Case, opinions: Opinions) -> str:
     nodeid, score = case.row.nodeid, case.row.score
     if score is None:
         return "unsure"
-    if opinions.disputed(nodeid):
+    if opinions.is_disputed(nodeid):
         return "disputed"
     credit = opinions.credit(nodeid)
     if credit is None:
-        return "skipped" if opinions.of(nodeid) else ""
+        return "skipped" if opinions.opinions_on(nodeid) else ""
     if abs(score - credit) <= SAME:
         return "reviewed"
     return "too_much" if score > credit else "too_little"

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 Which = Literal["queue", "sample", "disputes"]
 SAMPLE = 100
 _LARGEST_SAMPLE = 100_000
+# Characters of a text that are shown: of a longer one the beginning, and what decided.
 _LONGEST = 200_000
-"""Characters of a text that are shown: of a longer one the beginning, and what decided."""
 
 
 class ReviewAddress(Struct, frozen=True, kw_only=True):
@@ -56,7 +56,7 @@ class ReviewAddress(Struct, frozen=True, kw_only=True):
     compare: str = ""
 
     @classmethod
-    def of(cls, request: Request, given: Mapping[str, Any]) -> ReviewAddress:
+    def parse_request(cls, request: Request, given: Mapping[str, Any]) -> ReviewAddress:
         """Return where a request is; ConfigurationError for what cannot be."""
         which, sample, kind = given.get("which", "queue"), str(given.get("sample", SAMPLE)), str(given.get("kind", ""))
         if which not in ("queue", "sample", "disputes") or (kind and kind not in KINDS):
@@ -105,9 +105,9 @@ def cases_of(path: Path, compare: str, baselines: Path, ltm_dir: Path) -> Cases:
 def listed_cases(cases: Cases, opinions: Opinions, place: ReviewAddress) -> Sequence[Case]:
     """Return the list that a place means, whatever has been decided of it."""
     if place.which == "sample":
-        return [case for case in cases.drawn[: place.sample] if case.row.scored]  # no verdict, no error
+        return [case for case in cases.drawn_cases[: place.sample] if case.row.scored]  # no verdict, no error
     if place.which == "disputes":
-        return [cases.by_nodeid[nodeid] for nodeid in opinions.disputes() if nodeid in cases.by_nodeid]
+        return [cases.by_nodeid[nodeid] for nodeid in opinions.disputed_answers() if nodeid in cases.by_nodeid]
     return [case for case in cases.queue if not place.kind or any(why.kind == place.kind for why in case.why)]
 
 
@@ -115,7 +115,7 @@ def undecided_cases(cases: Iterable[Case], opinions: Opinions, place: ReviewAddr
     """Return those of a list that wait for this reviewer: in a dispute, all."""
     if place.which == "disputes":
         return list(cases)
-    return [case for case in cases if place.reviewer not in opinions.of(case.row.nodeid)]
+    return [case for case in cases if place.reviewer not in opinions.opinions_on(case.row.nodeid)]
 
 
 # --- Pages.
@@ -127,11 +127,11 @@ async def overview_page(request: Request) -> Response:
 
 
 def _render_overview(request: Request) -> Response:
-    place = ReviewAddress.of(request, request.query_params)
+    place = ReviewAddress.parse_request(request, request.query_params)
     path = page_parts.run_folder(request, place.run)
     cases = cases_of(path, place.compare, page_parts.baselines_folder(request), page_parts.ltm_dir(request))
     opinions = Opinions(decisions.read_decisions(path))
-    drawn = estimate_error_rates(cases.drawn[: place.sample], opinions)
+    drawn = estimate_error_rates(cases.drawn_cases[: place.sample], opinions)
     kinds = [
         (kind, MEANING[kind], [case for case in cases.queue if any(why.kind == kind for why in case.why)])
         for kind in KINDS
@@ -152,7 +152,7 @@ def _render_overview(request: Request) -> Response:
             undecided_cases(listed_cases(cases, opinions, structs.replace(place, which="sample")), opinions, place)
         ),
         disputes=len(listed_cases(cases, opinions, ReviewAddress(run=place.run, which="disputes"))),
-        reviewers=[(name, _opinion_counts(opinions.by(name).values())) for name in opinions.reviewers],
+        reviewers=[(name, _opinion_counts(opinions.opinions_by(name).values())) for name in opinions.reviewers],
         pairs=[_pair_row(pair) for pair in reviewer_agreements(opinions)],
         drawn=drawn,
         rate=format_percent(drawn.rate),
@@ -182,7 +182,7 @@ async def look_page(request: Request) -> Response:
 
 
 def _render_look(request: Request) -> Response:
-    place = ReviewAddress.of(request, request.query_params)
+    place = ReviewAddress.parse_request(request, request.query_params)
     if not place.reviewer:
         return RedirectResponse(f"/review/{place.run}?{place.query()}", 303)
     path = page_parts.run_folder(request, place.run)
@@ -214,7 +214,7 @@ def _case_shown(
 ) -> dict[str, Any]:
     """Return what a reviewer sees of an example; what others decided, only in a dispute."""
     row, nodeid = case.row, case.row.nodeid
-    others = opinions.of(nodeid) if place.which == "disputes" and opinions.disputed(nodeid) else {}
+    others = opinions.opinions_on(nodeid) if place.which == "disputes" and opinions.is_disputed(nodeid) else {}
     return {
         "nodeid": nodeid,
         "title": row.id,
@@ -231,7 +231,7 @@ def _case_shown(
         "reason": row.reason,
         "rule": row.rule,
         "checks": row.checks,
-        "mine": _decision_word(opinions.of(nodeid).get(place.reviewer)),
+        "mine": _decision_word(opinions.opinions_on(nodeid).get(place.reviewer)),
         "others": [(name, _decision_word(one), one.reason) for name, one in others.items()],
         "seen": _times_decided(mine, nodeid),
     }
@@ -256,7 +256,7 @@ def _times_decided(review_decisions: Iterable[decisions.ReviewDecision], nodeid:
 def _example_exchanges(case: Case) -> list[tuple[str, str]]:
     """Return the example's own exchanges, where it asks no question."""
     try:
-        record = ConversationRecord.of(case.folder / "journal.jsonl")
+        record = ConversationRecord.read_record(case.folder / "journal.jsonl")
     except LtmError:
         return []
     return [(each.message, each.reply) for each in record.transcript if each.by == case.row.id]
@@ -279,7 +279,7 @@ async def decide_page(request: Request) -> Response:
 
 
 def _save_decision(request: Request, given: Mapping[str, str]) -> Response:
-    place = ReviewAddress.of(request, given)
+    place = ReviewAddress.parse_request(request, given)
     path = page_parts.run_folder(request, place.run)
     cases = cases_of(path, place.compare, page_parts.baselines_folder(request), page_parts.ltm_dir(request))
     case = cases.by_nodeid.get(given.get("nodeid", ""))
@@ -291,7 +291,7 @@ def _save_decision(request: Request, given: Mapping[str, str]) -> Response:
     if given.get("seen") != str(_times_decided(before.get(place.reviewer, ()), nodeid)):
         notice = "twice"
     else:
-        settles = place.which == "disputes" and Opinions(before).disputed(nodeid)
+        settles = place.which == "disputes" and Opinions(before).is_disputed(nodeid)
         review_decision = new_decision(nodeid, credit_of(given), given.get("reason", ""), settles=settles)
         kept = amendments.read_amendments(path)
         record_decision(path, case.row, place.reviewer, review_decision)
@@ -341,7 +341,7 @@ async def rows_for_judges(request: Request) -> Response:
 
 
 def _download_response(request: Request, name: str, made: Callable[[Cases, Opinions], str]) -> Response:
-    place = ReviewAddress.of(request, request.query_params)
+    place = ReviewAddress.parse_request(request, request.query_params)
     path = page_parts.run_folder(request, place.run)
     cases = cases_of(path, "", page_parts.baselines_folder(request), page_parts.ltm_dir(request))
     text = made(cases, Opinions(decisions.read_decisions(path)))

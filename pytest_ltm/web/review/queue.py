@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 
 Kind = Literal["unsure", "judge and rules", "split votes", "moved", "near the limit", "words"]
+# Why a verdict deserves a look, what is most often wrong first.
 KINDS: tuple[Kind, ...] = get_args(Kind)
-"""Why a verdict deserves a look, what is most often wrong first."""
 MEANING: Mapping[Kind, str] = {
     "unsure": "neither rules nor judge could tell",
     "judge and rules": "the judge says one thing, and the words of the answer another",
@@ -44,10 +44,10 @@ MEANING: Mapping[Kind, str] = {
     "words": "the rules say one thing, and a plain comparison of words another",
 }
 MOVED = 0.5
+# Shares of full marks.
 NEAR = 0.1
-"""Shares of full marks."""
+# Characters of an answer whose words are compared: longer ones are not read for this.
 _LONGEST = 20_000
-"""Characters of an answer whose words are compared: longer ones are not read for this."""
 
 
 class Why(Struct, frozen=True):
@@ -105,7 +105,7 @@ class Cases(Struct, frozen=True, kw_only=True, dict=True):
         return tuple(case for *_, case in sorted(placed, key=lambda each: each[:3]))
 
     @cached_property
-    def drawn(self) -> tuple[Case, ...]:
+    def drawn_cases(self) -> tuple[Case, ...]:
         """All of them in a random order, which is the same whenever it is asked for: the first n are a sample of n."""
         return tuple(
             sorted(self.cases, key=lambda case: hashlib.sha256(f"{self.run_id} {case.row.nodeid}".encode()).digest())
