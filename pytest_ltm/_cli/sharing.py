@@ -99,9 +99,9 @@ def export_runs(given: Namespace) -> int:
     write_all(written, force=given.force)
     for each in written:
         print(each)
-    for text in results.missing_parts:
+    for text in results.missing:
         print(f"missing: {text}", file=sys.stderr)
-    return 1 if results.missing_parts else 0
+    return 1 if results.missing else 0
 
 
 def _export_targets(results: Results, to: Path, given: Namespace) -> Sequence[ExportTarget]:

@@ -226,7 +226,7 @@ def _get(path: str) -> Callable[[Column], Any]:
     def read(column: Column) -> Any:
         value: Any = column
         for name in path.split("."):
-            value = getattr(value, name, None)
+            value = None if value is None else getattr(value, name)
         return value
 
     return read
@@ -270,7 +270,7 @@ def _agent_usage(name: str, label: str, value: Callable[[Column], float | None],
     )  # fmt: skip
 
 
-_is_estimated = _get("estimated")
+_is_estimated = _get("is_estimated")
 
 
 def _tokens_a_reply(column: Column) -> float | None:
@@ -350,7 +350,7 @@ SCORES = (
         "total", "points", lambda column: column.total if column.out_of else None, "total",
         "sum over scenarios of the mean over examples and trials, out of `out_of`", missing="null",
         reports="markdown html", text=lambda column: f"{column.points} of {column.maximum_total}",
-        order=_get("low"),
+        order=_get("total_lower_bound"),
     ),
     Figure(
         "out_of", "count", _get("out_of"),
@@ -367,8 +367,8 @@ SCORES = (
         "whose score is not known, and with what is open missed and passed; `full`: the scenarios in it. What a report "
         "shows, and what a gate goes by (`low`)",
     ),
-    Figure("bounds.high", "points", _get("high")),
-    Figure("bounds.full", "count", _get("full")),
+    Figure("bounds.high", "points", _get("total_upper_bound")),
+    Figure("bounds.full", "count", _get("maximum_total")),
     Figure(
         "spread.sd", "points", _get("spread.sd"), "spread of total",
         "of the total over 1,000 draws of one example for each scenario: standard deviation (`sd`) and the range of "
@@ -412,7 +412,7 @@ SCORES = (
 EFFORTS = (
     Figure("examples", "count", lambda column: len(column.rows)),
     Figure(
-        "unscored", "count", _get("missing"), "no score",
+        "unscored", "count", _get("unscored_examples"), "no score",
         "examples without a score: left out of means and totals", reports="markdown html",
     ),
     Figure(
@@ -462,7 +462,7 @@ EFFORTS = (
         "measured_spans.longest", "count", lambda column: max(_measured_spans(column), default=None), missing="null",
     ),
     Figure(
-        "amended", "count", _get("amended"), "amended by hand",
+        "amended", "count", _get("amended_verdicts"), "amended by hand",
         "verdicts corrected by hand, and counted so; each example keeps its automatic verdict",
         reports="terminal", shown=lambda column: column.amended_verdicts > 0,
     ),
@@ -523,7 +523,7 @@ EFFORTS = (
     ),
     _agent_cost("cost.filler", "for filler", _sum_of("filler_cost_usd")),
     _agent_cost("cost.harness", "for harness", _sum_of("harness_cost_usd")),
-    Figure("cost.hypothetical", "boolean", _get("hypothetical")),
+    Figure("cost.hypothetical", "boolean", _get("is_hypothetical")),
     _flag("cost.estimated", _is_estimated),
     *_asked(
         "judge", "judge", "judge in USD", "null",
@@ -537,7 +537,7 @@ EFFORTS = (
     Figure("lost.tokens", "count", lambda column: column.sum_of("lost_tokens") or None, missing="absent"),
     Figure("lost.cost_usd", "usd", _sum_of("lost_cost_usd"), "lost in USD", missing="null", estimated=lambda _: True),
     Figure(
-        "ltm_reach", "tokens", _get("reach"), "LTM score (paper)",
+        "ltm_reach", "tokens", _get("ltm_score_paper"), "LTM score (paper)",
         "the LTM score of the paper, in tokens: mean measured span of the examples with full marks", missing="null",
         reports="verbose html",
     ),

@@ -89,7 +89,7 @@ def _reaches_last_span(result: EffectiveSpan) -> bool:
 
 
 def _kept_text(point: SpanPoint) -> str:
-    return "-" if point.kept_share is None else f"{point.kept_share:.0%}"
+    return "-" if point.kept is None else f"{point.kept:.0%}"
 
 
 def _span_text(number: int) -> str:

@@ -88,7 +88,7 @@ class History:
         fair = beside + (tokens - beside) / 2
         while self._exchanges:
             size, oldest = self.estimate(newest) * self.ratio, self._exchanges[0][2] * self.ratio
-            if size <= tokens and (size <= kept_share(tokens) * tokens or size - oldest < fair):
+            if size <= tokens and (size <= kept(tokens) * tokens or size - oldest < fair):
                 return
             self._size -= self._exchanges.popleft()[2]
 
@@ -128,7 +128,7 @@ class History:
 __tracebackhide__ = True
 
 
-def kept_share(tokens: float) -> float:
+def kept(tokens: float) -> float:
     """Return the share of what fits that is kept when some has to go: more of a window that is refilled slowly."""
     return 0.75 if tokens <= _SMALL_WINDOW else 0.9
 

@@ -33,11 +33,16 @@ def first_command() -> Output:
 
 
 def printed_parts(output: Output) -> list[str]:
-    """Return the table from the agents' names to the accuracy, and one failure, as they were printed."""
+    """Return what the README shows, as it was printed: the table to its accuracy, a sentence, and one failure."""
     lines = [line.rstrip() for line in output.printed]
     table = next(i for i, line in enumerate(lines) if line.startswith("memory span")) - 1
     failure = next(i for i, line in enumerate(lines) if FAILURE in line and line.startswith("_")) + 1
-    return [_until(lines[table:], "accuracy", 1), _until(lines[failure:], "  again:", 0)]
+    sentence = next(i for i, line in enumerate(lines) if line.startswith("window_8k: "))
+    return [
+        _until(lines[table:], "accuracy", 1),
+        _until(lines[sentence:], "=", 0),
+        _until(lines[failure:], "  again:", 0),
+    ]
 
 
 def shown_parts() -> list[str]:

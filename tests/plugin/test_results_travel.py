@@ -66,7 +66,7 @@ def test_a_run_of_many_workers_agents_and_spans_can_be_taken_elsewhere(project: 
     assert len({(row.conversation, row.scenario, row.example) for row in found.examples}) == len(found.examples) == 48
     assert {row.seconds is None for row in found.exchanges if row.replied and not row.told} == {False}
     assert {row.fault != "" for row in found.exchanges if not row.replied} == {True}
-    assert found.missing_parts == ()
+    assert found.missing == ()
 
     assert main(["export", str(folder), "--to=junit", "-o", str(project.path / "ours.xml")]) == 0
     ours, theirs = junit(project.path / "ours.xml"), junit(project.path / "pytest.xml")
@@ -84,4 +84,4 @@ def test_a_run_of_many_workers_agents_and_spans_can_be_taken_elsewhere(project: 
     rows = {row.scenario: row.score for row in cut.examples if row.conversation == "full~600~0"}
     assert rows["colour"] == next(row.score for row in found.examples if row.scenario == "colour")
     assert len(cut.exchanges) == len(found.exchanges)
-    assert len(cut.missing_parts) == 1
+    assert len(cut.missing) == 1

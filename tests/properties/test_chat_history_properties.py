@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ltm.agents._chat_agent import FRAME, SILENCE, History, kept_share
+from pytest_ltm.agents._chat_agent import FRAME, SILENCE, History, kept
 
 TEXTS = st.text(alphabet="ab c", max_size=30)
 STEPS = st.lists(st.tuples(TEXTS, TEXTS, st.integers(0, 400)), max_size=30)
@@ -34,7 +34,7 @@ def test_the_newest_exchanges_that_fit_are_shown_in_order_and_their_size_is_know
             own_size = size + sum(len(text) + FRAME for text in own)
             fair = own_size + (limit - own_size) / 2
             left = history.estimate(size)
-            assert left + dropped > limit or (left + dropped > kept_share(limit) * limit and left >= fair)
+            assert left + dropped > limit or (left + dropped > kept(limit) * limit and left >= fair)
         history.add(message, size, reply)
         said.append((message, reply if reply.strip() else SILENCE))
 

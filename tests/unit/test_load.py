@@ -195,7 +195,7 @@ def test_a_killed_run_is_there_as_far_as_it_came(tmp_path: Path) -> None:
     ]  # fmt: skip
     (asked,) = found.questions
     assert (asked.answer, asked.needle, asked.gap) == ("Ochre.", "I like ochre.", 10)
-    assert "has not come to its end" in " ".join(found.missing_parts)
+    assert "has not come to its end" in " ".join(found.missing)
     assert {(row.agent, row.span, row.conversation) for row in found.examples} == {("mybot", 8_000, "mybot~8k~0")}
 
 
@@ -212,12 +212,12 @@ def test_a_damaged_journal_yields_what_stands_before_the_damage(run: Path) -> No
     found = pytest_ltm.load(run)
     assert 0 < len([row for row in found.exchanges if row.conversation == "0~talk"]) < whole
     assert len(found.examples) == 12
-    assert any("journal.jsonl" in notice for notice in found.missing_parts)
+    assert any("journal.jsonl" in notice for notice in found.missing)
 
 
 def test_a_run_without_journals_has_no_exchanges(tmp_path: Path) -> None:
     found = pytest_ltm.load(write_run(tmp_path / "run", *talks(), journals=False))
-    assert (len(found.examples), len(found.exchanges), found.missing_parts) == (12, 0, ())
+    assert (len(found.examples), len(found.exchanges), found.missing) == (12, 0, ())
 
 
 def test_runs_are_found_by_folder_by_folder_of_runs_by_id_and_as_the_latest(run: Path, monkeypatch: Any) -> None:
@@ -245,7 +245,7 @@ def test_a_run_that_cannot_be_read_is_an_error_and_among_others_a_notice(run: Pa
         pytest_ltm.load(run.parent / "old")
     found = pytest_ltm.load(run.parent)
     assert len(found.examples) == 12
-    assert "results 1" in " ".join(found.missing_parts)
+    assert "results 1" in " ".join(found.missing)
     (tmp_path / "empty").mkdir()
     with pytest.raises(pytest_ltm.LtmError, match="no results"):
         pytest_ltm.load(tmp_path / "empty")

@@ -29,7 +29,7 @@ from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError, 
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._adapt import rereading
 from pytest_ltm.agents._capabilities import capabilities_of
-from pytest_ltm.agents._chat_agent import FRAME, SHRINKS, History, kept_share
+from pytest_ltm.agents._chat_agent import FRAME, SHRINKS, History, kept
 from pytest_ltm.agents._registry import ADAPTERS
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def test_what_fits_into_the_context_less_the_reply_is_sent_and_no_more(chat_serv
     agent.reply("What now?")
     tokens = [agent.count_tokens(text) + FRAME for text in sent(chat_server)]
     assert sum(tokens) <= 150
-    assert sum(tokens) + 2 * max(tokens) > kept_share(150) * 150
+    assert sum(tokens) + 2 * max(tokens) > kept(150) * 150
     assert sent(chat_server)[-3:] == ["Number 29.", "Noted.", "What now?"]
 
 
@@ -194,7 +194,7 @@ def test_the_endpoints_own_counts_correct_the_estimate(chat_server: ChatServer, 
         agent.accept(f"Here is number {number} of many", "That is noted now")
     agent.reply("What now?")
     agent.reply("And now?")
-    assert 0.9 * kept_share(900) * 900 < chat_server.requests[-1].prompt_tokens <= 900
+    assert 0.9 * kept(900) * 900 < chat_server.requests[-1].prompt_tokens <= 900
     assert agent.count_tokens("one two three four") > 6  # as many as four words have by themselves: 4
 
 

@@ -36,7 +36,7 @@ def test_it_is_the_last_span_at_which_the_share_is_kept() -> None:
 
     assert found.span == 8_000
     assert not found.at_least
-    assert [point.kept_share for point in found.curve] == pytest.approx([1.0, 0.85, 0.8375, 0.0])
+    assert [point.kept for point in found.curve] == pytest.approx([1.0, 0.85, 0.8375, 0.0])
 
 
 def test_a_span_that_is_kept_again_after_a_loss_does_not_count() -> None:
@@ -98,7 +98,7 @@ def test_isolated_twins_are_found_by_the_number_of_their_trial() -> None:
     (point,) = degradation_curve([*isolated, *placed])
 
     assert point.pairs == SCENARIOS
-    assert (point.isolated, point.score, point.kept_share) == (1.0, 0.5, 0.5)
+    assert (point.isolated, point.score, point.kept) == (1.0, 0.5, 0.5)
 
 
 @pytest.mark.parametrize(

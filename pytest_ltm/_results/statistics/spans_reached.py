@@ -56,7 +56,7 @@ class SpanPoint:
     pairs: int
 
     @property
-    def kept_share(self) -> float | None:
+    def kept(self) -> float | None:
         """What is left of the isolated score; None where that is 0."""
         return self.score / self.isolated if self.isolated > _NOISE else None
 

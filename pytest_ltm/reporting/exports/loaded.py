@@ -152,7 +152,7 @@ class Results:
         return self._journals[0]
 
     @property
-    def missing_parts(self) -> tuple[str, ...]:
+    def missing(self) -> tuple[str, ...]:
         """Sentences on what is missing: conversations that have not come to their end, what cannot be read."""
         return self.lost + self._journals[1]
 
