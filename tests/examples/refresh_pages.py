@@ -99,8 +99,9 @@ def align_lines(shown: list[str], printed: tuple[str, ...]) -> list[tuple[str, s
         column = max(column - 1, 0)
     if all(comparable(old) == comparable(new) for old, new in pairs):
         return []
-    # Tables of other figures have other widths, so the lines that say the same are taken as well.
-    return [pair for pair in reversed(pairs) if not {"RUN-ID", "TIME"} & set(comparable(pair[0]).split())]
+    # Tables of other figures have other widths, so lines that say the same are taken as well; run IDs stay.
+    stays = [comparable(old) == comparable(new) and ("RUN-ID" in comparable(old)) for old, new in pairs]
+    return [pair for pair, same in zip(reversed(pairs), reversed(stays), strict=True) if not same]
 
 
 def _likeness(shown: str, printed: str) -> float:
