@@ -32,6 +32,7 @@ HERE = Path(__file__).parent
 INDEX = "docs/index.md"
 HUBS = (INDEX, "docs/scenarios/index.md", "conftest_examples/README.md")
 """Pages whose links are the navigation."""
+TOP_PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "AGENTS.md")
 MADE = {"docs/reference/options.md": "Options of pytest", "docs/reference/commands.md": "Commands of ltm"}
 LINK = re.compile(r"\[([^\]]+)\]\(([^)#\s]+\.md)(?:#[^)]*)?\)")
 
@@ -90,8 +91,8 @@ def lay_out(tree: Path, gallery: Path | None) -> None:
     left_out = shutil.ignore_patterns("_site", "__pycache__", ".*")
     for folder in ("docs", "conftest_examples"):
         shutil.copytree(PROJECT / folder, tree / folder, ignore=left_out)
-    for page in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "benchmarks/hypotheses.yml"):
-        (tree / page).parent.mkdir(exist_ok=True)
+    for page in (*TOP_PAGES, "benchmarks/hypotheses.yml", "benchmarks/recorded/index.yml"):
+        (tree / page).parent.mkdir(exist_ok=True, parents=True)
         shutil.copy(PROJECT / page, tree / page)
     (tree / "docs" / "reference").mkdir()
     write(tree, "docs/reference/options.md", options_page())
@@ -136,7 +137,7 @@ def add_navigation(tree: Path, hub: str, has_gallery: bool) -> None:
         if caption == "Look up":
             pages += [*MADE, *(f"docs/reference/{module}.rst" for module in public.MODULES), "docs/reference/hooks.rst"]
         if caption == "Understand":
-            pages.append("CONTRIBUTING.md")
+            pages += ["CONTRIBUTING.md", "AGENTS.md"]
         parts.append(toctree(pages, caption, tree))
     write(tree, hub, text + "".join(parts))
 
@@ -286,7 +287,7 @@ def write_texts(tree: Path, folder: Path) -> None:
         return f"[{found[1]}](_sources/{target})"
 
     about = importlib.import_module("importlib.metadata").metadata("pytest-ltm")["Summary"]
-    body = LINK.sub(link, index.partition("\n")[2])
+    body = LINK.sub(link, index[index.index("\n## ") :])
     (folder / "llms.txt").write_text(f"# pytest-ltm\n\n> {about}\n\n{body.strip()}\n", encoding="utf-8")
     pages = ["README.md", *linked(index, tree / "docs", tree), *MADE]
     for hub in HUBS[1:]:
