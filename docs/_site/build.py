@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import public
 from sphinx.cmd.build import build_main
-from sphinx.pycode import ModuleAnalyzer
 
 from pytest_ltm._cli import COMMANDS, PROGRAM, make_parser
 from pytest_ltm.datasets import LOCOMO, LOGS, LONGMEMEVAL
@@ -246,12 +245,11 @@ def module_page(module: str, what: str) -> Iterator[str]:
 
 
 def described(thing: object) -> Iterator[str]:
-    """Yield what the source says of a constant, wherever in the package it is assigned."""
+    """Yield the comment above a constant, wherever in the package it is assigned."""
     for module in [module for name, module in sys.modules.items() if name.startswith("pytest_ltm.")]:
         for name in [name for name, value in vars(module).items() if value is thing]:
-            analyzer = ModuleAnalyzer.for_module(module.__name__)
-            if text := analyzer.find_attr_docs().get(("", name)):
-                yield from (f"   {line}" for line in text)
+            if above := re.search(rf"((?:^# .*\n)+){name}\b.* = ", inspect.getsource(module), re.MULTILINE):
+                yield from (f"   {line[2:].replace('`', '``')}" for line in above[1].splitlines())
                 return
 
 
