@@ -23,8 +23,8 @@ class Anthropic:
     name: ClassVar[str] = "anthropic"
     extra: ClassVar[str] = "anthropic"
     client: ClassVar[str] = "anthropic"
-    home: ClassVar[ServiceEndpoint] = ENDPOINTS["anthropic"]
-    families: ClassVar[tuple[str, ...]] = ("claude-",)
+    default_address: ClassVar[ServiceEndpoint] = ENDPOINTS["anthropic"]
+    model_prefixes: ClassVar[tuple[str, ...]] = ("claude-",)
     path: ClassVar[str] = "/v1/messages"
     lengths: ClassVar[tuple[str, ...]] = ("max_tokens",)
 

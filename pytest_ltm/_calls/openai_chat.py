@@ -22,8 +22,8 @@ class OpenAi:
     name: ClassVar[str] = "openai"
     extra: ClassVar[str] = "openai"
     client: ClassVar[str] = "openai"
-    home: ClassVar[ServiceEndpoint] = ENDPOINTS["openai"]
-    families: ClassVar[tuple[str, ...]] = ("gpt-", "chatgpt-", "o1", "o3", "o4")
+    default_address: ClassVar[ServiceEndpoint] = ENDPOINTS["openai"]
+    model_prefixes: ClassVar[tuple[str, ...]] = ("gpt-", "chatgpt-", "o1", "o3", "o4")
     path: ClassVar[str] = "/chat/completions"
     lengths: ClassVar[tuple[str, ...]] = ("max_tokens", "max_completion_tokens")
     """The names of the limit of a reply, of which a server may know only one."""
@@ -31,7 +31,7 @@ class OpenAi:
     def connect(self, model: ModelSpec, library: Any, options: Mapping[str, Any]) -> Any:
         """Return a client."""
         headers: dict[str, Any] = {}
-        if model.key_env != self.home.key_env:  # the names of an account at one provider are kept from another
+        if model.key_env != self.default_address.key_env:  # the names of an account at one provider are kept from another
             headers = {"OpenAI-Organization": library.Omit(), "OpenAI-Project": library.Omit()}
         if model.api_version:  # as Azure has it
             headers["api-key"] = model.key()
@@ -42,7 +42,7 @@ class OpenAi:
 
     def parameters(self, model: ModelSpec) -> dict[str, Any]:
         """Return the fields of every request beside model and messages."""
-        at_home = urlsplit(model.base_url).hostname == urlsplit(self.home.base_url).hostname
+        at_home = urlsplit(model.base_url).hostname == urlsplit(self.default_address.base_url).hostname
         values = {
             # Servers that imitate the endpoint know the older name; the endpoint itself deprecates it.
             self.lengths[at_home]: model.max_tokens,

@@ -19,7 +19,7 @@ class OpenAiResponses(OpenAi):
     """`openai-responses:MODEL`, through the `openai` client."""
 
     name: ClassVar[str] = "openai-responses"
-    families: ClassVar[tuple[str, ...]] = ()
+    model_prefixes: ClassVar[tuple[str, ...]] = ()
     path: ClassVar[str] = "/responses"
     lengths: ClassVar[tuple[str, ...]] = ("max_output_tokens",)
 
