@@ -357,12 +357,23 @@ class Unclear(Tame):
         return {SECRET: object()} if not TAME else {}
 
 
+class Cyclic(Tame):
+    """Has a configuration that contains itself."""
+
+    def configuration(self) -> Any:
+        """Return what never ends."""
+        endless: dict[str, Any] = {}
+        endless["self"] = endless
+        return endless if not TAME else {}
+
+
 CLASSES: dict[str, type] = {
     "awaits": Asynchronous,
     "stops_loop": Stopping,
     "boasts": Boasting,
     "is_unsaved": Unsaved,
     "is_unclear": Unclear,
+    "is_cyclic": Cyclic,
     **{name: type(name, (Hostile,), {"how": name}) for name in REPLIES},
     **{f"made_{name}": type(f"made_{name}", (Made,), {"how": name}) for name in MAKING},
     **{f"closed_{name}": type(f"closed_{name}", (Closed,), {"how": name}) for name in CLOSING},

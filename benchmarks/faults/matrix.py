@@ -18,7 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from benchmarks.faults import agents, disks, doors, endings, journals, processes, served, servers
+from benchmarks.faults import agents, disks, doors, endings, journals, processes, replies, served, servers
 from benchmarks.faults.cases import Case, Cases, Outcome, Setting
 from benchmarks.faults.traces import Traces, traces
 from pytest_ltm._storage.clock import stopwatch_seconds
@@ -56,6 +56,7 @@ ROWS = {
     "readers": Row("a pipe in the place of what a command reads, or absurd figures in it", journals.readers, 24, 3),
     "disks": Row("the disk is full", disks.full, 30, 3),
     "agents": Row("hostile agents, beside well-behaved ones", agents.hostile, 1_000, 3),
+    "replies": Row("replies of 100,000 characters to every suite", replies.long_replies, 100, 2),
     "servers": Row("hostile servers, on a budget", servers.hostile, 1_000, 3),
     "served": Row("people without a key at ltm serve", served.served, 3, 2),
     "doors": Row("secrets and control characters behind every kind of output", doors.opened, 100, 3),

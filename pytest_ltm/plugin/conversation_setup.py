@@ -5,6 +5,7 @@ A run has one `Mode`: `WithAgent` here, `Rescored` where a recorded run is score
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -86,7 +87,6 @@ if TYPE_CHECKING:
 
 # Returns questions of a conversation that were asked until then, each with a right answer.
 KnownAnswers: TypeAlias = "Callable[[], Iterable[tuple[str, str]]]"
-FATAL = (KeyboardInterrupt, pytest.exit.Exception)
 
 
 class ConversationInputs(Struct, frozen=True, kw_only=True):
@@ -228,7 +228,7 @@ class AgentFactory:
 
     def make(self) -> AgentCaller:
         """Make the next agent; AgentError if it cannot be made."""
-        return self._spoken_to(self._source.make(fatal=FATAL, folder=self._folder, timeout=self._limit))
+        return self._spoken_to(self._source.make(fatal=fatal_exceptions(), folder=self._folder, timeout=self._limit))
 
     @property
     def _limit(self) -> float | None:
@@ -238,20 +238,21 @@ class AgentFactory:
     def _spoken_to(self, agent: Agent) -> AgentCaller:
         source, settings = self._source, self._settings
         speaker = AgentCaller(
-            agent, timeout=self._limit, fatal=FATAL, name=self._label,
+            agent, timeout=self._limit, fatal=fatal_exceptions(), name=self._label,
             owned=source.owned, retries=Retries(most=settings.retries, rng=self._rng) if settings.retries else None,
             retried=self._retried, count=token_counter(settings.tokenizer).count,
         )  # fmt: skip
         if source.sees_clock:
             speaker.capabilities = Capabilities({*speaker.capabilities, SEES_CLOCK})
-        configuration = source.configuration(agent, fatal=FATAL)
+        configuration = source.configuration(agent, fatal=fatal_exceptions())
+        fingerprint = agent_fingerprint(source.spec, configuration)  # of JSON values only, which end somewhere
         facts = AgentFacts(
             spec=redact_secrets(source.spec),
             configuration=None if configuration is None else redacted_configuration(configuration),
             capabilities=tuple(sorted(speaker.capabilities)),
             max_message_tokens=speaker.max_message_tokens,
         )
-        self.record = AgentRecord(fingerprint=agent_fingerprint(source.spec, configuration), facts=facts)
+        self.record = AgentRecord(fingerprint=fingerprint, facts=facts)
         return speaker
 
     def differences(self, recordings: Iterable[Recording]) -> list[str]:
@@ -259,7 +260,7 @@ class AgentFactory:
 
         AgentError if it cannot be made.
         """
-        self._spoken_to(self._source.sample(fatal=FATAL, folder=self._folder, timeout=self._limit)).close()
+        self._spoken_to(self._source.sample(fatal=fatal_exceptions(), folder=self._folder, timeout=self._limit)).close()
         return list(dict.fromkeys(result for each in recordings for result in agent_differences(each, self.record)))
 
     def make_as(self, recording: Recording) -> AgentCaller:
@@ -502,6 +503,13 @@ def connection_of(
     )  # fmt: skip
 
 
+def fatal_exceptions() -> tuple[type[BaseException], ...]:
+    """Return what ends the pytest session, whoever raises it in a call."""
+    # A worker that leaves the session breaks xdist, which waits for it: there `pytest.exit` is a fault like any other.
+    in_worker = "PYTEST_XDIST_WORKER" in os.environ
+    return (KeyboardInterrupt,) if in_worker else (KeyboardInterrupt, pytest.exit.Exception)
+
+
 def call_of(
     asked: Any, settings: RunSettings, timings: Timings, *, rng: Random, note: type[JudgeRetry], **named: Any
 ) -> ModelCaller:
@@ -516,6 +524,6 @@ def call_of(
         timings.write(note(attempt=failed.attempt, wait=round(failed.wait, 3), error=error))
 
     return ModelCaller(
-        asked, timeout=settings.reply_timeout, fatal=FATAL, retried=retried,
+        asked, timeout=settings.reply_timeout, fatal=fatal_exceptions(), retried=retried,
         retries=Retries(most=settings.retries, rng=rng) if settings.retries else None, **named,
     )  # fmt: skip

@@ -110,6 +110,17 @@ def test_pytest_exit_stops_the_run_with_its_status_unless_that_is_one_of_a_whole
     assert endings(project) == ["interrupted"]
 
 
+def test_pytest_exit_of_an_agent_on_a_worker_is_a_fault(project: Project) -> None:
+    pytest.importorskip("xdist")
+    project.file(BOT.format(ends="pytest.exit('enough', 0)"), "bot.py")
+    project.file(CAST)
+
+    result = project.ltm("-n2", agent="bot:Bot", subprocess=True)
+
+    result.assert_outcomes(passed=2, errors=1)
+    assert result.ret == 75
+
+
 def test_x_tears_down_what_was_in_progress(project: Project) -> None:
     project.file(CAST + "    assert 0\n")
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -206,3 +209,19 @@ def test_workers_that_never_start_end_the_session() -> None:
     with pytest.raises(EOFError):
         manager.setup_node(Spec())
     assert len(manager.started) == 3
+
+
+def test_a_worker_that_dies_before_it_has_read_its_program_is_started_again() -> None:
+    class Unread(Manager):
+        def setup_node(self, spec: Spec) -> Spec:
+            if not self.started:
+                io = SimpleNamespace(popen=subprocess.Popen([sys.executable, "-c", ""], stdin=subprocess.PIPE))
+                io.popen.wait()
+                io.popen.stdin.write(b"unread")  # stays in the buffer, and is written when the pipe is closed
+            return super().setup_node(spec)
+
+    manager = Unread(1)
+    _wire.start_patiently(manager, 3)
+
+    manager.setup_node(Spec())
+    assert manager.started == ["gw0", "gw1"]

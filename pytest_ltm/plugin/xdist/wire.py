@@ -11,6 +11,7 @@ from __future__ import annotations
 import subprocess
 import traceback
 from collections import Counter
+from contextlib import suppress
 from queue import Empty
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -70,7 +71,8 @@ def _reap_failed_worker(error: BaseException) -> None:
     for frame, _ in traceback.walk_tb(error.__traceback__):
         process = getattr(frame.f_locals.get("io"), "popen", None)
         if isinstance(process, subprocess.Popen):
-            with process:  # waits for it, and closes its pipes
+            # Closes its pipes, one of which may hold what it never read, and waits for it.
+            with suppress(OSError), process:
                 process.kill()
 
 

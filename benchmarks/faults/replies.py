@@ -1,0 +1,69 @@
+"""Replies of a hundred thousand characters, to all that the built-in suites ask: no evaluator is exhausted by them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from benchmarks.faults import runs
+from benchmarks.faults.cases import Case, Outcome, Setting, one
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LONG = 100_000
+"""Characters of a long reply."""
+AGENT = """
+import os
+
+
+class Repeating:
+    stateless = True
+
+    def reply(self, message):
+        part = os.environ["LTM_FAULTS_PART"] or f"{message} "
+        return (part * (int(os.environ["LTM_FAULTS_LENGTH"]) // len(part) + 1)).strip()
+"""
+PARTS = {
+    "digits": "1",
+    "letters": "a",
+    "names": "Anna, Bert and Carla. ",
+    "lines": "\n- 1. yes: no",
+    "quotes": "He said \"it's 'not' (",
+    "accents": "e\u0301\u0323\u200d",
+    "message": "",
+}
+"""What is repeated; nothing: what the agent was asked."""
+SUITES = ("standard", "extended", "hygiene", "reasoning", "learning")
+
+
+def long_replies(setting: Setting) -> Iterator[Case]:
+    """Yield suites that are answered at length; each example has a score, and none for its length."""
+    for suite, part in setting.some([(suite, part) for suite in SUITES for part in PARTS]):
+        yield Case(f"{suite}-{part}", _play, (suite, PARTS[part]))
+
+
+def _play(folder: Path, suite: str, part: str) -> Outcome:
+    short, long = (_scores(folder / str(length), suite, part, length) for length in (1, LONG))
+    if isinstance(short, str) or isinstance(long, str):
+        return one(f"{short if isinstance(short, str) else long}")
+    unscored = [name for name, score in short.items() if score is not None and long.get(name) is None]
+    better = [name for name, score in long.items() if score is not None and score > (short.get(name) or 0)]
+    if unscored:
+        return one(f"no longer scored: {', '.join(unscored)}")
+    return one(f"gain by their length: {', '.join(better)}" if better else None)
+
+
+def _scores(folder: Path, suite: str, part: str, length: int) -> dict[str, float | None] | str:
+    """Return the score of each example, or what is wrong with the run."""
+    folder.mkdir()
+    (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    (folder / "repeating.py").write_text(AGENT, encoding="utf-8")
+    words = [f"--ltm-suite={suite}", "--ltm-examples=1", "--ltm-isolated", "--ltm-no-probe", "--tb=no"]
+    more = {"LTM_FAULTS_PART": part, "LTM_FAULTS_LENGTH": str(length)}
+    ended = runs.run(folder, ["--ltm-agent=repeating:Repeating", *words], more)
+    if ended.trouble or ended.status not in runs.FINE:
+        return ended.trouble or f"the exit status is {ended.status}: {ended.screen[-500:]}"
+    tables = [json.loads(path.read_bytes()) for path in folder.glob(".ltm/runs/*/*/results.json")]
+    return {row["example"]: row["score"] for table in tables for row in table["scenarios"]}
