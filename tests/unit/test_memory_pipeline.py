@@ -322,7 +322,7 @@ def forgotten(query: str, *, asks: bool = False, days: int = 40) -> list[int]:
     for day in range(1, days):
         agent.tell_time(MONDAY + timedelta(days=day))
         agent.reply(boats if asks else "nothing of this kind")
-        counts.append(sum(number < 100 for number in agent._memories.forgotten()))
+        counts.append(sum(number < 100 for number in agent._memories.forgotten_numbers()))
     return counts
 
 
@@ -393,7 +393,7 @@ def test_days_pass_by_tokens_where_the_clock_shows_one_day() -> None:
     assert agent.calls()["summary"] >= 4
     assert agent._portrait["history"]
     assert agent._extra_days >= 4
-    assert agent._memories.forgotten()
+    assert agent._memories.forgotten_numbers()
     agent.load(saved)
     assert agent.save() == saved
     by_the_clock = told(made("preset=memorybank&day=0"), [("I have a box.", "Noted.")] * 12, hours=0.1)
