@@ -504,7 +504,7 @@ def connection_of(
 
 
 def fatal_exceptions() -> tuple[type[BaseException], ...]:
-    """Return what ends the pytest session, whoever raises it in a call."""
+    """Return the exceptions that end the pytest session if a call raises them."""
     # A worker that leaves the session breaks xdist, which waits for it: there `pytest.exit` is a fault like any other.
     in_worker = "PYTEST_XDIST_WORKER" in os.environ
     return (KeyboardInterrupt,) if in_worker else (KeyboardInterrupt, pytest.exit.Exception)
