@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import public
 from sphinx.cmd.build import build_main
-from sphinx.pycode import ModuleAnalyzer
 
 from pytest_ltm._cli import COMMANDS, PROGRAM, make_parser
 from pytest_ltm.datasets import LOCOMO, LOGS, LONGMEMEVAL
@@ -32,6 +31,7 @@ HERE = Path(__file__).parent
 INDEX = "docs/index.md"
 HUBS = (INDEX, "docs/scenarios/index.md", "conftest_examples/README.md")
 """Pages whose links are the navigation."""
+TOP_PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "AGENTS.md")
 MADE = {"docs/reference/options.md": "Options of pytest", "docs/reference/commands.md": "Commands of ltm"}
 LINK = re.compile(r"\[([^\]]+)\]\(([^)#\s]+\.md)(?:#[^)]*)?\)")
 
@@ -90,8 +90,8 @@ def lay_out(tree: Path, gallery: Path | None) -> None:
     left_out = shutil.ignore_patterns("_site", "__pycache__", ".*")
     for folder in ("docs", "conftest_examples"):
         shutil.copytree(PROJECT / folder, tree / folder, ignore=left_out)
-    for page in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "benchmarks/hypotheses.yml"):
-        (tree / page).parent.mkdir(exist_ok=True)
+    for page in (*TOP_PAGES, "benchmarks/hypotheses.yml", "benchmarks/recorded/index.yml"):
+        (tree / page).parent.mkdir(exist_ok=True, parents=True)
         shutil.copy(PROJECT / page, tree / page)
     (tree / "docs" / "reference").mkdir()
     write(tree, "docs/reference/options.md", options_page())
@@ -136,7 +136,7 @@ def add_navigation(tree: Path, hub: str, has_gallery: bool) -> None:
         if caption == "Look up":
             pages += [*MADE, *(f"docs/reference/{module}.rst" for module in public.MODULES), "docs/reference/hooks.rst"]
         if caption == "Understand":
-            pages.append("CONTRIBUTING.md")
+            pages += ["CONTRIBUTING.md", "AGENTS.md"]
         parts.append(toctree(pages, caption, tree))
     write(tree, hub, text + "".join(parts))
 
@@ -245,12 +245,11 @@ def module_page(module: str, what: str) -> Iterator[str]:
 
 
 def described(thing: object) -> Iterator[str]:
-    """Yield what the source says of a constant, wherever in the package it is assigned."""
+    """Yield the comment above a constant, wherever in the package it is assigned."""
     for module in [module for name, module in sys.modules.items() if name.startswith("pytest_ltm.")]:
         for name in [name for name, value in vars(module).items() if value is thing]:
-            analyzer = ModuleAnalyzer.for_module(module.__name__)
-            if text := analyzer.find_attr_docs().get(("", name)):
-                yield from (f"   {line}" for line in text)
+            if above := re.search(rf"((?:^# .*\n)+){name}\b.* = ", inspect.getsource(module), re.MULTILINE):
+                yield from (f"   {line[2:].replace('`', '``')}" for line in above[1].splitlines())
                 return
 
 
@@ -286,7 +285,7 @@ def write_texts(tree: Path, folder: Path) -> None:
         return f"[{found[1]}](_sources/{target})"
 
     about = importlib.import_module("importlib.metadata").metadata("pytest-ltm")["Summary"]
-    body = LINK.sub(link, index.partition("\n")[2])
+    body = LINK.sub(link, index[index.index("\n## ") :])
     (folder / "llms.txt").write_text(f"# pytest-ltm\n\n> {about}\n\n{body.strip()}\n", encoding="utf-8")
     pages = ["README.md", *linked(index, tree / "docs", tree), *MADE]
     for hub in HUBS[1:]:

@@ -43,6 +43,7 @@ python_maximum_signature_line_length = 88
 intersphinx_mapping = {
     "python": ("https://docs.python.org/3/", str(HERE / "inventories" / "python.inv")),
     "pytest": ("https://docs.pytest.org/en/stable/", str(HERE / "inventories" / "pytest.inv")),
+    "msgspec": ("https://msgspec.dev/", str(HERE / "inventories" / "msgspec.inv")),
 }
 
 html_theme = "furo"

@@ -31,7 +31,8 @@ class OpenAi:
     def connect(self, model: ModelSpec, library: Any, options: Mapping[str, Any]) -> Any:
         """Return a client."""
         headers: dict[str, Any] = {}
-        if model.key_env != self.default_address.key_env:  # names of an account at one provider are kept from another
+        # The names of an account at one provider are kept from another.
+        if model.key_env != self.default_address.key_env:
             headers = {"OpenAI-Organization": library.Omit(), "OpenAI-Project": library.Omit()}
         if model.api_version:  # as Azure has it
             headers["api-key"] = model.key()

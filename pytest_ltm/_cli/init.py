@@ -50,6 +50,12 @@ class Start(Struct, frozen=True, kw_only=True):
     plays: bool = True
     """The agent can be played without anything else being started."""
 
+    @property
+    def gate(self) -> dict[str, str]:
+        """The rule of the workflow, and the trials that it takes."""
+        gate: dict[str, str] = TEMPLATE_FILES["gates"]["own" if self.is_own else "stand_in"]
+        return gate
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the folder, what the agent is made with, and the agent."""
@@ -65,25 +71,24 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def write_first_files(given: Namespace) -> int:
-    """Write an adapter of your bot, a scenario and a workflow; play them once and save the baseline.
+    """Write an adapter of your bot, a scenario and a workflow; play them and save the baseline.
 
     Without --from and --agent it looks at what your project imports and defines, without running any of it. The
-    adapter is ltm_agent.py, the scenario test_ltm_appointment.py; the workflow for GitHub Actions goes to the root of
-    the repository. No file is overwritten.
+    adapter is ltm_agent.py. The scenario is about what the project's name, description and README mention, as in
+    test_ltm_trip.py, else test_ltm_appointment.py: a stand-in for one of your own. The workflow for GitHub Actions goes
+    to the root of the repository. No file is overwritten.
     """
     if given.skill is not None:
         return write_skill(given.folder / given.skill)
     folder: Path = given.folder
     start = _choose_start(folder, given)
     root = next((each for each in (folder.resolve(), *folder.resolve().parents) if (each / ".git").exists()), folder)
+    subject, seen = _choose_subject(folder)
     texts = {
         **{folder / path: text for path, text in start.texts.items()},
-        folder / TEMPLATE_FILES["scenario_path"]: "",
+        folder / f"test_ltm_{subject['name']}.py": _scenario_text(subject, folder),
+        root / WORKFLOW: _workflow_text(start, folder, root),
     }
-    texts[folder / TEMPLATE_FILES["scenario_path"]] = TEMPLATE_FILES["scenario"].replace(
-        "{project}", _project_name(folder)
-    )
-    texts[root / WORKFLOW] = _workflow_text(start, folder, root)
     # looked for before anything is written: half of the files would be worse than none
     here = [_short(path) for path in texts if path.exists()]
     if here:
@@ -92,16 +97,16 @@ def write_first_files(given: Namespace) -> int:
             "folder: ltm init FOLDER"
         )
     print(start.why)
+    if seen:
+        print(f"the scenario is about a subject of your project, which mentions {', '.join(seen)}: {subject['name']}")
     for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         print(f"wrote {_short(path)}")
     if added := _extend_gitignore(folder / IGNORE):
         print(f"wrote {_short(folder / IGNORE)}: {', '.join(added)}")
-    trials = TEMPLATE_FILES["trials"] if start.is_own else ""  # as the workflow plays it
-    command = (
-        f"pytest --ltm-agent={shlex.quote(start.agent)} --ltm-span={TEMPLATE_FILES['span']}{trials} --ltm-save=main"
-    )
+    span, trials = TEMPLATE_FILES["span"], start.gate["trials"]  # as the workflow plays it
+    command = f"pytest --ltm-agent={shlex.quote(start.agent)} --ltm-span={span}{trials} --ltm-save=main"
     status = None
     if start.plays and not given.no_play:
         print(f"\n$ {command}", flush=True)
@@ -234,7 +239,34 @@ def _project_name(folder: Path) -> str:
     return named[1] if named else folder.resolve().name
 
 
+def _choose_subject(folder: Path) -> tuple[dict[str, Any], list[str]]:
+    """Return the subject that the project's own words are most often about, and those words: none if it has no such."""
+    text = _project_name(folder) + " " + _read_top(folder / "pyproject.toml") + " " + _read_top(folder / "README.md")
+    words = re.findall(r"[a-z]+", text.lower())
+
+    def mentioned(subject: dict[str, Any]) -> list[str]:
+        return [word for word in words if {word, word.removesuffix("s")} & {*subject["words"]}]
+
+    subject = max(TEMPLATE_FILES["subjects"], key=lambda each: len(mentioned(each)))
+    return subject, list(dict.fromkeys(mentioned(subject)))
+
+
+def _read_top(path: Path) -> str:
+    """Return what the head of a README or pyproject.toml says of the project: title and lead, name and description."""
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
+    if path.suffix == ".toml":
+        return " ".join(line for line in lines if re.match(r"\s*(description|keywords)\s*=", line))
+    return " ".join([line for line in lines if line.strip() and not line.startswith(("[!", "<"))][:5])
+
+
 # --- What is written.
+
+
+def _scenario_text(subject: dict[str, Any], folder: Path) -> str:
+    values = {**subject, "project": _project_name(folder)}
+    values["first"] = subject["first"].format(day="Tuesday")
+    values["then"] = subject["then"].format(day="Friday")
+    return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), TEMPLATE_FILES["scenario"])
 
 
 def _workflow_text(start: Start, folder: Path, root: Path) -> str:
@@ -248,7 +280,7 @@ def _workflow_text(start: Start, folder: Path, root: Path) -> str:
         "packages": " ".join(filter(None, ["pytest-ltm", own or start.requires])),
         "agent": shlex.quote(start.agent),
         "span": TEMPLATE_FILES["span"],
-        "rule": TEMPLATE_FILES["rules"]["own" if start.is_own else "stand_in"],
+        **start.gate,
         "key": TEMPLATE_FILES["key"] if start.needs_key else "",
         "report": "ltm.html" if below == "." else f"{below}/ltm.html",
     }

@@ -227,7 +227,7 @@ class RecordScript(ConversationScript):
                 action = self._said(talk, event)
         return action
 
-    def read_ahead(self, talk: Conversation, lane: Lane) -> Iterator[Action]:
+    def decide_ahead(self, talk: Conversation, lane: Lane) -> Iterator[Action]:
         """Yield what the record holds of the ends of others before this one goes on; it may be over by then."""
         while (event := self._playback.next) is not None:
             match event:

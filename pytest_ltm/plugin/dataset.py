@@ -91,7 +91,7 @@ def _check_dataset_options(config: pytest.Config, dataset: Dataset, *, has_paths
     name = dataset.name
     if has_paths:
         raise pytest.UsageError(f"--ltm-suite={name}: a data set runs alone. Remove the paths")
-    for dest in ("ltm_span", "ltm_isolated", "ltm_definitions"):
+    for dest in ("ltm_span", "ltm_definitions"):
         if config.getoption(dest):
             flag = "--" + dest.replace("_", "-")
             raise pytest.UsageError(f"{flag}: the histories of {name} have their own lengths. Leave it out")

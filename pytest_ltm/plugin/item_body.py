@@ -170,7 +170,7 @@ class ItemBody(GreenBody):
                 "a plugin such as pytest-asyncio and mark the test as it says"
             ) from None
 
-    def item_context(self) -> AbstractContextManager[object]:
+    def surrounding_context(self) -> AbstractContextManager[object]:
         """Put the item's state in place, and measure."""
         return self._begun_stretch.active()
 

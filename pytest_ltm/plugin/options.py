@@ -179,7 +179,7 @@ DATA_SETS, ADVANCED = "data sets", "advanced"
 # What `pytest --help` shows together, the groups in this order; options in none of them are advanced.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "run": (
-        "--ltm-agent", "--ltm", "--ltm-span", "--ltm-isolated", "--ltm-suite", "--ltm-examples", "--ltm-trials",
+        "--ltm-agent", "--ltm", "--ltm-span", "--ltm-suite", "--ltm-examples", "--ltm-trials",
         "--ltm-seed", "--ltm-language", "--ltm-dry-run", "--ltm-resume", "--ltm-rescore", "--ltm-live",
     ),
     "agents and judges": (
@@ -239,7 +239,6 @@ no agent is called, and the differences are printed"""),
 }  # fmt: skip
 _SWITCHES = {
     "--ltm": "start an LTM run with the agents of the ini value ltm_agents",
-    "--ltm-isolated": "short for --ltm-span=isolated",
     "--ltm-dry-run": """\
 show the planned schedule with its tokens, time and expected cost; no agent or judge is called, nothing is written""",
     "--ltm-live": "print a link to a local page that shows the run while it happens; needs the extra web",
@@ -437,8 +436,6 @@ def chosen_spans(
     none = option_or_ini(config, "ltm_span")
     if suite is not None and set_by_suite(config, suite, "span"):
         none = ",".join(ISOLATED if span is None else str(span) for span in suite.spans)
-    if config.getoption("ltm_isolated"):
-        none = f"{none},{ISOLATED}" if none else ISOLATED
     if none is None and definitions is not None and definitions.span:
         none = str(definitions.span)
     numbers: dict[str, int | None] = {}

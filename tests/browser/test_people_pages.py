@@ -217,14 +217,14 @@ def test_two_people_review_twenty_verdicts_with_keys_alone(page: Chromium, tmp_p
                     break
                 page.press(key)
             else:
-                shows(page, "Nothing is left here")
+                shows(page, "Nothing left to review")
     with serving(tmp_path, port) as (server, link):
         go(page, link)
         go(page, f"{base}/review/run/look?reviewer=bob")
         for number, key in enumerate("r" * 5 + "w" * 8 + "rr"):
             shows(page, f"{15 - number} of 20 left")
             page.press(key)
-        shows(page, "Nothing is left here")
+        shows(page, "Nothing left to review")
         go(page, f"{base}/review/run?reviewer=bob")
         shows(page, "0.80 (")
         shows(page, "Settle 2 disputed")

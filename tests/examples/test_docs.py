@@ -55,3 +55,8 @@ def missing(shown: list[str], lines: tuple[str, ...]) -> str | None:
 def test_the_first_command_of_the_readme_prints_what_the_readme_shows() -> None:
     printed = refresh_pages.printed_parts(refresh_pages.first_command())
     assert printed == refresh_pages.shown_parts(), "run python tests/examples/refresh_pages.py README.md"
+
+
+def test_the_landing_page_has_the_table_of_the_readme() -> None:
+    table = refresh_pages.shown_parts()[0]
+    assert table in refresh_pages.LANDING_PAGE.read_text(encoding="utf-8"), "copy it from README.md"

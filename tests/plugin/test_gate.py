@@ -274,7 +274,7 @@ def test_rows_are_paired_whatever_the_agent_is_called(bots: Project) -> None:
         (("--ltm-fail-under=skill:R.mean:1",), "this run has no skill 'R'"),
         (("--ltm-fail-under=pass^3:1",), "Add --ltm-trials=3"),
         (("--ltm-fail-under=span:300",), "needs isolated examples and memory spans"),
-        (("--ltm-fail-under=span:9k", "--ltm-isolated"), "no memory span of this run is that long"),
+        (("--ltm-fail-under=span:9k", "--ltm-span=isolated,300"), "no memory span of this run is that long"),
         (("--ltm-fail-under=0.5", "--ltm-shard=1/2"), "a shard is not the whole run"),
         (("--ltm-save=a/b",), "'a/b' cannot name a baseline"),
         (("--ltm-save=x", "--ltm-agent=other=echo"), "a baseline is of one agent, and this run has bot, other"),

@@ -352,7 +352,7 @@ def test_workers_share_what_was_asked_before(project: pytest.Pytester) -> None:
 
 
 def test_the_built_in_suite_asks_the_judge_only_where_rules_cannot_tell(project: pytest.Pytester) -> None:
-    run(project, "--ltm-judge=judges:Never", "--ltm-suite=standard", "--ltm-isolated", "-k", "jokes or restaurant")
+    run(project, "--ltm-judge=judges:Never", "--ltm-suite=standard", "--ltm-span=isolated", "-k", "jokes or restaurant")
     told = [line.split()[0] for line in asked(project)]
     assert set(told) <= {"jokes", "restaurant-drink"}
     assert "restaurant-drink" in told

@@ -3,9 +3,14 @@
 # ruff: noqa: E501 - a use and what is told of it stand on one line
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from pytest_ltm._cli import USAGE, main
+from pytest_ltm._model.yaml_scenario import load_yaml_scenario
+from pytest_ltm._storage.errors import DefinitionError
 
 if TYPE_CHECKING:
     from conftest import Project
@@ -144,6 +149,40 @@ AGENTS = {
     f"{BOT}\nBot = Bot()": "one object and can serve one conversation only, but this run has more. Give a class or",
 }
 
+STEPS = "steps:\n  - say: x\n  - ask: y\n    expect: [{contains: a}]"
+
+YAML = {
+    "": "a.ltm.yml: expected a mapping with the fields name, description, steps, *, got None.",
+    "- say: x": "a.ltm.yml:1: expected a mapping with the fields *, got [{'say': 'x'}].",
+    "steps: []": "a.ltm.yml:1: steps: asks nothing, so there is nothing to score; add a step `ask:` with `expect:`.",
+    "steps:\n  - sya: x": "a.ltm.yml:2: steps[0].sya: unknown field; *. Did you mean 'say'?",
+    "steps:\n  - say: 3": "a.ltm.yml:2: steps[0].say: expected a non-empty text, got 3. In YAML, write it in quotes.",
+    "steps:\n  - wait: 5": "a.ltm.yml:2: steps[0].wait: expected a mapping with the fields span, tokens, time, *, got 5.",
+    "steps:\n  - wait: {span: 2}": "a.ltm.yml:2: steps[0].wait.span: expected a share of the memory span from 0 to 1, got 2.",
+    "steps:\n  - wait: {time: soon}": "a.ltm.yml:2: *expected a duration of at least 0: seconds, or a text such as '45m', *, got 'soon'.",
+    "steps:\n  - ask: y\n    expect: []": "a.ltm.yml:3: steps[0].expect: expected at least one check: contains, *, got [].",
+    "steps:\n  - ask: y\n    expect: [{contain: a}]": "a.ltm.yml:3: *contain: unknown field; *. Did you mean 'contains'?",
+    "steps:\n  - say: x\n - ask: y": "a.ltm.yml:3: not usable YAML: *. A text with special characters needs quotes.",
+    f"exampels: 3\n{STEPS}": "a.ltm.yml:1: exampels: unknown field; *. Did you mean 'examples'?",
+    f"examples: many\n{STEPS}": "a.ltm.yml:1: examples: expected a whole number of at least 1, got 'many'.",
+    f"threshold: 80\n{STEPS}": "a.ltm.yml:1: threshold: expected a number from 0 to 1, got 80.",
+}
+
+LTM = {
+    "lits suites": "ltm: there is no command 'lits'. Did you mean 'list'? There are init, list, check-agent, *",
+    "list suits": "ltm list: there is no list 'suits'. Did you mean 'suites'? There are suites, scenarios, agents.",
+    "data locomo": "ltm: there is no command 'data locomo'. Did you mean 'data locomo-check'?",
+    "trend nowhere": "ltm trend: there is no run 'nowhere': there are no runs in .ltm/runs",
+    "show nowhere": "ltm show: there is no run 'nowhere': there are no runs in .ltm/runs",
+    "review nowhere": "ltm review: there is no run 'nowhere': there are no runs in .ltm/runs",
+    "report nowhere": "ltm report: there is no run 'nowhere': there are no runs in .ltm/runs",
+    "badge": "ltm badge: there is no latest run in .ltm",
+    "compare nowhere latest": "ltm compare: there is no baseline, file or run 'nowhere'. *(--ltm-save=NAME makes one).",
+    "export nowhere --to=excel": "ltm export: error: argument --to: invalid choice: 'excel' (choose from *latex*",
+    "init --from=langgrap": "ltm init: error: argument --from: invalid choice: 'langgrap' (choose from *langgraph*",
+    "serve --port=http": "ltm serve: error: argument --port: invalid int value: 'http'",
+}
+
 
 def _told(project: Project, *arguments: str) -> str:
     result = project.pytest(*arguments, "-p", "no:xdist")
@@ -200,5 +239,29 @@ def test_in_an_agent(project: Project, source: str) -> None:
     assert _has(told, AGENTS[source]), told
 
 
-def test_there_are_at_least_80() -> None:
-    assert len(COMMANDS) + len(SCENARIOS) + len(AGENTS) >= 80
+@pytest.mark.parametrize("text", YAML)
+def test_in_a_scenario_without_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = Path("a.ltm.yml")
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DefinitionError) as refused:
+        load_yaml_scenario(path)
+    assert _has(str(refused.value), YAML[text]), str(refused.value)
+
+
+@pytest.mark.parametrize("words", LTM)
+def test_of_the_command_ltm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    try:
+        assert main(words.split()) == USAGE
+    except SystemExit as ended:
+        assert ended.code == USAGE  # noqa: PT017 - argparse ends so
+    told = " ".join(capsys.readouterr().err.split())
+    assert _has(told, LTM[words]), told
+    assert not [*tmp_path.iterdir()]
+
+
+def test_there_are_at_least_120() -> None:
+    assert sum(map(len, (COMMANDS, INI, SCENARIOS, AGENTS, YAML, LTM))) >= 120

@@ -266,7 +266,7 @@ def test_each_stretch_is_surrounded() -> None:
 
     class Surrounded(Body):
         @contextmanager
-        def around(self) -> Iterator[None]:
+        def surrounding_context(self) -> Iterator[None]:
             log.append("in")
             yield
             log.append("out")

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from pytest_ltm._cli import USAGE, main
+from pytest_ltm._cli.init import TEMPLATE_FILES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,7 +82,9 @@ def test_it_sees_what_the_project_is_made_with(
     (folder / path).write_text(source)
     assert init() == 0
     assert seen in capsys.readouterr().out
-    assert commands(folder)[-1].startswith(f"pytest --ltm-agent={agent} --ltm-span=2k --ltm-compare=main")
+    trials = "" if "found no" in seen else " --ltm-trials=5"  # a stand-in always answers the same
+    assert commands(folder)[-1].startswith(f"pytest --ltm-agent={agent} --ltm-span=2k{trials} --ltm-compare=main")
+    assert f"--ltm-span=2k{trials}\n" in (folder / ".github/workflows/ltm.yml").read_text().partition("name:")[0]
 
 
 def test_the_adapter_imports_the_bot_that_was_found(folder: Path) -> None:
@@ -114,7 +117,58 @@ def test_the_workflow_installs_what_the_project_needs(folder: Path) -> None:
 def test_the_scenario_is_of_the_project(folder: Path) -> None:
     (folder / "pyproject.toml").write_text('[project]\nname = "trip-planner"\n')
     assert init() == 0
-    assert '"""A scenario of trip-planner: put in' in (folder / "test_ltm_appointment.py").read_text()
+    assert '"""A stand-in for a scenario of trip-planner: put in' in (folder / "test_ltm_trip.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("readme", "subject", "seen"),
+    [
+        ("# Desk\n\nHelps customers of a shop with orders.\n", "delivery", "customers, shop, orders: delivery\n"),
+        ("# Chef\n\nPlans meals.\n\n" + "More.\n" * 9 + "Shop, shop.\n", "dinner", "chef, meals: dinner\n"),
+        ("# Bot\n", "appointment", ""),
+    ],
+)  # fmt: skip
+def test_the_subject_of_the_scenario_is_one_that_the_readme_begins_with(
+    folder: Path, capsys: pytest.CaptureFixture[str], readme: str, subject: str, seen: str
+) -> None:
+    (folder / "README.md").write_text(readme)
+    assert init() == 0
+    assert f"def test_{subject}(ltm):" in (folder / f"test_ltm_{subject}.py").read_text()
+    shown = capsys.readouterr().out
+    assert seen in shown if seen else "the scenario is about" not in shown
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("subject", [each["name"] for each in TEMPLATE_FILES["subjects"]])
+def test_each_scenario_is_passed_by_the_stand_in_and_earns_a_forgetful_bot_nothing(folder: Path, subject: str) -> None:
+    (folder / "README.md").write_text(f"# {subject}\n")
+    assert init() == 0
+    for agent, status in (("ltm_agent", 0), ("echo", 1)):
+        words = ["-m", "pytest", f"--ltm-agent={agent}", "--ltm-span=1k", f"test_ltm_{subject}.py", "-q"]
+        ran = subprocess.run([sys.executable, *words], check=False, capture_output=True, text=True)
+        assert ran.returncode == status, ran.stdout
+        assert status == 0 or "total 0.00 of 1" in ran.stdout
+
+
+@pytest.mark.slow
+def test_a_bot_whose_memory_is_broken_turns_its_workflow_red_and_mended_green_again(folder: Path) -> None:
+    bot = (
+        "import re\nclass Bot:\n    kept = 400\n    def __init__(self): self.heard = []\n"
+        "    def reply(self, message):\n"
+        "        words = set(re.findall(r'\\w{6,}', message))\n"
+        "        known = [text for text in reversed(self.heard) if words & set(re.findall(r'\\w{6,}', text))]\n"
+        "        self.heard = [*self.heard, message][-self.kept :]\n"
+        "        return known[0] if known and message.endswith('?') else 'Noted.'\n"
+    )
+    (folder / "bot.py").write_text(bot)
+    assert main(["init"]) == 0
+    for kept, status, said in ((1, 1, "gate: regressed: bot_Bot at 2k"), (400, 0, "gate: passed")):
+        (folder / "bot.py").write_text(bot.replace("kept = 400", f"kept = {kept}"))
+        ran = subprocess.run(
+            f"{sys.executable} -m {commands(folder)[-1]}", shell=True, check=False, capture_output=True, text=True
+        )
+        assert ran.returncode == status, ran.stdout
+        assert said in ran.stdout
 
 
 def test_no_file_is_overwritten_and_nothing_written_beside_one(

@@ -54,7 +54,6 @@ def test_the_page_of_options_has_every_option_with_its_default(pytestconfig: pyt
         "--ltm-agent-process",
         "--ltm",
         "--ltm-dry-run",
-        "--ltm-isolated",
         "--ltm-live",
         "--ltm-no-probe",
         "--ltm-rescore",

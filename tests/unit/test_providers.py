@@ -11,7 +11,11 @@ from json_server import Answer, Loopback, serving
 
 from pytest_ltm import _calls
 from pytest_ltm._calls import RequestRefused, open_model, read_model
+from pytest_ltm._calls.anthropic_messages import Anthropic
 from pytest_ltm._calls.chat_responses import too_long
+from pytest_ltm._calls.openai_chat import OpenAi
+from pytest_ltm._calls.openai_responses import OpenAiResponses
+from pytest_ltm._calls.providers import KINDS, Provider, provider_of
 from pytest_ltm._model.agent import Usage
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._storage.errors import AgentError, AgentFault, ConfigurationError, DatasetError, TransientFault
@@ -35,6 +39,16 @@ def replies(spec: str, *messages: str) -> list[Any]:
         return [agent.reply(message) for message in messages]
     finally:
         agent.close()
+
+
+# --- The registry
+
+
+def test_each_provider_has_all_that_a_provider_has() -> None:
+    providers: list[Provider] = [OpenAi(), OpenAiResponses(), Anthropic()]  # for mypy: the registry imports by name
+    assert {provider.name for provider in providers} == {*KINDS}
+    members = {name for name in vars(Provider) if not name.startswith("_")}
+    assert all(members <= {*dir(provider_of(kind))} for kind in KINDS)
 
 
 # --- Anthropic

@@ -225,7 +225,7 @@ def test_a_decision_is_written_and_leads_on(app: Starlette, run: Path) -> None:
     nodeid = played().nodeid
     assert amendments.read_amendments(run)[nodeid].reason == "clear (reviewed by ann)"
     assert json.loads((run / "summary.json").read_text())
-    assert "Nothing is left here" in look(app).text
+    assert "Nothing left to review" in look(app).text
 
 
 def test_a_second_tab_changes_nothing_and_says_so(app: Starlette, run: Path) -> None:
@@ -280,7 +280,7 @@ def test_the_overview_counts_and_the_rows_are_sent(app: Starlette) -> None:
     for reviewer in ("ann", "bob"):
         for grade, which in (("right", "queue"), ("wrong", "sample"), ("wrong", "sample")):
             decided(app, grade, reviewer=reviewer, which=which)
-        assert "Nothing is left here" in look(app, reviewer=reviewer, which="sample").text
+        assert "Nothing left to review" in look(app, reviewer=reviewer, which="sample").text
     text = ask(app, f"{REVIEW}?reviewer=ann").text
     assert "ann and bob" in text
     assert "1.00 (" in text

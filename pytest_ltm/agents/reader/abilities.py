@@ -24,6 +24,7 @@ from pytest_ltm.agents.reader.shopping import ShoppingList
 from pytest_ltm.agents.reader.tips import Tips
 from pytest_ltm.agents.reader.worlds import InventedWorlds
 
+# In the order in which they are offered a message; the first that claims it replies.
 ABILITIES: tuple[Ability, ...] = (
     Announcement(),
     Trivia(),
@@ -57,6 +58,5 @@ ABILITIES: tuple[Ability, ...] = (
     OpenQuestions(),
     General(),
 )
-"""In the order in which they are offered a message; the first that claims it replies."""
 APPENDING = tuple(ability for ability in ABILITIES if isinstance(ability, Appends))
 """Those that may add to a reply."""

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from _pytest.fixtures import get_scope_node, get_scope_package
+from _pytest.fixtures import get_scope_package
 from _pytest.nodes import Node
 from _pytest.runner import SetupState, call_and_report, check_interactive_exception, show_test_item
-from _pytest.scope import Scope
 from greenlet import getcurrent, greenlet
 
 from pytest_ltm._storage.errors import LtmError, text_of
@@ -93,6 +92,7 @@ def install_setup_state(session: pytest.Session) -> TreeSetupState:
 
 FixtureDefs = list[pytest.FixtureDef[Any]]
 Pool = dict[Any, pytest.FixtureDef[Any]]
+NODES_BY_SCOPE: dict[str, type[Node]] = {"class": pytest.Class, "module": pytest.Module, "session": pytest.Session}
 
 
 class LaneFixtures(dict[str, FixtureDefs]):
@@ -121,24 +121,24 @@ class LaneFixtures(dict[str, FixtureDefs]):
         return super().get(name, default)
 
     def _mine(self, definition: pytest.FixtureDef[Any]) -> pytest.FixtureDef[Any]:
-        arg2scope = self._callspec._arg2scope if self._callspec else {}
-        scope = arg2scope.get(definition.argname, definition._scope)
-        if scope is Scope.Function:
+        parametrized = self._callspec and self._callspec._arg2scope.get(definition.argname)
+        scope = parametrized.value if parametrized else definition.scope
+        if scope == "function":
             return _copy_fixture_definition(definition)
         parameters = frozenset(self._parameters_under(definition, set()))
-        if scope is Scope.Session and not parameters:
+        if scope == "session" and not parameters:
             return definition
         key: Any = (definition, self._node_of(definition, scope), parameters)
         if key not in self._pool:
             self._pool[key] = _copy_fixture_definition(definition)
         return self._pool[key]
 
-    def _node_of(self, definition: pytest.FixtureDef[Any], scope: Scope) -> Node:
+    def _node_of(self, definition: pytest.FixtureDef[Any], scope: str) -> Node:
         """Return whose fixture it is, as pytest says: without a class, a class-scoped one is the item's own."""
-        if scope is Scope.Package:
+        if scope == "package":
             node = get_scope_package(self._item, definition)
         else:
-            node = get_scope_node(self._item, scope)
+            node = self._item.getparent(NODES_BY_SCOPE[scope])
         return node or self._item
 
     def _parameters_under(self, definition: pytest.FixtureDef[Any], seen: set[str]) -> Iterator[tuple[str, int]]:
