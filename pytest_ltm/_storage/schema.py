@@ -397,5 +397,5 @@ def from_record(kind: type[T], record: object, where: str) -> T:
     """
     try:
         return msgspec.convert(record, kind)
-    except (msgspec.ValidationError, RecursionError) as error:
+    except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
         raise LtmError(f"{where}: {error}") from error

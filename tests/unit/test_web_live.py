@@ -294,7 +294,7 @@ def test_runs_can_be_found(app: Starlette, two: Path) -> None:
     del two
     assert ask(app, "/").text.count("/report/") == 2
     assert ask(app, "/?find=BBBB").text.count("/report/") == 1
-    assert "No run has that" in ask(app, "/?find=%3Cb%3E").text
+    assert "No run matches this" in ask(app, "/?find=%3Cb%3E").text
     assert "<b>" not in ask(app, "/?find=%3Cb%3E").text
 
 

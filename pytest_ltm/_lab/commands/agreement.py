@@ -72,7 +72,7 @@ class Tally:
         return self.rows - self.agree - self.unscored
 
     @property
-    def agreeing_rows(self) -> int:
+    def sides(self) -> int:
         """Rows on the published side of full marks: `current` gives part marks by formulas of its own."""
         return self.full[0] + self.less[0]
 
@@ -85,7 +85,7 @@ class Tally:
 
     def __str__(self) -> str:
         told = f", {self.unscored} unscored" if self.unscored else ""
-        sides = f", {self.agreeing_rows} in full marks or less" if self.agreeing_rows != self.agree else ""
+        sides = f", {self.sides} in full marks or less" if self.sides != self.agree else ""
         return f"{self.agree} of {self.rows} agree ({self.agree / max(self.rows, 1):.1%}){sides}{told}"
 
     def add(self, verdict: Score | Unscored, published: float) -> bool:
