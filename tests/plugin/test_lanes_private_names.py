@@ -93,7 +93,9 @@ def is_found(name: str, request: pytest.FixtureRequest) -> bool:
             with suppress(ModuleNotFoundError):
                 importlib.import_module(where)
         if not hasattr(thing, word):
-            return inspect.isclass(thing) and word in inspect.getsource(thing)  # a class annotates what it sets
+            # An instance gets it: its class says so, in a file that this process may have run under another name.
+            module = inspect.isclass(thing) and importlib.import_module(thing.__module__)
+            return bool(module and word in Path(str(module.__file__)).read_text("utf-8"))
         thing = getattr(thing, word)
     return True
 

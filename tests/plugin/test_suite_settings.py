@@ -113,7 +113,7 @@ def test_a_file_of_filler_lies_beside_the_suite_file(project: Project) -> None:
 @pytest.mark.parametrize(
     ("said", "sentence"),
     [
-        ("filler: nonsense", "own.ltm-suite.yml:1: filler: unknown filler 'nonsense'.*Known: varied, trivia*"),
+        ("filler: nonsense", "own.ltm-suite.yml:1: filler: unknown filler 'nonsense'.*Known: varied, letters, trivia*"),
         ("filler: trivia:no.json", "own.ltm-suite.yml:1: filler: *no.json*"),
         ('seed: "7"', "own.ltm-suite.yml:1: seed: expected a whole number, got '7'."),
         ("span: long", "own.ltm-suite.yml:1: span: expected a memory span such as 32k or isolated, or a list, got*"),
