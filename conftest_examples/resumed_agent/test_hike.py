@@ -2,7 +2,7 @@ def test_boots(ltm):
     ltm.say("My walking boots are in the cellar.")
     ltm.wait(span=0.2)
     ltm.say("I have taken the walking boots to the cobbler.")
-    ltm.wait(span=0.4)
+    ltm.wait(span=0.6)
     assert "cobbler" in ltm.ask("Where are my walking boots now?")
 
 

@@ -36,7 +36,7 @@ def test_a_run_that_left_in_the_middle_is_told_by_the_next_and_by_the_doctor(
     project.file("def test_a(ltm):\n    ltm.say('hello')\n")
     project.file(QUITS, "quits.py")
     left = project.ltm(agent="quits:Quits", subprocess=True)
-    assert left.ret == 0  # which no gate can help: see docs/gate.md
+    assert left.ret == 75
     [run] = [path.name for path in (project.path / ".ltm" / "runs").iterdir()]
     project.ltm(*words).stdout.fnmatch_lines(
         [f"ltm: the run before, {run}, has no summary.json: its process ended in the middle*"]

@@ -130,7 +130,7 @@ CALLS: dict[str, dict[str, int]] = {
     "memgpt": {"step": 2},
     "memgpt-paper": {"step": 2},
     "memorybank": {"summary": 4, "reply": 1},
-    "longmemeval": {"range": 1, "note": 3, "reply": 1, "facts": 1, "events": 1},
+    "longmemeval": {"range": 1, "reply": 1, "facts": 1, "events": 1},
     "longmemeval-facts": {"facts": 1, "reply": 1},
     "longmemeval-plain": {"reply": 1},
     "longmemeval-session": {"facts": 1, "reply": 1},
@@ -163,16 +163,14 @@ def test_half_of_a_surrogate_pair_is_sent_as_its_escape(chat_server: ChatServer,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("mode", "begins"), [("paper", "[2024-03-08 09:00+00:00] Who"), ("code", "Who")])
-def test_the_date_is_that_of_the_conversation_or_none(
-    mode: str, begins: str, chat_server: ChatServer, agent: Callable[..., Any]
-) -> None:
+@pytest.mark.parametrize("mode", ["paper", "code"])
+def test_the_date_is_that_of_the_conversation(mode: str, chat_server: ChatServer, agent: Callable[..., Any]) -> None:
     one = agent(preset="ltm-2", mode=mode)
     talk(one)
     one.reply("Who keeps quails?")
 
     *recent, message = chat_server.requests[-1].messages
-    assert message["content"].startswith(begins)
+    assert message["content"].startswith("[2024-03-08 09:00+00:00] Who")
     assert recent[1]["content"].startswith("[4 days, 0:00:00 ago] My name")
 
 

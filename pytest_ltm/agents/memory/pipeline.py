@@ -22,7 +22,7 @@ from pytest_ltm.agents.memory import roles
 from pytest_ltm.agents.memory.chunks import Span
 from pytest_ltm.agents.memory.memories import Memories, MemoryItem
 from pytest_ltm.agents.memory.reading import Utterance, shorten_to_tokens
-from pytest_ltm.agents.memory.thinker import Replying, prompt_tokens
+from pytest_ltm.agents.memory.thinker import PROMPTS, Replying, prompt_tokens
 from pytest_ltm.agents.memory.time_ranges import Range
 from pytest_ltm.agents.reader.memory import count_tokens
 
@@ -390,6 +390,8 @@ class Pipeline(Thinks):
         reading, window = self._settings.reading, self._settings.window
         bare = Replying(message=message, now=self._now, about=about, reading=reading)
         used = prompt_tokens(bare.prompt()) + _HEADING
+        if reading.notes == "con":
+            used += count_tokens(PROMPTS["reply"]["con"])
         recent, first = self._recent(used)
         self._in_context = (about, *(one.text for one in recent))
         used += sum(self._cost(one) for one in recent)
