@@ -60,7 +60,7 @@ def _scores(folder: Path, suite: str, part: str, length: int) -> dict[str, float
     folder.mkdir()
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     (folder / "repeating.py").write_text(AGENT, encoding="utf-8")
-    words = [f"--ltm-suite={suite}", "--ltm-examples=1", "--ltm-isolated", "--ltm-no-probe", "--tb=no"]
+    words = [f"--ltm-suite={suite}", "--ltm-examples=1", "--ltm-span=isolated", "--ltm-no-probe", "--tb=no"]
     more = {"LTM_FAULTS_PART": part, "LTM_FAULTS_LENGTH": str(length)}
     ended = runs.run(folder, ["--ltm-agent=repeating:Repeating", *words], more)
     if ended.trouble or ended.status not in runs.FINE:

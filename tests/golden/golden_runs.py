@@ -273,7 +273,7 @@ def _left(run: Path) -> Written:
     """Return the texts of a run folder; of timings, which events there are with which fields."""
     files: Written = {}
     for path in run.rglob("*"):
-        if path.is_dir() or path.name in (".lock", ".owner.json", ".probe.lock", ".canaries.lock"):
+        if path.is_dir() or path.name in (".lock", ".owner.json", ".probe.lock", ".canaries.lock", "hung.txt"):
             continue
         text = path.read_text("utf-8")
         if path.name.endswith("timings.jsonl"):
