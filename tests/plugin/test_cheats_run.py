@@ -97,16 +97,9 @@ def test_short_cheats_earn_nothing_above_the_floors(project: Project) -> None:
     assert max(gained(cells).values()) <= PADDING
 
 
-REMEMBERED = {("keywords", "how_to_think_maxim"): 0.07}
-"""By cheat and scenario: what it earns above the scenario's floor where naming one of two words is an answer.
-
-The floor is that of five things to choose from, and no figure may grow.
-"""
-
-
 @pytest.mark.nightly("a minute, and only evaluators, scenarios and cheats change what it finds")
 @pytest.mark.slow
 def test_no_cheat_earns_more_than_the_floors_of_all_scenarios(project: Project) -> None:
     cells = attacked(project.path, "extended")
-    assert excess(cells) == REMEMBERED
+    assert excess(cells) == {}
     assert max(gained(cells).values()) <= PADDING
