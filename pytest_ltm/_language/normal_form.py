@@ -85,6 +85,8 @@ _PAIRS = (
     ("[", "]"),
     ("<<", ">>"),
 )
+# A mark before the first of several items belongs to none of them.
+_BEFORE_ITEMS = lazy_pattern(r"\A(?:>|\*\*|__)[ \t]?(?=(?:[-*+]|\d{1,3}[.)]) [^\n]*\n[ \t]*(?:[-*+]|\d{1,3}[.)]) )")
 _POINTER = lazy_pattern(r"\A(?:\u2192|->|=>|\u279c|\u25b6|\u2022|>{2,3}|[-*+] (?=[^\n]*\Z)|#{1,6} (?=[^\n]*\Z))\s*")
 _RULES = lazy_pattern(
     r"\A(?:[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t]*\n)+|(?:\n[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t]*)+\Z"
@@ -130,7 +132,7 @@ def _strip_quotes(text: str) -> str:
         text = match[2] if "\n" + match[1] not in match[2] else text
     if text.startswith(">") and (_UNQUOTED_LINE.search(text) is None or ("\n\n" not in text and text[1:2] == " ")):
         text = _QUOTE_MARK.sub("", text)
-    text = _POINTER.sub("", _RULES.sub("", text))
+    text = _POINTER.sub("", _BEFORE_ITEMS.sub("", _RULES.sub("", text)))
     return _only_value(text) if text.startswith("{") and text.endswith("}") else text
 
 
@@ -198,7 +200,7 @@ _CITES = lazy_pattern(
     rf"your )?{_PLACES})[ #]{{0,2}}[\w, #-]{{0,30}}\)"
     rf"|[ \t]?\({_PLACES} ?[#:]? ?\d[\w, #-]{{0,30}}\)"
     r"|(?:(?<=[A-Za-z]{4})|(?<=[.!?\"')*]))[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]{1,3}(?=[\s.,;!?]|\Z)"
-    rf"|(?<=[.!?\"')*}}\]])[ \t]?{_NUMBERED}|"
+    rf"|(?<=[.!?\"')*}}\]])[ \t]?{_NUMBERED}|(?<=\|)[ \t]?{_NUMBERED}(?=[ \t]*(?:\n|\Z))|"
     rf"{_EXPECTS_NUMBER}(?<=[^\W_])[ \t]?{_NUMBERED}(?=[\s.,;!?]|\Z)",
     re.IGNORECASE,
 )

@@ -87,6 +87,9 @@ def test_tags_of_ones_own_enclose_thoughts() -> None:
         ("$\\$1{,}200$", "$1,200"),
         ("It cost $5 then and $6 now.", "It cost $5 then and $6 now."),
         ("Would you like some tea? Let me know if you need anything else.", "Would you like some tea?"),
+        ("> - Ida\n- Gareth\n\nThat is all.", "- Ida\n- Gareth\n\nThat is all."),
+        ("**- **Ida** (now)\n- **Gareth**", "- **Ida** (now)\n- **Gareth**"),
+        ("| egg | 2 |\n| bun | 3 | [1][2]", "| egg | 2 |\n| bun | 3 |"),
     ],
 )
 def test_what_says_something_stays_in_the_normal_form(said: str, normal: str) -> None:
