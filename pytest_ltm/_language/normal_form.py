@@ -86,7 +86,9 @@ _PAIRS = (
     ("<<", ">>"),
 )
 # A mark before the first of several items belongs to none of them.
-_BEFORE_ITEMS = lazy_pattern(r"\A(?:>|\*\*|__)[ \t]?(?=(?:[-*+]|\d{1,3}[.)]) [^\n]*\n[ \t]*(?:[-*+]|\d{1,3}[.)]) )")
+_BEFORE_ITEMS = lazy_pattern(
+    r"\A(?:>[ \t]?|(\*\*|__)(?=[^\n]*\1))(?=(?:[-*+]|\d{1,3}[.)]) [^\n]*\n[ \t]*(?:[-*+]|\d{1,3}[.)]) )"
+)
 _POINTER = lazy_pattern(r"\A(?:\u2192|->|=>|\u279c|\u25b6|\u2022|>{2,3}|[-*+] (?=[^\n]*\Z)|#{1,6} (?=[^\n]*\Z))\s*")
 _RULES = lazy_pattern(
     r"\A(?:[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t]*\n)+|(?:\n[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t]*)+\Z"
