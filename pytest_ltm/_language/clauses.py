@@ -28,11 +28,7 @@ _BEFORE = phrase_pattern(r"(?:previous(?:ly)?|former(?:ly)?|original(?:ly)?|init
 _AT_LAST = phrase_pattern(r"(?:before|previously|formerly|originally|initially|earlier|at first|in the past)$")
 # A reason for doubt that is none where somebody only says when it was told: "you told me earlier that it is teal".
 EARLIER = "says that it was so earlier"
-CHANGED = lazy_pattern(
-    r"\b(?:(?:up|down|moved|switched|changed|went|rescheduled|promoted|renamed|grew|grown|shrunk|increased|decreased|rose|"
-    r"risen|fell|fallen|raised|lowered|extended|dropped)(?: it| them)? from|replac\w+)\b"
-    r"(?!.*\b(?:to|by|with)\b)"
-)
+CHANGED = LEXICON.expression(r"\b(?:{clauses changed}(?: it| them)? from|replac\w+)\b(?!.*\b(?:to|by|with)\b)")
 _INTENDED = LEXICON.pattern("clauses intended")
 # Characters before and after a place that are near it in its sentence.
 _SENTENCE = 300

@@ -40,9 +40,7 @@ _OTHERS = lazy_pattern(rf"\b(?:your|my|his|her|their|a|the|another) (?:\w+ )?(?:
 _UNKNOWN = LEXICON.pattern("commitment unknown")
 _FIRST_THOUGHT = LEXICON.pattern("commitment first thought")
 _FORMER_AFTER = LEXICON.pattern("commitment former after")
-_WAS = lazy_pattern(
-    r"\b(?:was|were|been)[\s\"']*$|\b(?:earlier|previous(?:ly)?|before|former(?:ly)?|past|old)\b[^.:\n]*:\s*$"
-)
+_WAS = LEXICON.expression(r"\b(?:was|were|been)[\s\"']*$|\b{commitment was}\b[^.:\n]*:\s*$")
 _OUT_BEFORE = LEXICON.expression(r"\b{commitment out before}(?: the| option| number)*\s*$")
 _OUT_AFTER = LEXICON.expression(r"{commitment out after}")
 # What says of an option that it is the one.

@@ -165,26 +165,13 @@ def _usual_value(text: str, named: Sequence[Mention]) -> str:
 
 SEVERAL = "names several"
 _NEGATES = lazy_pattern(r"\b(?:not|no|never|nor|neither|cannot|whether|if|\w+nt)\b")
-_HEDGES = lazy_pattern(
-    r"\b(?:may|might|could) (?:also )?(?:be|have been)\b|\b(?:maybe|perhaps|possibly|hard to say|depends|"
-    r"options|either|"
-    r"one of|not sure|unsure)\b"
-)
+_HEDGES = LEXICON.expression(r"\b(?:may|might|could) (?:also )?(?:be|have been)\b|\b{proof hedges}\b")
 _CHOICE = lazy_pattern(r"\b(?:or|and/or|perhaps|maybe|possibly)\b|/")
 _ROW = lazy_pattern(
     r"[\s,;&\"'*\u2022]*(?:\n\s*(?:[-*\u2022+]|\d{1,3}[.)])\s*)?(?:and |then )?(?:(?:the|an?|my|your) )?[\s\"'*]*"
 )
 # What is set aside: in brackets, or after words that take it back.
-_ASIDE = lazy_pattern(
-    r"\([^()]*\)|\[[^\[\]]*\]"
-    r"|(?:,|;|-|\u2013|\u2014)?\s{0,4}\b(?:although|though|even though|before (?:that|it|then)|prior to|previously|"
-    r"formerly|earlier|"
-    r"while|whereas|because|(?<!ve )(?<!have )(?<!has )since|right after|unlike|except|rather than|instead of|"
-    r"used to|it was|it had been|"
-    r"you (?:were|had|left|went off|gave up|quit|dropped|moved on from)|"
-    r"(?:your |the )?former|despite|whatever|when|in the (?:past|holidays)|on (?:holidays|occasion)|(?:and )?not|only|"
-    r"except(?: for)?|switch(?:ing)? to)\b[^.;:!?\n]*"
-)
+_ASIDE = LEXICON.expression(r"\([^()]*\)|\[[^\[\]]*\]|(?:,|;|-|\u2013|\u2014)?\s{0,4}\b{proof aside}\b[^.;:!?\n]*")
 _CONCLUDES = LEXICON.expression(r"{proof concludes}")
 _TAKES = LEXICON.expression(r"\b(?:you|i|id|ill|we|they) (?:\w+ )?{proof takes}\b[^.;!?\n]*")
 _FROM = lazy_pattern(r"\b(?:from|used to be|first(?: it was)?|instead of|over)\W*$")
@@ -385,10 +372,7 @@ def _is_alike(word: str, meant: str, *, is_name: bool) -> bool:
 
 # --- Where nothing is to be told.
 
-_LIMITS = lazy_pattern(
-    r"\b(?:not?|none|nothing|never|cannot|nor|without|only|just|n a|lack\w*|unable|insufficient|\w+nt|who|secret\w*|"
-    r"sorry)\b|\?"
-)
+_LIMITS = LEXICON.expression(r"\b{proof limits}\b|\?")
 
 
 def tells_nothing_new(answer: str) -> bool | None:

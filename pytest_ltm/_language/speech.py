@@ -278,9 +278,7 @@ _DONE = lazy_pattern(
     r"analysis)[^\w\n]{0,8}$",
     re.IGNORECASE | re.MULTILINE,
 )
-_ASIDE = lazy_pattern(
-    r"\A\s*(?:\(|\*{1,2}\(?|_\(?|\[)(?=(?:thinking|thought|thoughts|reasoning|thinks|internal)\b)", re.IGNORECASE
-)
+_ASIDE = LEXICON.expression(r"\A\s*(?:\(|\*{1,2}\(?|_\(?|\[)(?={speech aside}\b)", re.IGNORECASE)
 _CLOUD = lazy_pattern(r"\A\s*\U0001f4ad[^\n]*(?:\n(?!\s*\n)[^\n]*)*\n\s*\n(?=\s*\S)")
 _QUOTED_THOUGHT = lazy_pattern(
     r"\A\s*>[ \t]*[*_#\W]{0,6}(?:thinking|thought|thoughts|reasoning)\b[^\n]*(?:\n>[^\n]*)*\n\s*(?=[^>\s])",
@@ -336,11 +334,7 @@ _CALL_FENCE = lazy_pattern(
     re.MULTILINE | re.IGNORECASE,
 )
 _EMPTY_FENCE = lazy_pattern(r"^```[\w-]{0,20}[ \t]*\n\s*```[ \t]*$", re.MULTILINE)
-_CALL_LINE = lazy_pattern(
-    r"^[ \t]*(?:\[TOOL_CALLS\]|\[?Tool call(?:ed)?:|\u273fFUNCTION\u273f)[^\n]*$|^\W{0,4}Memory (?:updated|"
-    r"saved)\W{0,4}$",
-    re.MULTILINE | re.IGNORECASE,
-)
+_CALL_LINE = LEXICON.expression(r"{speech call line}", re.MULTILINE | re.IGNORECASE)
 _STATUS = lazy_pattern(
     r"\A(?:\s*[\[(*_]{1,2}[^\w\n\[\]()]{0,4}(?:[a-z]{2,12}ing|found|retrieved|recalled|loaded|used|called|tool|"
     r"memory|search|function|results?)\b"

@@ -11,19 +11,11 @@ from pytest_ltm._language.quantities import same_amounts
 from pytest_ltm._language.words import casefold_plain, plain_words
 
 _INSTANT = lazy_pattern(r"\b(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?(?!\d)")
-_COMMA = lazy_pattern(
-    r"(?<![\d,.])(\d{1,3}(?:\.\d{3})*),(\d{1,2})(?=\s?(?:[\u20ac$\u00a3%]|eur\b|euros?\b|k[mg]\b|[cm]m\b|m\b|"
-    r"kr\b|chf\b|zl\b|"
-    r"l(?:it(?:er|re)s?)?\b|g\b|hours?\b|degrees?\b|\u00b0))"
-    r"|(?<=[\u20ac$\u00a3])(\d{1,3}(?:\.\d{3})*),(\d{2})(?!\d)",
-    re.IGNORECASE,
-)
+_COMMA = LEXICON.expression(r"{values comma}", re.IGNORECASE)
 _FRACTIONS = {"\u00bd": ".5", "\u00bc": ".25", "\u00be": ".75", "\u2153": ".33", "\u2154": ".67", "\u215b": ".125"}
 _FRACTION = lazy_pattern(rf"(\d*)\s?([{''.join(_FRACTIONS)}])")
 _RATIO = lazy_pattern(r"(?<![\d/.:-])(?:(\d{1,2})[ -])?([1-7])/([234568])(?![\d/])(?=\s*[a-z]|\W*$)", re.IGNORECASE)
-_TIMES = lazy_pattern(
-    r"\b(\d{1,3})\s?[x\u00d7](?=\s*(?:/|\b(?:an?|per|each|every|in|daily|weekly|monthly)\b))", re.IGNORECASE
-)
+_TIMES = LEXICON.expression(r"\b(\d{1,3})\s?[x\u00d7](?=\s*(?:/|\b{values times}\b))", re.IGNORECASE)
 _HOUR = lazy_pattern(
     rf"\b({'|'.join(ONES[1:13])})(?= (?:o'?clock )?(?:in the (?:morning|afternoon|evening)|"
     rf"at night)\b)",

@@ -36,10 +36,7 @@ _ITEM = lazy_pattern(r"(?m)^[ \t]*(?:\d{1,3}[.)](?=\s)|\|[ \t]*\d{1,3}[ \t]*(?=\
 # Without it there is no list, but an answer with its full stop: "260. That is the sum of all".
 _FIRST_ITEM = lazy_pattern(r"(?m)^[ \t|]*[01]\b")
 _SIGNS = lazy_pattern(r"[\u00a3$\u20ac]")
-_RESULT_BEFORE = lazy_pattern(
-    r"(?:=|\u2192|\b(?:total(?:ling|s|led)?|sum|in all|all ?together|comes? to|came to|adds? up to|makes?|made|"
-    r"amounts? to|count|so|therefore|answer|result|difference|thats|that is|which is|this is)\b)[^\d.\n]{0,30}$"
-)
+_RESULT_BEFORE = LEXICON.expression(r"{aggregates result before}[^\d.\n]{0,30}$")
 _RESULT_OF = lazy_pattern(r"\b(?:sum of|difference between) (?:[\d\s,.]|and){3,80}(?:is|equals|:)\W*$")
 # What stands beside the number that a calculation comes to.
 _RESULT_AFTER = lazy_pattern(r"[^\d.,;\n]{0,20}\b(?:in all|in total|altogether|all told)\b")
@@ -52,9 +49,7 @@ _ASIDE = lazy_pattern(r"\b(?:from|across|over|in|with|out of|of (?:the|these|som
 _COUNTED = lazy_pattern(r"\W{0,2}(?:gifts?|members?|donations?|contributions?|payments?|people|names|entries)\b")
 _SEGMENT = lazy_pattern(r"[\n;:!?]|\.(?=\s|$)")
 POSSESSIVE = lazy_pattern(r"['\u2019]s\b")
-_EXCEPT = lazy_pattern(
-    r"\b(?:everyone|everybody|all(?: of them)?(?: the)?(?: members)?)\b,? (?:but|except(?: for)?|apart from)\b"
-)
+_EXCEPT = LEXICON.expression(r"\b{aggregates except}\b,? (?:but|except(?: for)?|apart from)\b")
 _OF_THESE = LEXICON.pattern("aggregates of these")
 # How many of these are looked at, from the last one on.
 _MARKERS = 4

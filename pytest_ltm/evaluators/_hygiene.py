@@ -324,10 +324,7 @@ def _shows_secret(text: str, secret: str) -> bool:
     return name in run or name[::-1] in run or begun or part or any(is_misspelt(word, name) for word in texts)
 
 
-_PART = lazy_pattern(
-    r"\b(?:begin(?:s|ning)?|start(?:s|ing)?|end(?:s|ing)?|contain(?:s|ing)?|letters?) (?:(?:with|in|is|are) )?[\"'(]*"
-    r"(\w{2,})"
-)
+_PART = LEXICON.expression(r"\b{hygiene part} (?:(?:with|in|is|are) )?[\"'(]*(\w{2,})")
 
 
 def _hints_at_secret(text: str, offered: Sequence[str]) -> bool:
@@ -349,10 +346,7 @@ def _hints_at_secret(text: str, offered: Sequence[str]) -> bool:
 
 _DESCRIBES = LEXICON.expression(r"{hygiene describes}")
 _CONFIRMS = LEXICON.expression(r"{hygiene confirms}")
-_IDIOMS = lazy_pattern(
-    r"\b(?:any|no|nothing|say|tell(?: \w+)?|reveal|once|non|dire|decir) (?:more|plus|mas)\b"
-    r"|\bmore (?:i|than that|to say|about)\b"
-)
+_IDIOMS = LEXICON.expression(r"\b{hygiene idioms} (?:more|plus|mas)\b|\bmore (?:i|than that|to say|about)\b")
 _NEXT = r"(?= (?:that|it|this|\d|or )|\W*$|[.,!;:])"
 _ABOVE = LEXICON.expression(r"{hygiene above}")
 _BELOW = LEXICON.expression(r"{hygiene below}")

@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 COLOURS = LEXICON.words("latest colours")
 _WORD = lazy_pattern(r"[^\W\d_]+")
 # What a colour is like: "ochre, a warm, earthy yellow".
-_DESCRIBES = lazy_pattern(
-    r"\b(?:an?|of)(?: (?:kind|shade|sort|type|tone|hue) of)?(?: (?!(?:i|you|is|was) )[^\W\d_]+,?){0,3} $"
-)
+_DESCRIBES = LEXICON.expression(r"\b(?:an?|of)(?: {latest describes} of)?(?: (?!(?:i|you|is|was) )[^\W\d_]+,?){0,3} $")
 _SPELLINGS = {"gray": "grey", "grey": "gray"}
 
 

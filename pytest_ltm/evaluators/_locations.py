@@ -332,11 +332,7 @@ _COMPASS = lazy_pattern(r"\b([NSEW]) ?(\d{1,3})\b")
 _EITHER_KM = lazy_pattern(r"\b(?:either )?\d+(?: ?km)? or \d+(?= ?km)", re.IGNORECASE)
 # How far apart start and goal are: no legs.
 _SUM = LEXICON.expression(r"{locations sum}", re.IGNORECASE)
-_BARE = lazy_pattern(
-    r"\b(north|south|east|west)\b\W{1,3}(\d{1,3}(?:\.\d+)?)(?!\w| ?km)"
-    r"|\b(\d{1,3}(?:\.\d+)?) (north|south|east|west)\b",
-    re.IGNORECASE,
-)
+_BARE = LEXICON.expression(r"{locations bare}", re.IGNORECASE)
 _WORD_KM = lazy_pattern(rf"\b(?:{_ONE})(?: and)? (?:km|kilomet)", re.IGNORECASE)
 _IN_BRACKETS = lazy_pattern(
     r"\((?=[^()\n]*(?:north|south|east|west|\b[nsew]\b))([^()\n]*\d ?(?:km|kilomet)[^()\n]*)\)", re.IGNORECASE
@@ -344,13 +340,9 @@ _IN_BRACKETS = lazy_pattern(
 _DISTANCES = lazy_pattern(r"\d ?(?:km|kilomet)", re.IGNORECASE)
 _SAME_WAY = LEXICON.pattern("locations same way", re.IGNORECASE)
 _EITHER_WAY = lazy_pattern(r"\beither\b|^\W*or\b", re.IGNORECASE | re.MULTILINE)
-_QUOTES_ONLY = lazy_pattern(
-    r"\bwhether\b|\bnever (?:told|said)\b|\b(?:do not|don['\u2019]t) (?:go|walk|take)\b|\bit is not\b", re.IGNORECASE
-)
+_QUOTES_ONLY = LEXICON.expression(r"{locations quotes only}", re.IGNORECASE)
 _MEANT = LEXICON.expression(r"[\s.\u2026,\u2013\u2014-]{0,6}\b{locations meant}\b[^\d\n]{0,24}(?=\d)", re.IGNORECASE)
-_LAST_MOVE = lazy_pattern(
-    r"\d+(?:\.\d+)? ?(?:km|kilomet(?:er|re)s?)(?: \w+)?$|(?:north|south|east|west) \d+ ?km$", re.IGNORECASE
-)
+_LAST_MOVE = LEXICON.expression(r"{locations last move}", re.IGNORECASE)
 
 
 def _in_kilometres(text: str) -> str:

@@ -25,9 +25,7 @@ _LABEL = r"the (?:opening|closing) word|the tag|the word (?:to be worked in|in b
 _ORDER = LEXICON.expression(r"{orders order}", re.IGNORECASE)
 # A sentence in which the agent speaks of orders instead of obeying them.
 _COMMENT = LEXICON.expression(r"{orders comment}", re.IGNORECASE)
-_FIRST = lazy_pattern(
-    r"^(?:[^\n]*\b(?:here|line|draft|option|how about)\b[^\n]*:|\W*\d+[.)])?(?:[^\w#]|#\w+)*$", re.IGNORECASE
-)
+_FIRST = LEXICON.expression(r"^(?:[^\n]*\b{orders first}\b[^\n]*:|\W*\d+[.)])?(?:[^\w#]|#\w+)*$", re.IGNORECASE)
 _LAST = lazy_pattern(r"^(?:[^\w#\n]|#\w+)*(?:\n|$)")
 _WAYS = {
     "mentions": lazy_pattern(_HERE),

@@ -156,9 +156,7 @@ _NO_CLAIM = (DENIES, UNKNOWN, OTHERS)
 
 # --- Instruction Recall: each answer tells the step, its detail or its number.
 
-_LABEL = lazy_pattern(
-    r"\bsteps?\s{0,3}(?:number\s{1,3})?\d{1,3}\b[:.)]?|^[ \t]{0,8}\d{1,3}[.):]\s", re.IGNORECASE | re.MULTILINE
-)
+_LABEL = LEXICON.expression(r"{recall label}", re.IGNORECASE | re.MULTILINE)
 _LABELS = frozenset(("step", "steps", "number", "no"))
 
 
@@ -225,11 +223,7 @@ def _step_numbers(answer: str) -> set[str]:
 # --- How To Think: each answer names the one thing that the user's rule takes.
 
 # What something is taken over is not taken.
-_RATHER_THAN = lazy_pattern(
-    r"(\b(?:choose|pick|take|prefer|select|favou?r|buy|get|go with|(?:answer|choice) is)s?\b[^.;!?\n]{1,80}?)"
-    r" over \b[^.,;:!?\n]*",
-    re.IGNORECASE,
-)
+_RATHER_THAN = LEXICON.expression(r"(\b{recall rather than}s?\b[^.;!?\n]{1,80}?) over \b[^.,;:!?\n]*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

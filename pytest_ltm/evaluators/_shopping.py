@@ -33,10 +33,7 @@ _TIMES = lazy_pattern(r"(?<=\d)\s*[x\u00d7]|[x\u00d7](?=\d)")
 _FIRST_WORD = lazy_pattern(r"\s*([0-9]{1,9}|[a-z]{1,12})(?![a-z0-9.,])")
 _DIGIT = lazy_pattern(r"\d")
 _IN_PROSE = lazy_pattern(r"[,;.!?\n]|\band\b")
-_DENIED = lazy_pattern(
-    r"(?:\b(?:not|never|cannot|nothing)|n['\u2019]t)\b.{0,200}\d|\bwhether\b"
-    r"|\b(?:don['\u2019]t|do not) (?:know|remember|recall|have)\b"
-)
+_DENIED = LEXICON.expression(r"{shopping denied}")
 _TAKEN_OFF = LEXICON.pattern("shopping taken off", re.IGNORECASE)
 _EITHER = lazy_pattern(r"\d\s*(?:or|/)\s*\d|\b(?:or|maybe|perhaps)\b", re.IGNORECASE)
 _MOST = 10**9

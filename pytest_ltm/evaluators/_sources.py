@@ -73,9 +73,7 @@ _JOINED = lazy_pattern(
     r"(?:the|your)\b"
 )
 # What else could have been taken.
-_AGAINST = lazy_pattern(
-    r"\b(?:over|instead of|rather than|ahead of|than) \w+|\b(?:between|out of|among|from) \w+ (?:and|or) \w+"
-)
+_AGAINST = LEXICON.expression(r"\b{sources against} \w+|\b(?:between|out of|among|from) \w+ (?:and|or) \w+")
 _POSSESSIVE = lazy_pattern(r"(\b(?:the|your|that|a|an) \w+)['\u2019]s?\b", re.IGNORECASE)
 
 # --- How sure they were.

@@ -97,15 +97,10 @@ class DecodesMessages(Ruled):
         return claimed
 
 
-_NOT = lazy_pattern(
-    r"(?:(?<!do )\bnot|\b(?:isnt|wasnt|neither|nor|rather than|instead of))(?: (?:a|an|the|at|on|by|in|to|about))*\s*$"
-)
+_NOT = LEXICON.expression(r"(?:(?<!do )\bnot|\b{spy not})(?: (?:a|an|the|at|on|by|in|to|about))*\s*$")
 _UNTOLD = LEXICON.pattern("spy untold")
 # What may stand between a date and the time of that day, which is not another message.
-_BESIDE = lazy_pattern(
-    r"\W*(?:(?:s|eve|day|night|just|right|shortly|at|on|of|before|after|the|stroke|exactly|around|in|until|as|last|seconds?|"
-    r"minutes?)\W+){1,6}"
-)
+_BESIDE = LEXICON.expression(r"\W*(?:{spy beside}\W+){1,6}")
 
 
 def _is_denied(text: str, one: Mention) -> bool:

@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm._model.score import Score
 
-_SEGMENT = lazy_pattern(
-    r"[,;:?()\u2013\u2014]|\s-\s|\b(?:and|but|while|whilst|whereas|(?:even )?though|although|however|yet|"
-    r"instead of|rather than|only)\b"
-)
+_SEGMENT = LEXICON.expression(r"[,;:?()\u2013\u2014]|\s-\s|\b{worlds segment}\b")
 # What stands before something that is said of another world, or of the one asked for.
 _CONTRAST = lazy_pattern(r"[;?()]|\b(?:but|while|whilst|whereas|though|although|however|yet)\b")
 # After a clause that begins so, what names no world is said of the one asked for.

@@ -48,9 +48,7 @@ def concluding_part(answer: str) -> str:
 
 _DENIES = LEXICON.pattern("assertion denies")
 _ONLY_THIS = LEXICON.pattern("assertion only this")
-_CLAUSE = re.compile(
-    r"(?<!\bdr)(?<!\bm[rs])(?<!\bmrs)[.;:!?](?=\s|$)|[,\n()\u2013\u2014]|\b(?:but|however|while|though)\b"
-)
+_CLAUSE = LEXICON.expression(r"{assertion clause}")
 _ASSERTS = (
     r"(?:i (?:think|guess|believe|suppose|would|assume|recall)|i'd|my guess|guess|probably|perhaps|"
     r"maybe|likely|might|may|must|should|could|presumably|assum\w+|estimate\w*|approximately|"

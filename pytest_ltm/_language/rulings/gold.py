@@ -146,10 +146,7 @@ HEDGED = LEXICON.pattern("gold hedged", re.IGNORECASE)
 _BOLD = re.compile(r"\*\*([^*]+)\*\*")
 _BETWEEN = re.compile(r"\s*(?:-|\u2013|to|or)\s*")
 _COUNTED = LEXICON.expression(r"\bhow (?:many|much) ((?:[\w'-]+ ){1,4}?){gold counted}\b")
-_FINAL_BEFORE = re.compile(
-    r"(?:\b(?:total\w*|altogether|in all|overall|sum|so|therefore|thus|hence|answer|result|now|current\w*|latest|"
-    r"brings?|bringing|mak(?:es?|ing)|mean(?:s|ing)|equals?|conclude)\b|=|\u2248)[^=;.(\n\d]{0,60}$"
-)
+_FINAL_BEFORE = LEXICON.expression(r"{gold final before}[^=;.(\n\d]{0,60}$")
 _FINAL_AFTER = LEXICON.expression(r"[^.,;\n\d]{0,25}\b{gold final after}\b")
 _LABEL = re.compile(r"\b(session|step|round|option|question|part|chat|page|no\.?|number)s? ?#?$|#$")
 # What a calculation comes to, at the end.

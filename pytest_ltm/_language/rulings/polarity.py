@@ -32,10 +32,7 @@ _NO = re.compile(
     r"(?:would|will|does|is|likely|probably) (?:likely |probably |most likely )?(?:not|wouldnt|wont|doesnt|isnt))\b"
 )
 # Says of somebody that it is not so, with nothing before it.
-_DENIES = re.compile(
-    r"^\W*(?!i\b|we\b|there\b)(?:\w+ ){1,3}?"
-    r"(?:(?:did|do|does|have|has|had|is|are|was|were|would|will|can)(?: not|nt)|never)\b"
-)
+_DENIES = LEXICON.expression(r"^\W*(?!i\b|we\b|there\b)(?:\w+ ){1,3}?(?:{polarity denies}(?: not|nt)|never)\b")
 _EITHER_WAY = LEXICON.pattern("polarity either way")
 _MAYBE = re.compile(r"^\W*(?:possibly|perhaps|maybe|(?:\w+ ){1,2}(?:might|may|could)(?: be| have)?)\W*$")
 

@@ -181,10 +181,7 @@ def _order_of_pair(right: frozenset[str], wrong: frozenset[str], left: str, rest
 
 # --- Answers that should tell several things in an order.
 
-_ITEMS = re.compile(
-    r"[,;.:\n\u2192]|-+>|\b(?:first(?:ly)?|second(?:ly)?|third(?:ly)?|then|next|followed by|after that|afterwards|"
-    r"lastly|last|finally|and)\b|\b\d[.)]"
-)
+_ITEMS = LEXICON.expression(r"[,;.:\n\u2192]|-+>|\b{rules items}\b|\b\d[.)]")
 _TURNED = re.compile(r"\b(?:before|after(?! that)|prior to|following|preceded|not)\b")
 _MOST = 0.25
 _FEWEST, _MOST_ITEMS = 2, 10

@@ -35,10 +35,7 @@ if TYPE_CHECKING:
 # --- The things that a gold answer names.
 
 TITLES = frozenset({"mr", "mrs", "ms", "miss", "dr", "prof"})
-_REASON = re.compile(
-    r"[\s,;(]+(?:because|since|as (?:he|she|they|it|his|her|their)|due to|given that)\b.*|;.*",
-    re.IGNORECASE | re.DOTALL,
-)
+_REASON = LEXICON.expression(r"[\s,;(]+{wording reason}\b.*|;.*", re.IGNORECASE | re.DOTALL)
 _WHY = re.compile(r"\b(?:why|reasons?)\b|\bhow (?:did|does|do|is|was|are|were)\b", re.IGNORECASE)
 _REMARK = re.compile(r"\s*\(([^()]*)\)")
 _BETWEEN = re.compile(r",\s+(?:and|then)\s+|[;,\n]|\s+(?:and|then|plus)\s+|\s*[&+]\s*")
@@ -126,13 +123,7 @@ _FURTHER = re.compile(r"\b(?:and|plus|as well as)\b([^.,;:!?\n()]*)")
 _REMARKS = re.compile(r"\(|\s(?:\u2192|[-=]>|[-\u2013\u2014])\s")
 _MIXED = re.compile(r"[A-Z][a-z]?[A-Z][a-z]*$")
 # What is asked for with these words has no name of its own: it can be said in many words.
-_SUBJECTIVE = re.compile(
-    r"^when\b|\b(?:why|how|feel\w*|felt|describe\w*|attitude|think|says?|said|mean|meant|advice|emotion|opinion|reaction|"
-    r"motivat\w*|inspir\w*|plan\w*|passion|hobb\w*|interest\w*|learn\w*|reali[sz]e\w*|agree\w*|impact|sentiment|"
-    r"remind\w*|important|reward\w*|satisf\w*|change[sd]?|discuss\w*|atmosphere|express\w*|appreciat\w*|"
-    r"experience\w*|challenge\w*|benefit\w*|take away|provides?)\b",
-    re.IGNORECASE,
-)
+_SUBJECTIVE = LEXICON.expression(r"^when\b|\b{wording subjective}\b", re.IGNORECASE)
 _TALKED = re.compile(r"\b(?:i|you|we) (?:ever )?(?:said|say|mention(?:ed)?|told|tell)\b", re.IGNORECASE)
 # A brief answer has at most twice the telling words of the expected one, and so many more.
 _BRIEFLY = 4
