@@ -10,7 +10,7 @@ from pytest_ltm._language.patterns import made_later
 
 
 class Lexicon:
-    """The sections of a room's `lexicon.txt`: words between blanks, or regular expressions, one a line.
+    """The sections of a room's `lexicon.txt`: words between blanks, regular expressions, one a line, or rows.
 
     `{name}` in an expression stands for any of those of another section.
     """
@@ -28,6 +28,11 @@ class Lexicon:
     def words(self, section: str) -> frozenset[str]:
         """Return the words of a section."""
         return frozenset(self._sections()[section].split())
+
+    def table(self, section: str) -> dict[str, tuple[str, ...]]:
+        """Return the rows of a section by what stands before their colon: `dawn: first light, cockcrow`."""
+        rows = (row.partition(": ") for row in self._sections()[section].splitlines() if row)
+        return {key: tuple(values.split(", ")) for key, _, values in rows}
 
     def expression(self, template: str, flags: int = 0) -> re.Pattern[str]:
         """Return a pattern in which `{name}` stands for any expression of that section."""

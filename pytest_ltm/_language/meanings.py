@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rapidfuzz.distance import OSA, Indel, Prefix
 
+from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.numbers import words_with_digits
 from pytest_ltm._language.words import STOP_WORDS, plain_words, word_stem
 
@@ -14,43 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-def _ignored_stems(*some: str) -> frozenset[str]:
-    return frozenset(map(word_stem, " ".join(some).split()))
-
-
 _SAME = {
-    word_stem(word): word_stem(group.split()[0])
-    for group in (
-        "mother mum mom mummy mommy", "father dad daddy", "grandmother grandma granny gran nan",
-        "grandfather grandpa granddad grandad", "stepfather stepdad", "stepmother stepmum stepmom",
-        "child children kid kids", "bicycle bike", "motorcycle motorbike", "car automobile", "truck lorry",
-        "plane airplane aeroplane", "refrigerator fridge", "television tv telly", "telephone phone", "film movie",
-        "photograph photo picture pic", "apartment flat", "holiday vacation", "autumn fall", "doctor physician gp",
-        "physiotherapist physio", "veterinarian vet", "lawyer attorney solicitor", "sofa couch settee",
-        "university uni", "mathematics maths math", "laboratory lab", "examination exam", "advertisement advert ad",
-        "shop store", "present gift", "sick ill", "trousers pants", "sweater jumper pullover", "zucchini courgette",
-        "eggplant aubergine", "cilantro coriander", "cookie biscuit", "candy sweets", "trash rubbish garbage",
-        "colleague coworker", "dessert pudding", "baby infant newborn", "large big", "small little",
-        "begin began begun", "buy bought purchase", "break broke broken", "build built", "choose chose chosen",
-        "draw drew drawn", "drink drank drunk", "drive drove driven", "eat ate eaten", "feel felt",
-        "fly flew flown", "grow grew grown", "lead led", "leave left", "lose lost", "meet met",
-        "ride rode ridden", "run ran", "sell sold", "sing sang sung", "speak spoke spoken", "swim swam swum",
-        "teach taught", "win won", "write wrote written", "man men", "woman women",
-    )
-    for word in group.split()
-}  # fmt: skip
+    word_stem(word): word_stem(first)
+    for first, others in LEXICON.table("same meaning").items()
+    for word in (first, *others)
+}
 # An answer may leave these out, and does not become another one by them.
-LIGHT = _ignored_stems(
-    "go went gone do does did make makes made take took taken have give gave given use keep kept start new old one two",
-    "three both each play everything thing time",
-)
+LIGHT = frozenset(map(word_stem, LEXICON.words("light words")))
 # Words with which an answer says that it is one.
-FRAME = _ignored_stems(
-    "mention tell told talk chat session conversation remember recall believe think thought guess according based",
-    "answer user called named name note history message earlier last ago yes sure well also really actually",
-    "specifically currently together probably likely possibly perhaps maybe might may must seem total end ended",
-    "decided since because",
-)
+FRAME = frozenset(map(word_stem, LEXICON.words("frame words")))
 _ROOT, _MOSTLY = 5, 0.7
 _BEGINNING, _ALIKE, _LONG = 4, 0.65, 7
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_ltm._language.dates import MONTH_PATTERN, month_number
+from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.numbers import NUMBERS, ONES, TENS, write_digits
 from pytest_ltm._language.patterns import lazy_pattern
 
@@ -18,26 +19,7 @@ if TYPE_CHECKING:
 
 
 # Word -> unit; plurals are known, too.
-UNITS = {
-    "second": "second", "sec": "second", "minute": "minute", "min": "minute", "hour": "hour", "hr": "hour", "h": "hour",
-    "day": "day", "night": "night", "week": "week", "month": "month", "year": "year", "yr": "year",
-    "mile": "mile", "kilometer": "kilometer", "kilometre": "kilometer", "km": "kilometer", "meter": "meter",
-    "metre": "meter", "cm": "cm", "mm": "mm", "foot": "foot", "feet": "foot", "ft": "foot", "inch": "inch",
-    "inches": "inch", "yard": "yard", "acre": "acre", "mph": "mph",
-    "kb": "kb", "mb": "mb", "gb": "gb", "tb": "tb", "mbps": "mbps", "gbps": "gbps",
-    "pound": "pound", "lb": "pound", "ounce": "ounce", "oz": "ounce", "kg": "kg", "kilo": "kg", "kilogram": "kg",
-    "gram": "gram", "ton": "ton", "liter": "liter", "litre": "liter", "ml": "ml", "gallon": "gallon", "cup": "cup",
-    "tablespoon": "tablespoon", "tbsp": "tablespoon", "teaspoon": "teaspoon", "tsp": "teaspoon",
-    "calorie": "calorie", "degree": "degree", "celsius": "celsius", "fahrenheit": "fahrenheit",
-    "watt": "watt", "volt": "volt",
-    "percent": "%", "cent": "cent", "secs": "second", "mins": "minute", "hrs": "hour",
-    "dollar": "$", "usd": "$", "buck": "$", "euro": "€", "eur": "€", "gbp": "pound", "quid": "pound", "franc": "chf",
-    "chf": "chf", "sfr": "chf", "yen": "yen", "jpy": "yen", "yuan": "yuan", "rmb": "yuan", "rupee": "rupee",
-    "krona": "sek", "kronor": "sek", "sek": "sek", "krone": "nok", "kroner": "nok", "nok": "nok", "dkk": "dkk",
-    "zloty": "pln", "pln": "pln", "peso": "peso", "krw": "krw", "reais": "brl", "brl": "brl",
-    "cad": "cad", "aud": "aud", "lira": "lira", "ruble": "ruble", "rouble": "ruble",
-    "time": "time", "page": "page", "point": "point",
-}  # fmt: skip
+UNITS = {word: unit for unit, words in LEXICON.table("units").items() for word in words}
 # What a unit of time is in minutes, where that is always the same.
 MINUTES = {"second": 1 / 60, "minute": 1, "hour": 60, "day": 1440, "week": 10080}
 MULTIPLES = {"once": 1, "twice": 2, "thrice": 3}

@@ -1,6 +1,5 @@
 """Restaurant: the agent plays a guest through five stages; each stage is judged from its own reply."""
 
-# ruff: noqa: SIM905 - many words read best as text
 from __future__ import annotations
 
 import re
@@ -178,12 +177,7 @@ _NO_SLIPS = frozenset(("place", "taste", "roads", "later", "water"))
 _NO_DRINKS = frozenset(["by", "etc", "selection", "assorted", "fresh", "daily"])
 _RARE = 3
 # How a dish is prepared names none.
-_PREPARED = frozenset(
-    map(
-        word_stem,
-        "fried fries frying baked grilled smoked marinated stuffed roast roasted steamed braised poached".split(),
-    )
-)
+_PREPARED = frozenset(map(word_stem, LEXICON.words("restaurant prepared")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +207,6 @@ _ACTION = lazy_pattern(r"(?<!\*)\*(?![*\s])[^*\n]{1,400}\*(?!\*)")
 _POLITE = (" please", " thank you", " thanks", " plz", " pls", " if i may", " if i might")
 _PLEASE = lazy_pattern(r"\w,? please ?,", re.IGNORECASE)
 _BUT = lazy_pattern(r",? ?\bbut\b|, so\b|:(?=\s)|[\u2013\u2014]")
-_WILL = "ill|i will|i shall|we will|we shall|well|im going to|i am going to"
-_WISH = "id|i would|i should|we would|wed"
-_MAY = "can|could|may|might"
 _CUE = LEXICON.pattern("restaurant cue")
 _ASIDE = LEXICON.pattern("restaurant aside")
 _GONE = LEXICON.pattern("restaurant gone")

@@ -20,7 +20,7 @@ from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove
 from pytest_ltm._language.recital import recites_messages
 from pytest_ltm._language.refusal import tells_nothing
-from pytest_ltm._language.words import phrase_pattern, plain_words
+from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.score import Check, Scoring
 from pytest_ltm.evaluators._hygiene import day_mentions
 from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at
@@ -43,24 +43,9 @@ _QUOTED = lazy_pattern(r"\"[^\"\n]*\"|\u201c[^\u201d\n]*\u201d")
 
 # --- Whose words they were.
 
-_SAID = (
-    "did|said|say|told|tell|tipped|tip|named|mentioned|claimed|predicted|picked|chose|suggested|decided|gave|made|went|"
-    "settled|put|wrote|stated|called|came up|bet|opted|selected|backed|offered|declared|announced"
-)
-_ADVERB = r"(?:(?!never\b|\w*not\b|\w+nt\b)\w+ )?"
-_OWNED = r"(?:own )?(?:\w+ )?(?:tip|prediction|pick|choice|guess|idea|suggestion|words?|claim|statement|call|bet)"
 # What names somebody without saying whose words they were.
 _PROMPTS = LEXICON.pattern("sources prompts")
-_PERSONS = (
-    (AGENT, phrase_pattern(
-        rf"i {_ADVERB}(?:{_SAID})(?! not\b)", "(?:from|by|was|is|its|be) (?:me|i|mine)", rf"my {_OWNED}", "mine",
-        "myself", "i was(?= the one|[.,;:]|$)",
-    )),
-    (USER, phrase_pattern(
-        rf"you {_ADVERB}(?:{_SAID})(?! not\b)", "(?:from|by|was|is|its|be) (?:you|yours)", "yours", "yourself",
-        "the user", rf"(?:your own|(?:is|was|its|as) your|^your) {_OWNED}", "you were(?= the one|[.,;:]|$)",
-    )),
-)  # fmt: skip
+_PERSONS = ((AGENT, LEXICON.pattern("sources by agent")), (USER, LEXICON.pattern("sources by user")))
 _ALONE = {"me": AGENT, "i": AGENT, "you": USER}
 _CANNOT_SAY = LEXICON.pattern("sources cannot say")
 _SOMEBODY = LEXICON.pattern("sources somebody")
@@ -79,21 +64,10 @@ _POSSESSIVE = lazy_pattern(r"(\b(?:the|your|that|a|an) \w+)['\u2019]s?\b", re.IG
 # --- How sure they were.
 
 _LEVELS = (
-    (TAKEN_BACK, phrase_pattern(
-        "(?:taken|took|take|takes) (?:it |that |this |the tip )?back", "withdr[ae]wn?", "retracted", "revoked",
-        "recanted", "no longer (?:stands|holds|valid|counts)", "rescinded", "disavowed", "off the table",
-    )),
-    (GUESS, phrase_pattern(
-        "guess(?:es|ed|ing|work)?", "hunch(?:es)?", "rumou?rs?", "hearsay", "uncertain", "unsure", "speculation",
-        r"(?:not|never|nothing) (?:\w+ ){0,2}(?:certain|sure|definite)", "isnt (?:certain|sure|definite)",
-        "no certainty",
-    )),
-    (CERTAIN, phrase_pattern(
-        "certain(?:ty|ly)?", "sure", "no doubts?", "beyond (?:any )?doubt", "without (?:a |any )?doubt",
-        "definite(?:ly)?", "convinced", "confident", "positive", "firm", "settled",
-    )),
-)  # fmt: skip
-_KNOWS = "sure|certain|guessing|unsure|uncertain|confident|positive|convinced"
+    (TAKEN_BACK, LEXICON.pattern("sources taken back")),
+    (GUESS, LEXICON.pattern("sources guess")),
+    (CERTAIN, LEXICON.pattern("sources certain")),
+)
 # How sure the agent is of its own answer.
 _OF_ITSELF = LEXICON.pattern("sources of itself")
 _NEVER = LEXICON.expression(r"\b{sources never}\b[^.;:]{0,30}$")

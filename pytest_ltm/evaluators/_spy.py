@@ -136,26 +136,7 @@ def _one_of_two(text: str, one: Mention, rivals: Iterable[Mention]) -> bool:
 _TORN = LEXICON.pattern("spy torn")
 _OR = lazy_pattern(r"[\W_]*(?:\w+[\W_]+){0,2}or[\W_]+(?:\w+[\W_]+){0,2}")
 # Other ways to say what has that keyword.
-_ALSO = {
-    "dawn": ("first light", "crack of dawn", "sun rises", "sun comes up", "rising sun", "cockcrow",
-        "cock crow", "break of day"),
-    "sunset": ("sun sets", "sun goes down", "setting sun", "setting of the sun", "going down of the sun"),
-    "noon": ("sun is highest", "sun is at its highest", "twelve noon", "12 midday", "twelve oclock in the day"),
-    "midnight": ("twelve at night", "12 at night", "twelve oclock at night", "00 00", "0 00", "24 00"),
-    "Halloween": ("all hallows eve", "allhallows eve", "october 31"),
-    "Valentine": ("st valentine",),
-    "April Fool": ("all fools day",),
-    "New Year": (
-        "turn of the year", "end of the year", "last seconds of the year", "last minutes of the year", "years end",
-        "last day of the year", "last night of the year", "last moments of the year", "nye", "sylvester", "hogmanay",
-    ),
-    "umbrella": ("brolly",),
-    "spade": ("digging tool",),
-    "pliers": ("cutters", "wire snips"),
-    "torch": ("flash light", "electric light"),
-    "binoculars": ("field glasses",),
-    "cemetery": ("graves",),
-}  # fmt: skip
+_ALSO = LEXICON.table("spy also")
 _MONTHS = "january february march april may june july august september october november december".split()  # noqa: SIM905
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _DAY_MONTH = lazy_pattern(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: day)?(?: of)? {_MONTH}(?![a-z])")

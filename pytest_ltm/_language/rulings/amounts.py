@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ltm._language.clauses import normalize_text, phrase_positions, sentence_around, sentence_start
+from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.numbers import DAYS as DAY_ORDINALS
 from pytest_ltm._language.numbers import write_digits
 from pytest_ltm._language.quantities import (
@@ -44,15 +45,7 @@ _OFF_THE_MOST = Ruling("unscored", "is one day off what is accepted at most")
 _OTHER_KIND = Ruling("unscored", "names no amount of this kind")
 _OR = re.compile(r"\bor\b|^\s*[-\u2013]\s*$")
 _AFTER_NUMBERS = re.compile(r"[^\d\s-].*", re.DOTALL)
-_CONTRARIES = [
-    (frozenset(one.split()), frozenset(other.split()))
-    for one, other in (
-        ("older", "younger"), ("more", "less fewer"), ("earlier before", "later after"), ("longer", "shorter"),
-        ("higher", "lower"), ("faster", "slower"), ("larger bigger", "smaller"), ("heavier", "lighter"),
-        ("cheaper", "expensive dearer pricier"), ("saved save saving", "spent spend lost"),
-        ("increase increased gain gained", "decrease decreased lose lost"),
-    )
-]  # fmt: skip
+_CONTRARIES = [(frozenset(one.split(", ")), frozenset(others)) for one, others in LEXICON.table("contraries").items()]
 _COMPARES = re.compile(r"\b(?:\w+er|more|less)\b(.*)\bthan\b(.*)")
 
 
