@@ -21,6 +21,7 @@ from pytest_ltm._language.commitment import (
     find_mentions,
     is_alternative,
     is_misspelt,
+    last_word,
     trim_flood,
 )
 from pytest_ltm._language.lexicon import LEXICON
@@ -78,7 +79,8 @@ def prove(  # noqa: PLR0911 - one kind of answer, one line
     if not plain_words(answer):
         return Proof("refuses", "says nothing")
     find = values if callable(values) else _value_finder(answer, values)
-    text = trim_flood(normalize_text(answer), find)
+    said = last_word(answer, lambda part: bool(find(normalize_text(part))))
+    text = trim_flood(normalize_text(said), find)
     named = list(find(text))[-_MOST:]
     if idle := _prove_idle(answer, find):
         return idle
@@ -246,21 +248,24 @@ def _is_choice(text: str, named: Sequence[Mention], value: str = "") -> bool:
     )
 
 
-_STOP = lazy_pattern(r"\.(?!\w)|\n")
+_STOP = lazy_pattern(r"\.(?!\w)|:(?=\s)|\n")
 _FRAME = frozenset(("the", "a", "an", "it", "its", "is", "option", "number"))
 
 
 def _opening(text: str, named: Sequence[Mention]) -> str:
-    """Return the value that is all of the first sentence of a levelled text, if others say more; else ""."""
-    first, rest = (*_STOP.split(text, maxsplit=1), "")[:2]
+    """Return the value that is all of the first sentence of a levelled text, if others say more; else "".
+
+    A name may have its kind behind it: "the Velmere foundry".
+    """
+    first = _STOP.split(text, maxsplit=1)[0]
     inside = {one.value for one in named if one.end <= len(first)}
-    if len(inside) != 1 or {*plain_words(first)} - {*plain_words(next(iter(inside)))} - _FRAME:
+    rest = {*plain_words(first)} - _FRAME - {*plain_words(" ".join(inside))}
+    kind = {*plain_words(first)[-1:]} - set(STOP_WORDS) if next(iter(inside), "")[:1].isupper() else set()
+    if len(inside) != 1 or rest - kind:
         return ""
-    return (
-        inside.pop()
-        if all(len(plain_words(part)) > _FEW_WORDS for part in _STOP.split(rest) if plain_words(part))
-        else ""
-    )
+    later = [one for one in named if one.end > len(first)]
+    around = (_STOP.split(text[: one.start])[-1] + _STOP.split(text[one.start :], maxsplit=1)[0] for one in later)
+    return inside.pop() if all(len(plain_words(part)) > _FEW_WORDS for part in around) else ""
 
 
 def _prove_conclusion(text: str, named: Sequence[Mention], answer: str = "") -> Proof | None:

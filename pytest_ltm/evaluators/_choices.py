@@ -6,12 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pytest_ltm._language.clauses import clause_around, normalize_text, phrase_positions
+from pytest_ltm._language.clauses import clause_around, phrase_positions
 from pytest_ltm._language.commitment import (
     Mention,
-    committed_values,
-    doubt_about,
-    is_alternative,
     is_misspelt,
 )
 from pytest_ltm._language.json import NoJSON, json_values, published_json
@@ -113,19 +110,14 @@ _REALLY = lazy_pattern(r"\b(?:really|actually|in fact|in reality|in truth|truly|
 _NOW = lazy_pattern(r"\b(?:now|currently|by then|in the end)\b")
 _SEARCHES = lazy_pattern(r"\b(?:look|search|think|belie[fv]|expect|find|check|go|assum|answer)")
 _TAG = lazy_pattern(r"</?[a-z]+>", re.IGNORECASE)
-_LOOKS = lazy_pattern(
-    r"\b(?:look|search|think|belie[fv]|expect|find|check|go|assum)[a-z]*\b[^.!?\n]{0,120}?"
-    r"\b(?:in|inside|at|on|under|into|to) (?:the|a|an) (?:[^\W_]+ ){0,2}$"
-)
 
 
 @dataclass(frozen=True, slots=True)
 class AnswersWord(Ruled):
     """Full marks if the `answer` of the JSON in the last answer is the expected word.
 
-    `current` takes the last such JSON and the only place that its text names; without JSON, the place on which the
-    answer settles, else the one where somebody is said to look. Where the thing really is is an aside. `v3.5` and
-    `paper`: the value of `answer`, in lower case, equals the expected word.
+    `current`: the place that the last such JSON asserts, or the answer without one; where the thing really is is an
+    aside. `v3.5` and `paper`: the value of `answer`, in lower case, equals the expected word.
     """
 
     family: ClassVar[str] = "sally-anne"
@@ -140,40 +132,13 @@ class AnswersWord(Ruled):
         answers = self.read(answers)
         answer = last_answer(answers)
         if self.follows_own_rules:
-            said = self._said(answer)
-            ok = said == self.expected
-        else:
-            said = _published_answer(answer)
-            ok = said is not None and said.lower() == self.expected.lower()
+            text = _TAG.sub(" ", answer)
+            in_json = [one for value in json_values(text) if (one := _answer_of(value)) is not None]
+            return self.score_proven(prove((in_json or [text])[-1], self._places), self.expected, answer)
+        said = _published_answer(answer)
+        ok = said is not None and said.lower() == self.expected.lower()
         reason = f"says {evidence_snippet(said, 80)!r}" if said is not None else "gives no answer"
-        reason += "" if ok else f", not {self.expected!r}"
-        return self.score(ok, reason, answer)
-
-    def _said(self, answer: str) -> str | None:
-        text = _TAG.sub(" ", answer)
-        result = [said for value in json_values(text) if (said := _answer_of(value)) is not None]
-        if result:
-            return self._named(result[-1])
-        plainly = normalize_text(text)
-        looked = {one.value: one for one in self._looked_in(plainly)}
-        if len(looked) == 1:
-            place, one = looked.popitem()
-            return None if is_alternative(plainly, one) else place
-        settled = committed_values(text, self._places)
-        return settled.pop() if len(settled) == 1 else None
-
-    def _looked_in(self, text: str) -> Iterator[Mention]:
-        """Yield the first place after each word of looking or believing."""
-        named = self._places(text)
-        for number, one in enumerate(named):
-            since = named[number - 1].end if number else 0
-            if _LOOKS.search(text[since : one.start][-160:]) and not doubt_about(text, one):
-                yield one
-
-    def _named(self, text: str) -> str:
-        """Return the place that a JSON answer names: the only one, else what it says."""
-        settled = committed_values(text, self._places)
-        return settled.pop() if len(settled) == 1 else text
+        return self.score(ok, reason + ("" if ok else f", not {self.expected!r}"), answer)
 
     def _places(self, text: str) -> list[Mention]:
         names = (self.expected, *self.others)
