@@ -332,7 +332,11 @@ _COMPASS = lazy_pattern(r"\b([NSEW]) ?(\d{1,3})\b")
 _EITHER_KM = lazy_pattern(r"\b(?:either )?\d+(?: ?km)? or \d+(?= ?km)", re.IGNORECASE)
 # How far apart start and goal are: no legs.
 _SUM = LEXICON.expression(r"{locations sum}", re.IGNORECASE)
-_BARE = LEXICON.expression(r"{locations bare}", re.IGNORECASE)
+_BARE = lazy_pattern(r"\b(north|south|east|west)\b\W{1,3}(\d{1,3}(?:\.\d+)?)(?!\w| ?km)", re.IGNORECASE)
+# A leg after others, without its unit: "then three west".
+_NO_UNIT = lazy_pattern(
+    rf"\b(\d{{1,3}}(?:\.\d+)?|{'|'.join((*ONES, *TENS))}) (?=(?:north|south|east|west)\b)", re.IGNORECASE
+)
 _WORD_KM = lazy_pattern(rf"\b(?:{_ONE})(?: and)? (?:km|kilomet)", re.IGNORECASE)
 _IN_BRACKETS = lazy_pattern(
     r"\((?=[^()\n]*(?:north|south|east|west|\b[nsew]\b))([^()\n]*\d ?(?:km|kilomet)[^()\n]*)\)", re.IGNORECASE
@@ -352,8 +356,8 @@ def _in_kilometres(text: str) -> str:
     if not re.search(r"\d ?(?:km|kilomet)|\bkilomet\w+\W{1,6}\d", text, re.IGNORECASE) and not _WORD_KM.search(text):
         if len(_COMPASS.findall(text)) > 1:
             text = _COMPASS.sub(lambda result: f"{result[2]} km {_SHORT[result[1].lower()]}", text)
-        return _BARE.sub(lambda result: f"{result[2] or result[3]} km {result[1] or result[4]}", text)
-    return text
+        text = _BARE.sub(r"\2 km \1", text)
+    return _NO_UNIT.sub(r"\1 km ", text)
 
 
 def _out_of_brackets(text: str, places: Sequence[str]) -> str:
