@@ -21,9 +21,9 @@ _SAME = {
     for word in (first, *others)
 }
 # An answer may leave these out, and does not become another one by them.
-LIGHT = frozenset(map(word_stem, LEXICON.words("light words")))
+LIGHT = frozenset(map(word_stem, LEXICON.words("light meanings")))
 # Words with which an answer says that it is one.
-FRAME = frozenset(map(word_stem, LEXICON.words("frame words")))
+FRAME = frozenset(map(word_stem, LEXICON.words("frame meanings")))
 _ROOT, _MOSTLY = 5, 0.7
 _BEGINNING, _ALIKE, _LONG = 4, 0.65, 7
 
