@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 _STOP = frozenset(map(word_stem, (*STOP_WORDS, "called", "known", "name", "named", "titled", "used")))
+_AND = lazy_pattern(r"\band\b")
 _LABEL = lazy_pattern(r"\s*(?:[AQ]|step |fact )\d{1,3}[:.]\s*", re.IGNORECASE)
 # Up to so many words an expected answer must be named completely.
 _ALL_OF = 2
@@ -44,9 +45,11 @@ class Recollection:
         return len(self.needed & told) / len(self.needed) if self.needed else 0.0
 
     def in_full(self, texts: frozenset[str]) -> bool:
-        """Tell whether an answer says enough; a number that is needed must be there."""
+        """Tell whether an answer says enough: numbers that are needed, and something of all that an "and" joins."""
         numbers = {key for key in self.needed if key.isdecimal()}
-        return numbers <= texts and self.share(texts) >= (1 if len(self.needed) <= _ALL_OF else _MOST_OF)
+        joined = (self.needed.intersection(recollection_keys(part)) for part in _AND.split(self.expected))
+        whole = numbers <= texts and all(part & texts for part in joined if part)
+        return whole and self.share(texts) >= (1 if len(self.needed) <= _ALL_OF else _MOST_OF)
 
 
 def is_unsure(answer: str, one: Recollection) -> bool:

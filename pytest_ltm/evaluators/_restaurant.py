@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from pytest_ltm._model.judge_request import Judge
 
 
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(map(word_stem, plain_words(text)))
+
+
 _LINE = lazy_pattern(r"^[ \t]*(?:(\d{1,3})[.)]|-)[ \t]+(\S.*)$")
 _SECTION = lazy_pattern(r"^[ \t]*([A-Z][^:.\d]{2,40}):[ \t]*$")
 # A number that stands for what is printed beside it.
@@ -198,7 +202,7 @@ class Dish:
         while len(bare) > 1 and bare[0] in _LOOSE:
             bare = bare[1:]
         names = (short,) if bare == short else (short, bare)
-        return cls(name, names, frozenset(map(word_stem, plain_words(name))))
+        return cls(name, names, _stems(name))
 
 
 # --- What a guest's reply orders: dishes of the menu, dishes that are not on it, drinks.
@@ -536,7 +540,7 @@ def notices_mix_up(reply: str, *, ordered: Sequence[str] = (), served: str = "")
     match = _MISTAKE.search(_CONTENT.sub(" ", text))
     if match:
         return Stage(True, f"says {match.group()!r}")
-    said, brought = set(map(word_stem, plain_words(reply))), set(map(word_stem, plain_words(served)))
+    said, brought = _stems(reply), _stems(served)
     own = {word_stem(word) for dish in ordered for word in plain_words(dish) if word not in FILLERS} - brought
     if not _PLEASED.search(text):
         if own & said and (_INSISTS.search(text) or _NOT_THIS.search(text)):
@@ -576,15 +580,21 @@ def recalls_drink(reply: str, drinks: Sequence[str], served: Sequence[str] = ())
     if fault := _out_of_role(reply):
         return Stage(False, fault)
     reply = _after_all(reply, drinks)
-    none = set(map(word_stem, plain_words(reply)))
+    none = _stems(reply)
     for drink in drinks:
         named = {word_stem(word) for word in plain_words(drink) if word not in FILLERS | _VAGUE}
         if named and len(named & none) * 3 >= len(named) * 2:
-            rivals = [other for other in served if not named <= {word_stem(word) for word in plain_words(other)}]
+            rivals = [other for other in served if not named <= _stems(other)]
             settled = committed_values(reply, partial(_drinks_in, named=named, rivals=rivals))
             if settled == {_OWN}:
                 return Stage(True, f"recalls {drink!r}")
             return Stage(False, f"names {drink!r}, but does not settle on it", sure=False)
+        own = _stems(drink)
+        others = (_stems(name) - own for name in served)
+        strange = any(other & none for other in others) or set(map(word_stem, DRINK_ADJECTIVES)) & none - own
+        if named & none and not strange:  # "another lemonade", where only one is served
+            alone = sum(named & none <= _stems(name) for name in served) == 1
+            return Stage(True if alone else None, f"recalls a part of {drink!r}", sure=alone)
     return Stage(False, f"does not recall {' or '.join(map(repr, drinks)) or 'a drink'}", sure=not none)
 
 
@@ -594,7 +604,7 @@ def _after_all(reply: str, drinks: Sequence[str]) -> str:
     result = list(_DRANK.finditer(text))
     rest = text[result[-1].end() :] if result else ""
     drunk = {word_stem(word) for drink in drinks for word in plain_words(drink)}
-    return rest if drunk & set(map(word_stem, plain_words(rest))) else text
+    return rest if drunk & _stems(rest) else text
 
 
 _GLADLY = LEXICON.expression(r"\b{restaurant gladly} (?:say no to|refuse|mind)\b", re.IGNORECASE)
