@@ -20,6 +20,7 @@ from pytest_ltm._results.gate.verdict import FAILED, GateVerdict, decide_gate, w
 from pytest_ltm._results.run_loading import find_side, save_baseline, side_of_run
 from pytest_ltm._results.statistics.pairs import Pair
 from pytest_ltm._results.text import one_line, wrap_text
+from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.errors import LtmError, did_you_mean
 from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm.plugin import options as _options
@@ -353,9 +354,9 @@ class Gate:
             self.page = text
         if self.options.summary:
             try:
-                self.options.summary.write_bytes(for_file(text))
-            except OSError as error:
-                self._notes.append(f"--ltm-summary: cannot be written: {error.strerror or error}")
+                write_output(self.options.summary, for_file(text))
+            except LtmError as error:
+                self._notes.append(f"--ltm-summary: {error}")
         problem = add_to_step_summary(text)
         self._notes += [problem] * bool(problem)
 
