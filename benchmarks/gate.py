@@ -97,9 +97,6 @@ def _unequal_shapes(size: int, seed: int) -> Iterator[str]:
         yield name
         for test, rates in zip(shapes.TESTS, tests, strict=True):
             yield line(f"  {test}", [share(round(rate * size), size) for rate in rates])
-        if name.endswith("12% of all answers forgotten"):
-            least = shapes.least_false_alarms(tests[0])
-            yield line("  so it errs where the earlier run crashes at least", [f"{rate:.3f}" for rate in least])
 
 
 def _lost_replies(size: int, seed: int) -> Iterator[str]:

@@ -115,7 +115,7 @@ def _average_metrics(agent: str, span_label: str, rows: Sequence[ScenarioResult]
         names=tuple(dict.fromkeys(metric.name for _, metric in values)),
         examples=Counter(row.scenario for row in rows),
         cells={key: Averaged(fmean(one.value for _, one in result), len(result)) for key, result in cells.items()},
-        contrasts={name: compare_runs(pairs) for name, pairs in against_control(rows).items()},
+        contrasts={name: compare_runs(pairs, collapses=0) for name, pairs in against_control(rows).items()},
     )
 
 

@@ -22,6 +22,7 @@ from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._calls import Called, cannot_reply, method_that_replies
 from pytest_ltm.agents._capabilities import accepts_arguments, capabilities_of, register_control, required_parameters
 from pytest_ltm.agents._discovery import find_only_agent, refuse_framework_object
+from pytest_ltm.agents._hidden import can_hide_folders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -92,6 +93,8 @@ class AgentSource:
         """Where its agents run, as a clause after a name; "" for ours."""
         if self.embedded or self.kind == "memory":
             return ""
+        if self.apart and can_hide_folders():
+            return "in a process of its own, which cannot read the run folder"
         if self.apart or self.kind in _OWN_PROCESS:
             return "in a process of its own, which can read the files of the run"
         return "outside this process" if self.kind not in _OUR_PROCESS else "in this process, which knows the answers"

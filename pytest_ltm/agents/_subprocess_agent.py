@@ -42,6 +42,8 @@ class Processes(Struct, frozen=True, kw_only=True):
     """Seconds for each answer, where nobody can interrupt the wait for it."""
     look: bool = True
     """Whether a process is asked first what the path names."""
+    hidden: str | None = None
+    """The folder that they cannot read, where the kernel can keep them from it."""
 
     def source(self, spec: str, *, base: Path | None, settings: Mapping[str, Any] | None = None) -> AgentSource:
         """Return the source of the agents that a dotted path names, or a file with one.
@@ -73,7 +75,7 @@ class _Where(Struct, frozen=True):
 
     def begin(self, **more: Any) -> dict[str, Any]:
         """Return the first request."""
-        how = {"jump": self.how.jump}
+        how = {"jump": self.how.jump, "hidden": self.how.hidden}
         return {"agent": self.spec, "base": self.base, "is_file": self.is_file, **how, **more}
 
     def promised_capabilities(self) -> Promised | None:

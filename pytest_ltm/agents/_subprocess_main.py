@@ -38,6 +38,7 @@ from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.errors import AgentError, AgentFault, text_of
 from pytest_ltm.agents._adapt import allow_missing_keys, capabilities_of, dotted_source
 from pytest_ltm.agents._capabilities import accepts_arguments, near_misses, user_kwargs
+from pytest_ltm.agents._hidden import can_hide_folders, hide_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -73,6 +74,7 @@ class _Child:
         self._loop = LoopShare()
         self._errors = LoggedErrors()
         self._jump = False
+        self._hidden: Path | None = None
 
     def answer(self, request: dict[str, Any]) -> bytes:
         """Return the answer to a request, JSON, which may tell an error."""
@@ -80,10 +82,13 @@ class _Child:
             given = self._begin(request) if "agent" in request else self._answer(request)
             return json.dumps(given).encode()
         except BaseException as error:  # noqa: BLE001 - also what ends a process: that would take the memory along
-            return json.dumps(_error_fields(error)).encode()
+            return json.dumps(_error_fields(error, self._hidden)).encode()
 
     def _begin(self, request: dict[str, Any]) -> dict[str, Any]:
-        self._jump = request["jump"]
+        self._jump, hidden = request["jump"], request["hidden"]
+        if hidden is not None and not request.get("look") and can_hide_folders():
+            self._hidden = Path(hidden).resolve()
+            hide_folder(self._hidden)
         with allow_missing_keys() if request.get("keyless") else contextlib.nullcontext():
             source = _source_of_request(request)
         _check_source(source)
@@ -254,12 +259,12 @@ def _token_count(given: Any) -> int:
     return int(given)
 
 
-def _error_fields(error: BaseException) -> dict[str, Any]:
+def _error_fields(error: BaseException, hidden: Path | None) -> dict[str, Any]:
     """Return what was raised as an answer: type, text and traceback, and what it says of another attempt."""
     fault = error if isinstance(error, AgentFault) else None
     usage = None if fault is None else fault.usage
     trouble = classify_failure(error, now=wall_time())
-    text = text_of(error)[:_LONGEST]
+    text = text_of(error)[:_LONGEST] + _hidden_hint(error, hidden)
     return {
         "error": text,
         "type": type(error).__name__,
@@ -270,6 +275,19 @@ def _error_fields(error: BaseException) -> dict[str, Any]:
             "fatal": fault.fatal, "refused": fault.refused, "usage": None if usage is None else asdict(usage),
         },
     }  # fmt: skip
+
+
+def _hidden_hint(error: BaseException, hidden: Path | None) -> str:
+    """Return the way out for an agent that cannot read what it has just made, because the run folder is hidden."""
+    if hidden is None or not isinstance(error, PermissionError) or not isinstance(error.filename, str):
+        return ""
+    folder = Path(error.filename).resolve().parent
+    if folder not in hidden.parents:
+        return ""
+    return (
+        f" (the run folder is hidden from this process, and with it whatever is made right in {str(folder)!r}: make it "
+        "in a folder below, or move the run folder elsewhere with --ltm-dir)"
+    )
 
 
 def _agent_traceback(error: BaseException) -> str:

@@ -70,14 +70,15 @@ class TalkFiller:
         reply = self._rng.choice(read_templates()["remarks"])
         cost = self._counter.count(reply)
         sentences, _ = self._deck.take_facts(Room(size, max_message_tokens).reduce_by(FactTokens(0, cost)))
-        while sentences and self._counter.count(message := self._message(sentences)) > max_message_tokens:
+        while sentences and (size := self._counter.count(message := self._message(sentences))) > max_message_tokens:
             sentences.pop()  # where counts do not add up
         if not sentences:
             raise FillerError(
                 f"{self._name} filler does not fit into messages of {max_message_tokens!r} tokens. "
                 "Let the agent take longer ones, or use a --ltm-filler of your own"
             )
-        return FillerExchange(message, self._rng.choice(read_templates()["questions"]) if message[-1] == "?" else reply)
+        reply = self._rng.choice(read_templates()["questions"]) if message[-1] == "?" else reply
+        return FillerExchange(message, reply, size)
 
     def configuration(self) -> object:
         """Return what decides its texts, beside the seed: the sentences, and the facts among them."""

@@ -127,12 +127,16 @@ def _closing_facts(costs: Sequence[FactTokens], room: Room, most: int = 2) -> tu
     best: tuple[int, ...] = ()
     best_rank = (2, 0)
     for chosen in alone if most == 1 else chain(alone, combinations(singles, 2), twins):
-        if len(chosen) > 1 and sum(costs[i].message for i in chosen) > room.allowed:
-            continue
-        over = sum(costs[i].both for i in chosen) - room.wanted
+        both = message = 0
+        for i in chosen:
+            both += costs[i].both
+            message += costs[i].message
+        over = both - room.wanted
         rank = (0, over) if over >= 0 else (1, -over)
-        if rank < best_rank:
+        if rank < best_rank and message <= room.allowed:
             best, best_rank = chosen, rank
+            if not over:
+                break
     return best
 
 

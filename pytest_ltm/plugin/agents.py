@@ -79,7 +79,7 @@ def _agent_source(config: pytest.Config, settings: RunSettings, spec: str) -> Ag
         return replay_source(spec.removeprefix(REPLAY), ltm_dir=settings.ltm_dir)
     apart = Processes(
         every=settings.agent_process, jump=settings.time == "jump", limit=settings.reply_timeout,
-        look=not hasattr(config, "workerinput"),
+        look=not hasattr(config, "workerinput"), hidden=str(settings.ltm_dir / "runs"),
     )  # fmt: skip
     return find_agent(spec, base=config.rootpath, known=_named_agents(config), apart=apart)
 

@@ -24,6 +24,7 @@ from pytest_ltm._results.text import one_line, pluralize, score_text, wrap_text
 from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.errors import DiskFault, LtmError
 from pytest_ltm._storage.sanitize import escape_unprintable, for_screen
+from pytest_ltm.agents._hidden import can_hide_folders
 from pytest_ltm.agents._profile import spec_within
 from pytest_ltm.plugin import dataset as _dataset
 from pytest_ltm.plugin import judging as _judging
@@ -112,6 +113,8 @@ class Report:
         sources, agents = self._run.sources.items(), self._run.settings.agents
         named = [f"{one.label} ({one.spec})" if one.label != one.spec else one.label for one in agents]
         apart = ", ".join(label for label, source in sources if source.apart)
+        can = "can read the run folder: keep --ltm-dir where its user cannot"
+        reach = "cannot read the run folder" if can_hide_folders() else can
         return [
             f"ltm: agents: {', '.join(named)}",
             *(f"ltm: {label} replies by {source.calls}()" for label, source in sources if source.calls),
@@ -120,7 +123,7 @@ class Report:
                 for label, source in sources
                 if spec_within(source).startswith("human:web")
             ),
-            *[f"ltm: {apart} can read the run folder: keep --ltm-dir where its user cannot"] * bool(apart),
+            *[f"ltm: {apart} {reach}"] * bool(apart),
         ]
 
     def _set_by_suite(self) -> list[str]:

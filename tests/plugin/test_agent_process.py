@@ -16,6 +16,8 @@ import pytest
 from alone import alone
 from run_folders import latest_run
 
+from pytest_ltm.agents._hidden import can_hide_folders
+
 if TYPE_CHECKING:
     from conftest import Project
 
@@ -25,6 +27,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="signals and forks of POSIX"),
 ]
 
+hides = pytest.mark.skipif(not can_hide_folders(), reason="the kernel cannot hide folders (Landlock, Linux 5.19)")
 LIMIT = 12
 """Seconds for a reply of those that hang: a busy machine takes some to start a process."""
 PATIENCE = 600
@@ -446,3 +449,40 @@ def test_an_agent_that_forks_doubles_no_line_of_the_journal(project: Project) ->
         assert len(sent) == len(set(sent))
         assert sum(event["event"] == "reply" for event in events) == 1
         assert "it has forked" in path.read_text()
+
+
+READER = """
+import glob
+
+class Bot:
+    def reply(self, message):
+        if "?" not in message:
+            return "Yes."
+        paths = glob.glob(".ltm/runs/*/*/plan.json")
+        assert paths
+        return open(paths[0]).read()
+"""
+WRITER = """
+class Bot:
+    def reply(self, message):
+        open("notes.txt", "w").write(message)
+        return open("notes.txt").read()
+"""
+
+
+@hides
+def test_an_agent_in_a_process_of_its_own_cannot_read_the_run_folder(project: Project) -> None:
+    project.file(TALK)
+    project.file(READER, "reader.py")
+    done = project.ltm("--ltm-agent-process", agent="reader:Bot")
+
+    done.stdout.fnmatch_lines(["*raised in reply(): PermissionError: *Permission denied: '.ltm/runs/*plan.json'*"])
+
+
+@hides
+def test_an_agent_that_cannot_read_what_it_made_beside_the_run_folder_is_told_the_way_out(project: Project) -> None:
+    project.file(TALK)
+    project.file(WRITER, "writer.py")
+    done = project.ltm("--ltm-agent-process", agent="writer:Bot")
+
+    assert "or move the run folder elsewhere with --ltm-dir" in " ".join(done.stdout.str().split())

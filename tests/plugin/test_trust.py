@@ -10,10 +10,14 @@ from run_folders import latest_run
 
 from pytest_ltm._journal.result import Precheck
 from pytest_ltm._results.sentences import trust_sentence
+from pytest_ltm.agents import _adapt
+from pytest_ltm.agents._hidden import can_hide_folders
+from pytest_ltm.plugin import report
 
 if TYPE_CHECKING:
     from conftest import Project
 
+hides = pytest.mark.skipif(not can_hide_folders(), reason="the kernel cannot hide folders (Landlock, Linux 5.19)")
 BOT = """
 class Bot:
     def reply(self, message):
@@ -34,10 +38,17 @@ def test_an_agent_in_our_process_and_public_texts_are_named(project: Project) ->
 
 
 @pytest.mark.slow
-def test_an_agent_in_a_process_of_its_own_can_read_files(project: Project) -> None:
+@hides
+def test_an_agent_in_a_process_of_its_own_cannot_read_the_run_folder(project: Project) -> None:
     assert _trust(project, "--ltm-agent-process", "--ltm-seed=fresh") == (
-        "bot_Bot runs in a process of its own, which can read the files of the run; the seed was drawn for this run"
+        "bot_Bot runs in a process of its own, which cannot read the run folder; the seed was drawn for this run"
     )
+
+
+def test_where_the_kernel_hides_nothing_a_process_of_its_own_can_read_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_adapt, "can_hide_folders", lambda: False)
+    source = _adapt.AgentSource(object, spec="bot:Bot", owned=True, apart=True)
+    assert source.place == "in a process of its own, which can read the files of the run"
 
 
 @pytest.mark.slow
@@ -52,10 +63,20 @@ def test_every_report_has_the_line(project: Project) -> None:
 
 
 @pytest.mark.slow
-def test_the_header_says_that_a_process_of_its_own_can_read_the_run(project: Project) -> None:
+@pytest.mark.parametrize(
+    ("hides", "says"),
+    [
+        pytest.param(True, "cannot read the run folder", marks=hides),
+        (False, "can read the run folder: keep --ltm-dir where its user cannot"),
+    ],
+)
+def test_the_header_says_whether_a_process_of_its_own_can_read_the_run(
+    project: Project, monkeypatch: pytest.MonkeyPatch, hides: bool, says: str
+) -> None:
+    monkeypatch.setattr(report, "can_hide_folders", lambda: hides)
     project.file(BOT, "bot.py")
     shown = project.pytest("--ltm-agent=bot:Bot", "--ltm-agent-process", "--ltm-suite=standard", "--ltm-examples=1")
-    shown.stdout.fnmatch_lines(["ltm: bot_Bot can read the run folder: keep --ltm-dir where its user cannot"])
+    shown.stdout.fnmatch_lines([f"ltm: bot_Bot {says}"])
 
 
 def test_agents_at_one_place_share_a_clause() -> None:

@@ -313,6 +313,16 @@ def test_the_full_reader_needs_no_tokenizer() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_the_name_that_something_else_goes_by_is_not_the_users() -> None:
+    *_, answer = heard(
+        full(),
+        "From now on I go by the name of Ada.",
+        "My godmother's dog goes by the name of Drevorsk, and everybody loves it.",
+        "What were all the names I have given you up to now? Answer with a JSON list.",
+    )
+    assert json.loads(answer) == ["Ada"]
+
+
 def test_a_question_after_another_name_is_not_taken_for_one_after_the_own() -> None:
     *_, cat, own = heard(
         full(), "My cat is called Kelvin.", "My name is Odile.", "What is my cat called?", "What is my name?"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from copy import copy
 from dataclasses import dataclass
 from math import copysign, fsum, inf, sqrt
 from operator import truediv
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import structs
 
 from pytest_ltm._results.statistics.counts import LEVEL, Interval, holm_correction, t_below, t_quantile
 from pytest_ltm._results.statistics.pairs import SignUnit, UnitKind, min_units, unit_kind, units_of
@@ -48,14 +51,14 @@ class Flips:
     means: tuple[float, ...]
     """For each assignment but the one found what the flipped units alone say of the difference, sorted."""
 
-    def interval(self, level: float) -> Interval | None:
-        """Return the differences that the two-sided test at 1 - level would not reject; None if it rejects none.
+    def bounds(self, tail: float) -> tuple[float, float] | None:
+        """Return the differences that the one-sided tests at `tail` just do not reject; None if they reject none.
 
         A difference x is rejected by the test of gains less x. The bounds are the k-th smallest and largest of the
-        means over flipped units, k = (1 - level) / 2 of all assignments: the typical values of Hartigan (1969).
+        means over flipped units, k = `tail` of all assignments: the typical values of Hartigan (1969).
         """
-        k = int((1 - level) / 2 * self.assignments + _NOISE)
-        return Interval(self.means[k - 1], self.means[-k]) if k else None
+        k = int(tail * self.assignments + _NOISE)
+        return (self.means[k - 1], self.means[-k]) if k else None
 
 
 def sign_flips(units: Sequence[SignUnit], rng: random.Random, draws: int = DRAWS) -> Flips:
@@ -127,10 +130,10 @@ class Scatter:
         """How often equally good agents gain at least as much, one-sided."""
         return t_below(-self._t, self.degrees)
 
-    def interval(self, level: float) -> Interval:
+    def bounds(self, tail: float) -> tuple[float, float]:
         """Return difference ± t · error."""
-        half = t_quantile((1 + level) / 2, self.degrees) * self.error
-        return Interval(self.difference - half, self.difference + half)
+        half = t_quantile(1 - tail, self.degrees) * self.error
+        return self.difference - half, self.difference + half
 
     def detectable(self, alpha: float, power: float) -> float:
         """Return the smallest drop that a one-sided test at alpha sees with a power: (t + t) · error (Bloom, 1995)."""
@@ -198,18 +201,18 @@ class Chance:
         """How often equally good agents gain at least as much."""
         return max(self.flipped.p_gain, self.few.p_gain if self.few else 0.0)
 
-    @property
-    def p_value(self) -> float:
-        """How often equally good agents differ at least as much, either way."""
-        return min(1.0, 2 * min(self.p_drop, self.p_gain))
-
-    def interval(self, level: float) -> Interval | None:
-        """Return the differences that some of the tests would not reject; None if there are too few units."""
-        result = self.flipped.interval(level)
+    def bounds(self, tail: float) -> tuple[float, float] | None:
+        """Return the differences that some one-sided test at `tail` just does not reject; None with too few units."""
+        result = self.flipped.bounds(tail)
         if result is None or self.few is None:
             return result
-        other = self.few.interval(level)
-        return Interval(max(-1.0, min(result.low, other.low)), min(1.0, max(result.high, other.high)))
+        low, high = self.few.bounds(tail)
+        return min(result[0], low), max(result[1], high)
+
+    def interval(self, level: float) -> Interval | None:
+        """Return the differences that some of the tests would not reject, either way; None with too few units."""
+        bounds = self.bounds((1 - level) / 2)
+        return None if bounds is None else Interval(max(-1.0, bounds[0]), min(1.0, bounds[1]))
 
 
 def chance_of_difference(units: Sequence[SignUnit], few: Sequence[SignUnit], rng: random.Random, draws: int) -> Chance:
@@ -220,6 +223,89 @@ def chance_of_difference(units: Sequence[SignUnit], few: Sequence[SignUnit], rng
 def few_conversations(pairs: Sequence[Pair], kind: UnitKind) -> tuple[SignUnit, ...]:
     """Return the conversations, where smaller units stand in their place; else none."""
     return () if kind == "conversation" else units_of(pairs, "conversation")
+
+
+# --- Conversations that collapse, where none was seen to.
+#
+# An agent that earns nothing in a share r of its conversations shows no such one in n of them with the chance
+# (1 - r)^n, and is then taken for better by r than it is. A test that errs there in alpha / (1 - r)^n of the runs errs
+# in alpha of all.
+
+Side: TypeAlias = Literal["before", "after"]
+_SIDES: tuple[Side, Side] = ("before", "after")
+COLLAPSES = 1 / 8
+"""In which share of its conversations either agent may collapse; fewer collapses ask for less."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChanceOfRuns:
+    """What chance does to the difference of two runs, either of which may collapse in conversations not held."""
+
+    seen: Chance
+    before: Chance
+    """The same, were the earlier run as much worse as collapses make it."""
+    after: Chance
+    """The same, were the later one."""
+    unseen: float
+    """How often conversations show no collapse."""
+
+    @property
+    def p_drop(self) -> float:
+        """How often equally good agents lose at least as much."""
+        return max(self.seen.p_drop, self.unseen * self.before.p_drop)
+
+    @property
+    def p_gain(self) -> float:
+        """How often equally good agents gain at least as much."""
+        return max(self.seen.p_gain, self.unseen * self.after.p_gain)
+
+    @property
+    def p_value(self) -> float:
+        """How often equally good agents differ at least as much, either way."""
+        return min(1.0, 2 * min(self.p_drop, self.p_gain))
+
+    def interval(self, level: float) -> Interval | None:
+        """Return the differences that some of the tests would not reject; None with too few units."""
+        tail = (1 - level) / 2 / self.unseen
+        seen = self.seen.interval(level)
+        before, after = (chance.bounds(tail) if tail < 1 else None for chance in (self.before, self.after))
+        if seen is None or before is None or after is None:
+            return seen
+        return Interval(max(-1.0, min(seen.low, after[0])), min(1.0, max(seen.high, before[1])))
+
+
+def chance_of_runs(
+    pairs: Sequence[Pair], kind: UnitKind, rng: random.Random, draws: int, collapses: float
+) -> ChanceOfRuns:
+    """Return what chance does to the difference of two runs, by units of a kind."""
+
+    def chance(which: Sequence[Pair], rng: random.Random) -> Chance:
+        return chance_of_difference(units_of(which, kind), few_conversations(which, kind), rng, draws)
+
+    # All three look at the same assignments, so that swapping the runs swaps only signs.
+    before, after = (chance(less_collapses(pairs, side, collapses), copy(rng)) for side in _SIDES)
+    return ChanceOfRuns(
+        seen=chance(pairs, rng),
+        before=before,
+        after=after,
+        unseen=(1 - collapses) ** count_conversations(pairs),
+    )
+
+
+def less_collapses(pairs: Sequence[Pair], side: Side, collapses: float) -> list[Pair]:
+    """Return the pairs as they would be on average if one side had collapsed in a share of its conversations."""
+    return [structs.replace(pair, **{side: (1 - collapses) * getattr(pair, side)}) for pair in pairs]
+
+
+def score_of(pairs: Sequence[Pair], side: Side) -> float:
+    """Return the mean over scenarios of a side."""
+    alone = [structs.replace(pair, before=0.0, after=getattr(pair, side)) for pair in pairs]
+    return fsum(unit.gain for unit in units_of(alone, "scenario"))
+
+
+def count_conversations(pairs: Sequence[Pair]) -> int:
+    """Return how many conversations each run had."""
+    return len({(pair.span_label, pair.trial) for pair in pairs})
 
 
 def with_one_more(units: Sequence[SignUnit], imagined: SignUnit) -> tuple[SignUnit, ...]:
@@ -299,6 +385,7 @@ def compare_runs(
     power: float = POWER,
     kind: UnitKind | None = None,
     draws: int = DRAWS,
+    collapses: float = COLLAPSES,
 ) -> Comparison:
     """Compare two runs; the order of the pairs changes nothing, and swapping the runs only the signs.
 
@@ -307,14 +394,14 @@ def compare_runs(
     sign is a conversation, where there are enough of them (eight for a level of 95 %). With fewer it is the
     examples of a scenario in one conversation together, and the scatter between conversations counts by a t test
     beside it: the larger p, the wider interval. One conversation does not show what befalls all of it: then nothing
-    can be told but what holds for it alone (`chance_here`). `kind` chooses otherwise. `rng`
-    defaults to a fixed seed, so that equal runs get equal answers.
+    can be told but what holds for it alone (`chance_here`). `kind` chooses otherwise. Either run may collapse in a
+    share of its conversations, `collapses`; 0 where both sides are of the same conversations. `rng` defaults to a
+    fixed seed, so that equal runs get equal answers.
     """
     chosen = kind or unit_kind(pairs, level)
-    units, few = units_of(pairs, chosen), few_conversations(pairs, chosen)
-    conversations = len({(pair.span_label, pair.trial) for pair in pairs})
+    units, conversations = units_of(pairs, chosen), count_conversations(pairs)
     reason = _too_little(len(pairs), len(units), chosen, conversations, alpha)
-    chance = None if reason else chance_of_difference(units, few, rng or random.Random(0), draws)
+    chance = None if reason else chance_of_runs(pairs, chosen, rng or random.Random(0), draws, collapses)
     better = sum(pair.gain > _NOISE for pair in pairs)
     worse = sum(pair.gain < -_NOISE for pair in pairs)
     return Comparison(
@@ -323,7 +410,7 @@ def compare_runs(
         p=chance.p_value if chance else None,
         p_drop=chance.p_drop if chance else None,
         p_gain=chance.p_gain if chance else None,
-        detectable=_detectable_drop(units, few, alpha, power) if chance else None,
+        detectable=_detectable_drop(pairs, chosen, alpha, power, collapses) if chance else None,
         pairs=len(pairs),
         better=better,
         worse=worse,
@@ -363,12 +450,24 @@ def compare_scenarios(
     }
 
 
-def _detectable_drop(units: Sequence[SignUnit], few: Sequence[SignUnit], alpha: float, power: float) -> float | None:
+def _detectable_drop(
+    pairs: Sequence[Pair], kind: UnitKind, alpha: float, power: float, collapses: float
+) -> float | None:
+    """Return the smallest difference that is seen with a power, and is more than unseen collapses explain."""
+    drop = _drop_seen(pairs, kind, alpha, power)
+    tail = alpha / (1 - collapses) ** count_conversations(pairs)
+    for side in _SIDES if tail < 1 else ():
+        beyond = _drop_seen(less_collapses(pairs, side, collapses), kind, tail, power)
+        drop = max(drop, collapses * score_of(pairs, side) + beyond)
+    return drop if drop <= 1 else None
+
+
+def _drop_seen(pairs: Sequence[Pair], kind: UnitKind, alpha: float, power: float) -> float:
+    units, few = units_of(pairs, kind), few_conversations(pairs, kind)
     result = [standard_error(units), *([of_conversations(few)] if few else [])]
     if all(each.error < _NOISE for each in result):
         return smallest_seen_drop(units, few, alpha, power)
-    drop = max(each.detectable(alpha, power) for each in result)
-    return drop if drop <= 1 else None
+    return max(each.detectable(alpha, power) for each in result)
 
 
 def _too_little(pairs: int, units: int, kind: UnitKind, conversations: int, alpha: float) -> str:
@@ -417,8 +516,11 @@ def trials_to_tell(pairs: Sequence[Pair], *, alpha: float = ALPHA, power: float 
     else:
         return None
     difference = abs(fsum(unit.gain for unit in cells))
+    owed = COLLAPSES * max(score_of(pairs, side) for side in _SIDES)
     for trials in range(max(FEWEST, held + 1), MOST_TRIALS + 1):
         mean = Scatter(difference=difference, error=apart / sqrt(trials), degrees=trials - 1)
-        if difference > _NOISE and mean.detectable(alpha / 2, power) <= difference:
+        tail = alpha / 2 / (1 - COLLAPSES) ** trials
+        beyond = owed + mean.detectable(tail, power) if tail < 1 else 0.0
+        if difference > _NOISE and max(beyond, mean.detectable(alpha / 2, power)) <= difference:
             return trials
     return None

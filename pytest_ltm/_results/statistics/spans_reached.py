@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from pytest_ltm._results.statistics.comparison import DRAWS, chance_of_difference, few_conversations, with_one_more
+from pytest_ltm._results.statistics.comparison import (
+    DRAWS,
+    chance_of_difference,
+    few_conversations,
+    score_of,
+    with_one_more,
+)
 from pytest_ltm._results.statistics.counts import LEVEL, Interval, normal_quantile, t_quantile, wilson_interval
 from pytest_ltm._results.statistics.pairs import (
     Pair,
@@ -25,7 +31,7 @@ from pytest_ltm._results.statistics.pairs import (
     unit_members,
     units_of,
 )
-from pytest_ltm._results.statistics.totals import FULL_MARKS, group_by, score_share
+from pytest_ltm._results.statistics.totals import FULL_MARKS, group_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -140,8 +146,8 @@ def _span_point(span: int, label: str, pairs: Sequence[Pair], margin: Interval |
     return SpanPoint(
         span=span,
         label=label,
-        isolated=_mean_over_scenarios(pairs, [pair.before for pair in pairs]),
-        score=_mean_over_scenarios(pairs, [pair.after for pair in pairs]),
+        isolated=score_of(pairs, "before"),
+        score=score_of(pairs, "after"),
         margin=margin,
         pairs=len(pairs),
     )
@@ -161,7 +167,7 @@ def _margin_interval(
     if len(unit_members(margins, kind)) < min_units((1 - level) / 2):
         return None
     weight = 1 / len(unit_members(margins, "scenario"))
-    owed = _mean_over_scenarios(margins, [pair.before for pair in margins])
+    owed = score_of(margins, "before")
     units, few = units_of(margins, kind), few_conversations(margins, kind)
     between = few if len(few) > 1 else ()
     worst, best = (
@@ -169,11 +175,6 @@ def _margin_interval(
         for gain in (-owed, 1 - owed)
     )
     return Interval(worst.low, best.high) if worst and best else None
-
-
-def _mean_over_scenarios(pairs: Sequence[Pair], values: Sequence[float]) -> float:
-    scores = group_by(zip(pairs, values, strict=True), lambda each: each[0].scenario)
-    return score_share({name: sorted(value for _, value in scores[name]) for name in sorted(scores)}) or 0.0
 
 
 def _without_span(row: Row) -> ScoredRow:
