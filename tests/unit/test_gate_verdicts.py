@@ -276,7 +276,7 @@ def test_a_rule_about_the_mean_is_no_test_and_says_so_where_trials_show_chance()
     (noise,) = texts(compared(mixed(1.0, 0.0, 1.0), mixed(0.0, 1.0, 0.0), "mean:5%"))
     (lost,) = texts(compared(mixed(*[1.0] * 5), mixed(*[0.0] * 5), "mean:5%"))
 
-    assert noise.endswith("; chance explains as much (p = 0.500)")
+    assert noise.endswith("; chance explains as much (one-sided p = 0.500)")
     assert "chance" not in lost
 
 
