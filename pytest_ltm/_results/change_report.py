@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # How many scenarios that moved are listed for each agent and span.
 MOST_MOVED = 8
-HEADS = ("before", "now", "change", "95 % interval", "p (drop)")
+HEADS = ("before", "now", "change", "95% interval", "p (drop)")
 _WIDTHS = (6, 6, 7, 14, 8)
 # By so much the agent's share of all tokens may differ before a comparison says so.
 MUCH = 0.2

@@ -238,7 +238,7 @@ def _marks_share(value: float) -> str:
 
 def _interval(comparison: Comparison) -> str:
     return (
-        f"95 % interval {comparison.interval.low:+.2f} … {comparison.interval.high:+.2f}; "
+        f"95% interval {comparison.interval.low:+.2f} … {comparison.interval.high:+.2f}; "
         if comparison.interval
         else ""
     )
