@@ -91,8 +91,8 @@ def test_which_side_is_better_is_said_with_all_that_it_rests_on() -> None:
 
     assert (
         "On these texts mybot at 2k is worse than run 1 by 0.25 of full marks: better in 0, worse in 8, equal in 16 of "
-        "24 examples (two-sided p = 0.009). On other texts and in other conversations: worse, too (95% interval -0.25 … "
-        "-0.25; two-sided p = 0.008; 8 conversations each)."
+        "24 examples (two-sided p = 0.009). On other texts and in other conversations: worse, too (95% interval -0.25 "
+        "… -0.25; two-sided p = 0.008; 8 conversations each)."
     ) in told(better, worse)
     assert "mybot at 2k is better than run 2 by 0.25 of full marks: better in 8, worse in 0" in told(worse, better)
 

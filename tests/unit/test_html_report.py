@@ -147,9 +147,9 @@ def test_the_headline_says_whether_the_difference_is_real(tmp_path: Path) -> Non
     assert "Is the difference real?On these texts" in page.text
     assert (
         "On these texts good at 2k is better than poor at 2k by 0.50 of full marks: better in 7, worse in 0, equal in "
-        "0 of 7 examples (two-sided p = 0.016). On other texts and in other conversations: unknown, as one conversation "
-        "each does not show how much conversations vary. 3 trials of each (--ltm-trials=3) would mostly tell a difference "
-        "as large."
+        "0 of 7 examples (two-sided p = 0.016). On other texts and in other conversations: unknown, as one "
+        "conversation each does not show how much conversations vary. 3 trials of each (--ltm-trials=3) would mostly "
+        "tell a difference as large."
     ) in page.text
 
 
@@ -377,8 +377,8 @@ def test_the_depth_of_needles_is_mapped_and_a_square_opens_the_example_that_went
     titles = [title for title in page.values("title") if "needle after" in title]
     assert titles == [
         "full, needle after 0 % of < 1k tokens: 4 examples",
-        "full, needle after 50 % of 8k tokens: 2 examples",
-        "full, needle after 70 % of 4k tokens: 2 examples",
+        "full, needle after 50% of 8k tokens: 2 examples",
+        "full, needle after 70% of 4k tokens: 2 examples",
     ]
     links = [dict(attrs) for tag, attrs in page.elements if tag == "a" and "needle after" in str(dict(attrs))]
     assert [link["href"] for link in links] == ["#e0", "#e6", "#e4"]

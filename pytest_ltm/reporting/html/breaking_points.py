@@ -253,8 +253,8 @@ def power_label(power: int) -> str:
 
 
 def band_label(band: int) -> str:
-    """Return `30 %` for 3."""
-    return f"{100 * band // BANDS} %"
+    """Return `30%` for 3."""
+    return f"{100 * band // BANDS}%"
 
 
 def depth_maps(
