@@ -1,7 +1,7 @@
 class Bot:
     """Remembers everything that it is told."""
 
-    notes_kept = None
+    notes_kept: int | None = None
 
     def __init__(self):
         self.notes = []

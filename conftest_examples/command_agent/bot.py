@@ -6,7 +6,7 @@ for line in sys.stdin:
     request = json.loads(line)
     if "accept" in request:  # filler, to be remembered without an answer
         notes.append(request["accept"]["message"])
-        answer = {"ok": True}
+        answer: dict[str, object] = {"ok": True}
     else:
         notes.append(request["message"])
         known = " ".join(note for note in notes if "Ghent" in note)

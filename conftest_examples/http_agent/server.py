@@ -23,7 +23,7 @@ class Bot(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, *_):
+    def log_message(self, *_args, **_named):
         pass
 
 

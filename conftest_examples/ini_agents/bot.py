@@ -1,7 +1,7 @@
 class Long:
     """Repeats all it has in mind."""
 
-    limit = None
+    limit: int | None = None
 
     def __init__(self):
         self.messages = []

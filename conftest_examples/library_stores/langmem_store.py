@@ -19,7 +19,7 @@ class LangMemStore:
         self.times = {}
 
     def add(self, text, *, role, at, session, user):
-        key = re.search(r"[0-9a-f-]{36}", self.manage.invoke({"content": text, "action": "create"}))[0]
+        key = re.findall(r"[0-9a-f-]{36}", self.manage.invoke({"content": text, "action": "create"}))[0]
         self.times[key] = at
         return key
 

@@ -145,12 +145,11 @@ class Lane:
         self.item._request._arg2fixturedefs = OwnFixtures(self.item, self.turns.pool)
         self.phase("setup", lambda: self.item.ihook.pytest_runtest_setup(item=self.item))
         runtest = self.item.runtest
-        self.body = greenlet(runtest if self.reports[0].passed else lambda: None)
+        return greenlet(runtest if self.reports[0].passed else lambda: None)
 
     def step(self):
         """Run the body up to its next pause, or to its end; return whether it goes on."""
-        if self.body is None:
-            self.begin()
+        self.body = self.body or self.begin()
         with self.own_capture(self.turns.manager), self.turns.manager.item_capture("call", self.item):
             try:
                 self.body.switch()

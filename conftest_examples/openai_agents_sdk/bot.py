@@ -14,8 +14,8 @@ class StandIn(Model):
         *told, asked = [message["content"] for message in said if message["role"] == "user"]
         words = set(re.findall(r"\w{6,}", asked))
         known = next((text for text in reversed(told) if words & {*text.split()}), "Noted.")
-        content = [ResponseOutputText(text=known, type="output_text", annotations=[])]
-        reply = ResponseOutputMessage(id="1", content=content, role="assistant", status="completed", type="message")
+        text = ResponseOutputText(text=known, type="output_text", annotations=[])
+        reply = ResponseOutputMessage(id="1", content=[text], role="assistant", status="completed", type="message")
         return ModelResponse(output=[reply], usage=Usage(), response_id=None)
 
     def stream_response(self, *args, **call):

@@ -3,4 +3,4 @@ def forgetful(message):
     return message if message.endswith("?") else "Noted."
 
 
-forgetful.stateless = True
+forgetful.stateless = True  # type: ignore[attr-defined]  # type checkers know no attributes of functions

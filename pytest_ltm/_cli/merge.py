@@ -245,7 +245,7 @@ def _summed_up(target: Path, beside: Path, runs: Sequence[LoadedRun], missing: S
     prechecks = tuple(one for run in runs for one in run.result.prechecks)
     matching, untimed = _merged_paces(beside, merged)
     paths = [why.replace(str(beside), str(target)) for why in untimed]
-    notices |= dict.fromkeys(f"{why}: seconds are the sums of the rest" for why in paths)
+    notices |= dict.fromkeys(f"{why}: seconds are summed over the rest" for why in paths)
     result = structs.replace(
         merged.result, run_id=target.resolve().name, folder=str(target), notices=tuple(notices), prechecks=prechecks,
         paces=matching,

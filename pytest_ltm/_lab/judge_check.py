@@ -110,7 +110,7 @@ class JudgedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How often something happened, with the 95 % interval of Wilson (1927)."""
+    """How often something happened, with the 95% interval of Wilson (1927)."""
 
     count: int
     of: int

@@ -2,33 +2,68 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from rapidfuzz.distance import LCSseq
 
 from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._storage.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Characters compared; a longer text is cut, for ROUGE-L takes time with the product of both lengths.
 LIMIT = 20_000
 _WORD = lazy_pattern(r"\w+")
+_ASCII_WORD = lazy_pattern("[a-z0-9]+")
+# Characters of the longest words that rouge-score does not stem.
+_UNSTEMMED = 3
 _ORDERS = (1, 2, 4)
 
 
 def rouge_l(target: str, text: str) -> float:
-    """Return the f-measure of ROUGE-L, Porter-stemmed (Lin, 2004), of a sentence and a text."""
-    return rouge_scores(target, text, "rougeL")["rougeL"]
+    """Return the f-measure of ROUGE-L, Porter-stemmed (Lin, 2004), of a sentence and a text: that of rouge-score."""
+    wanted, given = _stemmed_words(target), _stemmed_words(text)
+    shared = LCSseq.similarity(wanted, given)
+    if not shared:
+        return 0.0
+    precision, recall = shared / len(given), shared / len(wanted)
+    return 2 * precision * recall / (precision + recall)
 
 
-def rouge_scores(target: str, text: str, *kinds: str) -> dict[str, float]:
-    """Return the f-measures of the rouge-score library, Porter-stemmed, by name: `rouge1`, `rouge2`, `rougeL`."""
-    result = _rouge_scorer(kinds or ("rouge1", "rouge2", "rougeL")).score(target[:LIMIT], text[:LIMIT])
+def _stemmed_words(text: str) -> list[str]:
+    words = _ASCII_WORD.findall(text[:LIMIT].lower())
+    return [porter_stem(word) if len(word) > _UNSTEMMED else word for word in words]
+
+
+def porter_stem(word: str) -> str:
+    """Return the Porter stem of one word, as NLTK's stemmer with its default extensions gives it."""
+    return _cached_stemmer()(word)
+
+
+@cache
+def _cached_stemmer() -> Callable[[str], str]:
+    from nltk.stem.porter import PorterStemmer
+
+    stemmer = PorterStemmer()
+    return lru_cache(maxsize=50_000)(lambda word: str(stemmer.stem(word)))
+
+
+def rouge_scores(target: str, text: str) -> dict[str, float]:
+    """Return `rouge1`, `rouge2` and `rougeL`: the f-measures of the rouge-score library, Porter-stemmed."""
+    result = make_rouge_scorer().score(target[:LIMIT], text[:LIMIT])
     return {name: float(score.fmeasure) for name, score in result.items()}
 
 
 @cache
-def _rouge_scorer(kinds: tuple[str, ...]) -> Any:
-    from rouge_score.rouge_scorer import RougeScorer
-
-    return RougeScorer(list(kinds), use_stemmer=True)
+def make_rouge_scorer() -> Any:
+    """Return the scorer of the rouge-score library; ConfigurationError if that is not installed."""
+    try:
+        from rouge_score.rouge_scorer import RougeScorer
+    except ImportError as error:
+        raise ConfigurationError(f"ROUGE needs rouge-score: pip install 'pytest-ltm[rouge]' ({error})") from error
+    return RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=True)
 
 
 def bleu_scores(target: str, text: str) -> dict[str, float]:

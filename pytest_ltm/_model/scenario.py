@@ -33,7 +33,7 @@ class Ask:
 
     text: str
     """The question."""
-    about: tuple[str, ...] = ()
+    about: Sequence[str] = ()
     """The texts of the says that the question depends on; empty: all earlier ones."""
     answer: str | None = field(default=None, kw_only=True)
     """What full marks ask for, told to the control `oracle` alone; "": any reply will do, None: unknown."""

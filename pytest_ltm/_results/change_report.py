@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # How many scenarios that moved are listed for each agent and span.
 MOST_MOVED = 8
-HEADS = ("before", "now", "change", "95 % interval", "p (drop)")
+HEADS = ("before", "now", "change", "95% interval", "p (drop)")
 _WIDTHS = (6, 6, 7, 14, 8)
 # By so much the agent's share of all tokens may differ before a comparison says so.
 MUCH = 0.2
@@ -37,7 +37,7 @@ def change_lines(changes: Changes, width: int) -> list[str]:
     label = max(16, min(30, width - sum(_WIDTHS) - len(_WIDTHS) - 1))
     agent = f" (agent {one_line(changes.before_agent)})" if changes.before_agent else ""
     who = f"{one_line(changes.before)}{agent}"
-    lines = wrap_text(f"Compared with {who}; p: how often equal agents lose as much by chance.", width)
+    lines = wrap_text(f"Compared with {who}; p: how often equal agents lose as much by chance (one-sided).", width)
     lines += ["", _table_line("", HEADS, label)]
     for change in changes.changes:
         lines.append(_table_line(change.label, overall_cells(change), label))

@@ -390,7 +390,7 @@ SCORES = (
     Figure("pass_rate.of", "count", _get("pass_rate.of")),
     Figure(
         "pass_rate.interval", "interval",
-        lambda column: (ends := column.pass_rate.interval) and [ends.low, ends.high], "95 % interval", missing="null",
+        lambda column: (ends := column.pass_rate.interval) and [ends.low, ends.high], "95% interval", missing="null",
         reports="markdown", without="needs trials",
     ),
     Figure(

@@ -123,7 +123,7 @@ def _control_sentence(name: str, comparison: Comparison) -> str:
     """Return the sentence about a measure and its control."""
     sure = "interval needs trials"
     if interval := _difference_interval(comparison):
-        sure = f"95 % interval {interval.low:+.2f} … {interval.high:+.2f}"
+        sure = f"95% interval {interval.low:+.2f} … {interval.high:+.2f}"
     elif comparison.interval or comparison.is_identical:
         sure = "the same in all"
     count = pluralize(comparison.pairs, "example")

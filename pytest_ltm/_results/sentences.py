@@ -200,14 +200,14 @@ def comparison_text(
     level = comparison.pairs - comparison.better - comparison.worse
     of = pluralize(comparison.pairs, "example")
     counts = f"better in {comparison.better:,}, worse in {comparison.worse:,}, equal in {level:,} of {of}"
-    how = "too few scenarios to tell that from chance" if p is None else f"p {p_text(p)}{many}"
+    how = "too few scenarios to tell that from chance" if p is None else f"two-sided p {p_text(p)}{many}"
     explained = "" if shown or p is None else ", which chance explains"
     word = "better" if difference > 0 else "worse"
     where = f"{word} than {other} by {_marks_share(abs(difference))}" if difference else f"level with {other}"
     here = f"{HERE} {one} is {where}{explained}: {counts} ({how})."
     if comparison.can_tell and comparison.p is not None:
         count = pluralize(comparison.conversations, "conversation")
-        rests = f"{_interval(comparison)}p {p_text(comparison.p)}{many}; {count} each"
+        rests = f"{_interval(comparison)}two-sided p {p_text(comparison.p)}{many}; {count} each"
         claim = f"{word}, too" if real and shown else word if real else "not shown"
         elsewhere = f"{ELSEWHERE}: {claim} ({rests})."
     else:
@@ -238,7 +238,7 @@ def _marks_share(value: float) -> str:
 
 def _interval(comparison: Comparison) -> str:
     return (
-        f"95 % interval {comparison.interval.low:+.2f} … {comparison.interval.high:+.2f}; "
+        f"95% interval {comparison.interval.low:+.2f} … {comparison.interval.high:+.2f}; "
         if comparison.interval
         else ""
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -35,6 +36,8 @@ def make_memory(argument: str, parameters: Field) -> AgentSource:
 
     Raises AgentError, or DefinitionError with the place in the file.
     """
+    if find_spec("numpy") is None:
+        raise AgentError("agents memory:… need numpy: pip install 'pytest-ltm[memory]'")
     from pytest_ltm.agents.memory.paging import (
         Paging,  # both take a while to import, and agents are looked up in every run
     )

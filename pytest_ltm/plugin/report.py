@@ -439,7 +439,7 @@ class Report:
             self._timed[name], why = load_all_timings(path.with_name(TIMINGS))
             lost.append(why)
         few = first_and_rest(list(filter(None, lost)), _NAMED, "{:,} more")
-        return [f"{why}: seconds are the sums of the rest" for why in few]
+        return [f"{why}: seconds are summed over the rest" for why in few]
 
     def _sent_again(self) -> list[str]:
         texts: list[str] = []

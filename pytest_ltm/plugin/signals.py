@@ -181,7 +181,8 @@ def _leave_threads_behind(status: int) -> None:
     """Have this process end with a status a while after pytest, though threads are left for which Python would wait."""
 
     def end() -> None:
-        waiting.wait(LINGERS)
+        over.wait()
+        threading.Event().wait(LINGERS)
         left = [one for one in threading.enumerate() if not one.daemon and one is not threading.main_thread()]
         if left:
             names = ", ".join(one.name for one in left)
@@ -195,9 +196,11 @@ def _leave_threads_behind(status: int) -> None:
                 sys.stdout.flush()
             os._exit(status)
 
-    waiting = threading.Event()
+    over = threading.Event()
     with suppress(AttributeError, RuntimeError):  # where Python has no such hook, it waits
-        threading._register_atexit(threading.Thread(target=end, name="ltm-lingers", daemon=True).start)  # type: ignore[attr-defined]
+        threading._register_atexit(over.set)  # type: ignore[attr-defined]
+        # Python 3.12.1 and older ones of 3.12 start no thread any more once the hook is called.
+        threading.Thread(target=end, name="ltm-lingers", daemon=True).start()
 
 
 def _ignore_one_interrupt(*_: object) -> None:

@@ -219,7 +219,7 @@ def baseline_standings(compared: Mapping[str, Any]) -> dict[str, str]:
         if not change.get("pairs") or difference is None:
             continue
         place = span_place(change["span_label"])
-        p = "" if change.get("p") is None else f" (p {p_text(change['p'])})"
+        p = "" if change.get("p") is None else f" (two-sided p {p_text(change['p'])})"
         way = "better" if difference > 0 else "worse"
         standings[change["agent"]] = (
             f"{way} than {before} by {abs(difference):.2f} {place}{p}" if difference else f"as good as {before} {place}"

@@ -124,7 +124,9 @@ def _exchange_kind(result: ScenarioResult, exchange: Exchange) -> str:
 
 
 def _gap_line(needle: NeedleRef) -> str:
-    told = f", {pluralize(needle.told_gap, 'token')} of that told" if needle.told_gap < needle.gap else ""
+    told = (
+        f", {pluralize(needle.told_gap, 'token')} without the agent's replies" if needle.told_gap < needle.gap else ""
+    )
     rank = "" if needle.rank is None else f"; retrieved at rank {needle.rank}" if needle.rank else "; not retrieved"
     distance = format_distance(needle.gap, timedelta(seconds=needle.seconds_passed))
     return f"needle #{needle.number}: {distance} before{told}{rank}"

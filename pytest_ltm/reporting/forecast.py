@@ -81,14 +81,14 @@ def _axis_line(label: int, room: int, tokens: int) -> str:
 MOST_SCHEDULES, MOST_SKIPPED = 3, 5
 UNKNOWN = "?"
 TYPICAL = (
-    "assumed length of replies: 25 tokens to a statement, 45 to a question, 25 to opening and reset messages; to "
-    "filler, the list that it asks for. Other lengths change tokens out, and little else"
+    "assumed reply lengths: 25 tokens for a statement, 45 for a question, 25 for opening and reset messages; for "
+    "filler, the list that it asks for. Other lengths change the output tokens and little else"
 )
 RETOLD = (
-    "told again: after each question asked alone, what was said before it; what that costs an agent is not known. "
-    "answer_alone(message), or save() and load(state), spare it"
+    "told again: the history, after each question asked alone; what that costs depends on the agent. "
+    "answer_alone(message), or save() and load(state), avoids it"
 )
-EMBEDDED_AGENTS_NOTE = "embedded agents cost nothing, so their replies are counted as they would really be"
+EMBEDDED_AGENTS_NOTE = "embedded agents cost nothing, so their actual replies are counted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,14 +266,14 @@ def _forecast_notes(
     notes += [f"{name}: tokens in: {each.policy}; {_price_unknown(name, each)}" for name, each in agents.items()]
     if any(column.whole.judge.messages for column in columns):
         said = _price_unknown("judge", judge)
-        notes.append(f"judge: as often as these answers need, more often if answers are wrong; {said}")
+        notes.append(f"judge: as many calls as these answers need; wrong answers need more; {said}")
     notes += [
-        f"simulated user {name}: as many messages as it has turns; {_price_unknown('user', each)}"
+        f"simulated user {name}: one message for each of its turns; {_price_unknown('user', each)}"
         for name, each in users.items()
     ]
     notes.append(f"time: {latency:g} s per reply (--ltm-latency), one conversation after another")
     if (assumed := columns[0].whole.assumed_reply) is not None:
-        notes.append(f"assumed length of replies: {pluralize(assumed, 'token')} (--ltm-assume-reply), or more")
+        notes.append(f"assumed reply length: {pluralize(assumed, 'token')} (--ltm-assume-reply), or more")
     else:
         notes += [EMBEDDED_AGENTS_NOTE] * any(priced.brief for priced in agents.values())
         notes += [TYPICAL] * any(not priced.brief for priced in agents.values())

@@ -49,7 +49,7 @@ _KINDS = {
     "requires": "not possible",
     "not reached": "not reached",
     "agent": "agent error{s}",
-    "evaluator": "evaluator{s} out of time",
+    "evaluator": "evaluator timeout{s}",
     "judge": "judge error{s}",
     "user": "simulated user error{s}",
     "scenario": "scenario error{s}",
@@ -202,7 +202,7 @@ def _folded_controls(columns: Sequence[Column]) -> str:
         f"{one_line(of[0].name)} {', '.join(f'{column.share} at {one_line(column.span_label)}' for column in of)}"
         for of in group_by(columns, lambda column: column.agent).values()
     ]
-    return f"beside them (-v has their columns): {'; '.join(parts)}"
+    return f"for comparison (-v shows their columns): {'; '.join(parts)}"
 
 
 def _scoreless_sentences(columns: Sequence[Column]) -> list[str]:

@@ -114,7 +114,7 @@ class TrendSeries(NamedTuple):
             for point in (before.points[-1], line.points[0])
         )
         unequal = unequal_plans(theirs, ours)
-        some = join_some(list(unequal.sentences), 2) if unequal else "it has other trials" if theirs and ours else ""
+        some = join_some(list(unequal.sentences), 2) if unequal else "its trials differ" if theirs and ours else ""
         return f"not the plan before ('there'): {some}".replace("this run", "this plan") if some else ""
 
     @property
@@ -238,7 +238,7 @@ def trend_lines(
         text = "Plans differ in what was said and asked (texts, seed, filler, trials): compare scores within one only."
         lines += ["", *wrap_text(text, width)]
     if trend_serieses:
-        text = f"{signs.run} run, {signs.baseline} baseline, {signs.interval} 95 % interval, which needs trials."
+        text = f"{signs.run} run, {signs.baseline} baseline, {signs.interval} 95% interval, which needs trials."
         lines += [""] * (not lines[-1].startswith("Plans")) + [text]
     return lines
 

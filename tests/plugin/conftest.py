@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 # pytester forgets the modules that a run inside this process imports: what is here already is imported once only.
 PRELOADED = (
-    "bm25s",  # with numpy, which cannot be imported twice
     "greenlet",
+    "numpy",  # cannot be imported twice
     "pytest_ltm.agents",
     "pytest_ltm.agents.reader.reader",
     "pytest_ltm.fillers._spec",

@@ -86,4 +86,4 @@ def test_another_mode_is_a_usage_error(talking: Project) -> None:
 def test_a_dry_run_reckons_with_replies_of_a_given_length(talking: Project) -> None:
     done = talking.ltm("--ltm-dry-run", "--ltm-assume-reply=500", agent="bots:talkative", span="1000")
 
-    done.stdout.fnmatch_lines(["*assumed length of replies: 500 tokens*"])
+    done.stdout.fnmatch_lines(["*assumed reply length: 500 tokens*"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
 from collections import Counter
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from chat_server import ChatServer
 
     from pytest_ltm._journal.cost import Forecast
-
-importlib.import_module("bm25s")  # pytester forgets what a run imports, and numpy cannot be imported twice
 
 AGENTS = """
 from pathlib import Path

@@ -94,7 +94,7 @@ def test_a_regression_is_red_and_its_reversal_green(bots: Project) -> None:
     red = play(bots, "Short", "--ltm-compare=main", "--ltm-compare-fail=mean:5%")
     assert red.ret == 1
     assert verdict(red) == "gate: regressed: bot at 300, 1 rule broken (exit status 1)"
-    red.stdout.fnmatch_lines(["*- bot at 300: the mean score dropped from 1.00 to 0.*, by more than 5 % of*"])
+    red.stdout.fnmatch_lines(["*- bot at 300: the mean score dropped from 1.00 to 0.*, by more than 5% of*"])
     green = play(bots, "Bot", "--ltm-compare=main", "--ltm-compare-fail=mean:5%")
     assert green.ret == 0
     assert verdict(green) == "gate: passed (1 rule, each for one agent at one memory span)"
@@ -436,7 +436,7 @@ def test_the_header_says_what_must_hold(bots: Project) -> None:
     saved(bots)
     result = play(bots, "Bot", "--ltm-compare=main", "--ltm-compare-fail=mean:5%")
     result.stdout.fnmatch_lines(
-        ["ltm: compared with: baseline 'main'", "ltm: gate: the mean score drops by at most 5 % of the baseline's"]
+        ["ltm: compared with: baseline 'main'", "ltm: gate: the mean score drops by at most 5% of the baseline's"]
     )
 
 

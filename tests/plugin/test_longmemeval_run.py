@@ -105,13 +105,6 @@ def test_the_forecast_calls_no_history_filler(project: Project) -> None:
     run.stdout.fnmatch_lines(["of which filler * 0%"])
 
 
-def test_a_failure_of_the_retrieving_agent_has_no_log_of_its_library(project: Project) -> None:
-    run = played(project, "--ltm-longmemeval-ids=kiln", agent="bm25:20")
-
-    assert "below 1.00" in run.stdout.str()
-    assert "bm25s" not in run.stdout.str()
-
-
 def test_many_questions_share_one_history_at_a_distance(project: Project) -> None:
     run = played(project, "-v", "--ltm-longmemeval-history=shared", "--ltm-longmemeval-after=40")
 

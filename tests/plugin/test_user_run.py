@@ -239,7 +239,7 @@ def test_a_dry_run_counts_what_users_may_ask_and_asks_nobody(project: Any) -> No
     write(project)
     result = project.ltm("--ltm-dry-run", "--ltm-price=user=1/2", agent="models:Bot")
     result.stdout.fnmatch_lines(["user calls, at most*4", "USD: user *0.0*"])
-    result.stdout.fnmatch_lines(["simulated user models:write: as many messages as it has turns; $1/2*"])
+    result.stdout.fnmatch_lines(["simulated user models:write: one message for each of its turns; $1/2*"])
     assert project.ticks == []
 
 

@@ -14,6 +14,8 @@ from pytest_ltm._model.definition import from_json, to_json
 from pytest_ltm._model.scenario import Say
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pytest_ltm._model.scenario import Definition
 
 SEEDS = st.integers(0, 2**63)
@@ -42,7 +44,7 @@ ORDINARY = frozenset(
 )
 
 
-def history(about: tuple[str, ...], order: list[str]) -> list[tuple[str, str]]:
+def history(about: Sequence[str], order: list[str]) -> list[tuple[str, str]]:
     """Return the values of one topic with the day on which each began, "" for the first."""
     told = sorted(about, key=order.index)
     cases: dict[str, str] = {}

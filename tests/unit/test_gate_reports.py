@@ -91,8 +91,8 @@ def test_which_side_is_better_is_said_with_all_that_it_rests_on() -> None:
 
     assert (
         "On these texts mybot at 2k is worse than run 1 by 0.25 of full marks: better in 0, worse in 8, equal in 16 of "
-        "24 examples (p = 0.009). On other texts and in other conversations: worse, too (95 % interval -0.34 … -0.12; "
-        "p = 0.008; 8 conversations each)."
+        "24 examples (two-sided p = 0.009). On other texts and in other conversations: worse, too (95% interval -0.34 "
+        "… -0.12; two-sided p = 0.008; 8 conversations each)."
     ) in told(better, worse)
     assert "mybot at 2k is better than run 2 by 0.25 of full marks: better in 8, worse in 0" in told(worse, better)
 
@@ -121,7 +121,10 @@ def test_several_places_share_the_limit_of_what_is_called_better() -> None:
     told = " ".join(" ".join(change_lines(compare_sides(before, after, WAYS), 80)).split())
 
     assert "mybot at 8k is worse than this run by 0.50 of full marks, which chance explains" in told
-    assert "not shown (95 % interval -0.56 … -0.38; p = 0.008, one of 13 comparisons; 8 conversations each)" in told
+    assert (
+        "not shown (95% interval -0.56 … -0.38; two-sided p = 0.008, one of 13 comparisons; 8 conversations each)"
+        in told
+    )
 
 
 @pytest.mark.parametrize(("trials", "said"), [(1, True), (3, False)])

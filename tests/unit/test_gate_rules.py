@@ -39,10 +39,10 @@ def test_a_rule_about_where_a_metric_lies_explains_itself(text: str, sentence: s
     ("text", "sentence"),
     [
         ("mean:0.05", "the mean score drops by at most 0.05"),
-        ("mean:5%", "the mean score drops by at most 5 % of the baseline's"),
-        ("mean:100%", "the mean score drops by at most 100 % of the baseline's"),
+        ("mean:5%", "the mean score drops by at most 5% of the baseline's"),
+        ("mean:100%", "the mean score drops by at most 100% of the baseline's"),
         ("total:0.5", "the total drops by at most 0.50"),
-        ("cost:10%", "the cost rises by at most 10 % of the baseline's"),
+        ("cost:10%", "the cost rises by at most 10% of the baseline's"),
         ("tokens:0", "the number of tokens does not rise at all"),
         ("unscored:5%", "the share of examples without a score rises by at most 0.05"),
         ("p:0.05", "the scores do not drop by more than chance explains (p at most 0.05)"),

@@ -48,9 +48,7 @@ def test_a_drop_is_told_with_both_means_the_limit_and_where_it_is() -> None:
 
     assert verdict.state == "failed"
     [text] = texts(verdict)
-    assert text.startswith(
-        "mybot at 2k: the mean score dropped from 0.88 to 0.50, by more than 5 % of the baseline's; "
-    )
+    assert text.startswith("mybot at 2k: the mean score dropped from 0.88 to 0.50, by more than 5% of the baseline's; ")
     assert text.endswith("; most in colours (1.00 to 0.00), jokes (0.75 to 0.62)")
     assert verdict_line(verdict) == "gate: regressed: mybot at 2k, 1 rule broken"
 
@@ -138,7 +136,7 @@ def test_costs_rise_against_the_baseline() -> None:
     before, after = side(held(FULL, cost_usd=1.0)), side(held(FULL, cost_usd=1.2))
     assert compared(before, after, "cost:20%").state == "passed"
     assert texts(compared(before, after, "cost:10%")) == [
-        "mybot at 2k: the cost rose from 1.00 USD to 1.20 USD, by more than 10 % of the baseline's"
+        "mybot at 2k: the cost rose from 1.00 USD to 1.20 USD, by more than 10% of the baseline's"
     ]
 
 
@@ -276,7 +274,7 @@ def test_a_rule_about_the_mean_is_no_test_and_says_so_where_trials_show_chance()
     (noise,) = texts(compared(mixed(1.0, 0.0, 1.0), mixed(0.0, 1.0, 0.0), "mean:5%"))
     (lost,) = texts(compared(mixed(*[1.0] * 5), mixed(*[0.0] * 5), "mean:5%"))
 
-    assert noise.endswith("; chance explains as much (p = 0.500)")
+    assert noise.endswith("; chance explains as much (one-sided p = 0.500)")
     assert "chance" not in lost
 
 

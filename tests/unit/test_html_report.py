@@ -147,9 +147,9 @@ def test_the_headline_says_whether_the_difference_is_real(tmp_path: Path) -> Non
     assert "Is the difference real?On these texts" in page.text
     assert (
         "On these texts good at 2k is better than poor at 2k by 0.50 of full marks: better in 7, worse in 0, equal in "
-        "0 of 7 examples (p = 0.016). On other texts and in other conversations: unknown, as one conversation each "
-        "does not show how much conversations vary. 3 trials of each (--ltm-trials=3) would mostly tell a difference "
-        "as large."
+        "0 of 7 examples (two-sided p = 0.016). On other texts and in other conversations: unknown, as one "
+        "conversation each does not show how much conversations vary. 3 trials of each (--ltm-trials=3) would mostly "
+        "tell a difference as large."
     ) in page.text
 
 
@@ -377,8 +377,8 @@ def test_the_depth_of_needles_is_mapped_and_a_square_opens_the_example_that_went
     titles = [title for title in page.values("title") if "needle after" in title]
     assert titles == [
         "full, needle after 0 % of < 1k tokens: 4 examples",
-        "full, needle after 50 % of 8k tokens: 2 examples",
-        "full, needle after 70 % of 4k tokens: 2 examples",
+        "full, needle after 50% of 8k tokens: 2 examples",
+        "full, needle after 70% of 4k tokens: 2 examples",
     ]
     links = [dict(attrs) for tag, attrs in page.elements if tag == "a" and "needle after" in str(dict(attrs))]
     assert [link["href"] for link in links] == ["#e0", "#e6", "#e4"]
@@ -401,7 +401,7 @@ def test_a_cell_says_what_moved_since_the_baseline(tmp_path: Path) -> None:
     comparison = {"before": "baseline 'main'", "before_agent": "", "changes": [change]}
     page = report(tmp_path, write_run(tmp_path / "run", held([played("names", 0.25)]), comparison=comparison))
     assert "0.25 -0.75" in page.text
-    assert "names, full at 2k: 0.25, 1 example; 1.00 in what it was compared with" in [*page.values("title")]
+    assert "names, full at 2k: 0.25, 1 example; 1.00 in the run it was compared with" in [*page.values("title")]
 
 
 def test_the_baseline_of_a_column_is_the_run_it_was_compared_with_or_the_same_agent_in_another_run(
@@ -437,7 +437,10 @@ def test_a_parcel_tells_question_needle_gap_answer_verdict_and_rule(tmp_path: Pa
     assert parcel["checks"] == [["names the colour", "failed"]]
     question = parcel["questions"][0]
     assert (question["q"], question["a"]) == ("Which colour do I like?", "Teal, I think.")
-    assert question["needles"][0]["gap"] == "900 tokens and 1:00:00 before the question; 700 tokens of that told"
+    assert (
+        question["needles"][0]["gap"]
+        == "900 tokens and 1:00:00 before the question; 700 tokens without the agent's replies"
+    )
 
 
 def test_metrics_that_are_numbered_are_a_curve(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ import json
 import pytest
 from benchmark_data import LOCOMO, lines_of
 
-from pytest_ltm.datasets.locomo.metric import official_f1, porter_stem, stemmed_tokens
+from pytest_ltm._language.overlap import porter_stem
+from pytest_ltm.datasets.locomo.metric import official_f1, stemmed_tokens
 from pytest_ltm.datasets.locomo.samples import Category
 
 

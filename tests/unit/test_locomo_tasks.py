@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import random
 import re
+import sys
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from locomo_files import second, talk, written
 
-from pytest_ltm._language.overlap import bleu_scores, rouge_scores
+from pytest_ltm._language.overlap import bleu_scores, make_rouge_scorer, rouge_l, rouge_scores
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError
@@ -224,6 +226,23 @@ def test_relevance_compares_parts_in_order_and_counts_those_left_over() -> None:
 def test_relevance_refuses_what_are_no_vectors() -> None:
     with pytest.raises(ConfigurationError, match="2 vectors"):
         mm_relevance(["a"], ["b"], lambda _: [[1.0]])
+
+
+def test_tasks_scored_by_rouge_name_the_extra_that_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rouge_score.rouge_scorer", None)
+    make_rouge_scorer.cache_clear()
+
+    assert suite(tmp_path, tasks="questions").suite.entries
+    with pytest.raises(ConfigurationError, match=r"ROUGE needs rouge-score: pip install 'pytest-ltm\[rouge\]'"):
+        suite(tmp_path, tasks="events")
+
+
+def test_rouge_l_is_that_of_the_library_to_the_last_digit() -> None:
+    rng = random.Random(5)
+    words = ["the", "cats", "were", "running,", "happily", "RUN", "12", "days'", "ties", "skies", "—", "née,", "flies!"]
+    for _ in range(300):
+        target, text = (" ".join(rng.choices(words, k=rng.randrange(12))) for _ in range(2))
+        assert rouge_l(target, text) == rouge_scores(target, text)["rougeL"], (target, text)
 
 
 def test_rouge_and_bleu_of_known_pairs() -> None:

@@ -52,6 +52,13 @@ def test_words_rank_as_another_implementation_of_bm25_does() -> None:
     assert all(scores[number] == pytest.approx(worth, rel=1e-4) for number, worth in found)
 
 
+def test_a_memory_system_names_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numpy", None)
+
+    with pytest.raises(AgentError, match=r"need numpy: pip install 'pytest-ltm\[memory\]'"):
+        ADAPTERS["memory"]("rules", Field({}, "memory:rules"))
+
+
 def test_what_shares_no_word_or_is_not_alive_is_not_found() -> None:
     index = Words()
     index.add(["a boat", "a canoe", "boats and canoes"])

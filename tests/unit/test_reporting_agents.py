@@ -91,7 +91,7 @@ def test_it_stands_beside_its_baseline_at_the_largest_span() -> None:
             {"agent": "other", "span_label": "8k", "difference": None, "pairs": 0, "p": None},
         ],
     }
-    assert baseline_standings(compared) == {"bot": "better than baseline 'main' by 0.20 at 8k (p = 0.020)"}
+    assert baseline_standings(compared) == {"bot": "better than baseline 'main' by 0.20 at 8k (two-sided p = 0.020)"}
 
 
 @pytest.mark.parametrize(

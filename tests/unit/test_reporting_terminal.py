@@ -73,9 +73,9 @@ def test_where_agents_do_not_fit_the_best_comes_first_and_yardsticks_are_folded(
         summary(run(*told), width=width, verbosity=verbosity) for width, verbosity in ((40, 0), (200, 0), (40, 1))
     )
     assert re.search(r"best +slow", narrow)
-    assert "beside them (-v has their columns): full\n  100% at 2k; oracle (control) 100% at\n  2k" in narrow
+    assert "for comparison (-v shows their columns):\n  full 100% at 2k; oracle (control) 100%\n  at 2k" in narrow
     assert re.search(r"slow +full +best +oracle", wide)
-    assert "beside them" not in wide + verbose
+    assert "for comparison" not in wide + verbose
 
 
 def test_a_quiet_line_that_is_too_long_goes_on_in_the_next() -> None:

@@ -59,7 +59,7 @@ def test_an_example_is_a_chat_with_what_lies_between_and_the_verdict_last(
         "        agent: Noted.",
         "        … 405 tokens and 1:00:00 later (1 filler) …",
         "#3  question, at 428 tokens, 2024-03-04 13:00",
-        "    needle #1: 900 tokens and 1:00:00 before, 700 tokens of that told",
+        "    needle #1: 900 tokens and 1:00:00 before, 700 tokens without the agent's replies",
         "        you:   Which colour do I like?",
         "        agent: Teal, I think.",
         "",

@@ -52,7 +52,7 @@ def test_results_of_one_plan_stand_in_one_chart_with_date_commit_total_and_inter
         "2026-01-01 08:00  0123456  1.00 of 2   50%  │    ────●───    │  20260101-080000…",
         "2026-01-02 09:00  0123456  1.75 of 2   88%  │        ─────●──│  20260102-090000…",
         "",
-        "● run, ◆ baseline, ─ 95 % interval, which needs trials.",
+        "● run, ◆ baseline, ─ 95% interval, which needs trials.",
     ]
 
 
@@ -81,7 +81,7 @@ def test_a_plan_says_in_what_it_differs_from_the_one_before(
     told = [line.strip() for line in lines(capsys) if "not the plan" in line]
     assert told == [
         "not the plan before ('there'): the seed is 0 there and 7 in this plan",
-        "not the plan before ('there'): it has other trials",
+        "not the plan before ('there'): its trials differ",
     ]
     main(["trend", "-o", "trend.html"])
     text = (tmp_path / "trend.html").read_text()

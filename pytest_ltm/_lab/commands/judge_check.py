@@ -102,7 +102,7 @@ def _measure_judge(given: Namespace) -> JudgeCheckReport:
 
 def rate_table(judge_check_report: JudgeCheckReport) -> Iterator[str]:
     """Yield the lines of the table and of the totals."""
-    yield f"{'answers':<14}{'should':<8}{'judged':>6}{'wrongly':>9}   {'rate':>6}  95 % interval"
+    yield f"{'answers':<14}{'should':<8}{'judged':>6}{'wrongly':>9}   {'rate':>6}  95% interval"
     for kind, rate in judge_check_report.errors_by_kind.items():
         yield _rate_line(kind.replace("_", " "), "pass" if KINDS[kind] else "fail", rate)
     yield ""

@@ -228,9 +228,9 @@ class Rule(Struct, frozen=True, kw_only=True):
 
     @property
     def allowed(self) -> str:
-        """How much a comparison may lose: `0.05`, `5 % of the baseline's`."""
+        """How much a comparison may lose: `0.05`, `5% of the baseline's`."""
         if self.relative:
-            return f"{_PERCENT * self.limit:.6g} % of the baseline's"
+            return f"{_PERCENT * self.limit:.6g}% of the baseline's"
         return self.amount(self.limit)
 
     def amount(self, value: float) -> str:

@@ -293,7 +293,7 @@ def _by_chance(rule: Rule, change: Change) -> str:
     p = change.overall.p_drop
     if rule.metric.name not in ("mean", "total") or rule.scope.kind or p is None or p <= change.overall.alpha:
         return ""
-    return f"; chance explains as much (p {p_text(p)})"
+    return f"; chance explains as much (one-sided p {p_text(p)})"
 
 
 def _check_loss(rule: Rule, was: float, is_: float, loss: float) -> Found:
@@ -314,10 +314,10 @@ def _check_chance(rule: Rule, pairs: Sequence[Pair], change: Change, looks: int)
     if not comparison.can_tell or comparison.p_drop is None:
         return "unmeasurable", f"cannot tell whether {name} dropped: {comparison.reason}"
     difference = comparison.difference or 0.0
-    of = f", one of {looks} comparisons" if looks > 1 else ""
+    chance = f"one-sided p {p_text(comparison.p_drop)}" + (f", one of {looks} comparisons" if looks > 1 else "")
     if not comparison.dropped_beyond_chance:
-        return "passed", f"{name} moved by {difference:+.2f}, which chance explains (p = {comparison.p_drop:.3f}{of})"
-    text = f"{name} dropped by {-difference:.2f}, more than chance explains (p {p_text(comparison.p_drop)}{of})"
+        return "passed", f"{name} moved by {difference:+.2f}, which chance explains ({chance})"
+    text = f"{name} dropped by {-difference:.2f}, more than chance explains ({chance})"
     return "failed", text + _largest_losers(rule, change.levels, {pair.scenario for pair in pairs})
 
 
@@ -329,7 +329,7 @@ def _check_each_by_chance(rule: Rule, pairs: Sequence[Pair], looks: int) -> Foun
         if one.dropped_beyond_chance
     ]
     if dropped:
-        listed = ", ".join(f"{name} ({difference:+.2f}, p {p_text(p)})" for name, difference, p in dropped)
+        listed = ", ".join(f"{name} ({difference:+.2f}, one-sided p {p_text(p)})" for name, difference, p in dropped)
         return "failed", f"dropped by more than chance explains, corrected for {len(comparisons)} scenarios: {listed}"
     mute = [one.reason for one in comparisons.values() if not one.can_tell]
     if mute or not comparisons:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._storage.errors import AgentFault, describe_error
+from pytest_ltm.agents.reader.word_index import LENGTH, SATURATION
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,8 +23,6 @@ Ranked: TypeAlias = "list[tuple[int, float]]"
 _WORD = lazy_pattern(r"\w+")
 # Bytes of vectors that are saved with each state, at most: those of 5,400 memories by MiniLM.
 _SAVED = 8 << 20
-_SATURATION, _LENGTH = 1.5, 0.75
-"""BM25's k1 and b."""
 
 
 class SearchIndex(Protocol):
@@ -73,7 +72,7 @@ class Words:
         if not places:
             return []
         sizes = np.frombuffer(self._sizes)
-        norms = _SATURATION * (1 - _LENGTH + _LENGTH * sizes / max(1.0, float(sizes.mean())))
+        norms = SATURATION * (1 - LENGTH + LENGTH * sizes / max(1.0, float(sizes.mean())))
         worth = np.zeros(total)
         for of_word in places:
             pairs = np.frombuffer(of_word, dtype=np.uint32).reshape(-1, 2)

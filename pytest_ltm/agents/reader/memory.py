@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-import logging
 import random
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm.agents.reader.word_index import WordIndex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 
 _WORD = lazy_pattern(r"\w+")
-# The index is built anew when it lacks this share of the exchanges, so that building costs linear time in all.
+# The index takes in what it lacks once that is this share of it: weighing sizes anew then takes linear time in all.
 _GROWTH = 0.05
 # The share of the tokens that the newest exchanges get, whatever their words.
 _RECENT = 0.25
@@ -71,8 +71,7 @@ class Retrieving(Memory):
         self._tokens, self._count, self._top = tokens, count, top
         self._texts: list[str] = []
         self._sizes: list[int] = []
-        self._index: Any = None
-        self._indexed = 0
+        self._index = WordIndex()
         self._seen: frozenset[int] | None = None
         self._best: list[int] = []
         self._overlooked: set[int] = set()
@@ -91,7 +90,7 @@ class Retrieving(Memory):
 
     def put_back(self, held: dict[str, Any]) -> None:
         """Go back, but keep the index, which holds nothing newer, and what was retrieved last."""
-        super().put_back(held | {name: getattr(self, name) for name in ("_index", "_indexed", "_best")})
+        super().put_back(held | {name: getattr(self, name) for name in ("_index", "_best")})
 
     def ignore_last(self) -> None:
         """Never retrieve the last message: it only asks."""
@@ -129,7 +128,7 @@ class Retrieving(Memory):
         exchanges = [json.loads(line) for line in lines]
         self._texts, self._sizes = [text for text, _ in exchanges], [size for _, size in exchanges]
         self._written = list(lines[:-1])
-        self._index, self._indexed, self._seen, self._best = None, 0, None, []
+        self._index, self._seen, self._best = WordIndex(), None, []
 
     def _line(self, number: int) -> str:
         return json.dumps([self._texts[number], self._sizes[number]])
@@ -159,29 +158,17 @@ class Retrieving(Memory):
 
     def _ranked(self, message: str) -> list[int]:
         earlier = len(self._texts) - 1
-        if earlier and (self._index is None or self._lacks(earlier)):
-            self._build(earlier)
-        words = [word for word in _folded_words(message) if self._index and word in self._index.vocab_dict]
-        if not words:
-            return []
-        scores = self._index.get_scores(words)
-        ranked = sorted(range(self._indexed), key=lambda position: (-scores[position], position))
-        return [position for position in ranked if scores[position] > 0]
+        if self._lacks(earlier):
+            for number in range(len(self._index), earlier):
+                self._index.add([] if number in self._overlooked else _folded_words(self._texts[number]))
+        return self._index.rank(_folded_words(message))
 
     def _lacks(self, earlier: int) -> bool:
         """Return whether the index is out of date; where the newest are not seen anyway, one exchange is enough."""
+        indexed = len(self._index)
         if self._top is not None:
-            return any(position not in self._overlooked for position in range(self._indexed, earlier))
-        return earlier - self._indexed > _GROWTH * self._indexed
-
-    def _build(self, size: int) -> None:
-        import bm25s
-
-        logging.getLogger("bm25s").setLevel(logging.WARNING)  # every failure's report would have a line for each index
-        self._index = bm25s.BM25()
-        texts = ("" if n in self._overlooked else text for n, text in enumerate(self._texts[:size]))
-        self._index.index([_folded_words(text) or [""] for text in texts], show_progress=False)
-        self._indexed = size
+            return any(position not in self._overlooked for position in range(indexed, earlier))
+        return earlier - indexed > _GROWTH * indexed
 
 
 def _folded_words(text: str) -> list[str]:

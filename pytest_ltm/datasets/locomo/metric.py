@@ -9,14 +9,9 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter
-from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from pytest_ltm._language.overlap import porter_stem
 from pytest_ltm.datasets.locomo.samples import Category
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 NOTHING_SAID = ("no information available", "not mentioned")
 """What a prediction must hold, in any case, to count as an abstention under the official rule."""
@@ -60,19 +55,6 @@ def stemmed_tokens(text: str) -> list[str]:
     """Return the stemmed tokens of a text, normalised."""
     lowered = text.replace(",", "").lower().translate(_PUNCTUATION)
     return [porter_stem(word) for word in _ARTICLES.sub(" ", lowered).split()]
-
-
-def porter_stem(word: str) -> str:
-    """Return the Porter stem of one word, as NLTK's stemmer with its default extensions gives it."""
-    return _cached_stemmer()(word)
-
-
-@lru_cache(maxsize=1)
-def _cached_stemmer() -> Callable[[str], str]:
-    from nltk.stem.porter import PorterStemmer
-
-    stemmer = PorterStemmer()
-    return lru_cache(maxsize=50_000)(lambda word: str(stemmer.stem(word)))
 
 
 def _multi_hop_f1(prediction: str, gold: str) -> float:

@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._language.overlap import make_rouge_scorer
 from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._model.suite import Suite, SuiteEntry
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
@@ -76,6 +77,8 @@ class LocomoSuite:
         turns = NextTurns(choices.next_turns, seed, choices.telling, choices.embeddings)
         known: dict[str, EventSummaries | NextTurns] = {"events": EventSummaries(), "dialogue": turns}
         self._tasks = {name: known[name] for name in choices.tasks if name in known}
+        if self._tasks:
+            make_rouge_scorer()  # what is not installed is named now
         asked = {q.category for one in samples for q in one.questions} if "questions" in choices.tasks else set()
         self._kinds = {kind.label.replace("-", "_"): kind for kind in Category if kind in asked}
         entries = tuple(

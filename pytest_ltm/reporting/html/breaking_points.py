@@ -139,7 +139,7 @@ def _shaded_cell(
     said = "no score" if score is None else score_text(score)
     title, moved = f"{name}, {series.label}: {said}, {pluralize(len(rows), 'example')}", ""
     if score is not None and before is not None:
-        title += f"; {score_text(before)} in what it was compared with"
+        title += f"; {score_text(before)} in the run it was compared with"
         moved = f"{score - before:+.2f}" if abs(score - before) >= _SEEN else ""
     return Shaded(
         text=NOTHING if score is None else text or said,
@@ -253,8 +253,8 @@ def power_label(power: int) -> str:
 
 
 def band_label(band: int) -> str:
-    """Return `30 %` for 3."""
-    return f"{100 * band // BANDS} %"
+    """Return `30%` for 3."""
+    return f"{100 * band // BANDS}%"
 
 
 def depth_maps(

@@ -174,7 +174,7 @@ def _chart_point(series: ResultSeries, x: float, where: str) -> ChartPoint:
     inside = column.interval
     low, high = (inside.low, inside.high) if inside else (score, column.total_upper_bound / column.maximum_total)
     level = f", 95% interval {score_text(low)} to {score_text(high)}" if inside else ""
-    level = level or (f", to {score_text(high)} with 1 for what has no score or is open" if column.is_open else "")
+    level = level or (f", to {score_text(high)} if all that is open or has no score passed" if column.is_open else "")
     return ChartPoint(
         x, _score_y(score), _score_y(low), _score_y(high), f"{series.agent} at {where}: {score_text(score)}{level}"
     )

@@ -94,7 +94,11 @@ def _question_json(question: QuestionResult) -> dict[str, Any]:
                 "n": needle.number,
                 "text": needle.text,
                 "gap": f"{format_distance(needle.gap, timedelta(seconds=needle.seconds_passed))} before the question"
-                + (f"; {pluralize(needle.told_gap, 'token')} of that told" if needle.told_gap < needle.gap else "")
+                + (
+                    f"; {pluralize(needle.told_gap, 'token')} without the agent's replies"
+                    if needle.told_gap < needle.gap
+                    else ""
+                )
                 + _rank_text(needle.rank),
                 **({} if needle.rank is None else {"rank": needle.rank}),
             }

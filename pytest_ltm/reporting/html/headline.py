@@ -201,7 +201,7 @@ def _cost_answer(material: Material) -> HeadlineAnswer:
     question = "What did it cost?"
     if all(run.result.is_imported for run in material.runs):
         return HeadlineAnswer(
-            question, "Unknown", "Published results do not say, and hold only a part of what was said."
+            question, "Unknown", "Published results do not say, and include only part of the conversations."
         )
     columns = [series.column for series in material.series]
     tokens = sum(column.tokens for column in columns)

@@ -106,7 +106,7 @@ def _trend_mark(point: TrendPoint, x: float) -> TrendMark:
     interval = point.interval
     low, high = (interval.low, interval.high) if interval else (share, share)
     commit = f", commit {point.place}" if point.commit else ""
-    sure = f", 95 % interval {format_percent(low)} to {format_percent(high)}" if interval else ""
+    sure = f", 95% interval {format_percent(low)} to {format_percent(high)}" if interval else ""
     title = f"{point.kind} {point.name}, {point.date}{commit}: {point.total}{sure}"
     return TrendMark(x, _share_y(share), _share_y(low), _share_y(high), point.kind == "run", title)
 

@@ -123,7 +123,7 @@ earlier.addEventListener("click", async () => {
     said.prepend(...found.map(exchange));
     said.scrollTop += said.scrollHeight - height;
     earlier.hidden = !found.length || found[0][0] === 0;
-  } catch { status_.textContent = "The server is away."; }
+  } catch { status_.textContent = "The server cannot be reached."; }
 });
 
 function open_(id) {
@@ -145,7 +145,7 @@ function follow() {
     at("transcript").hidden = !opened;
     at("whose").textContent = opened.split("/").slice(1).join("/").replaceAll("~", "-");
     for (const { state, element } of shown.values()) element.firstChild.setAttribute("aria-pressed", String(state.id === opened));
-    status_.textContent = "What the run writes appears here; the run does not notice.";
+    status_.textContent = "This page follows the run's journal; it does not affect the run.";
   });
   on("conversations", (states) => states.forEach(draw));
   on("said", (rows) => {
@@ -166,8 +166,8 @@ function follow() {
   });
   source.onerror = () => {
     status_.textContent = source.readyState === EventSource.CLOSED
-      ? "The server is away, or another one. The run goes on without it: open the link that ltm serve prints."
-      : "The server is away. The run goes on without it; this page tries again.";
+      ? "The server has stopped or was restarted. The run continues without it: open the link that ltm serve prints."
+      : "The server cannot be reached. The run continues without it; this page keeps trying.";
   };
 }
 follow();
