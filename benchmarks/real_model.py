@@ -164,10 +164,12 @@ def _memory(port: int, size: int) -> str:
     said = []
     with _served(port, 8192):
         for preset in ("ltm-1", "memgpt"):
-            query = f"preset={preset}&filler=skipped&max_tokens=40&window=2k"  # filler would cost a call for each message
-            agent = f"--ltm-agent=memory:openai:smol@http://127.0.0.1:{port}/v1?{query}"
-            words = [agent, f"--ltm-span={size}", "--ltm-no-probe", f"--ltm-reply-timeout={_RUN:.0f}", "talk.py"]
-            run = _run(preset, words)  # a slow processor takes long for a reply of several calls
+            spec = (
+                f"memory:openai:smol@http://127.0.0.1:{port}/v1?preset={preset}&filler=skipped&max_tokens=40&window=2k"
+            )
+            words = [f"--ltm-agent={spec}", f"--ltm-span={size}", "--ltm-examples=1", "--ltm-no-probe"]
+            # a slow processor takes long for a reply of several calls
+            run = _run(preset, [*words, f"--ltm-reply-timeout={_RUN:.0f}", "talk.py"])
             _need(run.status in {0, 1} and bool(run.rows), f"{preset} did not come to a result", run)
             mishaps = [mishap for result in run.results for mishap in result.get("mishaps", ()) if mishap["times"]]
             _need(bool(mishaps), f"{preset} did everything right, which is hard to believe", run)
