@@ -92,7 +92,8 @@ def check_real_model(size: int, repeats: int) -> Iterator[str]:
 def _standard(port: int, size: int) -> str:
     """Play the built-in suite, after its probe."""
     with _served(port, 8192):
-        run = _run("standard", [_agent(port, "max_tokens=40&context=2k"), f"--ltm-span={size}", "--ltm-suite=standard"])
+        words = [_agent(port, "max_tokens=40&context=2k"), f"--ltm-span={size}", "--ltm-suite=standard"]
+        run = _run("standard", [*words, "--ltm-examples=1"])
     _need(run.status in {0, 1} and bool(run.rows), "the suite did not come to a result", run)
     _need(all(row["outcome"] != "error" for row in run.rows), "an example erred", run)
     cached, sent = run.total("cached_tokens"), run.total("input_tokens")
@@ -163,15 +164,17 @@ def _memory(port: int, size: int) -> str:
     said = []
     with _served(port, 8192):
         for preset in ("ltm-1", "memgpt"):
-            agent = f"--ltm-agent=memory:openai:smol@http://127.0.0.1:{port}/v1?preset={preset}&max_tokens=60&window=2k"
-            words = [agent, f"--ltm-span={size}", "--ltm-no-probe", f"--ltm-reply-timeout={_RUN:.0f}", "talk.py"]
-            run = _run(preset, words)  # a slow processor takes long for a reply of several calls
+            spec = (
+                f"memory:openai:smol@http://127.0.0.1:{port}/v1?preset={preset}&filler=skipped&max_tokens=40&window=2k"
+            )
+            words = [f"--ltm-agent={spec}", f"--ltm-span={size}", "--ltm-examples=1", "--ltm-no-probe"]
+            # a slow processor takes long for a reply of several calls
+            run = _run(preset, [*words, f"--ltm-reply-timeout={_RUN:.0f}", "talk.py"])
             _need(run.status in {0, 1} and bool(run.rows), f"{preset} did not come to a result", run)
             mishaps = [mishap for result in run.results for mishap in result.get("mishaps", ()) if mishap["times"]]
             _need(bool(mishaps), f"{preset} did everything right, which is hard to believe", run)
-            said.append(
-                f"{preset}: " + ", ".join(f"{each['what']}: {each['times']} of {each['of']}" for each in mishaps)
-            )
+            counted = [f"{each['what']}: {each['times']}" + f" of {each['of']}" * bool(each["of"]) for each in mishaps]
+            said.append(f"{preset}: {', '.join(counted)}")
     return "; ".join(said)
 
 

@@ -130,14 +130,14 @@ __tracebackhide__ = True
 
 def kept(tokens: float) -> float:
     """Return the share of what fits that is kept when some has to go: more of a window that is refilled slowly."""
-    return 0.75 if tokens <= _SMALL_WINDOW else 0.9
+    return 0.7 if tokens <= _SMALL_WINDOW else 0.9
 
 
 # Tokens of a prompt; see docs/openai.md for the figures behind both shares.
 _SMALL_WINDOW = 32_000
 
 # Goes up when the way of showing the conversation to a model changes: part of the fingerprint.
-VERSION = 3
+VERSION = 4
 # How often one message is sent again, each time with less before it, because the prompt was too long.
 SHRINKS = 8
 # What is left of a prompt that was too long where the endpoint does not say how much fits.

@@ -540,7 +540,7 @@ def test_the_configuration_tells_all_that_matters_and_no_key(
     assert agent.reply("a").text == "Understood."
     told = agent.configuration()
     assert told == {
-        "chat": 3, "model": "m", "endpoint": chat_server.url, "seed": 3, "context": 8000, "system": "Be kind.",
+        "chat": 4, "model": "m", "endpoint": chat_server.url, "seed": 3, "context": 8000, "system": "Be kind.",
         "tokenizer": "o200k_base",
     }  # fmt: skip
     assert "planted" not in str((told, agent.save(), vars(agent)))
