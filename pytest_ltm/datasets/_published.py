@@ -368,7 +368,9 @@ def load_any_suite(path: str | Path, known: Collection[str] | None = None) -> Su
         spans=(at["span"].tokens(),) if "span" in at else (),
         seed=at["seed"].whole(least=None) if "seed" in at else None,
         lines={name: field.line or 0 for name, field in at.items()},
-        unhonoured=tuple(f"{Path(path).name}: config.{name}: {why}" for name, why in _UNHONOURED.items() if name in config),
+        unhonoured=tuple(
+            f"{Path(path).name}: config.{name}: {why}" for name, why in _UNHONOURED.items() if name in config
+        ),
     )
 
 
