@@ -17,14 +17,14 @@ _WAY_OUT = "Replace it, or remove it: then its caption is told"
 
 
 def image_type(content: bytes) -> str:
-    """Return the media type of an image by its first bytes; "" if it is no PNG, JPEG, GIF or WebP."""
+    """Return the media type of an image by its first bytes; "" if it is not a PNG, JPEG, GIF or WebP."""
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return "image/webp"
     return next((name for begin, name in _BEGINNINGS if content.startswith(begin)), "")
 
 
 def read_image(path: Path) -> bytes:
-    """Return the content of an image file; DatasetError if it cannot be read, is too large, or is no image."""
+    """Return the content of an image file; DatasetError if it cannot be read, is too large, or is not an image."""
     try:
         with open_regular(path) as file:
             content = file.read(MAX_IMAGE_BYTES + 1)
@@ -35,5 +35,5 @@ def read_image(path: Path) -> bytes:
     if len(content) > MAX_IMAGE_BYTES:
         raise DatasetError(f"{path}: larger than {MAX_IMAGE_BYTES:,} bytes, too large to be sent. {_WAY_OUT}")
     if not image_type(content):
-        raise DatasetError(f"{path}: its content is no PNG, JPEG, GIF or WebP image. {_WAY_OUT}")
+        raise DatasetError(f"{path}: its content is not a PNG, JPEG, GIF or WebP image. {_WAY_OUT}")
     return content

@@ -330,13 +330,13 @@ class SeeingChatAgent(ChatAgent):
     """The same, AcceptsImages: they go with their message, also when it is shown again, as base64."""
 
     def reply_with_images(self, message: str, images: Sequence[bytes]) -> Reply:
-        """Return the reply to a message with images; AgentFault for one that is no PNG, JPEG, GIF or WebP."""
+        """Return the reply to a message with images; AgentFault for one that is not a PNG, JPEG, GIF or WebP."""
         text = self._noted(message)
         parts: list[dict[str, Any]] = [{"type": "text", "text": text}]
         for number, image in enumerate(images, start=1):
             kind = image_type(image)
             if not kind:
-                raise AgentFault(f"image {number} of {len(images)} is no PNG, JPEG, GIF or WebP", fatal=True)
+                raise AgentFault(f"image {number} of {len(images)} is not a PNG, JPEG, GIF or WebP image", fatal=True)
             url = f"data:{kind};base64,{b64encode(image).decode()}"
             parts.append({"type": "image_url", "image_url": {"url": url}})
         return self._ask(parts, self._history.size_of(text) + IMAGE_TOKENS * len(images))

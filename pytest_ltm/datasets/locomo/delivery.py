@@ -62,7 +62,7 @@ def turn_text(turn: LocomoTurn, *, seen: bool = False) -> str:
 def photos_in(folder: Path, samples: Iterable[Sample]) -> tuple[dict[str, str], str]:
     """Return the files of the photos that samples share, by name, and a note on those that are missing, "" if none is.
 
-    DatasetError if it is no folder, no photo is in it, or one that is cannot be sent.
+    DatasetError if it is not a folder, no photo is in it, or one that is cannot be sent.
     """
     named = "Their files are named as the addresses end: photo.jpg"
     if not folder.is_dir():
