@@ -178,7 +178,10 @@ def photo(folder: Path, content: bytes) -> str:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"<html>not found</html>", "cello.jpg: its content is not a PNG, JPEG, GIF or WebP image. Replace it, or remove"),
+        (
+            b"<html>not found</html>",
+            "cello.jpg: its content is not a PNG, JPEG, GIF or WebP image. Replace it, or remove",
+        ),
         (b"", "cello.jpg: its content is not a PNG"),
         (b"\xff\xd8" + bytes(20_000_000), "cello.jpg: larger than 20,000,000 bytes, too large to be sent"),
     ],
