@@ -184,7 +184,8 @@ def generate_conversation(name: str, size: Size, rng: random.Random) -> Generate
     plan = session_outlines(size.sessions, size.turns, rng)
     world = weave_world((first, second), plan, rng)
     generated_turnses = write_sessions(world, plan, rng)
-    asked = generate_questions(
-        world, [turn for session in generated_turnses for turn in session], size.max_questions, rng
-    )
+    turns = [turn for session in generated_turnses for turn in session]
+    told = {one.event.id: place for place, turn in enumerate(turns) for one in turn.reveals if one.what == HAPPENED}
+    world = replace(world, events=tuple(sorted(world.events, key=lambda event: told[event.id])))
+    asked = generate_questions(world, turns, size.max_questions, rng)
     return Generated(name, world, tuple(map(tuple, generated_turnses)), tuple(asked))
