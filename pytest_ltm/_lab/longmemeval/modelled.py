@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_ltm._lab.author import prompt_of, require, written_by
 from pytest_ltm._lab.longmemeval.needles import as_record, record_identity, side_mentions
-from pytest_ltm._lab.longmemeval.session_text import WORDS, Aside, load_frames, load_themes
+from pytest_ltm._lab.longmemeval.session_text import WORDS, Aside, early_round, load_frames, load_themes
 from pytest_ltm._language.words import content_stems
 from pytest_ltm._storage.schema import load_yaml
 
@@ -64,7 +64,7 @@ def write_record(needle: Needle, seed: str, model: Model, writes: Writes) -> dic
     sessions = []
     for number, told in enumerate(needle.told, start=1):
         rounds = rng.randint(*ROUNDS)
-        place = rng.randrange(rounds)
+        place = early_round(rng, rounds)
         asides = [told.aside if at == place else mentions.next(told.theme) or Aside() for at in range(rounds)]
         requests = rng.sample(load_themes()[told.theme].requests, rounds)
         plan = tuple(

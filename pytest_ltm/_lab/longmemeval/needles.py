@@ -145,7 +145,7 @@ _BEFORE = 0.25  # the share of questions about a change that ask for the old val
 
 def from_series(rng: Random, row: ItemSeries, *, abstains: bool) -> Needle:
     """Return a question for the number or the sum of items that sessions mention one by one."""
-    items = rng.sample(row.items, rng.randint(2, min(5, len(row.items))))
+    items = rng.sample(row.items, rng.randint(2, min(6, len(row.items))))
     values = [rng.choice(row.values) if row.values else 1 for _ in items]
     dates = days_of_may(rng, len(items))
     evidence_sessions = tuple(
