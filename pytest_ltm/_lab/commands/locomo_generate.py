@@ -158,25 +158,8 @@ def _given_personas(path: Path | None) -> list[dict[str, Any]]:
     return personas
 
 
-def _begun_graphs(path: Path | None) -> dict[str, dict[str, Any]]:
-    """Return the graphs of a file by conversation; DatasetError if it holds anything else."""
-    if path is None or not path.exists():
-        return {}
-    try:
-        data = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise DatasetError(f"{path}: exists, but cannot be continued: {error}. Name another file") from error
-    graphs = (
-        [one for one in data if isinstance(one, dict) and isinstance(one.get("sample_id"), str)]
-        if isinstance(data, list)
-        else []
-    )
-    if not isinstance(data, list) or len(graphs) != len(data):
-        raise DatasetError(f"{path}: exists, but is not a list of event graphs. Name another file")
-    return {graph["sample_id"]: graph for graph in graphs}
-
-
-def _begun_records(path: Path) -> list[dict[str, Any]]:
+def _begun_items(path: Path, what: str) -> list[dict[str, Any]]:
+    """Return what a file that is to be continued holds, nothing if there is none; DatasetError for anything else."""
     if not path.exists():
         return []
     try:
@@ -184,7 +167,17 @@ def _begun_records(path: Path) -> list[dict[str, Any]]:
     except (OSError, ValueError) as error:
         raise DatasetError(f"{path}: exists, but cannot be continued: {error}. Name another file") from error
     if not isinstance(data, list) or not all(isinstance(one, dict) and "sample_id" in one for one in data):
-        raise DatasetError(f"{path}: exists, but is not a list of conversations. Name another file")
+        raise DatasetError(f"{path}: exists, but is not a list of {what}. Name another file")
+    return data
+
+
+def _begun_graphs(path: Path | None) -> dict[str, dict[str, Any]]:
+    """Return the graphs of a file by conversation; DatasetError if it holds anything else."""
+    return {} if path is None else {graph["sample_id"]: graph for graph in _begun_items(path, "event graphs")}
+
+
+def _begun_records(path: Path) -> list[dict[str, Any]]:
+    data = _begun_items(path, "conversations")
     if wrong := _file_faults(path, data):
         raise DatasetError(f"{path}: exists, but {wrong[0]}. See ltm data locomo-check, or name another file")
     return data
