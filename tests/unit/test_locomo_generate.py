@@ -305,7 +305,12 @@ def test_personas_that_cannot_be_used_are_refused(tmp_path: Path, capsys: Captur
 def test_each_speaker_remembers_what_they_told_and_learned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     prompts: list[str] = []
     rote = scripted_author.write
-    monkeypatch.setattr(scripted_author, "write", lambda prompt: (prompts.append(prompt), rote(prompt))[1])
+
+    def listening(prompt: str) -> str:
+        prompts.append(prompt)
+        return rote(prompt)
+
+    monkeypatch.setattr(scripted_author, "write", listening)
     [record] = generated(tmp_path / "new.json", *BY_MODEL, "--turn-by-turn")
     one, two = record["conversation"]["speaker_a"], record["conversation"]["speaker_b"]
     reflections = [prompt for prompt in prompts if ", reflect on what you will remember" in prompt]
