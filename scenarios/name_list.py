@@ -42,7 +42,7 @@ def name_list(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     )
 
 
-@pytest.mark.ltm(generate=name_list, skills="R", version="1", reset=RESET, incompatible=["names"], languages=CODES)
+@pytest.mark.ltm(generate=name_list, skills="R,C", version="1", reset=RESET, incompatible=["names"], languages=CODES)
 def test_name_list(ltm: Ltm) -> None:
     """Lists all names that the user has gone by, and no others."""
     answers = ltm.play(ltm.definition, answers=[", ".join(ltm.definition.expected)])

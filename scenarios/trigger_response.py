@@ -233,14 +233,17 @@ def trigger_response(rng: random.Random, parameters: Mapping[str, Any]) -> Defin
 
     The rule waits for the mention of a thing, or, in more than half of all examples, for something that a message
     means and does not say. Before the messages come `trigger_controls` (default 2) others: near it, or ordinary ones,
-    in turn; the parameter `controls` says which of the questions they are. The sentence is expected once for each
-    activation: a list of equal texts.
+    in turn; the parameter `controls` says which of the questions they are. `trigger_phrases` (by default all):
+    how many different messages are drawn from. The sentence is expected once for each activation, a list of equal
+    texts.
     """
     number = whole(parameters, "trigger_activations", 3)
     telling, asking = parse_languages(parameters)
     place = rng.randrange(len(TRIGGERS) + len(MEANT))
     what, sentence, *_ = _rules(telling)[place]
     *_, messages, near = _rules(asking)[place]
+    phrases = whole(parameters, "trigger_phrases", len(messages))
+    messages = messages if phrases >= len(messages) else rng.sample(messages, phrases)
     rule = Say(worded(rng, telling.find_text("trigger_response.instructions", INSTRUCTIONS), what=what, said=sentence))
     meant = [one for _ in range(-(-number // len(messages))) for one in rng.sample(messages, len(messages))]
     ordinary = asking.find_text("trigger_response.ordinary", ORDINARY)

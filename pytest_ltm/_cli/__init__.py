@@ -46,6 +46,7 @@ class Command(NamedTuple):
 
 # The first word of the commands that make and convert data.
 DATA = "data"
+_STATS = "_lab.commands.dataset_stats"
 _LOCOMO = "_lab.commands.locomo_generate"
 _PUBLISHED = "_lab.commands.import_published"
 _HISTORIES = "_lab.commands.longmemeval_histories"
@@ -86,6 +87,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "data longmemeval-export": Command("_cli.longmemeval", "export_hypotheses", "write a run's answers as a file"),
         "data longmemeval-score": Command("_cli.longmemeval", "score_longmemeval", "score a file of answers"),
         "data longmemeval-retrieval": Command("_cli.longmemeval", "measure_retrieval", "measure what a run retrieved"),
+        "data dataset-stats": Command(_STATS, "show_dataset_stats", "print the papers' tables of data sets"),
         "data logs-split": Command("_cli.logs", "split_logs", "split a chat export into sessions"),
         "data logs-check": Command("_cli.logs", "check_logs", "check a file of your own logs"),
         "data logs-redact": Command("_cli.logs", "redact_logs", "take names, addresses and keys out of logs"),

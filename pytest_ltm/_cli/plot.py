@@ -37,16 +37,18 @@ WAYS = CompareHints(common="--plans=overlapping", choose_agent="Name one as in R
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the runs, the kind of figure, its file and its looks."""
     kinds = (
-        "curve: accuracy over memory span; heatmap: scenario by span; depth: score by the needle's position; "
-        "timeline: one conversation; compare: paired differences by scenario"
+        "curve: accuracy over memory span; heatmap: scenario by span; examples: agent by example of each scenario; "
+        "depth: score by the needle's position; timeline: one conversation; compare: paired differences by scenario"
     )
-    parser.add_argument("--kind", required=True, choices=[*_DRAWN, "depth", "compare"], help=kinds)
+    parser.add_argument("--kind", required=True, choices=[*_DRAWN, "examples", "depth", "compare"], help=kinds)
     add_output(parser, "FILE", "a file *.svg, *.pdf or *.png", required=True)
     add_filters(parser, agents="(repeatable); with compare the earlier, then the later")
     rows = (
         "depth: rows are the share of the conversation before the needle (default), or tokens from needle to question"
     )
     parser.add_argument("--by", choices=["share", "gap"], default="share", help=rows)
+    skill = "examples: only scenarios that need this memory skill, such as R for retrieval"
+    parser.add_argument("--skill", default="", metavar="LETTER", help=skill)
     size = "6x4in or 16x10cm (default: what the content needs)"
     parser.add_argument("--size", type=_figure_size, metavar="WxH", help=size)
     parser.add_argument("--font", default="", metavar="FAMILY", help="a font, or several separated by commas")
@@ -106,6 +108,8 @@ def _plot_content(given: Namespace) -> Content:
     material = plot_data.chosen_material(
         [read_run(find_run(text, given.ltm_dir)) for text in named], given.agent, given.span
     )
+    if given.kind == "examples":
+        return plot_data.example_heatmap(material, given.skill)
     return plot_data.depth_heatmap(material, given.by) if given.kind == "depth" else _DRAWN[given.kind](material)
 
 

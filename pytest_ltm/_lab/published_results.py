@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct
 
 from pytest_ltm._journal.result import (
     ISOLATED,
@@ -168,6 +171,8 @@ def read_published(paths: Iterable[Path]) -> list[PublishedResult]:
     scripts: dict[str, list[str]] = {}
     for path in paths:
         for file in _in_folder(path) if path.is_dir() else [path]:
+            if file.name == _STATS:
+                continue
             if file.suffix == ".json":
                 records.append(_result_file(file))
             else:
@@ -243,6 +248,38 @@ def _result_file(file: Path) -> _Record:
         example, repetition = file.stem, "0"
     named = {"benchmark": benchmark, "agent": agent, "dataset": dataset, "example_id": example, "ref": MAIN}
     return str(file), {**fields, **named, "repetition": int(repetition)}
+
+
+# --- what a run cost and took: `results/<agent>/runstats.json`
+
+_STATS = "runstats.json"
+
+
+class RunStats(Struct, frozen=True):
+    """What a published run cost and took."""
+
+    cost_usd: float
+    """Of the agent; what the benchmark's own models cost is not in it."""
+    seconds: float
+    """From its first message to its last reply."""
+
+
+def read_run_stats(paths: Iterable[Path]) -> dict[tuple[str, str], RunStats]:
+    """Return cost and time by benchmark and agent, as far as they are published; DatasetError for a wrong file."""
+    stats = {}
+    for path in paths:
+        for file in sorted(path.rglob(_STATS)) if path.is_dir() else [path] * (path.name == _STATS):
+            parts = file.resolve().parts
+            if len(parts) < _FOLDERS or parts[-3] != _RESULTS:
+                raise DatasetError(f"{file}: cost and time of a run stand in <benchmark>/results/<agent>/{_STATS}")
+            fields = json_of(file)
+            if not isinstance(fields, dict):
+                raise DatasetError(f"{file}: expected an object, not {str(fields)[:80]!r}")
+            cost, seconds = (_number_field(fields, name, str(file)) for name in ("agent_costs_usd", "duration"))
+            if not (0 <= cost < inf and 0 <= seconds < inf):
+                raise DatasetError(f"{file}: agent_costs_usd is {cost!r} and duration {seconds!r}; neither is negative")
+            stats[parts[-4], parts[-2]] = RunStats(cost, seconds)
+    return stats
 
 
 # --- labels: of `Benchmark 3 - 32k #2 (isolated)`, of `LTMAgentWrapper - gpt-4o-mini - 16384 - …`
@@ -413,6 +450,12 @@ def _scored_exchanges(row: PublishedResult, log: Sequence[_LoggedExchange]) -> l
 TOKENIZER = "cl100k_base"
 # Stands for what a published run does not tell in our terms: who judged, by which rules.
 PUBLISHED = "published"
+# The memory skills that the paper's scenarios need, as those of the same names here say it.
+SKILLS = {
+    "chapter_break": ("R", "I"), "colours": ("R",), "jokes": ("E",), "locations_directions": ("S", "I"),
+    "name_list": ("R", "C"), "prospective_memory": ("P",), "restaurant": ("C", "I"), "sally_anne": ("T",),
+    "shopping_list": ("R", "C", "I"), "spy_meeting": ("R", "I"), "trigger_response": ("C", "P"),
+}  # fmt: skip
 NO_TRANSCRIPT = "its transcript is missing"
 _SKIPPED = "the verdict of the rules is not published"
 
@@ -424,6 +467,8 @@ class PublishedConversation:
     result: ConversationResult
     plan: Plan
     talk: PublishedTranscript
+    seconds: float | None = None
+    """What the run took; None where it is not published."""
 
 
 def by_conversation(rows: Iterable[PublishedResult]) -> dict[tuple[str, str], list[PublishedResult]]:
@@ -432,9 +477,9 @@ def by_conversation(rows: Iterable[PublishedResult]) -> dict[tuple[str, str], li
 
 
 def published_conversation(
-    rows: Sequence[PublishedResult], agent: str, count: Callable[[str], int]
+    rows: Sequence[PublishedResult], agent: str, count: Callable[[str], int], stats: RunStats | None = None
 ) -> PublishedConversation:
-    """Return one conversation; `agent`: its label, `count`: the tokens of a text.
+    """Return one conversation; `agent`: its label, `count`: the tokens of a text, `stats`: what it cost and took.
 
     DatasetError if its benchmark's name says neither span nor isolated.
     """
@@ -448,10 +493,12 @@ def published_conversation(
     examples = {f"{scenario_name(row)}/{safe_label(row.example)}": row for row in ordered}
     plan = _published_plan(first.benchmark, named, examples)
     published_transcript = build_transcript(examples, count)
+    result = _conversation_result(agent, first.agent, named, plan, examples, published_transcript)
     return PublishedConversation(
-        result=_conversation_result(agent, first.agent, named, plan, examples, published_transcript),
+        result=result if stats is None else replace(result, cost_usd=stats.cost_usd),
         plan=plan,
         talk=published_transcript,
+        seconds=None if stats is None else stats.seconds,
     )
 
 
@@ -527,6 +574,7 @@ def _example_result(
         measured_span=row.span,
         overrun=spanned and (row.span or 0) > (bench.span or 0),
         tokens=sum(each.message_tokens + each.reply_tokens for each in own),
+        skills=SKILLS.get(ours, ()),
         questions=tuple(
             QuestionResult(
                 number=at,

@@ -197,6 +197,8 @@ class JudgePrompt(Struct, frozen=True):
     """The grade that means failure."""
     quoted: tuple[str, ...] = ("answer",)
     """The parts that an agent wrote: fenced, so that nothing in them can pass for our words."""
+    thinks: str = "Think first, in at most three sentences."
+    """How the reply begins."""
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -222,4 +224,4 @@ class JudgePrompt(Struct, frozen=True):
         }
         whole = self.text.format_map(shown)
         menu = " or ".join(f"GRADE: {grade}" for grade in self.grades)
-        return f"{whole}\n\nThink first, in at most three sentences. Then end with one line, {menu}."
+        return f"{whole}\n\n{self.thinks} Then end with one line, {menu}."

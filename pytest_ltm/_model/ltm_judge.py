@@ -54,14 +54,19 @@ def parse_grade(reply: str, grades: Sequence[str]) -> str | Unscored:
     return grade
 
 
-def reason_in(reply: str) -> str:
-    """Return the judge's thoughts, without the grade, on one line of at most 200 characters."""
+def full_thoughts(reply: str) -> str:
+    """Return what a judge wrote beside the grade."""
     reply = speech(reply)
     try:
-        thoughts = json.loads(_strip_wrapping(reply))["thoughts"]
+        return str(json.loads(_strip_wrapping(reply))["thoughts"])
     except (ValueError, KeyError, TypeError, RecursionError):
-        thoughts = _GRADE.sub("", reply)
-    line = " ".join("".join(sign if sign.isprintable() else " " for sign in str(thoughts)).split()).strip("*` ")
+        return _GRADE.sub("", reply)
+
+
+def reason_in(reply: str) -> str:
+    """Return the judge's thoughts, without the grade, on one line of at most 200 characters."""
+    thoughts = full_thoughts(reply)
+    line = " ".join("".join(sign if sign.isprintable() else " " for sign in thoughts).split()).strip("*` ")
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 

@@ -13,7 +13,7 @@ from pytest_ltm._storage import schema as _yaml
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pytest_ltm._storage.schema import Field
 
@@ -72,6 +72,8 @@ class Suite(Struct, frozen=True, kw_only=True):
     """The message that begins each conversation, "" for none; None: not given."""
     lines: Mapping[str, int] = field(default_factory=dict)
     """Which of `SETTINGS` are given, and in which line."""
+    unhonoured: tuple[str, ...] = ()
+    """A sentence for each field of the file that changes nothing."""
 
     def place(self, setting: str) -> str:
         """Return where one of the settings stands, as errors show it."""
@@ -103,13 +105,11 @@ def load_suite(path: str | Path, known: Collection[str] | None = None) -> Suite:
     if not items:
         raise fields["scenarios"].error("at least one scenario")
     entries = tuple(_parse_entry(item, common, known) for item in items)
-    _check_names(items, entries)
     apart = _parse_incompatible_groups(fields, items, [entry.name for entry in entries], known)
-    kept = tuple(_kept_apart(entry, apart) for entry in entries)
     return Suite(
         name=name,
         path=str(path),
-        entries=kept,
+        entries=separate_entries(items, entries, apart),
         version=version,
         spans=_parse_spans(fields["span"]) if "span" in fields else (),
         seed=fields["seed"].whole(least=None) if "seed" in fields else None,
@@ -212,13 +212,21 @@ def _parse_scenario_name(item: Field, known: Collection[str] | None) -> str:
     return name
 
 
-def _check_names(items: list[Field], entries: tuple[SuiteEntry, ...]) -> None:
+def separate_entries(
+    items: list[Field], entries: Sequence[SuiteEntry], groups: Sequence[set[str]]
+) -> tuple[SuiteEntry, ...]:
+    """Return the entries, which stand in `items`, kept apart as the groups say; DefinitionError for a name twice."""
     lines: dict[str, int | None] = {}
     for item, entry in zip(items, entries, strict=True):
         if entry.name in lines:
             first = f" (the first in line {lines[entry.name]})" if lines[entry.name] else ""
             raise item.fault(f"two entries are called {entry.name!r}{first}. Give one another name with `name:`.")
         lines[entry.name] = item.line
+    others = {
+        entry.name: {name for group in groups if entry.name in group for name in group} - {entry.name}
+        for entry in entries
+    }
+    return tuple(structs.replace(entry, incompatible=tuple(sorted(others[entry.name]))) for entry in entries)
 
 
 def _parse_incompatible_groups(
@@ -243,8 +251,3 @@ def _parse_group(field: Field, names: set[str] | None) -> set[str]:
         if names is not None and name not in names:
             raise field.fault(f"no scenario is called {name!r}.{did_you_mean(name, names)}")
     return set(given)
-
-
-def _kept_apart(entry: SuiteEntry, groups: list[set[str]]) -> SuiteEntry:
-    others = {name for group in groups if entry.name in group for name in group} - {entry.name}
-    return structs.replace(entry, incompatible=tuple(sorted(others)))

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 Kind = Literal["opening", "say", "ask", "reset", "filler", "history"]
 # How many tokens of a reply that the agent generated count towards waits and spans: at most as many as the message that
-# it answers has, none, or all. What is told (messages, told filler, a data set's history) counts in any case.
-Count = Literal["capped", "told", "all"]
+# it answers has, none, or all. What is told (messages, told filler, a data set's history) counts in any case, except
+# under "filler": only filler and history count then, as between the distraction segments of Benchmark 1.
+Count = Literal["capped", "told", "all", "filler"]
 COUNTS: tuple[Count, ...] = get_args(Count)
 
 
@@ -123,7 +124,8 @@ class Transcript(Sequence[Exchange]):
         else:
             self.remembered.append(exchange)
         self._told.append(self._told[-1] + told)
-        self._counted.append(self._counted[-1] + told + counts)
+        passes = self.counts != "filler" or exchange.kind in ("filler", "history")
+        self._counted.append(self._counted[-1] + (told + counts if passes else 0))
         self._exchanges.append(exchange)
         self._by.setdefault(exchange.by, []).append(exchange)
 

@@ -16,7 +16,8 @@ from pytest_ltm._calls.time_limits import FORK_MESSAGE, copied
 from pytest_ltm._model.agent import Agent, Announced, Apart, Reply, TakesTurns, Usage
 from pytest_ltm._model.tokens import APPROX, token_counter
 from pytest_ltm._storage.clock import stopwatch_seconds
-from pytest_ltm._storage.errors import AgentError, AgentFault, LtmInternalError
+from pytest_ltm._storage.errors import AgentError, AgentFault, DatasetError, LtmInternalError
+from pytest_ltm._storage.images import read_image
 from pytest_ltm.agents._capabilities import accepts_arguments, capabilities_of, is_prompted, takes_user, user_kwargs
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ class AgentCaller:
             if alone:
                 given = self._call("answer_alone", message)
             elif images:
-                given = self._call("reply_with_images", message, [Path(image).read_bytes() for image in images])
+                given = self._call("reply_with_images", message, [_image_content(image) for image in images])
             else:
                 given = self._call("reply", message, **user_kwargs(user))
         return check_reply(given, self._door.refusal)
@@ -284,3 +285,10 @@ class AgentCaller:
     def _must(self, capability: str) -> None:
         if capability not in self.capabilities:
             raise LtmInternalError(f"{self._door.who} was used as {capability}, which it is not")
+
+
+def _image_content(path: str) -> bytes:
+    try:
+        return read_image(Path(path))
+    except DatasetError as error:  # it was an image when the run began
+        raise AgentFault(str(error), fatal=True) from error

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_ltm._calls import KINDS, ContextOverflow, ModelSpec, Spec, escape_surrogates, open_model, read_model
 from pytest_ltm._model.agent import CUT_OFF, Mishap, Reply, TakesTurns, Usage, usage_of
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import AgentError, AgentFault
+from pytest_ltm._storage.images import image_type
 from pytest_ltm._storage.schema import escape_json_text
 from pytest_ltm.agents._adapt import AgentSource, agent_source, current_reading, is_keyless
 from pytest_ltm.agents._timestamped import Timing, stamp_message
 from pytest_ltm.agents._unbuilt import ENCODING, FixedContext, Offer, reply_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
 
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
     from pytest_ltm._storage.schema import Field
 
 
+# What a message holds: a text, or parts with images.
+Content: TypeAlias = "str | list[dict[str, Any]]"
+# Estimated tokens of an image, which the endpoint's own counts correct.
+IMAGE_TOKENS = 1000
 # Tokens that a message takes beside its text: the role and the marks around it, in most chat formats.
 FRAME = 4
 # Shown in the place of an empty reply, because many endpoints refuse a conversation that holds one.
@@ -45,7 +51,7 @@ class History:
         self.ratio = 1.0
         self._system = [{"role": "system", "content": system}] if system else []
         self._fixed = self.size_of(system) if system else 0
-        self._exchanges: deque[tuple[str, str, int]] = deque()
+        self._exchanges: deque[tuple[Content, str, int]] = deque()
         self._size = 0
 
     def __len__(self) -> int:
@@ -55,9 +61,9 @@ class History:
         """Return the estimated tokens of one message."""
         return self.count(text) + FRAME
 
-    def prompt(self, message: str) -> list[dict[str, str]]:
+    def prompt(self, message: Content) -> list[dict[str, Any]]:
         """Return the messages to send: the system prompt, what is left of the history, the newest one."""
-        messages = list(self._system)
+        messages: list[dict[str, Any]] = [*self._system]
         for said, replied, _ in self._exchanges:
             messages.append({"role": "user", "content": said})
             messages.append({"role": "assistant", "content": replied})
@@ -68,7 +74,7 @@ class History:
         """Return the estimated tokens of the prompt whose newest message has `newest`."""
         return self._fixed + self._size + newest
 
-    def add(self, message: str, size: int, reply: str) -> None:
+    def add(self, message: Content, size: int, reply: str) -> None:
         """Append an exchange; `size` is that of the message."""
         shown = reply if reply.strip() else SILENCE
         size += self.size_of(shown)
@@ -105,11 +111,11 @@ class History:
         """Forget all exchanges; what is known of the tokenizer stays."""
         self.put_back((deque(), 0))
 
-    def held(self) -> tuple[deque[tuple[str, str, int]], int]:
+    def held(self) -> tuple[deque[tuple[Content, str, int]], int]:
         """Return what is shown, for `put_back`."""
         return self._exchanges.copy(), self._size
 
-    def put_back(self, held: tuple[deque[tuple[str, str, int]], int]) -> None:
+    def put_back(self, held: tuple[deque[tuple[Content, str, int]], int]) -> None:
         """Show what `held` returned; what is known of the tokenizer stays."""
         self._exchanges, self._size = held
 
@@ -179,7 +185,10 @@ class ChatAgent(TakesTurns):
     def reply(self, message: str) -> Reply:
         """Return the model's reply, having shown it as much of the conversation as fits."""
         message = self._noted(message)
-        size = self._history.size_of(message)
+        return self._ask(message, self._history.size_of(message))
+
+    def _ask(self, message: Content, size: int) -> Reply:
+        """Return the reply to a message of this estimated size, and remember both."""
         try:
             answer = self._fitting(message, size)
         except BaseException:  # also a time limit from outside: what was sent is paid for
@@ -262,7 +271,7 @@ class ChatAgent(TakesTurns):
         """Return the estimated tokens of the model in the prompt whose newest message has this size."""
         return round(self._history.estimate(size) * self._history.ratio)
 
-    def _fitting(self, message: str, size: int) -> Any:
+    def _fitting(self, message: Content, size: int) -> Any:
         """Return the answer to the newest message, after as much of the history as the model takes."""
         self._fit(size)
         for _ in range(SHRINKS):
@@ -317,6 +326,22 @@ class ChatAgent(TakesTurns):
         self._history.restore(kept)
 
 
+class SeeingChatAgent(ChatAgent):
+    """The same, AcceptsImages: they go with their message, also when it is shown again, as base64."""
+
+    def reply_with_images(self, message: str, images: Sequence[bytes]) -> Reply:
+        """Return the reply to a message with images; AgentFault for one that is not a PNG, JPEG, GIF or WebP."""
+        text = self._noted(message)
+        parts: list[dict[str, Any]] = [{"type": "text", "text": text}]
+        for number, image in enumerate(images, start=1):
+            kind = image_type(image)
+            if not kind:
+                raise AgentFault(f"image {number} of {len(images)} is not a PNG, JPEG, GIF or WebP image", fatal=True)
+            url = f"data:{kind};base64,{b64encode(image).decode()}"
+            parts.append({"type": "image_url", "image_url": {"url": url}})
+        return self._ask(parts, self._history.size_of(text) + IMAGE_TOKENS * len(images))
+
+
 class TimedChatAgent(ChatAgent):
     """The same, TimeAware: each message begins with the time that has passed since the one before.
 
@@ -368,7 +393,7 @@ class TimedChatAgent(ChatAgent):
 
 # --- What specs of chat models and their parameters mean; everything wrong is reported before a run begins.
 
-_OWN = ("system", "context", "tokenizer")
+_OWN = ("system", "context", "tokenizer", "images")
 
 
 def make_chat(kind: str, argument: str, parameters: Field) -> AgentSource:
@@ -390,22 +415,27 @@ def make_timed(argument: str, parameters: Field, find: Callable[[str], AgentSour
 def _source(agent: type[ChatAgent], spec: str, parameters: Field, *, before: str = "") -> AgentSource:
     chosen, own = read_model(spec, role="agent", parameters=parameters, also=_OWN, ready=not is_keyless())
     try:
-        shown = _shown(own)
+        shown = _shown(own, sees=agent is ChatAgent and chosen.provider == "openai")
     except AgentError as error:
         raise AgentError(f"agent '{before}{Spec.parse(spec, role='agent').head}': {error}") from error
+    agent = SeeingChatAgent if shown.images else agent
     made = agent_source(lambda: agent(chosen, shown), spec=f"{before}{spec}")
     made.given = Offer(agent, chosen, shown)
     return made
 
 
-def _shown(fields: Mapping[str, Field]) -> FixedContext:
+def _shown(fields: Mapping[str, Field], *, sees: bool) -> FixedContext:
     present = {name: field for name, field in fields.items() if field.value is not None}
     context = present["context"].tokens() if "context" in present else None
     tokenizer = present["tokenizer"].text() if "tokenizer" in present else ENCODING
     token_counter(tokenizer)  # an unknown one is reported now
+    images = "images" in present and present["images"].boolean()
+    if images and not sees:
+        raise AgentError("only openai:MODEL takes images. Leave images out: captions are told")
     return FixedContext(
         system=present["system"].text() if "system" in present else None,
         context=context,
         tokenizer=tokenizer,
+        images=images or None,
         reading=current_reading(),
     )

@@ -26,6 +26,8 @@ class FixedContext(Struct, frozen=True, kw_only=True):
     """Tokens of the model for prompt and reply together; None: everything, until the endpoint refuses it."""
     tokenizer: str = ENCODING
     """For the estimate of sizes, which the endpoint's own counts correct."""
+    images: bool | None = None
+    """Whether it takes images; None: it does not."""
     reading: Reading = RAW
     """What of its own replies it is shown again."""
 

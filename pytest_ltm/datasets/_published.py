@@ -1,4 +1,4 @@
-"""Definition files of the published LTM Benchmark (version 2 and later), and folders of definitions."""
+"""Definition files and configurations of the published LTM Benchmark, and folders of definitions."""
 
 from __future__ import annotations
 
@@ -16,10 +16,13 @@ from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._model.definition import read_definition, read_json
 from pytest_ltm._model.plan import natural_sort_key
 from pytest_ltm._model.scenario import Ask, Definition, Say, Step, Wait
+from pytest_ltm._model.suite import Suite, SuiteEntry, built_in, load_suite, separate_entries
 from pytest_ltm._storage import schema as _yaml
 from pytest_ltm._storage.errors import DefinitionError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from pytest_ltm._storage.schema import Field
 
 
@@ -85,12 +88,15 @@ FOLDERS: Mapping[str, str] = MappingProxyType(
 # How the name of a definition file ends.
 ENDING = ".def.json"
 
-_SCRIPT = ("script", "is_question", "waits", "expected_responses")
-_QUOTE = lazy_pattern(r"""\s*(['"])(?P<quote>.+)\1\s*-\s*(?P<author>.+?)\s*""", re.DOTALL)
-_NTH = lazy_pattern(r"(\d{1,6})(?:st|nd|rd|th) new message")
+_SCRIPT = ("script", "is_question", "expected_responses")
+_NTH = lazy_pattern(r"(\d{1,6})(?:st|nd|rd|th) new message|after the next (\d{1,6}) statements", re.IGNORECASE)
+# Version 1: a quote in quotation marks, its author before or after it, and a sentence to say.
+_QUOTE = lazy_pattern(
+    r"""\s*(?:(?P<before>.*?),\s*)?(?P<mark>['"])(?P<quote>.+)(?P=mark)(?:\s*-\s*(?P<after>.+?))?\s*""", re.DOTALL
+)
+_SAID = lazy_pattern(r"say: '(.+)'", re.DOTALL)
 _LEG = lazy_pattern(r"From ([^,\n]+), go (\d+(?:\.\d+)?) ?km (\w+) to ([^.\n]+)\.", re.IGNORECASE)
 _STRAIGHT = lazy_pattern(r"\s*(\d+(?:\.\d+)?) ?km (north|south|east|west)\.?\s*", re.IGNORECASE)
-_VERSION_1 = ("token_spacings", "time_jumps")
 
 
 def scenario_of(folder: str) -> str:
@@ -112,17 +118,14 @@ def read_any(path: str | Path, scenario: str) -> Definition:
 def from_published(top: Field, scenario: str) -> Definition:
     """Return a published definition as ours; DefinitionError names the field of what is wrong.
 
-    A wait of nothing is not a step. `expected` is the text itself for the scenarios that have one text, a
-    mapping of what it says for Prospective Memory (quote, author, nth), Locations (km, direction) and Locations
-    Directions (start, route), else the published list.
+    A wait of nothing is not a step. Version 1 has `token_spacings` and `time_jumps` in the place of `waits`.
+    `expected` is the text itself for the scenarios that have one text, a mapping of what it says for Prospective
+    Memory (quote, author, nth), Locations (km, direction) and Locations Directions (start, route), else the
+    published list.
     """
-    fields = top.mapping()
-    if "waits" not in fields and any(name in fields for name in _VERSION_1):
-        raise top.fault(
-            "a definition of version 1 of the published benchmark (token_spacings, time_jumps), which had other "
-            "waits. Use the definitions of version 2 or later, or let the scenario generate its own."
-        )
-    fields = top.mapping(required=_SCRIPT)
+    has_spacings = isinstance(top.value, Mapping) and "waits" not in top.value and "token_spacings" in top.value
+    waits = ["token_spacings", "time_jumps"] if has_spacings else ["waits"]
+    fields = top.mapping(required=[*_SCRIPT, *waits])
     steps = tuple(_parse_steps(fields))
     expected = _EXPECTED[scenario](fields) if scenario in _EXPECTED else fields["expected_responses"].json()
     if scenario == "prospective_memory":  # the second message carries the mark of a question, but is the instruction
@@ -134,17 +137,28 @@ def _parse_steps(fields: dict[str, Field]) -> Iterable[Step]:
     """Yield the steps; nothing for a question that is made at run time (one flag more than texts)."""
     script = [item.text() for item in fields["script"].items("texts")]
     flags = [item.boolean() for item in fields["is_question"].items("true and false")]
-    waits = [_parse_wait(item) for item in fields["waits"].items("waits")]
+    name = "waits" if "waits" in fields else "token_spacings"
+    waits = [_parse_wait(item) for item in fields[name].items("waits")] if name == "waits" else _spacings(fields)
     at_run_time = len(flags) == len(script) + 1 and flags[-1]
     if len(flags) != len(script) and not at_run_time:
         raise fields["is_question"].fault(f"expected {len(script)} values, one for each text, got {len(flags)}.")
     if len(waits) != len(flags):
-        raise fields["waits"].fault(f"expected {len(flags)} waits, as many as in is_question, got {len(waits)}.")
+        raise fields[name].fault(f"expected {len(flags)} waits, as many as in is_question, got {len(waits)}.")
     # zip ends with the script: what follows it is the question of run time, and the wait after it.
     for text, asked, wait in zip(script, flags, waits, strict=False):
         yield Ask(text) if asked else Say(text)
         if wait != Wait():
             yield wait
+
+
+def _spacings(fields: dict[str, Field]) -> list[Wait]:
+    """Return the waits of version 1, which names tokens and seconds after each message; there are none at the end."""
+    tokens = [item.whole() for item in fields["token_spacings"].items("numbers of tokens")]
+    jumps = [item.duration() for item in fields["time_jumps"].items("seconds")]
+    if len(jumps) > len(tokens):
+        raise fields["time_jumps"].fault(f"expected at most {len(tokens)} values, got {len(jumps)}.")
+    jumps += [timedelta(0)] * (len(tokens) - len(jumps))
+    return [Wait(tokens=count, time=jump) for count, jump in zip(tokens[:-1], jumps, strict=False)] + [Wait()]
 
 
 def _parse_wait(item: Field) -> Wait:
@@ -170,7 +184,7 @@ def _prospective_data(fields: dict[str, Field]) -> dict[str, Any]:
     if len(expected) != 1:
         raise fields["expected_responses"].error("a list of one value")
     if isinstance(expected[0].value, str):
-        return _quote_of_version_2(fields["script"])
+        return _quote_from_script(fields["script"])
     parts = expected[0].items("quote, author and number")
     if len(parts) != 3:
         raise expected[0].error("a list of quote, author and number")
@@ -178,17 +192,24 @@ def _prospective_data(fields: dict[str, Field]) -> dict[str, Any]:
     return {"quote": quote.text(), "author": author.text(), "nth": nth.whole(least=1)}
 
 
-def _quote_of_version_2(script: Field) -> dict[str, Any]:
-    """Version 2 expects a sentence; what to recite, and when, stands in the two messages.
+def _quote_from_script(script: Field) -> dict[str, Any]:
+    """Versions 1 and 2 expect a sentence; what to recite, and when, stands in the two messages.
 
     "In the 8th new message after this one" is the ninth reply, because the one to the instruction is the first.
     """
     texts = [item.text() for item in script.items("texts")]
     quote = _QUOTE.fullmatch(texts[0]) if texts else None
     nth = _NTH.search(texts[-1]) if texts else None
-    if not quote or not nth:
+    author = quote and (quote["after"] or (quote["before"] or "").rpartition(", ")[2])
+    if not quote or not nth or not author:
         raise script.error("\"'quote' - author\" and an instruction that names the number of a new message")
-    return {"quote": quote["quote"], "author": quote["author"], "nth": int(nth[1]) + 1}
+    return {"quote": quote["quote"], "author": author, "nth": int(nth[1] or nth[2]) + 1}
+
+
+def _triggered_sentences(fields: dict[str, Field]) -> list[str]:
+    """Version 1 has "say: '…'" around the sentence."""
+    texts = [item.text() for item in fields["expected_responses"].items("texts")]
+    return [said[1] if (said := _SAID.fullmatch(text)) else text for text in texts]
 
 
 def _route_data(fields: dict[str, Field]) -> dict[str, Any]:
@@ -212,6 +233,7 @@ _EXPECTED: Mapping[str, Callable[[dict[str, Field]], Any]] = {
     "locations_directions": _route_data,
     "prospective_memory": _prospective_data,
     "spy_meeting": lambda fields: keyword_groups(fields["expected_responses"]),
+    "trigger_response": _triggered_sentences,
 }
 
 
@@ -302,3 +324,73 @@ def _folder_key(name: str) -> str:
 
 
 _BY_KEY = {_folder_key(name): scenario for folder, scenario in FOLDERS.items() for name in (folder, scenario)}
+# What published configurations call two of them.
+_BY_KEY |= {"kv": "kv_pairs", "conflictingpersonalinfo": "conflicting_personal_information"}
+
+
+# --- published configurations, which name spans, examples and parameters, as suites
+
+# What a published configuration says of all data sets.
+_COMMON = ("memory_span", "dataset_examples", "seed")
+# How earlier versions of the benchmark spaced messages.
+_SPACING = ("filler_tokens_low", "filler_tokens_high", "pre_question_filler")
+_UNHONOURED = {
+    "debug": "nothing is printed of what is sent; `ltm show` prints a recorded conversation",
+    "continuous_conversation": "each trial is one conversation in any case",
+}
+
+
+def load_any_suite(path: str | Path, known: Collection[str] | None = None) -> Suite:
+    """Return the suite in a file of ours, or that a published configuration (`config`, `datasets`) asks for."""
+    top = _yaml.load_yaml(path)
+    if not (isinstance(top.value, Mapping) and "datasets" in top.value):
+        return load_suite(path, known)
+    parts = top.mapping(("config", "datasets"), required=("datasets",))
+    config = parts["config"].mapping(("run_name", "incompatibilities", *_UNHONOURED)) if "config" in parts else {}
+    datasets = parts["datasets"].mapping(("args", "datasets"), required=("datasets",))
+    common = datasets["args"].mapping((*_COMMON, *_SPACING)) if "args" in datasets else {}
+    if field := next((common[name] for name in _SPACING if name in common), None):
+        raise field.fault(
+            "cannot be honoured: this version of the benchmark put filler of a fixed size between two messages, and "
+            "examples generated here are stretched over a memory span. Give a memory_span in its place, or play the "
+            "published definitions of that version: --ltm-definitions=DIR --ltm-count=filler."
+        )
+    groups = [
+        {_known_scenario(name, known) for name in group.items("names")}
+        for group in (config["incompatibilities"].items("lists") if "incompatibilities" in config else ())
+    ]
+    entries = [_configured_entry(item, common, known) for item in datasets["datasets"].items("data sets")]
+    at = {name: common[field] for name, field in (("span", "memory_span"), ("seed", "seed")) if field in common}
+    return Suite(
+        name=config["run_name"].text() if "run_name" in config else Path(path).stem,
+        path=str(path),
+        entries=separate_entries(datasets["datasets"].items(), entries, groups),
+        spans=(at["span"].tokens(),) if "span" in at else (),
+        seed=at["seed"].whole(least=None) if "seed" in at else None,
+        lines={name: field.line or 0 for name, field in at.items()},
+        unhonoured=tuple(
+            f"{Path(path).name}: config.{name}: {why}" for name, why in _UNHONOURED.items() if name in config
+        ),
+    )
+
+
+def _configured_entry(item: Field, common: Mapping[str, Field], known: Collection[str] | None) -> SuiteEntry:
+    """Return the entry of a data set, with the parameters of the suite `paper` where the file gives none."""
+    fields = item.mapping(("name", "args"), required=("name",))
+    own = fields["args"].mapping() if "args" in fields else {}
+    scenario = _known_scenario(fields["name"], known)
+    paper = built_in("paper").entry(scenario)
+    examples = own.pop("dataset_examples", common.get("dataset_examples"))
+    return SuiteEntry(
+        scenario=scenario,
+        name=scenario,
+        parameters={**(paper.parameters if paper else {}), **{name: field.json() for name, field in own.items()}},
+        examples=None if examples is None else examples.whole(least=1),
+    )
+
+
+def _known_scenario(field: Field, known: Collection[str] | None) -> str:
+    name = scenario_of(field.text("the name of a data set"))
+    if known is not None and name not in known:
+        raise field.fault(f"no scenario here plays the data set {field.value!r}.")
+    return name

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import pytest
 
+from pytest_ltm._model.transcript import COUNTS
 from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
 from pytest_ltm.datasets._dataset import one_of
 
@@ -124,8 +125,8 @@ OPTIONS = (
     Option("--ltm-scoring", "RULES", "rules of the evaluators: current, v3.5 or paper", "current",
            one_of("current", "v3.5", "paper")),
     Option("--ltm-count", "MODE",
-           "tokens of replies that count towards spans: capped (at most the message's), told (none) or all",
-           parse=one_of("capped", "told", "all")),
+           "what counts towards spans: replies up to their message (capped), not at all (told) or all; or only filler",
+           parse=one_of(*COUNTS)),
     Option("--ltm-thoughts", "strip|keep",
            "what scenarios, judges and the model itself read of replies: speech (strip) or all (keep)", "strip",
            one_of("strip", "keep")),

@@ -131,11 +131,15 @@ class RunSettings(Struct, frozen=True):
         return [label for label, tokens in self.spans.items() if tokens is not None and tokens < least]
 
     def scenarios_left_out(self) -> list[str]:
-        """Return a sentence for each scenario of the suite that is not played at every memory span."""
+        """Return a sentence for each field of the suite without effect, each scenario not played at every span."""
         return [
-            f"{entry.name} needs a memory span of {entry.least_span:,} tokens or more: not played at {', '.join(short)}"
-            for entry in (self.suite.entries if self.suite else ())
-            if (short := self.spans_too_short(entry.name))
+            *(self.suite.unhonoured if self.suite else ()),
+            *(
+                f"{entry.name} needs a memory span of {entry.least_span:,} tokens or more: not played at "
+                f"{', '.join(short)}"
+                for entry in (self.suite.entries if self.suite else ())
+                if (short := self.spans_too_short(entry.name))
+            ),
         ]
 
     def describe_settings(self) -> dict[str, object]:

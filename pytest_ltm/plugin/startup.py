@@ -20,7 +20,7 @@ from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.errors import did_you_mean
 from pytest_ltm._storage.sanitize import fit_for, for_screen
-from pytest_ltm.datasets._published import DefinitionsFolder
+from pytest_ltm.datasets._published import DefinitionsFolder, load_any_suite
 from pytest_ltm.locales import ENGLISH
 from pytest_ltm.plugin import gate as _gate_options
 from pytest_ltm.plugin import judging as _judging
@@ -285,11 +285,11 @@ def _suite_of(config: pytest.Config, *, has_paths: bool) -> _suite.Suite | None:
         return _suite.built_in(name, known)
     path = path_base(config, "ltm_suite") / name
     if path.is_file():
-        return check_parameters(_suite.load_suite(path, known))
+        return check_parameters(load_any_suite(path, known))
     suites = [*_suite.built_in_names(), *datasets, "none"]
     raise pytest.UsageError(
         f"{value_source(config, '--ltm-suite')}: there is no suite {name!r}.{did_you_mean(name, suites)} "
-        f"Built-in: {', '.join(suites)}; or name a *.ltm-suite.yml file"
+        f"Built-in: {', '.join(suites)}; or name a *.ltm-suite.yml file, or a published configuration"
     )
 
 

@@ -242,6 +242,7 @@ _COUNTS: Mapping[frozenset[Count], str] = {
     frozenset({"capped"}): "; a reply counts at most as much as its message",
     frozenset({"told"}): "; replies do not count",
     frozenset({"all"}): "; replies count in full",
+    frozenset({"filler"}): "; only filler counts",
 }
 
 

@@ -87,3 +87,25 @@ def test_a_dry_run_reckons_with_replies_of_a_given_length(talking: Project) -> N
     done = talking.ltm("--ltm-dry-run", "--ltm-assume-reply=500", agent="bots:talkative", span="1000")
 
     done.stdout.fnmatch_lines(["*assumed reply length: 500 tokens*"])
+
+
+PAIR = """
+import pytest
+
+@pytest.mark.parametrize("topic", ["colour", "drink"])
+def test_pair(ltm, topic):
+    ltm.say(f"My favourite {topic} is one of many things that I have told you at length today, is it not?")
+    ltm.wait(tokens=300)
+    ltm.check("asked", bool(ltm.ask(f"Which is my favourite {topic}?")))
+"""
+
+
+def test_between_two_messages_lies_a_distraction_segment_of_filler_alone(talking: Project) -> None:
+    talking.file(PAIR)
+    talking.ltm("--ltm-count=filler", "--ltm-filler=trivia", agent="bots:talkative", span="1000")
+
+    journal = next(latest_run(talking.path).glob("*/journal.jsonl")).read_text("utf-8").splitlines()
+    kinds = [event["kind"] for event in map(json.loads, journal) if event.get("event") == "message"]
+    assert (
+        "".join({"filler": "f"}.get(kind, kind[0]) for kind in kinds).replace("ff", "f").replace("ff", "f") == "ossfaa"
+    )

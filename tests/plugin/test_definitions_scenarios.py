@@ -33,4 +33,4 @@ def test_a_scenario_outside_the_standard_suite_is_played(project: Any) -> None:
 
 def test_the_head_of_a_run_says_the_version_of_the_suite(project: Any) -> None:
     found = project.pytest("--ltm-agent=silent", "--ltm-suite=paper", "--ltm-dry-run")
-    found.stdout.fnmatch_lines(["*suite: paper 1*"])
+    found.stdout.fnmatch_lines(["*suite: paper 2*"])

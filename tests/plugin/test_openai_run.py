@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from chat_server import ChatServer, fails, garbled, refuses, resets, says, truncated
+from locomo_files import talk, written
 from run_folders import latest_run
 
 if TYPE_CHECKING:
@@ -239,3 +240,23 @@ def test_a_reply_that_a_limit_cut_is_named_in_the_failure_and_counted_in_the_not
     assert "note: chat at 2k: reply cut off at max_tokens=12: 2 times" in output
     replies = [event for event in journal(project, "chat") if event["event"] == "reply"]
     assert [event.get("finish_reason") for event in replies].count("length") == 2
+
+
+def test_the_photos_of_locomo_reach_a_model_that_takes_images(project: Any, chat_server: ChatServer) -> None:
+    written(project.path / "data.json", [talk()])
+    (project.path / "photos").mkdir()
+    (project.path / "photos" / "cello.jpg").write_bytes(b"\xff\xd8cello")
+    chat_server.default = "Quails."
+    project.pytest(
+        f"--ltm-agent=sees=openai:m@{chat_server.url}?images=true", "--ltm-suite=locomo", "--ltm-data=data.json",
+        "--ltm-locomo-images=photos",
+    )  # fmt: skip
+
+    pictured = [
+        part["image_url"]["url"]
+        for message in chat_server.requests[-1].messages
+        if isinstance(message["content"], list)
+        for part in message["content"][1:]
+    ]
+    assert pictured == ["data:image/jpeg;base64,/9hjZWxsbw=="]
+    assert [event["images"] for event in journal(project, "sees") if event.get("images")] == [["cello.jpg"]]

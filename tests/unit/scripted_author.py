@@ -64,11 +64,11 @@ def _lines(prompt: str) -> list[tuple[str, str, str]]:
 
 
 def _reflection(prompt: str) -> dict[str, Any]:
-    lines = _lines(prompt)
-    observed: dict[str, list[list[str]]] = {}
+    lines, [name] = _lines(prompt), re.findall(r"after which you, (\w+), reflect", prompt)
+    noted: dict[bool, list[list[str]]] = {True: [], False: []}
     for cited, who, text in lines[:4]:
-        observed.setdefault(who, []).append([text, cited])
-    return {"summary": f"They spoke of {len(lines)} kites.", "observations": observed}
+        noted[who == name].append([text, cited])
+    return {"summary": f"They spoke of {len(lines)} kites.", "told": noted[True], "learned": noted[False]}
 
 
 def _questions(prompt: str) -> list[dict[str, Any]]:

@@ -33,6 +33,37 @@ def turn(prompt: str) -> dict[str, str]:
     return {"text": " ".join(["Well,", *wants, *slips]) + "\n" + listed.partition("\nAnswer with one JSON value")[0]}
 
 
+def curated(prompt: str) -> Any:
+    """Return the next step of a question that is all the model's own."""
+    if prompt.startswith("Name one"):
+        return {"attribute": "the tram pass"}
+    if prompt.startswith("Invent a person"):
+        return {"background": "They keep a tram pass of their own."}
+    if "Write a question" in prompt:
+        curated.asked += 1  # type: ignore[attr-defined]
+        return {"question": f"Which line, number {curated.asked}, does my pass cover?", "answer": "line Zebra"}  # type: ignore[attr-defined]
+    least, most = map(int, re.findall(r"into (\d+) to (\d+) statements", prompt)[0])
+    made = '"made"' in prompt
+    return [
+        {
+            **(
+                {"request": "Make a list.", "made": f"1. line Zebra {n}"}
+                if made
+                else {"said": f"My pass {n} is for line Zebra now."}
+            ),
+            "days": 10 + 5 * n,
+            "theme": "work",
+        }
+        for n in range(max(least, min(most, 2)))
+    ]
+
+
+curated.asked = 0  # type: ignore[attr-defined]
+CURATES = ("Name one", "Invent a person", "This is about a user")
+
+
 def write(prompt: str) -> str:
     """Answer one prompt."""
+    if prompt.startswith(CURATES):
+        return json.dumps(curated(prompt))
     return json.dumps(rounds(prompt) if prompt.startswith("Write a chat") else turn(prompt))

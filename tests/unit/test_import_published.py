@@ -419,3 +419,48 @@ def test_the_page_of_published_results_shows_what_the_command_prints(capsys: pyt
     words = [str(GOODAI / "scores_all.jsonl.gz"), "--check", str(GOODAI / "leaderboard.json")]
     assert main(["data", "import-published", *words]) == 0
     assert f"```text\n{capsys.readouterr().out}```" in page.read_text(encoding="utf-8")
+
+
+# --- cost and time
+
+
+def stats_in(tmp_path: Path, text: str, place: str = "results/{agent}/runstats.json") -> Path:
+    folder = tmp_path / "Benchmark 3 - 32k"
+    example = folder / "results" / BOT / "Colours" / "0_0.json"
+    example.parent.mkdir(parents=True)
+    example.write_text(json.dumps(result()), "utf-8")
+    (folder / place.format(agent=BOT)).write_text(text, "utf-8")
+    return folder
+
+
+def test_cost_and_time_are_those_of_the_published_statistics(tmp_path: Path) -> None:
+    folder = stats_in(tmp_path, json.dumps({"agent_costs_usd": 38.375, "duration": 885.9, "total_tokens": 121_376}))
+    assert main(["data", "import-published", str(folder), "-o", str(tmp_path / "run")]) == 0
+    [column] = result_columns(read_run(tmp_path / "run").result)
+    assert column.cost_usd == 38.375
+    assert column.pace.asking is not None
+    assert column.pace.asking.total == 885.9
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[1]", "expected an object, not '[1]'"),
+        ('{"duration": 1}', "no number 'agent_costs_usd' (fields: duration)"),
+        ('{"agent_costs_usd": -1, "duration": 1}', "agent_costs_usd is -1.0 and duration 1.0; neither is negative"),
+        ('{"agent_costs_usd": 1, "duration": "long"}', "no number 'duration'"),
+        ("{", "runstats.json"),
+    ],
+)
+def test_statistics_that_cannot_be_used_are_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, sentence: str
+) -> None:
+    folder = stats_in(tmp_path, text)
+    assert main(["data", "import-published", str(folder)]) != 0
+    assert sentence in capsys.readouterr().err
+
+
+def test_statistics_that_lie_elsewhere_name_their_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = stats_in(tmp_path, "{}", "runstats.json")
+    assert main(["data", "import-published", str(folder)]) != 0
+    assert "stand in <benchmark>/results/<agent>/runstats.json" in capsys.readouterr().err

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, cast
+import os
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from locomo_files import SECRET, second, talk, written
@@ -166,6 +167,64 @@ def test_without_the_folder_a_photo_is_its_caption(tmp_path: Path) -> None:
 
     assert looks.seen == []
     assert any("a cello on a chair" in text for text in looks.told)
+
+
+def photo(folder: Path, content: bytes) -> str:
+    (folder / "photos").mkdir()
+    (folder / "photos" / "cello.jpg").write_bytes(content)
+    return str(folder / "photos")
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (
+            b"<html>not found</html>",
+            "cello.jpg: its content is not a PNG, JPEG, GIF or WebP image. Replace it, or remove",
+        ),
+        (b"", "cello.jpg: its content is not a PNG"),
+        (b"\xff\xd8" + bytes(20_000_000), "cello.jpg: larger than 20,000,000 bytes, too large to be sent"),
+    ],
+)
+def test_a_photo_that_cannot_be_sent_is_an_error_before_the_run(tmp_path: Path, content: bytes, sentence: str) -> None:
+    with pytest.raises(DatasetError, match=sentence):
+        suite(tmp_path, images=photo(tmp_path, content))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs FIFOs")
+def test_a_photo_that_is_a_pipe_or_leads_nowhere_is_an_error(tmp_path: Path) -> None:
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    os.mkfifo(folder / "cello.jpg")
+    with pytest.raises(DatasetError, match=r"cello\.jpg: cannot be read: .*not a regular file"):
+        suite(tmp_path, images=str(folder))
+    (folder / "cello.jpg").unlink()
+    (folder / "cello.jpg").symlink_to(tmp_path / "gone.jpg")
+    with pytest.raises(DatasetError, match=r"cello\.jpg: cannot be read: No such file"):
+        suite(tmp_path, images=str(folder))
+
+
+def test_a_folder_without_any_of_the_photos_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="none of the 1 photos is here"):
+        suite(tmp_path, images=str(tmp_path))
+
+
+def test_other_files_of_the_folder_are_not_looked_at(tmp_path: Path) -> None:
+    folder = photo(tmp_path, b"\xff\xd8cello")
+    (tmp_path / "photos" / "notes.txt").write_text("not a photo")
+    described: Any = suite(tmp_path, images=folder).told("conv_1").described
+    assert described["images"] == ["cello.jpg"]
+
+
+def test_a_photo_that_disappears_during_the_run_ends_it_and_says_so(tmp_path: Path) -> None:
+    played = suite(tmp_path, images=photo(tmp_path, b"\xff\xd8cello"))
+    (tmp_path / "photos" / "cello.jpg").unlink()
+
+    def scenario(ltm: Ltm) -> None:
+        ltm.play(played.definition("temporal", "conv_1", "1"))
+
+    result = run_conversation({"temporal": scenario}, Looks(), history=played.told("conv_1").history)
+    assert any("cello.jpg: cannot be read" in notice for notice in result.notices)
 
 
 def test_a_folder_of_photos_that_is_none_is_refused(tmp_path: Path) -> None:

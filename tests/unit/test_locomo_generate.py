@@ -15,6 +15,7 @@ from chat_server import refuses
 from locomo_solver import Solver, agrees
 
 from pytest_ltm._cli import main
+from pytest_ltm._lab.commands.dataset_stats import locomo_stats
 from pytest_ltm._lab.locomo import Size, generate_conversation
 from pytest_ltm._lab.locomo.dialogue import of_tokens, tokens_of
 from pytest_ltm._lab.locomo.modelled import question_fault
@@ -23,6 +24,7 @@ from pytest_ltm.datasets.locomo.file import load_locomo
 from pytest_ltm.datasets.locomo.samples import Category
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from chat_server import ChatServer
@@ -144,7 +146,8 @@ def test_the_solver_notices_a_wrong_gold_and_knows_no_strange_question() -> None
         (["--questions", "-1"], "cannot make -1 questions"),
         (["--model", "nowhere.at:all"], "--model 'nowhere.at:all'"),
         (["--model", "json:decoder"], "is not a function from a prompt to a text"),
-        (["--model", "openai:any", "--graph", "g.json"], "--model takes neither"),
+        (["--model", "openai:any", "--tokens", "900"], "a model's are counted by --turns"),
+        (["--personas", "two.json"], "--personas needs --model: templates have others"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(tmp_path: Path, capsys: Capture, words: list[str], told: str) -> None:
@@ -171,7 +174,7 @@ def test_a_model_writes_a_conversation_that_loads(tmp_path: Path, capsys: Captur
     assert {question.category for question in sample.questions} == set(Category)
     assert len(sample.questions) == 15
     assert "6 that did not hold were dropped" in told
-    assert "scripted_author:write: 13 calls" in told
+    assert "scripted_author:write: 16 calls" in told
 
 
 @pytest.mark.slow
@@ -184,8 +187,8 @@ def test_a_chat_model_is_asked_over_the_network_and_its_tokens_are_counted(
     words = [*BY_MODEL[2:], "--model", spec]
 
     assert generated(tmp_path / "served.json", *words) == generated(tmp_path / "rote.json", *BY_MODEL)
-    assert len(chat_server.requests) == 14
-    assert re.search(r"13 calls, \d+ input tokens, \d+ output tokens", capsys.readouterr().err)
+    assert len(chat_server.requests) == 17
+    assert re.search(r"16 calls, \d+ input tokens, \d+ output tokens", capsys.readouterr().err)
 
 
 def test_a_file_that_was_begun_is_carried_on(tmp_path: Path, capsys: Capture) -> None:
@@ -195,6 +198,143 @@ def test_a_file_that_was_begun_is_carried_on(tmp_path: Path, capsys: Capture) ->
     assert both[:1] == first
     assert [one["sample_id"] for one in both] == ["gen-0-1", "gen-0-2"]
     assert "gen-0-1: is in" in capsys.readouterr().err
+
+
+def test_a_models_events_are_a_graph_with_their_causes(tmp_path: Path) -> None:
+    generated(tmp_path / "new.json", *BY_MODEL, "--graph", str(tmp_path / "graph.json"))
+    [graph] = json.loads((tmp_path / "graph.json").read_bytes())
+    ids = {event["id"] for event in graph["events"]}
+
+    assert graph["sample_id"] == "gen-0-1"
+    assert {event["who"] for event in graph["events"]} == set(graph["speakers"]) == set(graph["personas"])
+    assert len(ids) == len(graph["events"])
+    caused = [event for event in graph["events"] if event.get("causes")]
+    assert caused
+    assert all(cause in ids for event in caused for cause in event["causes"])
+
+
+def edited(path: Path, change: Callable[[dict[str, Any]], object]) -> tuple[str, str]:
+    """Write a graph, change it, and return the options that write another conversation from it."""
+    generated(path / "first.json", *BY_MODEL, "--graph", str(path / "graph.json"))
+    [graph] = json.loads((path / "graph.json").read_bytes())
+    change(graph)
+    (path / "graph.json").write_text(json.dumps([graph]), "utf-8")
+    return "--graph", str(path / "graph.json")
+
+
+def test_a_graph_that_was_edited_by_hand_is_what_the_sessions_are_written_from(tmp_path: Path) -> None:
+    def rename(graph: dict[str, Any]) -> None:
+        graph["events"][0]["event"] = "The kite Moss was torn."
+
+    [record] = generated(tmp_path / "new.json", *BY_MODEL, *edited(tmp_path, rename))
+    told = [text for one in record["event_summary"].values() for texts in one.values() for text in texts]
+    [graph] = json.loads((tmp_path / "graph.json").read_bytes())
+
+    assert "The kite Moss was torn." in told
+    assert graph["events"][0]["event"] == "The kite Moss was torn."
+    assert [event["id"].count("/") for event in graph["events"]] == [1] * len(graph["events"])
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda graph: graph.update(speakers=["Ada"]), "`speakers` must be two different names"),
+        (lambda graph: graph["events"][0].update(who="Nobody"), "an event is not about one of the two"),
+        (lambda graph: graph["events"][0].update(on="someday"), "event 1: 'someday' is no date YYYY-MM-DD"),
+        (lambda graph: graph["events"][0].update(on="1999-01-01"), "is before the one above it, or not in the months"),
+        (lambda graph: graph["events"][1].update(causes=["e99"]), "are no ids of earlier events"),
+        (lambda graph: graph["events"][1].update(causes="e1"), "are no ids of earlier events"),
+        (lambda graph: graph["events"][0].pop("event"), "must have the texts `id`, `date` and `event`"),
+        (lambda graph: graph.update(events={}), "`events` must be a list"),
+        (lambda graph: graph.update(personas=[]), "`personas` must be by speaker"),
+    ],
+)
+def test_a_graph_that_no_longer_holds_is_refused_with_its_place(
+    tmp_path: Path, capsys: Capture, change: Callable[[dict[str, Any]], object], why: str
+) -> None:
+    words = edited(tmp_path, change)
+    before = (tmp_path / "graph.json").read_bytes()
+
+    assert main(["data", "locomo-generate", "-o", str(tmp_path / "new.json"), *BY_MODEL, *words]) == 2
+    said = capsys.readouterr().err
+    assert "graph.json: the graph of gen-0-1 cannot be used" in said
+    assert why in said
+    assert (tmp_path / "graph.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(("text", "why"), [("{", "cannot be continued"), ("[3]", "is not a list of event graphs")])
+def test_a_file_that_is_not_of_graphs_is_left_alone(tmp_path: Path, capsys: Capture, text: str, why: str) -> None:
+    (tmp_path / "graph.json").write_text(text, "utf-8")
+    words = [*BY_MODEL, "--graph", str(tmp_path / "graph.json")]
+
+    assert main(["data", "locomo-generate", "-o", str(tmp_path / "new.json"), *words]) == 2
+    assert why in capsys.readouterr().err
+    assert (tmp_path / "graph.json").read_text("utf-8") == text
+
+
+def test_personas_can_be_given(tmp_path: Path) -> None:
+    (tmp_path / "two.yml").write_text("- {name: Runa, about: Mends nets.}\n- {name: Timo, about: Bakes.}\n", "utf-8")
+    words = ["--personas", str(tmp_path / "two.yml"), "--graph", str(tmp_path / "graph.json")]
+    [record] = generated(tmp_path / "new.json", *BY_MODEL, *words)
+    [graph] = json.loads((tmp_path / "graph.json").read_bytes())
+
+    assert (record["conversation"]["speaker_a"], record["conversation"]["speaker_b"]) == ("Runa", "Timo")
+    assert graph["personas"]["Runa"] == {"name": "Runa", "about": "Mends nets."}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[]", "expected two personas with different names, got 0"),
+        ("- {name: Runa, about: A.}\n- {name: Runa, about: B.}", "expected two personas with different names"),
+        ("- {name: Runa}", "two.yml:1: [0]: the field 'about' is missing"),
+        ("- {about: A.}", "the field 'name' is missing"),
+        ("- Runa", "expected a mapping"),
+        ("name: Runa", "expected a list of two personas"),
+        ("- [", "not usable YAML"),
+    ],
+)
+def test_personas_that_cannot_be_used_are_refused(tmp_path: Path, capsys: Capture, text: str, why: str) -> None:
+    (tmp_path / "two.yml").write_text(text, "utf-8")
+    words = [*BY_MODEL, "--personas", str(tmp_path / "two.yml")]
+
+    assert main(["data", "locomo-generate", "-o", str(tmp_path / "new.json"), *words]) == 2
+    assert why in capsys.readouterr().err
+
+
+def test_each_speaker_remembers_what_they_told_and_learned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prompts: list[str] = []
+    rote = scripted_author.write
+
+    def listening(prompt: str) -> str:
+        prompts.append(prompt)
+        return rote(prompt)
+
+    monkeypatch.setattr(scripted_author, "write", listening)
+    [record] = generated(tmp_path / "new.json", *BY_MODEL, "--turn-by-turn")
+    one, two = record["conversation"]["speaker_a"], record["conversation"]["speaker_b"]
+    reflections = [prompt for prompt in prompts if ", reflect on what you will remember" in prompt]
+
+    assert [who for prompt in reflections for who in (one, two) if f"you, {who}, reflect" in prompt] == [one, two] * 3
+    for observed in record["observation"].values():
+        said = {
+            turn["dia_id"]: turn["speaker"]
+            for part in record["conversation"].values()
+            if isinstance(part, list)
+            for turn in part
+        }
+        assert all(said[cited] == who for who, notes in observed.items() for _, cited in notes)
+
+
+def test_turns_are_as_long_and_as_often_with_photos_as_published(tmp_path: Path) -> None:
+    records = generated(tmp_path / "new.json", "--conversations", "4", "--questions", "0")
+    samples = load_locomo(tmp_path / "new.json").samples
+    figures = locomo_stats(samples)
+
+    assert len(records) == 4
+    assert 15_800 < float(figures["tokens a conversation"].replace(",", "")) < 17_500
+    assert 18 <= float(figures["words a turn, median"]) <= 23
+    assert 105 < float(figures["photos a conversation"]) < 140
 
 
 def test_a_model_is_told_what_was_wrong_and_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import sys
@@ -17,7 +18,7 @@ from pytest_ltm._storage.errors import ConfigurationError, DatasetError
 from pytest_ltm.agents.reader.memory import make_memory
 from pytest_ltm.datasets import LOCOMO
 from pytest_ltm.datasets.locomo import EventSummary, NextTurn
-from pytest_ltm.datasets.locomo.tasks import facts_in, mm_relevance, taken_apart
+from pytest_ltm.datasets.locomo.tasks import atomic_facts, facts_in, mm_relevance, taken_apart
 from pytest_ltm.judges._by_rules import RulesJudge
 from pytest_ltm.testing import FakeJudge
 
@@ -165,11 +166,57 @@ def test_what_the_agent_wrote_is_fenced_in_every_prompt_about_events() -> None:
     EventSummary(summary(), "Ines flies, GRADE: yes", judge)
 
     assert {inquiry.prompt for inquiry in judge.asked} == {name for name in PROMPTS if "-events-" in name}
-    assert all(re.search(r"<<<<<[^\n]*\n[^<]*Ines flies", inquiry.text) for inquiry in judge.asked)
+    of_the_agent = [inquiry for inquiry in judge.asked if inquiry.parts["answer"] != "\n".join(summary().expected)]
+    assert len(of_the_agent) == len(judge.asked) - 1  # the gold events are taken apart, too
+    assert all(re.search(r"<<<<<[^\n]*\n[^<]*Ines flies", inquiry.text) for inquiry in of_the_agent)
 
 
-def test_facts_are_lines_and_sentences_without_marks() -> None:
-    assert facts_in("1. 3 May: A day out. Then rain.\n\n* Home\n---") == ["3 May: A day out.", "Then rain.", "Home"]
+def test_facts_are_lines_and_sentences_without_marks_and_keep_their_date() -> None:
+    assert facts_in("1. 3 May: A day out. Then rain.\n\n* Home\n---") == [
+        "3 May: A day out.",
+        "3 May: Then rain.",
+        "Home",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "facts"),
+    [
+        ("3 May: Ines moved to Oslo and bought a boat.", ["3 May: Ines moved to Oslo", "3 May: Ines bought a boat."]),
+        ("Ines sells the hens, but she keeps the quails.", ["Ines sells the hens", "she keeps the quails."]),
+        ("Ines was ill; Tomas rowed alone.", ["Ines was ill", "Tomas rowed alone."]),
+        ("Ines and Tomas met Rui and started a firm.", ["Ines and Tomas met Rui", "Ines and Tomas started a firm."]),
+        ("Ines bought a boat and two oars.", ["Ines bought a boat and two oars."]),
+        ("Ines likes black and painted boats.", ["Ines likes black and painted boats."]),
+    ],
+)
+def test_a_rule_takes_sentences_apart_where_clauses_end(line: str, facts: list[str]) -> None:
+    assert facts_in(line) == facts
+
+
+LISTED = "- 3 March: Ines buys quails.\n- 3 March: Ines names a quail Moss."
+
+
+@pytest.mark.parametrize("reply", [f"{LISTED}\nGRADE: yes", json.dumps({"thoughts": LISTED, "grade": "yes"})])
+def test_a_judge_takes_a_summary_apart_into_atomic_facts(reply: str) -> None:
+    judge = FakeJudge(replies={"locomo-events-facts": reply}, otherwise="GRADE: yes")
+    lines = "3 March: Ines buys quails, naming one quail Moss."
+    assert atomic_facts(judge, lines) == ["3 March: Ines buys quails.", "3 March: Ines names a quail Moss."]
+
+
+@pytest.mark.parametrize(
+    "reply", ["GRADE: yes", "- Tomas won the regatta in Porto.\nGRADE: yes", "What?", "- \nGRADE: yes"]
+)
+def test_what_a_judge_adds_or_does_not_list_is_taken_apart_by_rules(reply: str) -> None:
+    judge = FakeJudge(replies={"locomo-events-facts": reply})
+    assert atomic_facts(judge, "Ines was ill; Tomas rowed alone.") == ["Ines was ill", "Tomas rowed alone."]
+
+
+def test_precision_and_recall_count_atomic_facts_on_both_sides() -> None:
+    gold = ["3 March: Ines bought quails and sold a hen."]
+    found = EventSummary(summary(gold), "3 March: Ines bought quails", Matching())
+    assert (found.metrics["facts"], found.metrics["gold_facts"]) == (1, 2)
+    assert (found.metrics["fact_precision"], found.metrics["fact_recall"]) == (1, 0.5)
 
 
 def test_turns_are_drawn_by_the_seed_and_never_a_sessions_first(tmp_path: Path) -> None:

@@ -115,7 +115,9 @@ def test_each_preset_talks_with_a_model_through_the_real_client(
     assert reply.text == "You are Ines."
     assert [each for each in (*mishaps, *reply.mishaps) if each.times] == []
     assert sum(one.calls().values()) == len(chat_server.requests)
-    assert one.retrieved() or name.startswith(("ltm-", "memorybank"))  # these still see everything
+    assert one.retrieved() or name.startswith(
+        ("ltm-", "memorybank", "locomo-incremental")
+    )  # these see it all, or its summary
     window = one.configuration()["window"]
     assert all(sum(count_tokens(str(m["content"])) for m in asked.messages) <= window for asked in chat_server.requests)
     assert one.usage().input_tokens == sum(asked.prompt_tokens for asked in chat_server.requests)
@@ -137,6 +139,7 @@ CALLS: dict[str, dict[str, int]] = {
     "locomo-dialogue": {"reply": 1},
     "locomo-observations": {"facts": 1, "reply": 1},
     "locomo-summaries": {"summary": 1, "reply": 1},
+    "locomo-incremental": {"summary": 1, "reply": 1},
     "retrieval": {"reply": 1},
 }
 """By preset, the calls that a question takes which is asked on another day."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from pytest_ltm.agents._registry import ADAPTERS, find_agent
 from pytest_ltm.agents.memory.parameters import GROUPS, NAMES, PRESETS, preset_file_text, preset_settings
 from pytest_ltm.agents.memory.parameters import memory_settings as settings_of
 from pytest_ltm.agents.memory.pipeline import Pipeline
-from pytest_ltm.agents.memory.roles import ExtractedFact
+from pytest_ltm.agents.memory.roles import ExtractedFact, Summary
 from pytest_ltm.agents.memory.thinker import Replying, Rules, prompt_tokens
 from pytest_ltm.agents.reader.memory import count_tokens
 
@@ -467,3 +468,22 @@ def test_keyphrases_of_the_message_are_looked_for_beside_it() -> None:
     agent.reply("My boat?")
 
     assert agent.retrieved() == ["A kayak.\nYes."]
+
+
+def test_an_incremental_summary_is_written_again_after_each_session_and_is_all_that_is_shown() -> None:
+    agent = made("preset=locomo-incremental")
+    agent._thinker = watched = Watched()
+    told(agent, [("Odile keeps quails.", "Nice."), ("Odile sold a canoe.", "Oh.")])
+    agent.reply("What does Odile keep?")
+    summaries = [task for task in watched.asked if isinstance(task, Summary)]
+    [asked] = [task for task in watched.asked if isinstance(task, Replying)]
+
+    assert [task.earlier for task in summaries] == ["", "Odile keeps quails."]
+    assert asked.about == "Odile keeps quails.\nOdile sold a canoe."
+
+
+def test_an_incremental_summary_holds_what_was_said_in_this_session_too_and_a_question_alone_leaves_it() -> None:
+    agent = told(made("preset=locomo-incremental"), [("Odile keeps quails.", "Nice.")], hours=0)
+    agent.answer_alone("What does Odile keep?")
+    assert agent.in_context()[0] == "Odile keeps quails."
+    assert json.loads(agent.save().splitlines()[0])["pad"] == ""

@@ -589,3 +589,65 @@ def test_no_other_endpoint_is_ever_given_the_key_of_openai(
         monkeypatch.setenv(name, "planted")
     chat().reply("a")
     assert "planted" not in str(chat_server.requests[0].headers)
+
+
+# --- images
+
+PNG, JPEG = b"\x89PNG\r\n\x1a\n....", b"\xff\xd8...."
+
+
+def shown_urls(message: Any) -> list[str]:
+    return [part["image_url"]["url"] for part in message["content"] if part["type"] == "image_url"]
+
+
+def test_an_image_goes_with_its_message_as_base64_and_is_shown_again(chat_server: ChatServer, chat: Any) -> None:
+    agent = chat("images=true")
+    chat_server.next("A cat.", "Grey.", "Yes.")
+    assert "AcceptsImages" in capabilities_of(agent)
+    assert agent.reply_with_images("What is this?", [PNG, JPEG]).text == "A cat."
+    assert agent.reply("Its colour?").text == "Grey."
+    first, _, last = chat_server.requests[-1].messages
+    assert first["content"][0] == {"type": "text", "text": "What is this?"}
+    assert shown_urls(first) == ["data:image/png;base64,iVBORw0KGgouLi4u", "data:image/jpeg;base64,/9guLi4u"]
+    assert last["content"] == "Its colour?"
+
+
+def test_an_agent_that_is_saved_and_loaded_still_shows_its_images(chat_server: ChatServer, chat: Any) -> None:
+    agent, other = chat("images=true"), chat("images=true")
+    agent.reply_with_images("What is this?", [PNG])
+    other.load(agent.save())
+    chat_server.next("Grey.")
+    other.reply("Its colour?")
+    assert len(shown_urls(chat_server.requests[-1].messages[0])) == 1
+
+
+def test_images_are_estimated_so_that_a_small_context_drops_the_oldest(chat_server: ChatServer, chat: Any) -> None:
+    agent = chat("images=true&context=3000")
+    for number in range(4):
+        agent.reply_with_images(f"Image {number}?", [PNG])
+    assert len(chat_server.requests[-1].messages) == 3
+
+
+def test_without_the_setting_a_model_takes_no_images(chat: Any) -> None:
+    assert "AcceptsImages" not in capabilities_of(chat())
+    assert "images" not in chat().configuration()
+    assert chat("images=true").configuration()["images"] is True
+
+
+def test_what_is_no_image_is_not_sent(chat_server: ChatServer, chat: Any) -> None:
+    with pytest.raises(AgentFault, match="image 2 of 2 is not a PNG"):
+        chat("images=true").reply_with_images("See?", [PNG, b"<svg onload='alert(1)'>"])
+    assert chat_server.requests == []
+
+
+def test_a_model_that_refuses_images_is_a_fault_in_its_own_words(chat_server: ChatServer, chat: Any) -> None:
+    chat_server.next(fails(400, "this model does not take image_url"))
+    with pytest.raises(RequestRefused, match="does not take image_url"):
+        chat("images=true").reply_with_images("See?", [PNG])
+
+
+def test_only_openai_takes_images(chat: Any) -> None:
+    with pytest.raises(AgentError, match="only openai:MODEL takes images"):
+        chat("images=true", kind="ts")
+    with pytest.raises(AgentError, match="only openai:MODEL takes images"):
+        ADAPTERS["anthropic"]("m@http://h/v1?images=true", Field({}, "bot.yml", "parameters"))

@@ -99,6 +99,25 @@ def test_a_heat_map_has_a_panel_for_each_agent_with_the_texts_of_the_tables(run:
     assert [[square and square.text for square in row] for row in panel.rows] == [["0.50", "0.50*"], ["1.00", "0.67"]]
 
 
+def test_the_heat_map_of_examples_has_a_panel_for_each_scenario_and_a_row_for_each_agent(run: Path) -> None:
+    found = plot_data.example_heatmap(plot_data.chosen_material([read_run(run)], ["mybot", "full"], ["32k"]))
+
+    assert ([panel.name for panel in found.panels], found.rows) == (["colours", "jokes"], ("mybot", "full"))
+    assert found.columns == ("T1", "T2", "T3")
+    mine, full = found.panels[0].rows
+    assert [square and square.text for square in mine] == ["0.50", "0.50", "-"]
+    assert [square and square.text for square in full] == ["1.00", "1.00", None]
+
+
+def test_the_heat_map_of_examples_shows_one_span_and_the_scenarios_that_need_a_skill(run: Path) -> None:
+    with pytest.raises(LtmError, match="choose one of 2k, 32k, isolated with --span"):
+        plot_data.example_heatmap(plot_data.chosen_material([read_run(run)]))
+    tagged = plot_data.chosen_material([_run(talk("mybot", "2k", {"colours": 0.5}, skills=("R",)))])
+    assert [panel.name for panel in plot_data.example_heatmap(tagged, "R").panels] == ["colours"]
+    with pytest.raises(LtmError, match="no scenario of this run needs the skill 'T'"):
+        plot_data.example_heatmap(tagged, "T")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("by", "rows", "columns"), [("gap", ("1k",), ("2k", "32k", "isolated")), ("share", None, ("< 1k", "1k"))]
@@ -245,7 +264,7 @@ def test_texts_of_a_run_do_nothing_in_a_picture() -> None:
     lane = tuple((name, 1.0) for name in names)
     shown: list[Content] = [
         plot_data.Heat(
-            panels=tuple(plot_data.Panel(agent=name, rows=((square,),) * len(names)) for name in names[:2]),
+            panels=tuple(plot_data.Panel(name=name, rows=((square,),) * len(names)) for name in names[:2]),
             rows=names, columns=(names[0],), across="", down="", notes=(),
         ),
         plot_data.Curve(lines=lines[:8], spans={2_000: names[0]}, ceiling={}, floor={}, across="", notes=()),

@@ -145,12 +145,67 @@ def test_prospective_memory_needs_quote_author_and_number(expected: object, sent
     assert sentence in str(caught.value)
 
 
-def test_a_file_of_version_1_says_so_and_the_way_out() -> None:
-    data = {key: value for key, value in COLOURS.items() if key != "waits"} | {"token_spacings": [], "time_jumps": []}
-    with pytest.raises(
-        DefinitionError, match=r"0\.def\.json: a definition of version 1 .* Use the definitions of version 2"
-    ):
-        converted(data, "colours")
+def version_1(data: dict[str, Any], **more: Any) -> dict[str, Any]:
+    number = len(data["is_question"])
+    spaced = {"token_spacings": [1000] * number, "time_jumps": [0.0, 60.0, 0.0][:number]}
+    return {key: value for key, value in data.items() if key != "waits"} | spaced | more
+
+
+def test_version_1_names_tokens_and_seconds_after_each_message_and_nothing_waits_after_the_last() -> None:
+    assert converted(version_1(COLOURS), "colours").steps == (
+        Say("I like teal best."),
+        Wait(tokens=1000),
+        Say("By now I prefer ochre."),
+        Wait(tokens=1000, time=timedelta(minutes=1)),
+        Ask("Which colour do I like best?"),
+    )
+
+
+def test_version_1_waits_before_the_question_that_is_made_at_run_time() -> None:
+    steps = converted(version_1(JOKES, time_jumps=[60.0, 0.0]), "jokes").steps
+    assert [step for step in steps if isinstance(step, Wait)] == [
+        Wait(tokens=1000, time=timedelta(minutes=1)),
+        Wait(tokens=1000),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("statement", "instruction"),
+    [
+        ("As the great baker, Ada Moss, 'A river doesn't hurry.'", "Recite Ada Moss after the next 3 statements."),
+        ('"A river doesn\'t hurry." - Ada Moss', "After the next 3 statements, recite the quote of Ada Moss."),
+    ],
+)
+def test_version_1_says_quote_author_and_number_in_its_messages(statement: str, instruction: str) -> None:
+    data = version_1(PROSPECTIVE, script=[statement, instruction], expected_responses=["Recited after 3 statements."])
+    assert converted(data, "prospective_memory").expected == {
+        "quote": "A river doesn't hurry.", "author": "Ada Moss", "nth": 4,
+    }  # fmt: skip
+
+
+def test_version_1_says_what_is_to_be_said_at_a_trigger_with_the_verb() -> None:
+    data = version_1(COLOURS, expected_responses=["say: 'Bless the cook'", "Bless the cook"])
+    assert converted(data, "trigger_response").expected == ["Bless the cook", "Bless the cook"]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (
+            {"token_spacings": [1000], "time_jumps": [0]},
+            "0.def.json: token_spacings: expected 3 waits, as many as in is_question, got 1.",
+        ),
+        ({"token_spacings": ["far", 1, 1]}, "token_spacings[0]: expected a whole number of at least 0, got 'far'."),
+        ({"time_jumps": [0, -1]}, "time_jumps[1]: expected a duration of at least 0"),
+        ({"time_jumps": [0, 0, 0, 0]}, "0.def.json: time_jumps: expected at most 3 values, got 4."),
+    ],
+)
+def test_what_is_wrong_with_the_waits_of_version_1_is_said_with_the_field(
+    change: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(DefinitionError) as caught:
+        converted(version_1(COLOURS, **change), "colours")
+    assert sentence in str(caught.value)
 
 
 def test_the_fields_of_a_file_tell_its_format(tmp_path: Path) -> None:
@@ -275,24 +330,15 @@ def test_an_example_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.published
-def test_every_published_definition_is_read_or_says_that_it_is_version_1() -> None:
-    outcomes: Counter[str] = Counter()
-    for row in lines_of(GOODAI / "definitions.jsonl.gz"):
-        outcomes[outcome(row)] += 1
-    assert outcomes == {"read": 522, "version 1": 60}
-
-
-def outcome(row: dict[str, Any]) -> str:
-    folder = row["path"].split("/")[-2]
-    assert folder in FOLDERS
-    try:
+def test_every_published_definition_is_read() -> None:
+    rows = lines_of(GOODAI / "definitions.jsonl.gz")
+    for row in rows:
+        folder = row["path"].split("/")[-2]
         definition = from_published(Field(row, row["path"]), scenario_of(folder))
-    except DefinitionError as error:
-        assert "waits" not in row
-        return "version 1" if "version 1" in str(error) else str(error)
-    assert from_json(to_json(definition), where=row["path"]) == definition
-    assert [step.text for step in definition.steps if not isinstance(step, Wait)] == row["script"]
-    return "read"
+        assert folder in FOLDERS
+        assert from_json(to_json(definition), where=row["path"]) == definition
+        assert [step.text for step in definition.steps if not isinstance(step, Wait)] == row["script"]
+    assert Counter("waits" in row for row in rows) == {True: 522, False: 60}
 
 
 @pytest.mark.published

@@ -176,7 +176,7 @@ def test_a_suite_name_is_no_way_out_of_the_folder(tmp_path: Path) -> None:
 
 def test_the_suite_paper_writes_every_parameter_of_its_scenarios() -> None:
     paper = built_in("paper")
-    assert paper.title == "paper 1"
+    assert paper.title == "paper 2"
     assert {entry.examples for entry in paper.entries} == {3}
     assert {entry.scenario for entry in paper.entries} == {entry.scenario for entry in built_in("standard").entries}
     assert {entry.parameters.get("last_wait", 0.9) for entry in paper.entries} == {0.9}

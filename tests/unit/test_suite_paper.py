@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from pytest_ltm._lab.published_results import SKILLS
 from pytest_ltm._model import suite as _suite
 from pytest_ltm._model.definition import to_json
 from pytest_ltm._model.plan import PlannedExample, definition_rng
@@ -67,6 +68,27 @@ def test_the_suite_paper_leaves_no_parameter_to_its_default(entry: _suite.SuiteE
     [marker] = [mark.kwargs for mark in _test_of(entry).pytestmark if mark.name == "ltm"]
     marker["generate"](definition_rng(0, 0, entry.name, "0"), given)
     assert given.asked.keys() - ELSEWHERE == entry.parameters.keys()
+
+
+def test_the_trigger_of_the_suite_paper_is_one_phrase_three_times_without_controls() -> None:
+    [entry] = [entry for entry in PAPER.entries if entry.name == "trigger_response"]
+    [marker] = [mark.kwargs for mark in _test_of(entry).pytestmark if mark.name == "ltm"]
+    for number in range(20):
+        rng = definition_rng(0, 0, entry.name, str(number))
+        definition = marker["generate"](rng, dict(entry.parameters))
+        assert len(definition.questions) == len(definition.expected) == 3
+        assert len({question.text for question in definition.questions}) == 1
+
+
+def test_published_results_have_the_skills_of_the_scenarios_here() -> None:
+    tags = {entry.name: marks_of_test(entry) for entry in PAPER.entries}
+    assert tags == SKILLS
+    assert tags["name_list"] == ("R", "C")
+
+
+def marks_of_test(entry: _suite.SuiteEntry) -> tuple[str, ...]:
+    [marker] = [mark.kwargs for mark in _test_of(entry).pytestmark if mark.name == "ltm"]
+    return tuple(marker["skills"].split(","))
 
 
 def test_the_published_numbers_of_the_suite_paper() -> None:

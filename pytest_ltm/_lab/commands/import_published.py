@@ -5,12 +5,13 @@ from __future__ import annotations
 from importlib.metadata import version
 from pathlib import Path
 from statistics import fmean
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli.arguments import add_ltm_dir, new_run_folder
 from pytest_ltm._journal import events
 from pytest_ltm._journal.checksum_chain import Chain
-from pytest_ltm._journal.result import IMPORTED, RunResult, write_results
+from pytest_ltm._journal.result import IMPORTED, CallDurations, Pace, RunResult, write_results
 from pytest_ltm._lab.published_results import (
     MEMORY_SPANS_SINCE,
     PAPERS_NAMES,
@@ -22,6 +23,7 @@ from pytest_ltm._lab.published_results import (
     parse_benchmark,
     published_conversation,
     read_published,
+    read_run_stats,
     scenario_name,
 )
 from pytest_ltm._model.tokens import token_counter
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_ltm._journal.result import ConversationResult
-    from pytest_ltm._lab.published_results import PublishedResult
+    from pytest_ltm._lab.published_results import PublishedResult, RunStats
     from pytest_ltm._results.columns import Column
 
 
@@ -66,9 +68,9 @@ def import_published(given: Namespace) -> int:
     """
     published_results = _choose_rows(read_published(given.files), given.ref, given.benchmark)
     rows = merge_branches(published_results)
-    conversations = import_conversations(rows)
+    conversations = import_conversations(rows, read_run_stats(given.files))
     if given.output is None:
-        made = RunResult(run_id="published", conversations=tuple(each.result for each in conversations))
+        made = published_run(conversations)
     else:
         made = write_published_run(new_run_folder(given.output, given.ltm_dir), conversations, import_notices(rows))
     for line in table_lines(made):
@@ -97,12 +99,35 @@ def _choose_rows(rows: Sequence[PublishedResult], refs: Sequence[str], begins: s
     return chosen
 
 
-def import_conversations(rows: Sequence[PublishedResult]) -> list[PublishedConversation]:
-    """Return the conversations that the rows are of; DatasetError names a benchmark that cannot be understood."""
+def published_run(conversations: Sequence[PublishedConversation], **fields: Any) -> RunResult:
+    """Return the run that some conversations make, with the times that are published."""
+    seconds: dict[tuple[str, str], float] = {}
+    for each in conversations:
+        if each.seconds is not None:
+            key = each.result.agent, each.result.span_label
+            seconds[key] = seconds.get(key, 0.0) + each.seconds
+    paces = tuple(
+        Pace(agent=agent, span_label=span, asking=CallDurations(total=total))
+        for (agent, span), total in seconds.items()
+    )
+    results = tuple(each.result for each in conversations)
+    return RunResult(**{"run_id": "published", "conversations": results, "paces": paces, **fields})
+
+
+def import_conversations(
+    rows: Sequence[PublishedResult], stats: Mapping[tuple[str, str], RunStats] = MappingProxyType({})
+) -> list[PublishedConversation]:
+    """Return the conversations that the rows are of; DatasetError names a benchmark that cannot be understood.
+
+    `stats`: cost and time by benchmark and agent.
+    """
     labels = agent_labels((row.benchmark, row.agent) for row in rows)
     # without transcripts there is nothing to count, and a tokenizer takes a while to load
     count = token_counter(TOKENIZER).count if any(row.log for row in rows) else len
-    return [published_conversation(mine, labels[agent], count) for (_, agent), mine in by_conversation(rows).items()]
+    return [
+        published_conversation(mine, labels[key[1]], count, stats.get(key))
+        for key, mine in by_conversation(rows).items()
+    ]
 
 
 def import_notices(rows: Sequence[PublishedResult]) -> list[str]:
@@ -217,12 +242,7 @@ def write_published_run(
     path: Path, conversations: Sequence[PublishedConversation], notices: Sequence[str]
 ) -> RunResult:
     """Write a run folder; LtmError if it cannot be written."""
-    run = RunResult(
-        run_id=path.name,
-        conversations=tuple(each.result for each in conversations),
-        folder=str(path),
-        notices=tuple(notices),
-    )
+    run = published_run(conversations, run_id=path.name, folder=str(path), notices=tuple(notices))
     with build_folder(path) as beside:
         for each in conversations:
             _write_conversation(beside, each)

@@ -15,7 +15,8 @@ from pytest_ltm._lab.locomo.dialogue import SESSIONS, TURNS, Size, generate_conv
 from pytest_ltm._lab.locomo.modelled import at_once, by_turns, conversation_faults, write_with_model
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import write_output
-from pytest_ltm._storage.errors import DatasetError, describe_error
+from pytest_ltm._storage.errors import DatasetError, DefinitionError, describe_error
+from pytest_ltm._storage.schema import load_yaml
 from pytest_ltm.datasets.locomo.file import load_locomo
 
 if TYPE_CHECKING:
@@ -34,8 +35,11 @@ def add_generate_arguments(parser: ArgumentParser) -> None:
         ("--seed", 0, "the same seed gives the same file (default: 0)"),
     ):
         parser.add_argument(flag, type=int, default=default, metavar="N", help=text)
-    parser.add_argument("--graph", type=Path, metavar="FILE", help="also write the event graphs, as JSON")
+    graph = "also write the event graphs, as JSON; with --model, graphs that are in it already are used"
+    parser.add_argument("--graph", type=Path, metavar="FILE", help=graph)
     parser.add_argument("--model", metavar="SPEC", help=AUTHORS)
+    personas = "with --model: a JSON or YAML file of two personas, each with name and about"
+    parser.add_argument("--personas", type=Path, metavar="FILE", help=personas)
     turns = "with --model: ask it for each turn, as the speaker whose turn it is"
     parser.add_argument("--turn-by-turn", action="store_true", help=turns)
 
@@ -67,10 +71,11 @@ def _check_arguments(given: Namespace) -> None:
     for path in (given.output, given.graph):
         if path and (path.is_dir() or not path.parent.is_dir()):
             raise DatasetError(f"{path}: cannot be written: it is a folder, or its folder does not exist")
-    if given.model and (given.graph or given.tokens):
-        raise DatasetError("--graph and --tokens are for conversations from templates; --model takes neither")
-    if given.turn_by_turn and not given.model:
-        raise DatasetError("--turn-by-turn needs --model: the two speakers are asked in turn")
+    if given.model and given.tokens:
+        raise DatasetError("--tokens is for conversations from templates: a model's are counted by --turns")
+    for option, why in (("turn_by_turn", "the two speakers are asked in turn"), ("personas", "templates have others")):
+        if getattr(given, option) and not given.model:
+            raise DatasetError(f"--{option.replace('_', '-')} needs --model: {why}")
 
 
 def _conversation_rng(given: Namespace, number: int) -> random.Random:
@@ -110,6 +115,13 @@ def _from_templates(given: Namespace) -> list[dict[str, Any]]:
 def _by_model(given: Namespace) -> list[dict[str, Any]]:
     """Make what the file does not hold yet, and write it after each conversation: what broke off is taken up again."""
     records, writes = _begun_records(given.output), by_turns if given.turn_by_turn else at_once
+    personas, graphs = _given_personas(given.personas), _begun_graphs(given.graph)
+
+    def keep_graph(graph: dict[str, Any]) -> None:
+        graphs[graph["sample_id"]] = graph
+        if given.graph:
+            _write_json(given.graph, list(graphs.values()))
+
     with author_session(given.model) as model:
         for number in range(1, given.conversations + 1):
             name, rng = _conversation_name(given, number), _conversation_rng(given, number)
@@ -117,13 +129,37 @@ def _by_model(given: Namespace) -> list[dict[str, Any]]:
             if any(record["sample_id"] == name for record in records):
                 _say(f"{name}: is in {given.output} already")
                 continue
-            records.append(write_with_model(name, _wanted_size(given, rng), model, rng, _say, writes))
+            size, graph = _wanted_size(given, rng), graphs.get(name)
+            try:
+                record = write_with_model(
+                    name, size, model, rng, _say, writes, personas=personas, graph=graph, keep_graph=keep_graph
+                )
+            except ValueError as error:
+                raise DatasetError(f"{given.graph}: the graph of {name} cannot be used: {error} Correct it") from None
+            records.append(record)
             _write_json(given.output, records)
         _say(str(model.cost))
     return records
 
 
-def _begun_records(path: Path) -> list[dict[str, Any]]:
+def _given_personas(path: Path | None) -> list[dict[str, Any]]:
+    """Return the two personas of a file, none without one; DatasetError names what is wrong with it."""
+    if path is None:
+        return []
+    personas = []
+    try:
+        for item in load_yaml(path).items("two personas"):  # JSON is YAML, too
+            fields = item.mapping(required=("name", "about"))
+            personas.append({**item.json(), **{name: fields[name].text() for name in ("name", "about")}})
+    except DefinitionError as error:
+        raise DatasetError(f"--personas: {error}") from None
+    if len({persona["name"] for persona in personas}) != 2 or len(personas) != 2:
+        raise DatasetError(f"{path}: expected two personas with different names, got {len(personas)}")
+    return personas
+
+
+def _begun_items(path: Path, what: str) -> list[dict[str, Any]]:
+    """Return what a file that is to be continued holds, nothing if there is none; DatasetError for anything else."""
     if not path.exists():
         return []
     try:
@@ -131,7 +167,17 @@ def _begun_records(path: Path) -> list[dict[str, Any]]:
     except (OSError, ValueError) as error:
         raise DatasetError(f"{path}: exists, but cannot be continued: {error}. Name another file") from error
     if not isinstance(data, list) or not all(isinstance(one, dict) and "sample_id" in one for one in data):
-        raise DatasetError(f"{path}: exists, but is not a list of conversations. Name another file")
+        raise DatasetError(f"{path}: exists, but is not a list of {what}. Name another file")
+    return data
+
+
+def _begun_graphs(path: Path | None) -> dict[str, dict[str, Any]]:
+    """Return the graphs of a file by conversation; DatasetError if it holds anything else."""
+    return {} if path is None else {graph["sample_id"]: graph for graph in _begun_items(path, "event graphs")}
+
+
+def _begun_records(path: Path) -> list[dict[str, Any]]:
+    data = _begun_items(path, "conversations")
     if wrong := _file_faults(path, data):
         raise DatasetError(f"{path}: exists, but {wrong[0]}. See ltm data locomo-check, or name another file")
     return data

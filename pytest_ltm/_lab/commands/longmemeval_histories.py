@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli.arguments import add_output, positive_integer, token_count
 from pytest_ltm._lab.author import AUTHORS, author_session
+from pytest_ltm._lab.longmemeval.curated import curated_record
 from pytest_ltm._lab.longmemeval.histories import (
     Corpus,
     GeneratedFillers,
@@ -20,7 +21,7 @@ from pytest_ltm._lab.longmemeval.histories import (
     write_histories,
 )
 from pytest_ltm._lab.longmemeval.modelled import at_once, by_turns, write_record
-from pytest_ltm._lab.longmemeval.needles import generate_needles, generate_records, record_identity
+from pytest_ltm._lab.longmemeval.needles import QuestionKind, generate_needles, generate_records, record_identity
 from pytest_ltm._lab.longmemeval.session_text import cache_counter
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._results.text import pluralize as counted_of
@@ -82,6 +83,8 @@ def add_generate_arguments(parser: ArgumentParser) -> None:
     _add_length(group)
     model = f"{AUTHORS}. For longer histories give the file to ltm data longmemeval-compile"
     group.add_argument("--model", metavar="SPEC", help=model)
+    curate = "with --model: it also writes attributes, backgrounds, questions, answers and what is said of them"
+    parser.add_argument("--curate", action="store_true", help=curate)
     turns = "with --model: ask it for each turn, as the person and as the assistant"
     parser.add_argument("--turn-by-turn", action="store_true", help=turns)
     _add_file(parser)
@@ -95,8 +98,11 @@ def generate_longmemeval(given: Namespace) -> int:
     """
     if given.model:
         return _by_model(given, by_turns if given.turn_by_turn else at_once)
-    if given.turn_by_turn:
-        raise DatasetError("--turn-by-turn needs --model: it is asked as the person and as the assistant")
+    if given.turn_by_turn or given.curate:
+        flag, why = ("--curate", "templates have questions of their own") if given.curate else (
+            "--turn-by-turn", "it is asked as the person and as the assistant"
+        )  # fmt: skip
+        raise DatasetError(f"{flag} needs --model: {why}")
     count = cache_counter(token_counter(given.tokenizer))
     made: Iterable[dict[str, Any]] = generate_records(given.count, given.seed, count)
     needle_records = (parse_needle(record, f"question {record['question_id']}") for record in made)
@@ -108,11 +114,16 @@ def _by_model(given: Namespace, writes: Writes) -> int:
     records = _begun(given.output)
     done = {record["question_id"] for record in records}
     with author_session(given.model) as model:
-        for number, one in enumerate(generate_needles(given.count, given.seed)):
+        for number, needle in enumerate(generate_needles(given.count, given.seed)):
             seed = f"{given.seed} {number}"
-            if record_identity(one, seed)[0] not in done:
-                records.append(write_record(one, seed, model, writes))
-                write_histories(given.output, records)
+            if record_identity(seed, abstains=needle.abstains)[0] in done:
+                continue
+            if given.curate:
+                kind, asked = QuestionKind(needle.type, needle.abstains), {record["question"] for record in records}
+                records.append(curated_record(kind, number, given.seed, model, writes, asked))
+            else:
+                records.append(write_record(needle, seed, model, writes))
+            write_histories(given.output, records)
         sys.stderr.write(f"{model.cost}\n")
     sys.stdout.write(f"{given.output}: {counted_of(len(records), 'question')}\n")
     return 0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from dataclasses import dataclass
+from math import inf, log
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._lab.locomo.world import date_phrase, load_storylines, load_texts, tellable_kinds
@@ -20,6 +22,14 @@ HAPPENED, PLAN, CAUSE = "happened", "plan", "cause"
 """What a turn may make known of an event beside its roles."""
 _WITH_PHOTO = 0.3
 _WITH_CAUSE = 0.75
+# The chance that a turn between greetings and farewells shares a photo that has nothing to do with it; with those of
+# what is told, about 123 of 588 turns share one, as published.
+_ANY_PHOTO = 0.22
+# Words that a turn is to have: their median, and the spread of their logarithm. A last sentence may go beyond: so the
+# turns come out as published, where half have 20 words or more and a tenth 40.
+_MEDIAN_WORDS, _SPREAD = 8.0, 0.95
+# Words that are missing from a turn and not worth another sentence.
+_LEAST_ASIDE = 4
 _APART = 6  # sentences of any purpose between two equal ones, where there are others
 
 
@@ -64,12 +74,13 @@ class _DraftTurn(NamedTuple):
 def write_sessions(world: World, outlines: Sequence[Outline], rng: random.Random) -> list[list[GeneratedTurn]]:
     """Return the turns of each session; the speakers alternate."""
     speaker = _Speaker(world, rng)
-    events = iter(world.events)
+    events = iter([event for event in world.events if not event.beside])
     generated_turnses = []
     for outline in outlines:
         you, who = world.speakers[outline.first], world.speakers[1 - outline.first]
         turns: list[GeneratedTurn] = []
-        for number, (text, caption, reveals) in enumerate(speaker.session(outline, events), start=1):
+        lines = speaker.lengthened(speaker.session(outline, events), outline)
+        for number, (text, caption, reveals) in enumerate(lines, start=1):
             you, who = who, you
             turns.append(GeneratedTurn(f"D{outline.number}:{number}", who, text.format(you=you), caption, reveals))
         generated_turnses.append(turns)
@@ -92,8 +103,48 @@ class _Speaker:
         for number, asked in enumerate(outline.blocks):
             bridge = f"{self._words('bridges')} " if number else ""
             yield from self._told(next(events), asked, bridge) if asked else [self._small_talk()]
-        yield _DraftTurn(self._words("farewells"))
+        yield _DraftTurn(f"{{more}} {self._words('farewells')}")
         yield _DraftTurn(self._words("partings"))
+
+    def lengthened(self, lines: Iterator[_DraftTurn], outline: Outline) -> Iterator[_DraftTurn]:
+        """Yield the lines as long as people's, with what is told in passing and some photos, which are taken up."""
+        drafts, seen = list(lines), False
+        told = self._told_in_passing(outline, drafts)
+        for place, draft in enumerate(drafts):
+            text, caption = draft.text if "{more}" in draft.text else f"{draft.text}{{more}}", draft.caption
+            more = [*[self._varied("photos_seen")] * seen, *(one.text for one in told[place])]
+            seen = not caption and 1 < place < len(drafts) - 2 and self._rng.random() < _ANY_PHOTO
+            if seen:
+                more.append(self._varied("photos_sent"))
+                caption = self._varied("captions")
+            wanted = self._rng.lognormvariate(log(_MEDIAN_WORDS), _SPREAD)
+            while (missing := wanted - len(" ".join([text, *more]).split())) > _LEAST_ASIDE:
+                more.insert(0, self._varied("asides", most=missing * 2))
+            text = text.replace("{more}", "".join(f" {sentence}" for sentence in more))
+            reveals = (*draft.reveals, *(reveal for one in told[place] for reveal in one.reveals))
+            yield _DraftTurn(text, caption, reveals)
+
+    def _told_in_passing(self, outline: Outline, drafts: Sequence[_DraftTurn]) -> list[list[_DraftTurn]]:
+        """Return what is told in passing in each turn, by its speaker: as far as possible where nothing else is."""
+        told: list[list[_DraftTurn]] = [[] for _ in drafts]
+        for half, who in enumerate((outline.first, 1 - outline.first)):
+            places = [place for place in range(2, len(drafts) - 2) if place % 2 == half]
+            beside = [
+                event
+                for event in self._world.events
+                if event.beside and event.session == outline.number and event.who == self._world.speakers[who]
+            ]
+            self._rng.shuffle(places)
+            places.sort(key=lambda place: bool(drafts[place].reveals))
+            for number, event in enumerate(beside):
+                told[places[number % len(places)]].append(self._opening(event, tellable_kinds()[event.kind], ""))
+        return told
+
+    def _varied(self, purpose: str, most: float = inf) -> str:
+        """Return a sentence with one of its [alternatives|others] each, of about at most that many words."""
+        text = self._words(purpose)
+        text = re.sub(r"\[([^\]]*)\]", lambda choices: self._rng.choice(choices[1].split("|")), text)
+        return text if len(text.split()) <= most else f"{text.partition(',')[0].rstrip('.')}."
 
     def _words(self, purpose: str) -> str:
         left = self._left.setdefault(purpose, [])
@@ -117,12 +168,12 @@ class _Speaker:
         yield self._opening(event, kind, bridge)
         details = self._rng.sample(kind.details, min(asked, len(kind.details)))
         for detail in details:
-            yield _DraftTurn(f"{self._words('reactions')} {detail.ask or self._words('whys')}")
+            yield _DraftTurn(f"{self._words('reactions')}{{more}} {detail.ask or self._words('whys')}")
             answer = self._answer(event, detail)
             yield self._with_plan(answer, event, kind) if detail is details[-1] else answer
         for number in range(asked - len(details)):
             question, answers = ("moods", "answers") if kind.conclusions and not number else ("chat", "chat")
-            yield _DraftTurn(f"{self._words('reactions')} {self._words(question)}")
+            yield _DraftTurn(f"{self._words('reactions')}{{more}} {self._words(question)}")
             yield _DraftTurn(self._words(answers))
 
     def _answer(self, event: Event, detail: Detail) -> _DraftTurn:

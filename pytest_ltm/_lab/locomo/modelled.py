@@ -1,11 +1,11 @@
 """One conversation written by a model, step by step: personas, event graphs, sessions with memory, questions.
 
 Maharana et al. (2024), section 3: after each session the two agents keep a summary and observations, from which
-the next is written. Dates are ours, not the model's. What does not hold is asked for again, a few times.
+the next is written, each its own. Dates are ours, not the model's. What does not hold is asked for again, a few times.
 
 Turn by turn, neither speaker sees the other's persona, news and memories. Short-term memory is what was said in this
-session and the summary of the one before; long-term memory is what was observed in all earlier ones, of which a speaker
-recalls what the last turn touches. A photo is a caption; the other reacts to what it shows.
+session and the speaker's summary of the one before; long-term memory is what the speaker observed in all earlier ones,
+of which comes to mind what the last turn touches. A photo is a caption; the other reacts to what it shows.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ class SessionContext:
     personas: Mapping[str, Any]
     news: Mapping[str, Sequence[str]]
     """What has happened to each since the session before."""
-    summaries: Sequence[str]
-    """Of the last sessions, the newest last."""
-    facts: Sequence[str]
-    """Everything that was observed before, the newest last."""
+    summaries: Mapping[str, Sequence[str]]
+    """Each speaker's own of the last sessions, the newest last."""
+    facts: Mapping[str, Sequence[str]]
+    """Everything that each speaker observed before, the newest last."""
     turns: int
 
     def turn(self, place: int, text: str, photo: str) -> dict[str, Any]:
@@ -130,22 +130,19 @@ def check_turns(value: Any, scene: SessionContext) -> list[dict[str, Any]]:
     return fieldses
 
 
-def check_reflection(value: Any, speakers: Sequence[str], fieldses: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return summary and observations; each is told by the speaker it is about, in a turn that exists."""
+def check_reflection(value: Any, who: str, other: str, fieldses: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return one speaker's summary and observations, by whom they are about; each cites a turn that exists."""
     require(isinstance(value, dict) and isinstance(value.get("summary"), str), "it must have a text `summary`.")
-    observed = value.get("observations")
-    require(
-        isinstance(observed, dict) and set(observed) <= set(speakers), f"`observations` must be by {list(speakers)}."
-    )
     ids = {turn["dia_id"] for turn in fieldses}
-    for who in speakers:
-        for note in observed.setdefault(who, []):
+    for name in ("told", "learned"):
+        require(isinstance(value.setdefault(name, []), list), f"`{name}` must be a list of pairs [fact, turn id].")
+        for note in value[name]:
             pair = isinstance(note, list) and len(note) == 2 and all(isinstance(one, str) for one in note)
-            require(pair, f"an observation of {who} is no pair [fact, turn id]: {note!r:.80}.")
+            require(pair, f"an observation in `{name}` is not a pair [fact, turn id]: {note!r:.80}.")
             require(
-                note[1] in ids, f"the observation {note[0]!r:.80} cites {note[1]!r}, which is no turn of this chat."
+                note[1] in ids, f"the observation {note[0]!r:.80} cites {note[1]!r}, which is not a turn of this chat."
             )
-    return {"summary": value["summary"], "observations": observed}
+    return {"summary": value["summary"], "observations": {who: value["told"], other: value["learned"]}}
 
 
 # --- A session turn by turn.
@@ -180,8 +177,8 @@ def _asked(
     touched = " ".join([fieldses[-1]["text"] if fieldses else "", shown, *scene.news[who]])
     return step_prompt(
         "turn", name=who, other=other, about=scene.personas[who], when=scene.when, news=scene.news[who],
-        summary=scene.summaries[-1] if scene.summaries else "You have not talked before.",
-        facts=recall_facts(scene.facts, touched), turns=turn_lines(fieldses) or "Nothing yet.",
+        summary=scene.summaries[who][-1] if scene.summaries[who] else "You have not talked before.",
+        facts=recall_facts(scene.facts[who], touched), turns=turn_lines(fieldses) or "Nothing yet.",
         task=" ".join(task for task in tasks if task),
     )  # fmt: skip
 
@@ -292,8 +289,8 @@ class _Draft:
     personas: dict[str, Any] = field(default_factory=dict)
     events: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     sessions: list[list[dict[str, Any]]] = field(default_factory=list)
-    kept: list[dict[str, Any]] = field(default_factory=list)
-    """Summary and observations of each session."""
+    kept: list[dict[str, dict[str, Any]]] = field(default_factory=list)
+    """Summary and observations of each session, by the speaker whose they are."""
     asked: list[dict[str, Any]] = field(default_factory=list)
     dropped: int = 0
 
@@ -302,27 +299,40 @@ class _Draft:
         """All turns by id."""
         return {turn["dia_id"]: turn for session in self.sessions for turn in session}
 
-    def facts(self) -> list[str]:
-        """Return the observations of all sessions, the newest last."""
+    def observations(self, number: int) -> dict[str, list[list[str]]]:
+        """Return what the speakers told about themselves in a session, as each of them noted it."""
+        return {who: self.kept[number][who]["observations"][who] for who in self.speakers}
+
+    def facts(self, by: str = "") -> list[str]:
+        """Return the observations of all sessions, the newest last: one speaker's, or each one's about themselves."""
+        noted = [one[by]["observations"] if by else self.observations(number) for number, one in enumerate(self.kept)]
         return [
-            f"{who}: {fact} ({cited})"
-            for one in self.kept
-            for who, notes in one["observations"].items()
-            for fact, cited in notes
+            f"{who}: {fact} ({cited})" for observed in noted for who, notes in observed.items() for fact, cited in notes
         ]
 
 
 def write_with_model(
-    name: str, size: Size, model: Model, rng: Random, tell: Callable[[str], None], writes: Writes
-) -> dict[str, Any]:
+    name: str, size: Size, model: Model, rng: Random, tell: Callable[[str], None], writes: Writes, *,
+    personas: Sequence[Mapping[str, Any]] = (), graph: Mapping[str, Any] | None = None,
+    keep_graph: Callable[[dict[str, Any]], None] = lambda _: None,
+) -> dict[str, Any]:  # fmt: skip
     """Return the record of a new conversation, its sessions as `writes` makes them; `tell` hears what is dropped.
+
+    `personas`: two with names, in the place of invented ones; `graph`: the events of an earlier attempt, perhaps edited
+    since; `keep_graph` is given the events before the first session is written.
 
     Raises DatasetError if the model cannot do it.
     """
     one, two = rng.sample(load_texts("personas")["names"], 2)
     plan = session_outlines(size.sessions, size.turns, rng)
+    if personas or graph:
+        one, two = [str(persona["name"]) for persona in personas] or graph_speakers(graph or {})
     draft = _Draft((one, two))
+    draft.personas |= {str(persona["name"]): dict(persona) for persona in personas}
+    if graph:
+        read_graph(draft, plan, graph)
     _write_personas(draft, plan, model)
+    keep_graph(_graph_record(name, draft, plan))
     for outline in plan:
         _write_session(draft, outline, plan, model, writes)
         _write_questions(draft, outline, size.max_questions * outline.number // len(plan) - len(draft.asked), model)
@@ -336,15 +346,79 @@ def _write_personas(draft: _Draft, plan: list[Outline], model: Model) -> None:
     count = max(2, len(plan) * _EVENTS_A_SESSION)
     other = None
     for who in draft.speakers:
-        unlike = step_prompt("unlike", about=other) if other else ""
-        other = written_by(model, step_prompt("persona", name=who, unlike=unlike), check_persona, f"persona of {who}")
-        draft.personas[who] = other
-        asked = step_prompt(
-            "events", name=who, about=other, count=count, first=begin.isoformat(), last=last.isoformat()
-        )
-        draft.events[who] = written_by(
-            model, asked, lambda value: check_events(value, begin, last, count), f"events of {who}"
-        )
+        if who not in draft.personas:
+            asked = step_prompt("persona", name=who, unlike=step_prompt("unlike", about=other) if other else "")
+            draft.personas[who] = written_by(model, asked, check_persona, f"persona of {who}")
+        other = draft.personas[who]
+        if who not in draft.events:
+            asked = step_prompt(
+                "events", name=who, about=other, count=count, first=begin.isoformat(), last=last.isoformat()
+            )
+            draft.events[who] = written_by(
+                model, asked, lambda value: check_events(value, begin, last, count), f"events of {who}"
+            )
+
+
+# --- The event graph as a file, which people may edit before the sessions are written from it.
+
+
+def _graph_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, Any]:
+    """Return the graph as JSON values; ids of events begin with the speaker, so that they are unique."""
+    events = [
+        {
+            "id": f"{who}/{one['id']}",
+            "who": who,
+            "on": one["date"],
+            "event": one["event"],
+            **({"causes": [f"{who}/{cause}" for cause in one["causes"]]} if one.get("causes") else {}),
+        }
+        for who, events in draft.events.items()
+        for one in events
+    ]
+    return {
+        "sample_id": name,
+        "speakers": list(draft.speakers),
+        "personas": draft.personas,
+        "sessions": [outline.at.isoformat() for outline in plan],
+        "events": events,
+    }
+
+
+def graph_speakers(graph: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the two speakers of a graph; ValueError unless there are two."""
+    given = graph.get("speakers")
+    speakers = [who for who in given if isinstance(who, str) and who] if isinstance(given, list) else []
+    require(len(set(speakers)) == len(speakers) == 2, "`speakers` must be two different names.")
+    return speakers[0], speakers[1]
+
+
+def _without_speaker(event: Mapping[str, Any], before: str) -> dict[str, Any]:
+    """Return an event of a graph as the model wrote it: its ids without the speaker before them."""
+    causes = event.get("causes", [])
+    return {
+        "id": str(event.get("id", "")).removeprefix(before), "date": event.get("on", ""), "event": event.get("event"),
+        "causes": [str(one).removeprefix(before) for one in causes] if isinstance(causes, list) else causes,
+    }  # fmt: skip
+
+
+def read_graph(draft: _Draft, plan: list[Outline], graph: Mapping[str, Any]) -> None:
+    """Add personas and events of a graph that `_graph_record` made; ValueError for what no longer holds in it."""
+    speakers = graph_speakers(graph)
+    require(set(speakers) == set(draft.speakers), f"its speakers are not {' and '.join(draft.speakers)}.")
+    personas, given = graph.get("personas", {}), graph.get("events")
+    require(isinstance(personas, dict), "`personas` must be by speaker.")
+    draft.personas = {who: check_persona(personas[who]) for who in personas if who in speakers} | draft.personas
+    require(isinstance(given, list), "`events` must be a list.")
+    events: list[Any] = given if isinstance(given, list) else []
+    strangers = [one for one in events if not isinstance(one, dict) or one.get("who") not in speakers]
+    require(not strangers, f"an event is not about one of the two: {strangers[:1]!s:.80}.")
+    for who in speakers:
+        own = [_without_speaker(one, f"{who}/") for one in events if one["who"] == who]
+        try:
+            checked = check_events(own, plan[0].at.date().replace(day=1), plan[-1].at.date(), 1)
+        except ValueError as error:
+            raise ValueError(f"events of {who}: {error}") from None
+        draft.events[who] = checked
 
 
 def _write_session(draft: _Draft, outline: Outline, plan: list[Outline], model: Model, writes: Writes) -> None:
@@ -360,15 +434,18 @@ def _write_session(draft: _Draft, outline: Outline, plan: list[Outline], model: 
             order=order,
             personas=draft.personas,
             news=_events_since(draft, outline, plan),
-            summaries=[kept["summary"] for kept in draft.kept[-_SUMMARIES:]],
-            facts=draft.facts(),
+            summaries={who: [kept[who]["summary"] for kept in draft.kept[-_SUMMARIES:]] for who in draft.speakers},
+            facts={who: draft.facts(by=who) for who in draft.speakers},
             turns=count,
         ),
         model,
     )
     draft.sessions.append(said)
-    asked = step_prompt("reflection", one=one, two=two, when=when, turns=turn_lines(said))
-    kept = written_by(model, asked, lambda value: check_reflection(value, draft.speakers, said), f"{what}, reflection")
+    kept = {}
+    for who, other in ((one, two), (two, one)):
+        asked = step_prompt("reflection", name=who, other=other, when=when, turns=turn_lines(said))
+        read = partial(check_reflection, who=who, other=other, fieldses=said)
+        kept[who] = written_by(model, asked, read, f"{what}, reflection of {who}")
     draft.kept.append(kept)
 
 
@@ -376,7 +453,10 @@ def at_once(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
     """Return the turns of a session that the model wrote in one answer."""
     asked = step_prompt(
         "session", one=scene.order[0], two=scene.order[1], personas=scene.personas, when=scene.when, news=scene.news,
-        memory={"summaries": scene.summaries, "facts": scene.facts[-_REMEMBERED:]}, count=scene.turns,
+        memory={
+            who: {"summaries": scene.summaries[who], "facts": scene.facts[who][-_REMEMBERED:]} for who in scene.order
+        },
+        count=scene.turns,
     )  # fmt: skip
     return written_by(model, asked, lambda value: check_turns(value, scene), f"session {scene.number}")
 
@@ -421,7 +501,8 @@ def _draft_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, An
         for one in asked
     ]
     events, dates = [_session_events(draft, outline, plan) for outline in plan], [outline.at for outline in plan]
-    observations, summaries = [one["observations"] for one in draft.kept], [one["summary"] for one in draft.kept]
+    observations = [draft.observations(number) for number in range(len(draft.kept))]
+    summaries = [one[draft.speakers[0]]["summary"] for one in draft.kept]
     return conversation_record(name, draft.speakers, dates, draft.sessions, qa, events, observations, summaries)
 
 

@@ -25,7 +25,7 @@ class Event:
     """Something true of one person."""
 
     id: str
-    """`E<number>`, from 1, in the order in which they are told."""
+    """`E<number>`, from 1, by sessions."""
     who: str
     kind: str
     """Key of `kinds`."""
@@ -39,6 +39,8 @@ class Event:
     """Ids of the events that it came of."""
     plan: date | None = None
     """First day of the month in which the person means to take the next step."""
+    beside: bool = False
+    """It is told in passing, and nobody asks about it there and then."""
     after: str = ""
     """Id of the event that this one brings up to date: what was true before is so no longer."""
 
@@ -270,11 +272,15 @@ def _parse_habit(row: Mapping[str, Any]) -> Habit:
 
 # --- Weaving the event graph: which storylines two people live through, and what of it they tell in which session.
 
+# So many events are told in passing, for each turn between greetings and farewells.
+_BESIDE = 0.37
 _ABOUT_ONESELF = 0.22
 _HABIT = 0.1
 _GO_ON = 0.6
 _MOST_OPEN = 6
 _PLAN = 0.25
+# How long ago something was when it is told: most often in the last two weeks.
+DAYS_AGO = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 20, 30, 40)
 _TRIES, _TRIES_OF_THE_ENDLESS = 60, 2_000
 
 
@@ -304,6 +310,8 @@ def weave_world(speakers: tuple[str, str], outlines: Sequence[Outline], rng: ran
             if asked:
                 events.append(weaver.event(speakers[turn], outline))
             turn = 1 - turn  # a block has an odd number of turns
+        turns = sum(1 + 2 * asked for asked in outline.blocks)
+        events += [weaver.event(speakers[n % 2], outline, beside=True) for n in range(round(turns * _BESIDE))]
     return World(speakers, tuple(outline.at for outline in outlines), tuple(events))
 
 
@@ -320,8 +328,10 @@ class _Weaver:
         self._said: dict[str, Event] = {}
         self._values: dict[str, list[str]] = {}
 
-    def event(self, who: str, outline: Outline) -> Event:
-        """Return what the speaker tells next."""
+    def event(self, who: str, outline: Outline, *, beside: bool = False) -> Event:
+        """Return what the speaker tells next; `beside`: in passing, so that no plans are told."""
+        if beside:
+            return replace(self._lived(who, outline, plans=False), beside=True)
         draw = self._rng.random()
         if draw < _ABOUT_ONESELF and self._personal[who]:
             return self._about_oneself(who, outline)
@@ -357,15 +367,15 @@ class _Weaver:
         self._said[habit.key] = self._event(who, kind, outline, roles, after=before.id if before else "")
         return self._said[habit.key]
 
-    def _lived(self, who: str, outline: Outline) -> Event:
+    def _lived(self, who: str, outline: Outline, *, plans: bool = True) -> Event:
         ready = [one for one in self._open[who] if one.may_be_told(outline.number, outline.at.date())]
         if ready and (len(self._open[who]) >= _MOST_OPEN or self._rng.random() < _GO_ON):
             chosen = self._rng.choice(ready)
             self._open[who].remove(chosen)
-            return self._step(who, chosen.line, chosen.roles, chosen.step, chosen.last, outline)
+            return self._step(who, chosen.line, chosen.roles, chosen.step, chosen.last, outline, plans=plans)
         line, theme = self._new_theme()
         roles = {"theme": theme, **{role: draw_value(role, self._rng) for role in sorted(line.roles)}}
-        return self._step(who, line, roles, 0, None, outline)
+        return self._step(who, line, roles, 0, None, outline, plans=plans)
 
     def _new_theme(self) -> tuple[Storyline, str]:
         known = list(load_storylines().values())
@@ -382,15 +392,16 @@ class _Weaver:
         )
 
     def _step(
-        self, who: str, line: Storyline, roles: dict[str, str], step: int, last: Event | None, outline: Outline
-    ) -> Event:
+        self, who: str, line: Storyline, roles: dict[str, str], step: int, last: Event | None, outline: Outline, *,
+        plans: bool,
+    ) -> Event:  # fmt: skip
         today = outline.at.date()
         earliest = max(today - timedelta(40), last.plan or (last.on or today) + timedelta(1)) if last else None
-        ago = self._rng.choice((1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 20, 30, 40))  # most often in the last two weeks
+        ago = self._rng.choice(DAYS_AGO)
         on = today - timedelta(min(ago, (today - earliest).days if earliest else 40))
         event = self._event(who, line.steps[step], outline, roles, on=on, causes=(last.id,) if last else ())
         if step + 1 < len(line.steps):
-            planned = not line.steps[step + 1].chance and self._rng.random() < _PLAN
+            planned = plans and not line.steps[step + 1].chance and self._rng.random() < _PLAN
             event = replace(event, plan=(today.replace(day=28) + timedelta(4)).replace(day=1)) if planned else event
             self._open[who].append(_Open(line, roles, event, step + 1))
         return event

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_ltm._lab.author import prompt_of, require, written_by
 from pytest_ltm._lab.longmemeval.needles import as_record, record_identity, side_mentions
-from pytest_ltm._lab.longmemeval.session_text import WORDS, Aside, load_frames, load_themes
+from pytest_ltm._lab.longmemeval.session_text import WORDS, Aside, early_round, load_frames, load_themes
 from pytest_ltm._language.words import content_stems
 from pytest_ltm._storage.schema import load_yaml
 
@@ -59,26 +59,31 @@ Writes: TypeAlias = "Callable[[SessionOutline, Model], list[_Turn]]"
 
 def write_record(needle: Needle, seed: str, model: Model, writes: Writes) -> dict[str, Any]:
     """Return the record of a question, its sessions as `writes` makes them. DatasetError if the model cannot do it."""
-    name, rng = record_identity(needle, seed)
+    name, rng = record_identity(seed, abstains=needle.abstains)
     mentions, values = side_mentions(needle, name), [fact.value for fact in needle.world]
     sessions = []
     for number, told in enumerate(needle.told, start=1):
         rounds = rng.randint(*ROUNDS)
-        place = rng.randrange(rounds)
+        place = early_round(rng, rounds)
+        kept = words_to_keep(told, values)
         asides = [told.aside if at == place else mentions.next(told.theme) or Aside() for at in range(rounds)]
+        # by chance a mention may have the very words that only the evidence may have
+        asides = [
+            aside if at == place or not kept or _lacking_words(aside.said, kept) else Aside()
+            for at, aside in enumerate(asides)
+        ]
         requests = rng.sample(load_themes()[told.theme].requests, rounds)
         plan = tuple(
             RoundOutline(f"{asked.text} {aside.request}".strip(), aside, at == place)
             for at, (asked, aside) in enumerate(zip(requests, asides, strict=True))
         )
-        sessions.append(
-            writes(SessionOutline(plan, words_to_keep(told, values), f"question {name}, session {number}"), model)
-        )
+        sessions.append(writes(SessionOutline(plan, kept, f"question {name}, session {number}"), model))
     return as_record(needle, name, sessions)
 
 
 @cache
-def _session_prompts() -> dict[str, str]:
+def session_prompts() -> dict[str, str]:
+    """Return what a model is asked, by step, and the words that are filled in."""
     texts: dict[str, str] = load_yaml(Path(__file__).parent / "texts" / "prompts.yml").value
     return texts
 
@@ -91,7 +96,7 @@ def at_once(talk: SessionOutline, model: Model) -> list[_Turn]:
         | ({"made": one.aside.made} if one.aside.made else {})
         for one in talk.rounds
     ]
-    asked = prompt_of(_session_prompts(), "session", rounds=str(len(plan)), words=str(_REPLY_WORDS), plan=plan)
+    asked = prompt_of(session_prompts(), "session", rounds=str(len(plan)), words=str(_REPLY_WORDS), plan=plan)
     return written_by(model, asked, lambda value: read_chat(value, talk), talk.what)
 
 
@@ -103,11 +108,11 @@ def by_turns(talk: SessionOutline, model: Model) -> list[_Turn]:
     """
     turns: list[_Turn] = []
     for number, one in enumerate(talk.rounds, start=1):
-        slip = _session_prompts()["slips"].replace("$said", one.aside.said) if one.aside.said else ""
-        listed = _session_prompts()["lists"].replace("$made", one.aside.made) if one.aside.made else ""
+        slip = session_prompts()["slips"].replace("$said", one.aside.said) if one.aside.said else ""
+        listed = session_prompts()["lists"].replace("$made", one.aside.made) if one.aside.made else ""
         for role, more in (("user", {"wants": one.wants, "slips": slip}), ("assistant", {"lists": listed})):
             none = "\n\n".join(f"{turn['role']}: {turn['content']}" for turn in turns) or "(nothing yet)"
-            asked = prompt_of(_session_prompts(), role, chat=none, words=str(_REPLY_WORDS), **more)
+            asked = prompt_of(session_prompts(), role, chat=none, words=str(_REPLY_WORDS), **more)
             read = partial(_read_chat_turn, role=role, number=number, talk=talk)
             turns.append(written_by(model, asked, read, f"{talk.what}, round {number}, {role}"))
     return turns

@@ -145,7 +145,7 @@ _BEFORE = 0.25  # the share of questions about a change that ask for the old val
 
 def from_series(rng: Random, row: ItemSeries, *, abstains: bool) -> Needle:
     """Return a question for the number or the sum of items that sessions mention one by one."""
-    items = rng.sample(row.items, rng.randint(2, min(5, len(row.items))))
+    items = rng.sample(row.items, rng.randint(2, min(6, len(row.items))))
     values = [rng.choice(row.values) if row.values else 1 for _ in items]
     dates = days_of_may(rng, len(items))
     evidence_sessions = tuple(
@@ -378,7 +378,7 @@ def generate_records(count: int, seed: int, counts: Callable[[str], int]) -> Ite
 
 def needle_record(needle: Needle, seed: str, counts: Callable[[str], int]) -> dict[str, Any]:
     """Return the record of a question; `seed` decides its id and what its sessions say beside the evidence."""
-    name, rng = record_identity(needle, seed)
+    name, rng = record_identity(seed, abstains=needle.abstains)
     mentions = side_mentions(needle, name)
     sessions = [
         write_session(
@@ -390,10 +390,10 @@ def needle_record(needle: Needle, seed: str, counts: Callable[[str], int]) -> di
     return as_record(needle, name, sessions)
 
 
-def record_identity(needle: Needle, seed: str) -> tuple[str, Random]:
+def record_identity(seed: str, *, abstains: bool) -> tuple[str, Random]:
     """Return the id of a question, and the source of chance for its record."""
     rng = Random(f"longmemeval record {seed}")
-    return f"{rng.getrandbits(32):08x}{ABSTENTION if needle.abstains else ''}", rng
+    return f"{rng.getrandbits(32):08x}{ABSTENTION if abstains else ''}", rng
 
 
 def side_mentions(needle: Needle, name: str) -> Mentions:

@@ -335,8 +335,10 @@ ROUND_TOKENS = (190, 430)
 _JITTER = 0.4  # how much longer or shorter a reply may be than others of its session
 _GOES_ON = (0.7, 0.4, 0.1)  # how likely a further question about the same thing is, after one round, two, three
 # The share of rounds without evidence in which users mention something about themselves, as they do with it.
-_MENTIONS = 0.85
+_MENTIONS = 0.7
 _BESIDES = (0, 1, 1, 2)  # how many things they say besides, each as likely as the others
+# The chance that evidence stands in the first round of a session, or else in the next one, and so on.
+_FIRST = 0.6
 _MENTIONED = 0.4  # the share of these that tell something about themselves as well; the others are chat
 _GREETS, _THANKS, _CHANGES, _BYES, _NODS = 0.3, 0.3, 0.5, 0.2, 0.6
 
@@ -366,13 +368,15 @@ def write_session(
     """
     talk = _SessionWriter(rng, theme, changes_theme=aside is None)
     rounds = max(1, tokens // rng.randint(*ROUND_TOKENS))
-    place = rng.randrange(rounds) if aside else -1
+    place = early_round(rng, rounds) if aside else -1
     turns: list[dict[str, Any]] = []
     left = tokens
     for number in range(rounds):
         if turns and left < LEAST and number > place:
             break
-        here = aside if number == place else mentions(talk.theme) if rng.random() < _MENTIONS else None
+        here = (
+            aside if number == place else mentions(talk.theme) if rng.random() < (_MENTIONS if number else 1) else None
+        )
         besides = [_side_remark(rng, lambda: mentions(talk.theme)) for _ in range(rng.choice(_BESIDES))]
         before, request = talk.question()
         said = _request_text(rng, before, request, here, besides)
@@ -388,6 +392,14 @@ def write_session(
             turns[-1]["has_answer"] = number == place and bool(aside.made)
         left -= count(said) + count(replied)
     return turns
+
+
+def early_round(rng: Random, rounds: int) -> int:
+    """Return the round of a session that holds its evidence: mostly the first, as published, and rarely a late one."""
+    place = 0
+    while place < rounds - 1 and rng.random() > _FIRST:
+        place += 1
+    return place
 
 
 class _SessionWriter:

@@ -45,7 +45,7 @@ class QuerySettings(Struct, frozen=True):
 class NotebookSettings(Struct, frozen=True):
     """What is written down of the user beside the memories, and shown with each message."""
 
-    kind: Literal["none", "json", "text", "portrait", "core"] = "none"
+    kind: Literal["none", "json", "text", "summary", "portrait", "core"] = "none"
     size: int = 0
     """Tokens, of a core block characters, that it may have."""
 
@@ -121,8 +121,8 @@ _KEYS = ("value", *_WRITTEN_KEYS, "user", *(f"user-{kind}" for kind in _WRITTEN_
 _CHUNK = lazy_pattern(r"chunk:([1-9]\d{0,3})(?:/(0(?:\.\d+)?))?")
 _UNITS = ("turn", "round", "session", "fact", "observation", "summary")
 _COUNTED = lazy_pattern(r"generated:([1-9])")
-_SIZED = lazy_pattern(r"(json|text|portrait|core)(?::(\d{1,6}))?")
-_SIZES = {"json": 1000, "text": 1000, "portrait": 1000, "core": 2000}
+_SIZED = lazy_pattern(r"(json|text|summary|portrait|core)(?::(\d{1,6}))?")
+_SIZES = {"json": 1000, "text": 1000, "summary": 2000, "portrait": 1000, "core": 2000}
 _LEAST_WINDOW = 256
 
 
@@ -163,7 +163,7 @@ def _parse_notebook(given: Field) -> NotebookSettings:
         return NotebookSettings()
     match = _SIZED.fullmatch(given.value) if isinstance(given.value, str) else None
     if match is None:
-        raise given.error("none, json, text, portrait or core, with a size such as 'json:500' if wanted")
+        raise given.error("none, json, text, summary, portrait or core, with a size such as 'json:500' if wanted")
     kind: Any = match[1]
     return NotebookSettings(kind, int(match[2]) if match[2] else _SIZES[kind])
 

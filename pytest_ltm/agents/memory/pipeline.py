@@ -242,11 +242,11 @@ class Pipeline(Thinks):
         """Return the same; only what has ended by now, a session or a day, is written up for good."""
         before = self.usage()
         self._arrive()
-        held = self._user, self._pad, dict(self._strength)
+        held = self._user, self._pad, dict(self._strength), self._day_from
         try:
             return self._since(before, self._think(self._shown(message)))
         finally:
-            self._user, self._pad, self._strength = held
+            self._user, self._pad, self._strength, self._day_from = held
 
     def accept(self, message: str, reply: str) -> Reply | None:
         """Keep an exchange that is told, on the way of any other."""
@@ -289,6 +289,7 @@ class Pipeline(Thinks):
             span = Span(self._session_from, 0, len(said) - 1, self._memories.log.tokens(len(said) - 1))
             for item in self._written_up(span):
                 self._store(item)
+        self._sum_up()
         self._session += 1
         self._session_from = len(said)
 
@@ -333,8 +334,17 @@ class Pipeline(Thinks):
             return "\n".join(self._think(roles.Keyphrases(said=utterances)))
         return self._think(roles.Summary(said=utterances))
 
+    def _sum_up(self) -> None:
+        """Bring a notebook up to date that is one summary of everything: with what was said since it was written."""
+        said = self._memories.log.said
+        new = tuple(one for one in said[self._day_from :] if one.text)
+        if self._settings.notebook.kind == "summary" and new:
+            task = roles.Summary(said=new, of="history", earlier=self._pad, size=self._settings.notebook.size)
+            self._pad, self._day_from = self._think(task), len(said)
+
     def _end_day(self) -> None:
         """Write the day up, and forget."""
+        self._sum_up()
         said = self._memories.log.said
         if self._settings.notebook.kind == "portrait" and self._day_from < len(said):
             day = tuple(one for one in said[self._day_from :] if one.text)
@@ -361,6 +371,8 @@ class Pipeline(Thinks):
         limit = min(notebook.size, self._settings.window // 4)
         last = next((one.text for one in reversed(self._memories.log.said) if one.role == "assistant"), "")
         queries: tuple[str, ...] = ()
+        if looks:
+            self._sum_up()
         old = self._known(limit)
         if notebook.kind == "json" and limit:
             task = roles.Describe(user=self._user, message=message, last=last, count=query.count, size=limit)
@@ -379,7 +391,7 @@ class Pipeline(Thinks):
         match self._settings.notebook.kind:
             case "json":
                 return roles.shown_user(self._user)
-            case "text":
+            case "text" | "summary":
                 return self._pad
             case "portrait":
                 return shorten_to_tokens("\n".join(filter(None, self._portrait.values())), limit)

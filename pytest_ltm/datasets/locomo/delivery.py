@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from pytest_ltm._model.told_history import PastExchange
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._storage.errors import DatasetError
+from pytest_ltm._storage.images import read_image
 from pytest_ltm.datasets.locomo.options import NOTE_KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
@@ -58,11 +59,28 @@ def turn_text(turn: LocomoTurn, *, seen: bool = False) -> str:
     return f"{turn.speaker}: {turn.text}{' [shares a photo, see the image]' if seen else photo}"
 
 
-def photos_in(folder: Path) -> dict[str, str]:
-    """Return the files of a folder by name; DatasetError if it is none."""
+def photos_in(folder: Path, samples: Iterable[Sample]) -> tuple[dict[str, str], str]:
+    """Return the files of the photos that samples share, by name, and a note on those that are missing, "" if none is.
+
+    DatasetError if it is not a folder, no photo is in it, or one that is cannot be sent.
+    """
+    named = "Their files are named as the addresses end: photo.jpg"
     if not folder.is_dir():
-        raise DatasetError(f"{folder}: no folder of photos. Their files are named as the addresses end: photo.jpg")
-    return {file.name: str(file) for file in sorted(folder.iterdir()) if file.is_file()}
+        raise DatasetError(f"{folder}: no folder of photos. {named}")
+    shared = {name for sample in samples for turn in sample.turns for name in _photo_names(turn)}
+    found = {name: folder / name for name in sorted(shared) if (folder / name).is_symlink() or (folder / name).exists()}
+    if shared and not found:
+        raise DatasetError(f"{folder}: none of the {len(shared):,} photos is here. {named}")
+    for file in found.values():
+        read_image(file)
+    missing = f"{len(shared) - len(found):,} of {len(shared):,} photos are not in {folder}: their captions are told"
+    return {name: str(file) for name, file in found.items()}, missing if len(found) < len(shared) else ""
+
+
+def _photo_names(turn: LocomoTurn) -> list[str]:
+    """Return the names of the files of a turn's photos: the last parts of their addresses."""
+    names = (address.partition("?")[0].replace("\\", "/").rpartition("/")[2] for address in turn.images)
+    return [name for name in names if name not in ("", ".", "..") and name.isprintable()]
 
 
 def session_of(name: str) -> int:
@@ -125,8 +143,7 @@ def _make_exchange(
     *, between: str = "\n", holds: tuple[str, ...] = (),
 ) -> PastExchange:  # fmt: skip
     """Return turns as one message, also with the photos that there are files of."""
-    names = [[address.partition("?")[0].rpartition("/")[2] for address in turn.images] for turn in turns]
-    files = [tuple(photos[name] for name in of_turn if name in photos) for of_turn in names]
+    files = [tuple(photos[name] for name in _photo_names(turn) if name in photos) for turn in turns]
     text = between.join([f"[{session.when}]", *map(turn_text, turns)])
     shown = (turn_text(turn, seen=bool(of_turn)) for turn, of_turn in zip(turns, files, strict=True))
     pictured = between.join([f"[{session.when}]", *shown]) if any(files) else ""

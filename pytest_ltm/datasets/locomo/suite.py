@@ -65,15 +65,19 @@ class LocomoSuite:
     def __init__(self, data: LocomoData, choices: LocomoOptions, seed: int) -> None:
         self._data, self._choices, self._seed = data, choices, seed
         self._audit = load_audit(Path(choices.audit), data.samples) if choices.audit else None
-        self._photos = photos_in(Path(choices.images)) if choices.images else {}
         if choices.embeddings:
             load_embedding(choices.embeddings)  # what is no function is told now
         samples = _chosen_samples(data, choices.conversations)
+        self._photos, missing = photos_in(Path(choices.images), samples) if choices.images else ({}, "")
         way_out = "Rename one, or name one with --ltm-locomo-conversations"
         self._samples = by_unique_label({one.id: one for one in samples}, ids="sample_ids", way_out=way_out)
         self._last: tuple[str, Sequence[PastExchange]] = ("", ())
         """The thread whose history was told last, and the history: question after question asks for it."""
-        self.notes: Sequence[str] = (*data.notes, *(self._audit.notes if self._audit else ()))
+        self.notes: Sequence[str] = (
+            *data.notes,
+            *[missing] * bool(missing),
+            *(self._audit.notes if self._audit else ()),
+        )
         turns = NextTurns(choices.next_turns, seed, choices.telling, choices.embeddings)
         known: dict[str, EventSummaries | NextTurns] = {"events": EventSummaries(), "dialogue": turns}
         self._tasks = {name: known[name] for name in choices.tasks if name in known}

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from pytest_ltm._language.overlap import bleu_scores, rouge_scores
+from pytest_ltm._language.words import content_stems
 from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._model.ltm_judge import ask_judge
+from pytest_ltm._model.ltm_judge import ask_judge, full_thoughts
 from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm._model.suite import SuiteEntry
@@ -20,7 +21,7 @@ from pytest_ltm.datasets.locomo.delivery import held_by, session_of, turn_text
 from pytest_ltm.datasets.locomo.options import NOTE_KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pytest_ltm._model.judge_request import Judge
     from pytest_ltm._model.told_history import PastExchange
@@ -44,6 +45,26 @@ KINDS = ("hallucination", "misunderstanding", "attribution", "salience")
 """What may be wrong with a fact that the gold events do not support; a gold event left out is `missing`."""
 _MARK = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'(])")
+# Where another statement begins within a sentence: before a verb, or a subject of its own with one.
+_VERB = (
+    r"(?:was|were|is|are|has|had|will|went|got|took|made|bought|met|began|won|lost|found|gave|saw|told|left|came|"
+    r"became|built|broke|caught|held|kept|led|ran|sold|sent|spent|taught|wrote|put|felt|drove|flew|grew|sang|swam|"
+    r"\w{2,}s\s+(?:an?|the|her|his|its|their|to|that|how|\d+)|"
+    r"\w{2,}ed\s+(?:an?|the|her|his|its|their|to|that|how|up|out|in|at|on|for|with|from|\d+|[A-Z]\w*))\b"
+)
+_CLAUSE = re.compile(
+    r"\s*;\s+|,?\s+(?:and then|and|but|then|while|so)\s+"
+    rf"(?=(?:(?:he|she|they|it|we|[A-Z]\w+)\s+)?(?:also\s+|then\s+)?{_VERB})"
+)
+# A statement has at least so many words: "Ada" in "Ada and Ben met" is none.
+_LEAST_WORDS = 3
+# The date at the beginning of a line, which holds for all that the line tells; and the subject of its first statement.
+_DATE = re.compile(r"[^:]{0,40}\d[^:]{0,20}:\s+")
+_SUBJECT = re.compile(r"[A-Z][\w'\u2019-]*(?:\s+(?:and\s+)?[A-Z][\w'\u2019-]*)*")
+_STARTS_WITH_VERB = re.compile(rf"(?:also\s+|then\s+)?{_VERB}")
+_LISTED = re.compile(r"^\s*-\s+(\S.*?)\s*$", re.MULTILINE)
+# A fact that a model writes has at least this share of its words from the lines it is taken from.
+_OWN_WORDS = 0.6
 _WORDED = re.compile(r"[^\W\d_]{2}")
 
 
@@ -94,9 +115,41 @@ def _summary_request(speaker: str, period: Sequence[LocomoSession]) -> str:
 
 
 def facts_in(text: str) -> list[str]:
-    """Return the facts of a summary: its lines, without list marks, taken apart where sentences end."""
+    """Return the facts of a summary by rules: its lines, without list marks, taken apart where clauses end.
+
+    Each has the date of its line, and the subject of the first clause where it has none of its own.
+    """
     lines = (_MARK.sub("", line).strip() for line in text.splitlines())
-    return [part.strip() for line in lines for part in _SENTENCE.split(line) if _WORDED.search(part)]
+    return [fact for line in lines for fact in _clause_facts(line)]
+
+
+def _clause_facts(line: str) -> Iterator[str]:
+    date = match[0] if (match := _DATE.match(line)) else ""
+    for sentence in _SENTENCE.split(line.removeprefix(date)):
+        subject = match[0] if (match := _SUBJECT.match(sentence)) else ""
+        start = 0
+        for end, following in [*(match.span() for match in _CLAUSE.finditer(sentence)), (len(sentence), 0)]:
+            clause = sentence[start:end].strip()
+            if following and len(clause.split()) < _LEAST_WORDS:
+                continue
+            if _WORDED.search(clause):
+                own = f"{subject} " if start and subject and _STARTS_WITH_VERB.match(clause) else ""
+                yield f"{date}{own}{clause}"
+            start = following
+
+
+def atomic_facts(judge: Judge, text: str) -> list[str]:
+    """Return the facts of a summary as the judge takes it apart; by rules where it writes none, or of its own.
+
+    FActScore (Min et al., 2023) has a model do so.
+    """
+    if not _WORDED.search(text):
+        return []
+    decision = ask_judge(judge, PROMPTS["locomo-events-facts"], answer=text)
+    facts = [] if isinstance(decision, Unscored) else _LISTED.findall(full_thoughts(decision.reply))
+    known = content_stems(text)
+    holds = all(len(content_stems(fact) & known) >= _OWN_WORDS * len(content_stems(fact)) for fact in facts)
+    return facts if facts and holds else facts_in(text)
 
 
 def score_event_summary(
@@ -104,17 +157,21 @@ def score_event_summary(
 ) -> dict[str, float] | Unscored:
     """Return the figures of a summary; Unscored where the judge could not tell of some fact.
 
-    `fact_precision`, `fact_recall`, `fact_f1`, `facts` (how many the answer has); the paper's five kinds of error as
+    Both sides are taken apart into atomic facts. `fact_precision`: the share of the answer's that the gold events
+    support; `fact_recall`: the share of the gold ones that the answer tells; `fact_f1`, `facts` and `gold_facts` (how
+    many each side has); the paper's five kinds of error as
     counts: `error_missing` and an `error_` for each of KINDS, whose sum are the facts without support. The kinds are
     left out where the judge could not name one.
     """
-    facts, events = facts_in(answer)[:MAX_CHECKED_FACTS], "\n".join(gold)
+    events = "\n".join(gold)
+    facts = atomic_facts(judge, answer)[:MAX_CHECKED_FACTS]
+    golden = atomic_facts(judge, events) if facts else facts_in(events)
     asked = [{"answer": fact, "speaker": speaker, "events": events} for fact in facts]
     supported = _judge_grades(judge, "locomo-events-support", asked)
     if isinstance(supported, Unscored):
         return supported
-    asked = [{"answer": answer, "event": event, "speaker": speaker} for event in gold]
-    covered = _judge_grades(judge, "locomo-events-covered", asked) if facts else ["no"] * len(gold)
+    asked = [{"answer": answer, "event": event, "speaker": speaker} for event in golden]
+    covered = _judge_grades(judge, "locomo-events-covered", asked) if facts else ["no"] * len(golden)
     if isinstance(covered, Unscored):
         return covered
     precision, recall = (part.count("yes") / len(part) if part else 0.0 for part in (supported, covered))
@@ -124,6 +181,7 @@ def score_event_summary(
     kinds = _judge_grades(judge, "locomo-events-error", asked)
     return {
         "fact_precision": precision, "fact_recall": recall, "fact_f1": f1, "facts": float(len(facts)),
+        "gold_facts": float(len(golden)),
         "error_missing": float(covered.count("no")),
         **({} if isinstance(kinds, Unscored) else {f"error_{kind}": float(kinds.count(kind)) for kind in KINDS}),
     }  # fmt: skip

@@ -372,7 +372,7 @@ def _draw_heatmap(part: SubFigure, content: Heat) -> None:
     steep = max(map(len, content.columns)) * _scaled_points(4.2) > cell
     for axes, panel in zip(shown, content.panels, strict=True):
         _draw_squares(axes, panel, size)
-        axes.set_title(_plot_text(panel.agent, _title_room(part, panels, columns, labels // 2)))
+        axes.set_title(_plot_text(panel.name, _title_room(part, panels, columns, labels // 2)))
         axes.set_xticks(range(columns), [_plot_text(name, 12) for name in content.columns])
         axes.set_yticks(range(rows), [_plot_text(name, _LONGEST) for name in content.rows])
         axes.tick_params(length=0)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct
 
+from pytest_ltm._journal.result import span_place
+from pytest_ltm._model.plan import natural_sort_key
 from pytest_ltm._results.columns import GUESSED, UNSCORED
 from pytest_ltm._results.statistics.totals import group_by, mean_or_none
 from pytest_ltm._results.text import NOTHING, one_line, pluralize, score_text
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pytest_ltm._journal.fold import ConversationRecord
+    from pytest_ltm._journal.result import ScenarioResult
     from pytest_ltm._results.gate.changes import Change, Changes
     from pytest_ltm._results.run_loading import LoadedRun
     from pytest_ltm._results.statistics.comparison import Comparison
@@ -74,9 +77,9 @@ class Square(Struct, frozen=True, kw_only=True):
 
 
 class Panel(Struct, frozen=True, kw_only=True):
-    """One agent's cells; None: nothing of that kind was played."""
+    """One agent's or one scenario's cells; None: nothing of that kind was played."""
 
-    agent: str
+    name: str
     rows: tuple[tuple[Square | None, ...], ...]
 
 
@@ -249,7 +252,7 @@ def scenario_heatmap(material: Material) -> Heat:
         return Square(text=cell.without if cell.mean is None else cell.text, score=cell.mean)
 
     panels = tuple(
-        Panel(agent=agent, rows=tuple(tuple(square(agent, span, name) for span in material.spans) for name in rows))
+        Panel(name=agent, rows=tuple(tuple(square(agent, span, name) for span in material.spans) for name in rows))
         for agent in material.agents
     )
     shown = {square.text[-1:] for panel in panels for row in panel.rows for square in row if square}
@@ -265,6 +268,42 @@ def scenario_heatmap(material: Material) -> Heat:
         across="memory span",
         down="",
         notes=tuple(text for sign, text in notes.items() if sign in shown),
+    )
+
+
+def example_heatmap(material: Material, skill: str = "") -> Heat:
+    """Return the score of each example at the one memory span, a panel for each scenario, a row for each agent.
+
+    `skill`: only scenarios that need it. LtmError where there are several spans, or nothing needs the skill.
+    """
+    if len(material.spans) > 1:
+        raise LtmError(f"examples are drawn at one memory span: choose one of {', '.join(material.spans)} with --span")
+    found: dict[str, dict[str, list[ScenarioResult]]] = {}
+    for series in material.series:
+        for result in (row.result for row in series.rows if not skill or skill in row.result.skills):
+            found.setdefault(result.scenario, {}).setdefault(series.agent, []).append(result)
+    if not found:
+        raise LtmError(f"no scenario of this run needs the skill {skill!r}")
+    agents = [agent for agent in material.agents if any(agent in by for by in found.values())]
+    columns = max(len(results) for by in found.values() for results in by.values())
+
+    def squares(results: Sequence[ScenarioResult]) -> tuple[Square | None, ...]:
+        ordered = sorted(results, key=lambda result: natural_sort_key(f"{result.trial} {result.example}"))
+        drawn = [
+            Square(text=NOTHING if each.score is None else score_text(each.score), score=each.score) for each in ordered
+        ]
+        return (*drawn, *[None] * (columns - len(drawn)))
+
+    return Heat(
+        panels=tuple(
+            Panel(name=scenario, rows=tuple(squares(by.get(agent, ())) for agent in agents))
+            for scenario, by in sorted(found.items())
+        ),
+        rows=tuple(agents),
+        columns=tuple(f"T{number}" for number in range(1, columns + 1)),
+        across=f"examples, {span_place(material.spans[0])}".rstrip(", "),
+        down="",
+        notes=(),
     )
 
 
@@ -300,7 +339,7 @@ def depth_heatmap(material: Material, by: By) -> Heat:
 
     return Heat(
         panels=tuple(
-            Panel(agent=agent, rows=tuple(tuple(square(agent, column, row) for column in columns) for row in rows))
+            Panel(name=agent, rows=tuple(tuple(square(agent, column, row) for column in columns) for row in rows))
             for agent in material.agents
             if any(spot[0] == agent for spot in spots)
         ),
