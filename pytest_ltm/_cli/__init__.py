@@ -71,6 +71,9 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "plot": Command("_cli.plot", "plot_figure", "draw a figure for a paper: curve, heat map, differences"),
         "badge": Command("_cli.sharing", "draw_badge", "draw a badge with an agent's score"),
     },
+    "Check scores": {
+        "verify": Command("_cli.verify", "verify_scores", "check that scores follow from what a run recorded"),
+    },
     "Rework runs": {
         "rescore": Command("_cli.pytest_runs", "rescore_run", "score a recorded run again, without its agents"),
         "review": Command("_cli.review", "review_run", "list verdicts worth a look, and how often they are wrong"),

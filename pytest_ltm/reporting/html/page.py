@@ -14,7 +14,6 @@ from itertools import combinations, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._results.metrics import agent_metrics
-from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import format_percent, score_text, short_count
 from pytest_ltm._storage.errors import LtmError
@@ -41,6 +40,7 @@ from pytest_ltm.reporting.html.report_data import (
     unscored_reasons,
 )
 from pytest_ltm.reporting.summary import METRICS
+from pytest_ltm.reporting.verification import read_marked_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -193,9 +193,10 @@ def build_report(runs: Sequence[Path], out: Path, *, most: int = MOST_EXAMPLES, 
     """Write one self-contained HTML file about the runs in these folders.
 
     `most`: the most examples listed; `lines`: the most bytes of time lines.
+    What does not hold is noted at the head of the page.
     Raises LtmError if a folder holds no results, or if the file cannot be written.
     """
-    page = render_page(report_material([read_run(run) for run in runs]), most, lines)
+    page = render_page(report_material([read_marked_run(run) for run in runs]), most, lines)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(page, encoding="utf-8", newline="\n")
