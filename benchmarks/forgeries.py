@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 Forge = "Callable[[Path, random.Random], None]"
-_YES_JUDGE = '''
+_YES_JUDGE = """
 def judge(question):
     return "GRADE: yes" if "a" in question.text[-40:] else "GRADE: no"
-'''
+"""
 
 
 def forge_runs(size: int, repeats: int) -> Iterator[str]:
@@ -38,7 +38,7 @@ def forge_runs(size: int, repeats: int) -> Iterator[str]:
         for number in range(size):
             name = list(FORGERIES)[number % len(FORGERIES)]
             forged = copy_run(whole[number % 3], home / "forged" / f"{number}")
-            FORGERIES[name](forged, random.Random(number))  # noqa: S311 - forgeries, not keys
+            FORGERIES[name](forged, random.Random(number))
             said = verify(home, forged)
             named += bool(said)
             missed += not said
@@ -53,7 +53,7 @@ def forge_runs(size: int, repeats: int) -> Iterator[str]:
 _PLAYED: Sequence[tuple[str, ...]] = (
     ("--ltm-agent=full,window:2k", "--ltm-span=2k", "--ltm-suite=standard", "--ltm-examples=1"),
     ("--ltm-agent=forgetful:0.3", "--ltm-span=2k,4k", "--ltm-suite=standard", "--ltm-examples=1", "--ltm-trials=2"),
-    ("--ltm-agent=bm25:2k", "--ltm-isolated", "--ltm-suite=standard", "--ltm-examples=1"),
+    ("--ltm-agent=bm25:2k", "--ltm-span=isolated", "--ltm-suite=standard", "--ltm-examples=1"),
     ("--ltm-agent=full,echo", "--ltm-span=2k", "--ltm-suite=standard", "--ltm-examples=1", "-n2"),
     ("--ltm-agent=full,silent", "--ltm-span=2k", "--ltm-suite=standard", "--ltm-trials=2", "--ltm-concurrency=4"),
     ("--ltm-agent=full", "--ltm-span=4k", "--ltm-suite=standard", "--ltm-examples=1", "--ltm-sessions=3"),
@@ -121,7 +121,7 @@ def dataset_runs(home: Path, seed: int) -> Iterator[Path]:
 def play(home: Path, *words: str) -> Path:
     """Play a run and return its folder."""
     command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", *words]
-    session = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)  # noqa: S603
+    session = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
     if session.returncode not in {0, 1, 75}:
         raise RuntimeError(f"{' '.join(words)}: {session.stdout[-800:]}{session.stderr[-400:]}")
     return home / ".ltm" / "runs" / (home / ".ltm" / "latest").read_text("utf-8").strip()
@@ -130,7 +130,7 @@ def play(home: Path, *words: str) -> Path:
 def ltm(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a command."""
     command = [sys.executable, "-m", "pytest_ltm", *words]
-    return subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)  # noqa: S603
+    return subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
 
 
 def verify(home: Path, run: Path) -> str:
@@ -154,7 +154,7 @@ def copy_run(run: Path, to: Path) -> Path:
 
 
 def _conversation(run: Path) -> Path:
-    return sorted(path.parent for path in run.glob("*/journal.jsonl"))[-1]
+    return max(path.parent for path in run.glob("*/journal.jsonl"))
 
 
 def _edit_json(path: Path, change: Callable[[Any], None]) -> None:
@@ -259,6 +259,14 @@ def _remove_example(run: Path, _rng: random.Random) -> None:
     _edit_json(_conversation(run) / "results.json", lambda one: one["scenarios"].pop())
 
 
+def _edit_grade(run: Path, rng: random.Random) -> None:
+    """Change what a judge said; where none was asked, say that one gave the verdict."""
+    if b'{"event":"judge"' in (_conversation(run) / "journal.jsonl").read_bytes():
+        _edit_line(run, "judge", lambda one: one.update(reply="GRADE: yes"), rng)
+    else:
+        _edit_row(run, judge_calls=3, reason="the judge passes it")
+
+
 FORGERIES: dict[str, Callable[[Path, random.Random], None]] = {
     "a byte": _flip_byte,
     "a flipped score": lambda run, _: _edit_row(run, score=1.0, outcome="passed"),
@@ -281,13 +289,5 @@ FORGERIES: dict[str, Callable[[Path, random.Random], None]] = {
     "an answer in the results": _edit_answer,
     "an example removed": _remove_example,
     "a threshold": lambda run, _: _edit_row(run, threshold=0.0, outcome="passed"),
-    "a judge's grade": lambda run, rng: _edit_grade(run, rng),
+    "a judge's grade": _edit_grade,
 }
-
-
-def _edit_grade(run: Path, rng: random.Random) -> None:
-    """Change what a judge said; where none was asked, say that one gave the verdict."""
-    if b'{"event":"judge"' in (_conversation(run) / "journal.jsonl").read_bytes():
-        _edit_line(run, "judge", lambda one: one.update(reply="GRADE: yes"), rng)
-    else:
-        _edit_row(run, judge_calls=3, reason="the judge passes it")

@@ -73,6 +73,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
     },
     "Check scores": {
         "verify": Command("_cli.verify", "verify_scores", "check that scores follow from what a run recorded"),
+        "bundle": Command("_cli.bundle", "bundle_run", "write a run as one file that anybody can verify"),
     },
     "Rework runs": {
         "rescore": Command("_cli.pytest_runs", "rescore_run", "score a recorded run again, without its agents"),

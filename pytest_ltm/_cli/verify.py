@@ -30,7 +30,7 @@ from pytest_ltm.reporting.verification import Discrepancy, compare_results, find
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from pytest_ltm._results.run_loading import LoadedRun
 
@@ -94,10 +94,11 @@ def verify_scores(given: Namespace) -> int:
         if path.is_file():
             from pytest_ltm._cli.bundle import open_bundle
 
-            run, foreign = open_bundle(path, Path(folder) / "bundle", given.data), True
+            run, altered = open_bundle(path, Path(folder) / "bundle", given.data)
         else:
-            run, foreign = find_run(given.run, given.ltm_dir), False
-        result = verify_run(run, Path(folder), given, foreign=foreign)
+            run, altered = find_run(given.run, given.ltm_dir), None
+        result = verify_run(run, Path(folder), given, foreign=altered is not None)
+        result.differs.extend(altered or ())
     if given.json:
         print(json_text(verification_json(result)), end="")
     else:
@@ -223,13 +224,15 @@ def _score_part_again(
         )
         result.unchecked.append(f"verdicts were not reached again: {texts}{hint}")
         return
-    result.differs.extend(compare_results(source, made))
-    _note_rescoring(source, made, names, result)
-
-
-def _note_rescoring(source: Path, made: Path, names: Sequence[str], result: Verification) -> None:
     summary = json.loads((made / "summary.json").read_text("utf-8"))
+    same = summary.get("pytest_ltm_version") == result.made_by
+    result.differs.extend(compare_results(source, made, same_version=same))
+    _note_rescoring(source, made, summary, result)
+
+
+def _note_rescoring(source: Path, made: Path, summary: Mapping[str, Any], result: Verification) -> None:
     told = summary.get("rescored") or {}
+    names = sorted(path.parent.name for path in source.glob(f"*/{JOURNAL}"))
     again = {path.parent.name for path in made.glob(f"*/{RESULTS}")}
     for name, why in told.get("definitions", {}).items():
         result.differs.append(Discrepancy(f"{name}, definition", why))

@@ -34,7 +34,8 @@ from pytest_ltm._storage.schema import parse_record, show_value
 from pytest_ltm.reporting.summary import VERDICTS_FILE, rewrite_summary, verdicts_csv
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Set as AbstractSet
     from pathlib import Path
 
     from pytest_ltm._journal.result import ConversationResult, ScenarioResult
@@ -339,22 +340,35 @@ def _entry_label(entry: object, number: int) -> str:
     return " ".join(labels) or str(number)
 
 
-def compare_results(recorded: Path, made_again: Path) -> Iterator[Discrepancy]:
-    """Yield where the results of a run are not those of scoring it again; `made_again`: that run's folder."""
+def compare_results(recorded: Path, made_again: Path, *, same_version: bool) -> Iterator[Discrepancy]:
+    """Yield where the results of a run are not those of scoring it again; `made_again`: that run's folder.
+
+    Of another version than the one that recorded it, scores must agree; reasons and fingerprints may change.
+    """
     for path in sorted(made_again.glob(f"*/{RESULTS}")):
         try:
             then, now = read_results(recorded / path.parent.name / RESULTS), read_results(path)
         except LtmError:
             continue  # it is named by what stands in the folder
-        rows = {row.id: row for row in then.scenarios}
+        place, rows = f"{path.parent.name}/{RESULTS}", {row.id: row for row in then.scenarios}
         for row in now.scenarios:
-            one, other = to_json(rows.pop(row.id, row)), to_json(row)
-            for name in other.keys() - {"nodeid"}:
-                if one.get(name) != other[name]:
-                    what = f"its {name} was {show_value(one.get(name))} and is {show_value(other[name])} scored again"
-                    yield Discrepancy(f"{path.parent.name}/{RESULTS}", f"{row.id}: {what}")
-        first, second = to_json(then), to_json(now)
-        for name in second.keys() - {"scenarios", "notices", "kept", "agent_spec"}:
-            if first.get(name) != second[name]:
-                what = f"{name} was {show_value(first.get(name))} and is {show_value(second[name])} scored again"
-                yield Discrepancy(f"{path.parent.name}/{RESULTS}", what)
+            if (recorded_row := rows.pop(row.id, None)) is not None:
+                names = None if same_version else ("outcome", "score", "upper")
+                texts = _field_differences(recorded_row, row, names, without={"nodeid"})
+                yield from (Discrepancy(place, f"{row.id}: its {text}") for text in texts)
+        if same_version and not rows and now.kept == then.kept:
+            texts = _field_differences(then, now, without={"scenarios", "notices", "kept", "agent_spec"})
+            yield from (Discrepancy(place, text) for text in texts)
+
+
+def _field_differences(
+    then: ScenarioResult | ConversationResult,
+    now: ScenarioResult | ConversationResult,
+    names: Iterable[str] | None = None,
+    *,
+    without: AbstractSet[str],
+) -> Iterator[str]:
+    one, other = to_json(then), to_json(now)
+    for name in names or sorted({*one, *other} - without):
+        if one.get(name) != other.get(name):
+            yield f"{name} was {show_value(one.get(name))} and is {show_value(other.get(name))} scored again"
