@@ -48,6 +48,7 @@ class Command(NamedTuple):
 DATA = "data"
 _LOCOMO = "_lab.commands.locomo_generate"
 _PUBLISHED = "_lab.commands.import_published"
+_ANSWERS = "_lab.commands.import_answers"
 _HISTORIES = "_lab.commands.longmemeval_histories"
 # The commands under the headings of `ltm --help`.
 GROUPS: Mapping[str, Mapping[str, Command]] = {
@@ -74,6 +75,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
     "Check scores": {
         "verify": Command("_cli.verify", "verify_scores", "check that scores follow from what a run recorded"),
         "bundle": Command("_cli.bundle", "bundle_run", "write a run as one file that anybody can verify"),
+        "import-answers": Command(_ANSWERS, "import_answers", "score answers that others publish by rules"),
     },
     "Rework runs": {
         "rescore": Command("_cli.pytest_runs", "rescore_run", "score a recorded run again, without its agents"),

@@ -20,7 +20,7 @@ from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.reporting.agents import run_sentences
 from pytest_ltm.reporting.badge import GREY, badge_of, badge_svg, endpoint_json
-from pytest_ltm.reporting.exports import inspect_ai, junit, mlflow, tables, wandb
+from pytest_ltm.reporting.exports import every_eval_ever, inspect_ai, junit, mlflow, tables, wandb
 from pytest_ltm.reporting.exports.loaded import load
 from pytest_ltm.reporting.exports.output import ExportTarget, write_all
 from pytest_ltm.reporting.exports.paper import paper_latex, paper_markdown
@@ -41,7 +41,13 @@ if TYPE_CHECKING:
 TABLES = ("csv", "jsonl", "parquet")
 # Those of one file, with its suffix.
 SINGLE_FILE_FORMATS = {"junit": ".xml", "markdown": ".md", "latex": ".tex"}
-WRITERS = {"junit": junit.outputs, "inspect": inspect_ai.outputs, "mlflow": mlflow.outputs, "wandb": wandb.outputs}
+WRITERS = {
+    "junit": junit.outputs,
+    "inspect": inspect_ai.outputs,
+    "mlflow": mlflow.outputs,
+    "wandb": wandb.outputs,
+    "eee": every_eval_ever.outputs,
+}
 
 
 # The forms of a badge by the suffix of its file.
@@ -89,9 +95,10 @@ def add_export_arguments(parser: ArgumentParser) -> None:
 def export_runs(given: Namespace) -> int:
     """Write one or many runs in the format of another tool.
 
-    csv, jsonl and parquet are a folder with a file for each table, or one file with --table; inspect, mlflow and wandb
-    are a folder with an entry for each agent and span. Nothing is overwritten without --force. Exit status 1 if
-    something is missing because a run was killed or a journal is damaged, or if results do not follow from the record.
+    csv, jsonl and parquet are a folder with a file for each table, or one file with --table; inspect, mlflow, wandb and
+    eee (Every Eval Ever) are a folder with an entry for each agent and span. Nothing is overwritten without --force.
+    Exit status 1 if something is missing because a run was killed or a journal is damaged, or if results do not follow
+    from the record.
     """
     if given.table and given.to not in TABLES:
         raise ConfigurationError(f"--table goes with {', '.join(TABLES)}, not with {given.to}")

@@ -6,6 +6,8 @@ checksums, too, so what passes is consistent, not proven.
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections import Counter
 from itertools import islice
@@ -311,8 +313,12 @@ def _summary_discrepancies(run: LoadedRun) -> Iterator[Discrepancy]:
         texts = list(islice(_value_differences(run.summary[name], now[name], name), _MOST))
         yield from (Discrepancy(SUMMARY, text) for text in texts)
     path = run.path / VERDICTS_FILE
-    if path.is_file() and read_regular(path) != for_file(verdicts_csv(run.result)):
+    if path.is_file() and _csv_rows(read_regular(path)) != _csv_rows(for_file(verdicts_csv(run.result))):
         yield Discrepancy(VERDICTS_FILE, "it does not have the verdicts of the results")
+
+
+def _csv_rows(data: bytes) -> list[list[str]]:
+    return sorted(csv.reader(io.StringIO(data.decode("utf-8", "replace"), newline="")))
 
 
 def _run_named(run: Path) -> str:
@@ -328,8 +334,10 @@ def _value_differences(said: object, now: object, path: str) -> Iterator[str]:
         for key in said:
             yield from _value_differences(said.get(key), now.get(key), f"{path}.{key}")
     elif isinstance(said, list) and isinstance(now, list) and len(said) == len(now):
-        for one, other, number in zip(said, now, range(len(now)), strict=True):
-            yield from _value_differences(one, other, f"{path}[{_entry_label(other, number)}]")
+        # imported runs list their conversations in an order of their own
+        sides = [{_entry_label(one, number): one for number, one in enumerate(side)} for side in (said, now)]
+        for label in sides[1]:
+            yield from _value_differences(sides[0].get(label), sides[1][label], f"{path}[{label}]")
     elif said != now:
         yield f"{path} is {show_value(said)}, and the results say {show_value(now)}"
 
