@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Forge = "Callable[[Path, random.Random], None]"
 _YES_JUDGE = """
 def judge(question):
-    return "GRADE: yes" if "a" in question.text[-40:] else "GRADE: no"
+    return "GRADE: yes" if len(question) % 3 else "GRADE: no"
 """
 
 

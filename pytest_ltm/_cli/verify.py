@@ -144,7 +144,8 @@ def verify_run(run: Path, work: Path, given: Namespace, *, foreign: bool) -> Ver
     if given.record_only or loaded.result.is_imported:
         result.held.append("what is recorded; verdicts were not reached again")
         return result
-    silent = [each.path.name for each in loaded.conversations if not each.result.journal]
+    named = {each.path.name for each in loaded.conversations if each.result.journal}
+    silent = sorted(path.parent.name for path in run.glob(f"*/{JOURNAL}") if path.parent.name not in named)
     result.unchecked.extend(f"{name}: its results do not name the journal that they are made from" for name in silent)
     damaged = {each.place.partition("/")[0] for each in differs if f"/{JOURNAL}" in each.place}
     there = sorted(path.parent.name for path in run.glob(f"*/{JOURNAL}") if path.parent.name not in damaged)

@@ -306,7 +306,8 @@ def _summary_discrepancies(run: LoadedRun) -> Iterator[Discrepancy]:
             missing = "it is missing or cannot be read: the run has not come to its end"
             yield Discrepancy(SUMMARY, missing, unfinished=True)
         return
-    if (told := run.summary.get("run_id")) != (began := _run_named(run.path) or told):
+    told, began = run.summary.get("run_id"), _run_named(run.path)
+    if told not in (began or told, run.result.run_id):  # a copy that was amended has the name of its folder
         yield Discrepancy(SUMMARY, f"it is that of run {told}, and {RUN_FILE} began run {began}")
     now = json.loads(json.dumps(rewrite_summary(run.result, run.summary)))
     for name in run.summary.keys() & {"results", "effective_spans", "conversations", "prechecks"}:

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from conftest import Project
 
 pytestmark = pytest.mark.slow
+OWN = """
+def test_cat(ltm):
+    ltm.say("My cat is Kelvin.")
+    assert "Kelvin" in ltm.ask("Who is my cat?")
+"""
 PLAYED = ("--ltm-agent=forgetful:0.4", "--ltm-span=2k", "--ltm-suite=standard", "--ltm-examples=1", "--ltm-seed=3")
 
 
@@ -161,10 +166,7 @@ def test_a_projects_own_scenarios_are_verified_in_the_project_and_not_elsewhere(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(project.path)
-    project.file('def test_cat(ltm):
-    ltm.say("I am Ann.")
-    assert "Ann" in ltm.ask("Who am I?")
-')
+    project.file(OWN)
     project.ltm(agent="full")
     assert verify(latest_run(project.path), capsys)[0] == 0
     bundle = tmp_path / "own.ltm.zip"
@@ -174,7 +176,7 @@ def test_a_projects_own_scenarios_are_verified_in_the_project_and_not_elsewhere(
     monkeypatch.chdir(tmp_path / "elsewhere")
     status, found = verify(bundle, capsys)
     assert status == 2
-    assert "Its tests are a project's" in found["unchecked"][0]
+    assert "Its tests are those of a project" in found["unchecked"][0]
 
 
 def test_a_bundle_leaves_the_texts_of_its_data_out_and_needs_the_file(

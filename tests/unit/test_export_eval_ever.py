@@ -106,14 +106,10 @@ def test_a_model_page_gets_a_block_of_results(folder: Path) -> None:
 @pytest.mark.skipif(not EXAMPLES.is_dir(), reason=f"the examples of the format are not at {EXAMPLES}")
 def test_every_field_of_the_formats_own_examples_is_written(folder: Path) -> None:
     for name in ("aggregate.json", "instances.jsonl"):
-        theirs = json.loads(
-            (EXAMPLES / name).read_text("utf-8").splitlines()[0]
-            if name.endswith("l")
-            else (EXAMPLES / name).read_text("utf-8")
-        )
-        ours = json.loads(
-            (folder / name).read_text("utf-8").splitlines()[0]
-            if name.endswith("l")
-            else (folder / name).read_text("utf-8")
-        )
+        ours, theirs = (json.loads(_first_value(path / name)) for path in (folder, EXAMPLES))
         assert theirs.keys() - ours.keys() <= {"output"}
+
+
+def _first_value(path: Path) -> str:
+    text = path.read_text("utf-8")
+    return text.splitlines()[0] if path.suffix == ".jsonl" else text
