@@ -165,10 +165,17 @@ def _edit_json(path: Path, change: Callable[[Any], None]) -> None:
 
 def _edit_row(run: Path, **fields: Any) -> None:
     def change(value: Any) -> None:
-        row = next((one for one in value["scenarios"] if one["score"] != fields.get("score")), value["scenarios"][0])
-        row.update(fields)
+        value["scenarios"][0].update(fields)
 
     _edit_json(_conversation(run) / "results.json", change)
+
+
+def _flip_score(run: Path, _rng: random.Random) -> None:
+    def flip(value: Any) -> None:
+        row = next((one for one in value["scenarios"] if one["score"] != 1), value["scenarios"][0])
+        row.update(score=0.0, outcome="failed") if row["score"] == 1 else row.update(score=1.0, outcome="passed")
+
+    _edit_json(_conversation(run) / "results.json", flip)
 
 
 def _edit_line(run: Path, kind: str, change: Callable[[dict[str, Any]], None], rng: random.Random) -> None:
@@ -269,7 +276,7 @@ def _edit_grade(run: Path, rng: random.Random) -> None:
 
 FORGERIES: dict[str, Callable[[Path, random.Random], None]] = {
     "a byte": _flip_byte,
-    "a flipped score": lambda run, _: _edit_row(run, score=1.0, outcome="passed"),
+    "a flipped score": _flip_score,
     "a verdict in the journal": lambda run, rng: _edit_line(run, "verdict", lambda one: one.update(score=0.25), rng),
     "a reply": lambda run, rng: _edit_line(run, "reply", lambda one: one.update(text="Teal, as you told me."), rng),
     "a message": lambda run, rng: _edit_line(run, "message", lambda one: one.update(text="What was it?"), rng),

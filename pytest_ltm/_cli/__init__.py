@@ -186,15 +186,15 @@ def _command_listing() -> Iterator[str]:
             yield from _summary_lines(flat)
         else:
             names = [name.partition(" ")[2] for name in commands]
-            yield f"  {DATA:13}  one of these; {PROGRAM} {DATA} --help explains them:"
-            lines = textwrap.wrap(", ".join(names), 62, break_on_hyphens=False)
-            yield from (f"{'':17}{line}" for line in lines)
+            yield f"  {DATA:14}  one of these; {PROGRAM} {DATA} --help explains them:"
+            lines = textwrap.wrap(", ".join(names), 61, break_on_hyphens=False)
+            yield from (f"{'':18}{line}" for line in lines)
         yield ""
     yield f"{PROGRAM} COMMAND --help explains a command and its arguments."
 
 
 def _summary_lines(names: Sequence[str]) -> list[str]:
-    width = max(13, *map(len, names))
+    width = max(14, *map(len, names))
     return [f"  {name:{width}}  {COMMANDS[name].summary}" for name in names]
 
 

@@ -245,7 +245,7 @@ class DataTexts:
         return [*parts, text[start:]]
 
     def join(self, parts: list[Any], size: int) -> str:
-        """Return the text that was cut; ValueError if it is longer than `size`, or these are no parts."""
+        """Return the text that was cut; ValueError if it is longer than `size`, or not made of parts."""
         texts: list[str] = []
         total = 0
         for part in parts:
@@ -289,7 +289,7 @@ def _texts_within(values: object) -> Iterator[str]:
 def open_bundle(path: Path, into: Path, data: Path | None) -> tuple[Path, list[Discrepancy]]:
     """Unpack a bundle into a folder, and return the run and what is not as its manifest says.
 
-    LtmError if it is no bundle of this version, or tries anything that a bundle has no need of.
+    LtmError if it is not a bundle of this version, or tries anything that a bundle has no need of.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -313,9 +313,9 @@ def _checked_entries(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.
         kind = stat.S_IFMT(info.external_attr >> 16)
         name = info.orig_filename if info.orig_filename != info.filename else info.filename
         why = (
-            "it is no name of a file in a bundle" if name != MANIFEST and not _KEPT.fullmatch(name)
+            "a bundle has no file of this name" if name != MANIFEST and not _KEPT.fullmatch(name)
             else "it is there twice, perhaps in another case" if folded.count(name.casefold()) > 1
-            else "it is no plain file" if kind not in (0, stat.S_IFREG)
+            else "it is not a plain file" if kind not in (0, stat.S_IFREG)
             else "it is encrypted" if info.flag_bits & 1
             else "it grows too much when it is unpacked"
             if info.file_size > max(_SMALL, _RATIO * info.compress_size) else ""
@@ -390,4 +390,4 @@ def _unpack_files(
             yield Discrepancy(name, "it is not the file that the manifest lists: its digest differs")
         target = run / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(data)
+        write_whole(target, data)

@@ -23,6 +23,7 @@ from pytest_ltm._journal.run_file import find_run, run_parts
 from pytest_ltm._journal.timings import Resumed, Retry, iter_timings
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._results.text import one_line, pluralize
+from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.schema import json_text
 from pytest_ltm._storage.secrets import redact_secrets
@@ -206,7 +207,7 @@ def _score_part_again(
     bundled_only = all(row.nodeid.startswith("ltm/") for row in rows)
     away = foreign and bundled_only
     record = _repeated_run(part["run"], source / names[0], given.data, away=away)
-    (source / "run.json").write_bytes(json_text(record).encode())
+    write_whole(source / "run.json", json_text(record).encode())
     words = [
         given.python, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", f"--ltm-rescore={source}",
         f"--ltm-dir={work / 'ltm'}", "--ltm-judge=none", *([f"--rootdir={apart}"] if away else []),

@@ -128,7 +128,7 @@ def _file_rows(path: Path) -> Iterator[tuple[str, str, Any]]:
     """Yield what may be rows: where each stands, the conversation it is of, and the value."""
     try:
         if path.stat().st_size > LARGEST:
-            raise DatasetError(f"{path}: {path.stat().st_size:,} bytes are no file of answers: split it")
+            raise DatasetError(f"{path}: {path.stat().st_size:,} bytes are too many for a file of answers: split it")
         raw = read_regular(path)
         if path.suffix == ".gz":
             with gzip.open(path) as file:
@@ -232,7 +232,7 @@ def _question_rows(path: Path) -> Iterator[tuple[str, str, Row]]:
 
 def _parse_answers(where: str, group: str, row: Any, known: _KnownQuestions) -> Iterator[PublishedAnswer]:
     if not isinstance(row, dict):
-        raise DatasetError(f"it is no object but {show_value(row)}")
+        raise DatasetError(f"not an object: {show_value(row)}")
     names = _said_names(row)
     row = known.complete(row, group)
     question_id, question = _text(row, _ID), _text(row, _QUESTION)

@@ -330,7 +330,7 @@ def _run_named(run: Path) -> str:
 
 
 def _value_differences(said: object, now: object, path: str) -> Iterator[str]:
-    """Yield where two JSON values differ; what another version did not write yet is no difference."""
+    """Yield where two JSON values differ; what another version did not write yet does not count."""
     if isinstance(said, dict) and isinstance(now, dict):
         for key in said:
             yield from _value_differences(said.get(key), now.get(key), f"{path}.{key}")

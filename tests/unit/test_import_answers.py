@@ -87,8 +87,8 @@ def test_hypotheses_are_read_as_lines_or_a_list_and_with_a_mark_at_the_beginning
 @pytest.mark.parametrize(
     ("row", "why"),
     [
-        (None, "it is no object but None"),
-        (7, "it is no object but 7"),
+        (None, "not an object: None"),
+        (7, "not an object: 7"),
         ({**ROW, "response": None}, "response is None, not a text"),
         ({**ROW, "response": ["a"]}, "response is ['a'], not a text"),
         ({"question": "When?", "response": "now"}, "name the file that was asked, --data=FILE"),
