@@ -10,7 +10,9 @@ from msgspec import Struct
 
 from pytest_ltm._cli.arguments import add_ltm_dir, new_run_folder
 from pytest_ltm._journal.result import (
+    HALF,
     IMPORTED,
+    PUBLISHED_GRADE,
     WHOLE,
     ConversationName,
     ConversationResult,
@@ -50,7 +52,6 @@ if TYPE_CHECKING:
 RULE = "published-answers/1"
 PAGE = "disagreements.md"
 _SHOWN = 12
-_HALF = 0.5
 
 
 class RuledAnswer(Struct, frozen=True):
@@ -62,7 +63,7 @@ class RuledAnswer(Struct, frozen=True):
     @property
     def passed(self) -> bool | None:
         """Whether its own judge passed it; None where none is published."""
-        return None if self.answer.grade is None else self.answer.grade >= _HALF
+        return None if self.answer.grade is None else self.answer.grade >= HALF
 
     @property
     def differs(self) -> bool:
@@ -229,7 +230,7 @@ def _row(one: RuledAnswer, name: ConversationName, scenario: str, said: Exchange
     verdict, answer = one.ruling.verdict, one.answer
     open_ = verdict not in ("yes", "no")
     grade = "" if one.passed is None else f"; {'right' if one.passed else 'wrong'} by its judge"
-    figures = {"f1": answer.official_f1, "published_f1": answer.f1, "published_grade": answer.grade}
+    figures = {"f1": answer.official_f1, "published_f1": answer.f1, PUBLISHED_GRADE: answer.grade}
     return ScenarioResult(
         scenario=scenario, example=str(said.number), agent=name.agent, span_label=name.span, span=None,
         trial=name.trial, nodeid=f"ltm/{scenario}::test_question[{name}-{said.number}]",

@@ -40,7 +40,7 @@ from pytest_ltm.reporting.html.report_data import (
     unscored_reasons,
 )
 from pytest_ltm.reporting.summary import METRICS
-from pytest_ltm.reporting.verification import read_marked_run
+from pytest_ltm.reporting.verification import DIFFERS, read_marked_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -85,6 +85,8 @@ def _dump_redacted(value: object) -> str:
 
 # The most examples listed, as long as each scenario has one: Chromium opens them in about a second.
 MOST_EXAMPLES = 10_000
+# Contested answers that are listed: the run's folder has all.
+MOST_GRADED = 200
 # The most bytes of time lines in the file; the first is always there.
 LINES = 12_000_000
 
@@ -237,6 +239,9 @@ def render_page(material: Material, most: int, lines: int) -> str:
         first_rows=FIRST_ROWS,
         rules=deciding_rules(material),
         origins=[run_origin(run) for run in material.runs],
+        marks=[text for run in material.runs for text in run.result.notices if text.startswith(DIFFERS)],
+        graded=[row.result for row in material.rows if row.result.is_contested],
+        most_graded=MOST_GRADED,
         reasons=unscored_reasons(material),
         metrics=METRICS,
         index=_page_index(material),
