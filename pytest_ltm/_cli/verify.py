@@ -275,7 +275,10 @@ def _repeated_run(record: Mapping[str, Any], folder: Path, data: Path | None, *,
     if settings.get("count") is None:  # a replayed run would look for the one that it replays
         plan = json.loads((folder / "plan.json").read_text("utf-8"))
         kept["ltm_count"] = settings["count"] = plan["count"]
-    if away:
+    if away:  # what a stranger names may be a path or code of this machine, and no filler is sent
+        kept["ltm_filler"] = settings["filler"] = "varied"
+        if data is None:
+            kept.pop("ltm_data", None)
         if "ltm_agent" not in kept:
             kept["ltm_agent"] = [f"{label}={spec}" for label, spec in settings.get("agents", {}).items()]
         kept |= {

@@ -8,6 +8,7 @@ import zipfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from recorded_bundles import BUNDLES, FORGERIES, WHOLE
 from run_folders import latest_run
 
 from pytest_ltm._cli import main
@@ -116,6 +117,18 @@ def test_a_verdict_that_was_recorded_wrongly_is_found_by_scoring_again(
 def _rows(run: Path) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = json.loads(next(run.glob("*/results.json")).read_text("utf-8"))["scenarios"]
     return rows
+
+
+def test_the_bundle_of_the_docs_holds(capsys: pytest.CaptureFixture[str]) -> None:
+    status, found = verify(BUNDLES / WHOLE, capsys)
+    assert (status, found["differs"], found["unchecked"]) == (0, [], []), "python tests/golden/refresh.py bundles"
+
+
+@pytest.mark.parametrize(("name", "what"), FORGERIES.items())
+def test_the_forged_bundles_of_the_docs_do_not(name: str, what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, found = verify(BUNDLES / f"{name}.ltm.zip", capsys, "--record-only")
+    assert status == 1
+    assert what in differing(found)
 
 
 def test_another_seed_is_named(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
