@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -44,15 +45,17 @@ class Kind(NamedTuple):
 
 HERE = Kind("here", "agent: hostile:{name}\n")
 CHILD = Kind("child", "agent: hostile:{name}\nprocess: true\n")
+SERVED = Kind("served", f"agent: 'mcp:{sys.executable} hostile.py {{name}}'\n")
 COMMAND = Kind("cmd", f"agent: 'cmd:{sys.executable} hostile.py {{name}}'\n")
 
 
 def hostile(setting: Setting) -> Iterator[Case]:
-    """Yield all hostile agents: in our process, in a process of their own, and as commands."""
+    """Yield all hostile agents: in our process, in one of their own, as commands, and as memories behind MCP."""
     all_of = [
         *((HERE, name) for name in hostile_agents.CLASSES if name not in NOT_HERE),
         *((CHILD, name) for name in hostile_agents.CLASSES),
         *((COMMAND, name) for name in hostile_agents.LINES),
+        *((SERVED, name) for name in hostile_agents.SERVERS if find_spec("mcp")),
     ]
     calm = runs.undisturbed(prepared(setting.folder / "calm", HERE, "raises"), _words(), TAME)
     for kind, name in setting.some(all_of):

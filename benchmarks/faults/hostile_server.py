@@ -17,6 +17,8 @@ from pytest_ltm._model.tokens import load_encoding
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+AWAY = "/away"
+"""The path of what came through a redirect."""
 ESCAPES = "\x1b]52;c;aGk=\x07\x1b[2J\u009b31m\u202e"
 
 
@@ -40,6 +42,11 @@ class Asked(NamedTuple):
     def secret(self) -> str:
         """The credentials that came with it."""
         return next((line for line in self.headers.split("\r\n") if line.lower().startswith("authorization")), "")
+
+    @property
+    def elsewhere(self) -> str:
+        """An address of this server that looks like another host's."""
+        return f"http://localhost:{self.connection.getsockname()[1]}{AWAY}"
 
     def send(self, data: bytes | str) -> None:
         """Send bytes."""
@@ -185,6 +192,7 @@ STATUSES: dict[str, Callable[[Asked], None]] = {
     "retry_date": _busy("Fri, 31 Dec 9999 23:59:59 GMT"),
     "retry_bad_date": _busy("Fri, 99 Dec 99999 99:99:99 GMT"),
     "redirect_loop": _redirect("307 Temporary Redirect", ""),
+    "redirect_host": lambda asked: _redirect("307 Temporary Redirect", asked.elsewhere)(asked),
     "redirect_get": _redirect("301 Moved Permanently", "/elsewhere"),
     "redirect_file": _redirect("302 Found", "file:///etc/passwd"),
     "redirect_nowhere": _redirect("308 Permanent Redirect", "http://127.0.0.1:9/"),
@@ -229,6 +237,8 @@ class Server(socketserver.ThreadingTCPServer):
         self.how, self.usual = ANSWERS[how], usual
         self.prompts: list[int] = []
         """The tokens of each prompt."""
+        self.led_away = 0
+        """Requests with a body that followed a redirect to another host."""
         self.stopping = threading.Event()
 
     @property
@@ -253,6 +263,7 @@ class _Handler(socketserver.BaseRequestHandler):
             asked = Asked(self.request, self.server.stopping, headers, body, self.server.usual)
             if body:  # a redirected GET has none
                 self.server.prompts.append(asked.tokens)
+                self.server.led_away += headers.startswith(f"POST {AWAY}")
             self.server.how(asked)
 
 

@@ -18,7 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from benchmarks.faults import agents, disks, doors, endings, journals, processes, replies, served, servers
+from benchmarks.faults import agents, commands, disks, doors, endings, journals, processes, replies, served, servers
 from benchmarks.faults.cases import Case, Cases, Outcome, Setting
 from benchmarks.faults.traces import Traces, traces
 from pytest_ltm._storage.clock import stopwatch_seconds
@@ -54,6 +54,8 @@ ROWS = {
     "timings": Row("timings.jsonl is damaged", journals.timings, 40, 4),
     "places": Row("something else stands in the place of a file", journals.places, 15, 3),
     "readers": Row("a pipe in the place of what a command reads, or absurd figures in it", journals.readers, 24, 3),
+    "commands": Row("commands that write files are killed, and given again", commands.interrupted, 60, 4),
+    "names": Row("definitions in files with odd names", commands.odd_names, 15, 3),
     "disks": Row("the disk is full", disks.full, 30, 3),
     "agents": Row("hostile agents, beside well-behaved ones", agents.hostile, 1_000, 3),
     "replies": Row("replies of 100,000 characters to every suite", replies.long_replies, 100, 2),

@@ -84,7 +84,18 @@ TRIED = {
         "html",
         "status_401",
     ],
-    "judge": [*USAGE, "text_null", "text_controls", "deep", "nothing", "status_401", "redirect_loop", "cut", "bomb"],
+    "judge": [
+        *USAGE,
+        "text_null",
+        "text_controls",
+        "deep",
+        "nothing",
+        "status_401",
+        "redirect_host",
+        "redirect_loop",
+        "cut",
+        "bomb",
+    ],
 }
 """Who gets which answers."""
 
@@ -107,6 +118,8 @@ def _play(folder: Path, name: str, how: str, calm: Run, spent: int) -> Outcome:
         agents = "bad=bad.yml" if name == "judge" else f"{BEFORE},bad=bad.yml"
         budget = (2_000 if name == "judge" else spent) + BUDGET
         ended = runs.run(folder, [*runs.words(agents), *LIMITS, *more, f"--ltm-max-tokens={budget}"])
+    if server.led_away:
+        return one("the conversation was sent to another host")
     if ended.trouble or ended.status not in {*runs.FINE, 75}:
         return one(ended.trouble or f"the exit status is {ended.status}: {ended.screen[-500:]}")
     if name != "judge" and (harm := runs.changed(runs.left(folder), calm, only="before")):

@@ -196,8 +196,11 @@ class Completions:
         return self._provider.connect(self.model, self._library, options)
 
     def _stay_at_home(self, request: Any) -> None:
-        """Refuse to follow a redirect that would carry the conversation to another host, or leave it behind."""
-        if request.url.host == urlsplit(self.model.base_url).hostname and request.method == "POST":
+        """Refuse to follow a redirect that would carry the conversation to another server, or leave it behind."""
+        own = urlsplit(self.model.base_url)
+        is_secured = request.url.scheme == "https" and request.url.port is None  # its usual way from http: to TLS
+        is_own = request.url.scheme == own.scheme and request.url.port == own.port
+        if request.url.host == own.hostname and (is_own or is_secured) and request.method == "POST":
             return
         place = str(request.url.copy_with(query=None, userinfo=b""))
         raise AgentFault(f"{self.model.base_url} sends elsewhere: to {place}. If that is right, give this address")

@@ -17,7 +17,7 @@ from pytest_ltm._journal.run_file import find_run
 from pytest_ltm._language.rulings.gold import Ruling
 from pytest_ltm._model.ltm_judge import JudgeDecision, decide_by_votes
 from pytest_ltm._results.run_loading import read_run
-from pytest_ltm._storage.disk import read_regular, write_whole
+from pytest_ltm._storage.disk import read_regular, write_output
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
 from pytest_ltm._storage.rows import json_of, read_json_rows
 from pytest_ltm._storage.sanitize import for_file
@@ -384,7 +384,7 @@ def export_hypotheses(given: Namespace) -> int:
     if given.output is None:
         sys.stdout.writelines(lines)
     else:
-        write_whole(given.output, for_file("".join(lines)))
+        write_output(given.output, for_file("".join(lines)))
     missing = len(result) - len(lines)
     sys.stderr.write(f"{len(lines):,} answers" + (f", {missing:,} questions without one" if missing else "") + "\n")
     return 0

@@ -61,7 +61,7 @@ def make_server(given: Namespace) -> Any:
         from mcp.server import MCPServer
         from mcp.types import ToolAnnotations
     except ModuleNotFoundError as error:
-        raise ConfigurationError("ltm mcp needs the package mcp: pip install 'pytest-ltm[mcp]'") from error
+        raise ConfigurationError("it needs the package mcp: pip install 'pytest-ltm[mcp]'") from error
     server = MCPServer("pytest-ltm", instructions=INSTRUCTIONS)
     tools = _Tools(given)
     for tool in (tools.runs, tools.show, tools.explain, tools.compare, tools.check_agent, tools.run):

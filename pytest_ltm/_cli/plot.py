@@ -11,7 +11,8 @@ from pytest_ltm._cli.arguments import RUN, add_baselines, add_filters, add_outpu
 from pytest_ltm._journal.run_file import LATEST, find_run
 from pytest_ltm._results.gate.changes import CompareHints, compare_sides, one_agent
 from pytest_ltm._results.run_loading import find_side, read_run
-from pytest_ltm._storage.errors import ConfigurationError, LtmError
+from pytest_ltm._storage.disk import write_output
+from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.reporting.exports.output import import_library
 from pytest_ltm.reporting.plots import plot_data
 
@@ -88,11 +89,7 @@ def plot_figure(given: Namespace) -> int:
     shown = _plot_content(given)
     look = Look(suffix=suffix, size=given.size, fonts=families, title=given.title, dpi=given.dpi)
     drawn = draw_plot(shown, look)
-    try:
-        given.output.parent.mkdir(parents=True, exist_ok=True)
-        given.output.write_bytes(drawn.data)
-    except OSError as error:
-        raise LtmError(f"cannot write {str(given.output)!r}: {error.strerror or error}") from error
+    write_output(given.output, drawn.data)
     print(given.output)
     for problem in drawn.problems:
         print(f"ltm plot: {problem}", file=sys.stderr)

@@ -10,7 +10,7 @@ from pytest_ltm._cli.arguments import add_baselines, add_json, add_run, positive
 from pytest_ltm._journal.run_file import find_run
 from pytest_ltm._results.run_loading import find_side
 from pytest_ltm._results.text import clip_text, format_percent, one_line, pluralize, verdict_text
-from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.disk import write_output
 from pytest_ltm.web.review import decisions
 from pytest_ltm.web.review.findings import estimate_error_rates, judge_rows, reviewer_agreements, verdict_rows
 from pytest_ltm.web.review.queue import KINDS, MEANING, read_cases
@@ -112,11 +112,11 @@ def _write_labelled(given: Namespace, cases: Cases, opinions: Opinions) -> Itera
     """Write the files that are asked for and yield a sentence on each."""
     if given.rows:
         text = verdict_rows(cases, opinions)
-        write_whole(given.rows, text.encode())
+        write_output(given.rows, text.encode())
         yield f"{given.rows}: {pluralize(text.count(chr(10)), 'labelled answer')} for ltm verdict-check"
     if given.judge_rows:
         text, left_out = judge_rows(cases, opinions)
-        write_whole(given.judge_rows, text.encode())
+        write_output(given.judge_rows, text.encode())
         without = f" ({pluralize(left_out, 'answer')} left out: not one question, no expected text, or partly right)"
         yield f"{given.judge_rows}: for ltm judge-check{without if left_out else ''}"
 

@@ -14,8 +14,8 @@ from pytest_ltm._results.columns import result_columns
 from pytest_ltm._results.gate.baseline import load_baseline
 from pytest_ltm._results.run_loading import results_in
 from pytest_ltm._results.text import one_line
-from pytest_ltm._storage.disk import write_whole
-from pytest_ltm._storage.errors import ConfigurationError, LtmError
+from pytest_ltm._storage.disk import write_output
+from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.reporting.agents import run_sentences
@@ -121,7 +121,7 @@ def _export_targets(results: Results, to: Path, given: Namespace) -> Sequence[Ex
     if given.to in WRITERS:
         return WRITERS[given.to](results, to)
     text = paper_latex(results.runs) if given.to == "latex" else _runs_markdown(results)
-    return [ExportTarget(to, lambda path: write_whole(path, for_file(text)))]
+    return [ExportTarget(to, lambda path: write_output(path, for_file(text)))]
 
 
 def _runs_markdown(results: Results) -> str:
@@ -163,11 +163,7 @@ def draw_badge(given: Namespace) -> int:
         raise ConfigurationError(f"-o: {str(given.output)!r}: a badge is a file {' or '.join(WRITTEN)}")
     past = _baseline_as_run(given)
     made = badge_of(past, _badge_score(past, given), given.label)
-    try:
-        given.output.parent.mkdir(parents=True, exist_ok=True)
-        given.output.write_bytes(for_file(WRITTEN[given.output.suffix](made)))
-    except OSError as error:
-        raise LtmError(f"cannot write {str(given.output)!r}: {error.strerror or error}") from error
+    write_output(given.output, for_file(WRITTEN[given.output.suffix](made)))
     # a script that reads stdout should not take a badge without a score for a result
     print(one_line(made.title), file=sys.stderr if made.colour == GREY else sys.stdout)
     return 0

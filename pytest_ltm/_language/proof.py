@@ -29,6 +29,7 @@ from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.recital import (
     ends_in_a_list,
     enumerates_everything,
+    is_told,
     recites_messages,
     repeats_told,
     short_items,
@@ -79,7 +80,7 @@ def prove(  # noqa: PLR0911 - one kind of answer, one line
     find = values if callable(values) else _value_finder(answer, values)
     text = trim_flood(normalize_text(answer), find)
     named = list(find(text))[-_MOST:]
-    if idle := _prove_idle(answer, text, named):
+    if idle := _prove_idle(answer, find):
         return idle
     if not named:
         return _without_mention(answer, text, values)
@@ -102,10 +103,13 @@ def prove(  # noqa: PLR0911 - one kind of answer, one line
     return Proof("asserts", f"settles on {value!r}", value)
 
 
-def _prove_idle(answer: str, text: str, named: Sequence[Mention]) -> Proof | None:
-    """Return the proof of what looks like an answer, and is none; `text`: the levelled answer."""
+def _prove_idle(answer: str, find: Finder) -> Proof | None:
+    """Return the proof of what looks like an answer, and is none; a conclusion in words of its own is one."""
+    text = normalize_text(answer)
+    named = find(text)
     several = len({one.value for one in named}) > 1
-    if several and (recites_messages(answer) or (repeats_told(answer) and not _prove_conclusion(text, named))):
+    told_again = several and repeats_told(answer) and not _prove_conclusion(text, named[-_MOST:], answer)
+    if told_again or (several and recites_messages(answer)):
         return Proof("recites", "repeats messages instead of answering")
     if enumerates_everything(answer) or ends_in_a_list(answer):
         return Proof("recites", "lists everything instead of answering")
@@ -272,11 +276,14 @@ def _opening(text: str, named: Sequence[Mention]) -> str:
     )
 
 
-def _prove_conclusion(text: str, named: Sequence[Mention]) -> Proof | None:
-    """Return what the last sentence of a levelled text that concludes something names alone."""
+def _prove_conclusion(text: str, named: Sequence[Mention], answer: str = "") -> Proof | None:
+    """Return what the last sentence of a levelled text that concludes something names alone.
+
+    `answer`: the text as it came in; a sentence that it had been told is no conclusion.
+    """
     for match in (*reversed(list(_CONCLUDES.finditer(text))), *reversed(list(_TAKES.finditer(text)))):
         inside = {one.value for one in named if match.start() <= one.start and one.end <= match.end()}
-        if len(inside) == 1 and not _NEGATES.search(match[0]):
+        if len(inside) == 1 and not _NEGATES.search(match[0]) and not is_told(answer, match[0]):
             (value,) = inside
             last = match.end() >= max(one.end for one in named)
             possible = frozenset((value, max(named, key=lambda one: one.end).value))

@@ -69,6 +69,12 @@ def repeats_told(reply: str) -> bool:
     return len(repeated) >= _SEVERAL
 
 
+def is_told(reply: str, part: str) -> bool:
+    """Tell whether a message, told before the reply, has all words of a part of it in a row."""
+    words = f" {' '.join(plain_words(part))} "
+    return isinstance(reply, ToldReply) and any(words in f" {' '.join(plain_words(text))} " for text in reply.told)
+
+
 @lru_cache(maxsize=8)
 def _rows_told(told: tuple[str, ...]) -> dict[tuple[str, ...], int]:
     """Return all rows of five words of the messages, but those that several have, with the number of their message."""

@@ -26,7 +26,7 @@ from pytest_ltm._results.gate.baseline import baseline_text, check_name, load_ba
 from pytest_ltm._results.gate.changes import GateSide, one_agent
 from pytest_ltm._results.gate.plan_facts import facts_of
 from pytest_ltm._results.text import text_of
-from pytest_ltm._storage.disk import read_regular
+from pytest_ltm._storage.disk import read_regular, write_output
 from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
 from pytest_ltm._storage.schema import from_record
 
@@ -285,10 +285,9 @@ def save_baseline(side: GateSide, name: str, baselines: Path, version: str) -> s
     text = baseline_text(side, version).encode()
     try:
         before = path.read_bytes() if path.exists() else None
-        baselines.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text)
     except OSError as error:
-        raise LtmError(f"{path}: cannot be written ({error.strerror or error})") from error
+        raise LtmError(f"{path}: cannot be read ({error.strerror or error})") from error
+    write_output(path, text)
     # Whether anything changed is what decides about a commit.
     if before is None:
         return f"baseline saved: {path}"

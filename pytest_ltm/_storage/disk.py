@@ -143,7 +143,29 @@ def append_line(file: IO[str] | Appender | None, line: str, *, lasting: bool = F
 
 
 def write_whole(path: Path, data: bytes, *, lasting: bool = False) -> None:
-    """Write a file so that everybody, at any time, finds either the old one or the new one."""
+    """Write a file so that everybody, at any time, finds either the old one or the new one; DiskFault if refused."""
+    try:
+        _replace_file(path, data, lasting)
+    except OSError as error:
+        raise disk_fault(path, error) from error
+
+
+def write_output(path: Path, data: bytes) -> None:
+    """Write what a user asked for, with the folders above it, as `write_whole` does; LtmError if it cannot be written.
+
+    A link stays one, and a device or pipe is written to.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)
+        else:
+            _replace_file(path.resolve(), data, lasting=False)
+    except OSError as error:
+        raise LtmError(f"{path}: cannot be written ({error.strerror or error})") from error
+
+
+def _replace_file(path: Path, data: bytes, lasting: bool) -> None:
     beside = path.with_name(f"{path.name}.new")
     try:
         file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _PLAIN, 0o666)
@@ -158,10 +180,10 @@ def write_whole(path: Path, data: bytes, *, lasting: bool = False) -> None:
         except FileNotFoundError:
             if not path.exists():  # else another process wrote it at the same moment, and took this file for its own
                 raise
-    except OSError as error:
+    except OSError:
         with contextlib.suppress(OSError):
             beside.unlink(missing_ok=True)
-        raise disk_fault(path, error) from error
+        raise
 
 
 def disk_fault(path: object, why: OSError | str) -> DiskFault:

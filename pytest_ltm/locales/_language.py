@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from pytest_ltm._language.words import evidence_snippet
+from pytest_ltm._model.score import Replies
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm.locales._word import make_word
 from pytest_ltm.locales._word_translation import Gloss
@@ -248,7 +249,8 @@ class Spoken(NamedTuple):
 
         `known`: names and the like, which mean nothing else.
         """
-        verdict = evaluator([self.meaning(answer, known) for answer in answers])
+        told = answers.told if isinstance(answers, Replies) else ()
+        verdict = evaluator(Replies((self.meaning(answer, known) for answer in answers), map(self.meaning, told)))
         return verdict if self == (ENGLISH, ENGLISH) else replace(verdict, evidence=evidence_snippet(answers[-1]))
 
 

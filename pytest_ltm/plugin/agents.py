@@ -14,7 +14,7 @@ from pytest_ltm._journal.run_file import LATEST, find_run
 from pytest_ltm._storage.errors import AgentError, LtmError, describe_error
 from pytest_ltm.agents._registry import find_agent, label_for, reading_variants, split_specs
 from pytest_ltm.agents._subprocess_agent import Processes
-from pytest_ltm.plugin.options import name_option_in_errors, value_source
+from pytest_ltm.plugin.options import read_option
 from pytest_ltm.plugin.settings import AgentChoice
 
 if TYPE_CHECKING:
@@ -49,9 +49,7 @@ def agent_sources(config: pytest.Config, settings: RunSettings) -> dict[str, Age
     many = conversations > 1 or None in settings.spans.values()
     for agent in settings.agents:
         with rereading(settings.reading):
-            made = name_option_in_errors(
-                value_source(config, "--ltm-agent"), partial(_agent_source, config, settings, agent.spec)
-            )
+            made = read_option(config, "--ltm-agent", partial(_agent_source, config, settings, agent.spec))
         if many and not made.serves_many:
             raise pytest.UsageError(f"--ltm-agent: {made.refusal}")
         sources[agent.label] = replace(made, sees_clock=_sees_clock(config, settings.time, made))

@@ -12,7 +12,7 @@ from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.datasets._dataset import SPAN, SPAN_TOKENS, Dataset, DatasetSuite
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.items import ItemPlace
-from pytest_ltm.plugin.options import name_option_in_errors, path_base, value_source
+from pytest_ltm.plugin.options import path_base, read_option
 from pytest_ltm.plugin.resume_command_line import recorded_settings
 
 if TYPE_CHECKING:
@@ -60,8 +60,9 @@ def dataset_of(
     cache = None if any(getattr(config.option, one, False) for one in _WRITES_NOTHING) else ltm_dir
     options = _options_of(config, dataset)
     try:
-        return name_option_in_errors(
-            value_source(config, "--ltm-data"),
+        return read_option(
+            config,
+            "--ltm-data",
             lambda: dataset.open(where, options, seed=seed, cache=cache, questions=questions),
         )
     except pytest.UsageError as error:

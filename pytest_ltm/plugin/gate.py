@@ -20,11 +20,12 @@ from pytest_ltm._results.gate.verdict import FAILED, GateVerdict, decide_gate, w
 from pytest_ltm._results.run_loading import find_side, save_baseline, side_of_run
 from pytest_ltm._results.statistics.pairs import Pair
 from pytest_ltm._results.text import one_line, wrap_text
+from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.errors import LtmError, did_you_mean
 from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.items import LTM_ITEM, items_by_conversation
-from pytest_ltm.plugin.options import name_option_in_errors, path_base, value_source
+from pytest_ltm.plugin.options import path_base, read_option
 from pytest_ltm.reporting.agents import next_step, run_sentences
 from pytest_ltm.reporting.markdown import STEP_SUMMARY, add_to_step_summary, run_markdown
 
@@ -70,11 +71,9 @@ def parse_gate_options(config: pytest.Config, settings: RunSettings, run_folder:
     prints_summary = summary is not None and summary.name == "-"
     gate_options = GateOptions(
         rules=(*against, *under),
-        before=name_option_in_errors(
-            value_source(config, "--ltm-compare"), lambda: _baseline_side(config, settings, run_folder)
-        ),
+        before=read_option(config, "--ltm-compare", lambda: _baseline_side(config, settings, run_folder)),
         overlapping=_options.option_value(config, "ltm_compare_plans") == "overlapping",
-        save=name_option_in_errors("--ltm-save", lambda: _baseline_name(config, settings)),
+        save=read_option(config, "--ltm-save", lambda: _baseline_name(config, settings)),
         summary=None if prints_summary else summary,
         prints_summary=prints_summary,
     )
@@ -88,9 +87,7 @@ def _parse_rules(config: pytest.Config, dest: str, parse_one: Callable[[str], Ru
     flag = _options.option_table(config).rows[dest].flag
     if any(not str(text).strip() for text in config.getoption(dest) or ()):
         raise pytest.UsageError(f"{flag}: no rule is given. Write one, as in {flag}={example}, or leave the option out")
-    return name_option_in_errors(
-        _options.value_source(config, flag), lambda: list(map(parse_one, _options.option_lines(config, dest)))
-    )
+    return read_option(config, flag, lambda: list(map(parse_one, _options.option_lines(config, dest))))
 
 
 def _baseline_side(config: pytest.Config, settings: RunSettings, run_folder: Path) -> GateSide | None:
@@ -202,7 +199,7 @@ def check_plans(known: Sequence[LtmItem], options: GateOptions, run: LtmRun) -> 
     )
     nodes = {one.scenario: one.item.nodeid.partition("[")[0] for one in known}
     ways, before = structs.replace(WAYS, nodes=nodes), options.before
-    name_option_in_errors("--ltm-compare", lambda: check_comparable(before, after, ways, common=options.overlapping))
+    read_option(run.config, "--ltm-compare", lambda: check_comparable(before, after, ways, common=options.overlapping))
 
 
 def _plan_facts(known: Sequence[LtmItem], run: LtmRun) -> Iterator[PlanFacts]:
@@ -357,9 +354,9 @@ class Gate:
             self.page = text
         if self.options.summary:
             try:
-                self.options.summary.write_bytes(for_file(text))
-            except OSError as error:
-                self._notes.append(f"--ltm-summary: cannot be written: {error.strerror or error}")
+                write_output(self.options.summary, for_file(text))
+            except LtmError as error:
+                self._notes.append(f"--ltm-summary: {error}")
         problem = add_to_step_summary(text)
         self._notes += [problem] * bool(problem)
 

@@ -29,9 +29,7 @@ def spec_of(config: pytest.Config) -> str:
         return spec
     from pytest_ltm.judges._registry import find_judge
 
-    config.stash[_JUDGE] = _options.name_option_in_errors(
-        _options.value_source(config, "--ltm-judge"), lambda: find_judge(spec, base=config.rootpath)
-    )
+    config.stash[_JUDGE] = _options.read_option(config, "--ltm-judge", lambda: find_judge(spec, base=config.rootpath))
     return spec
 
 

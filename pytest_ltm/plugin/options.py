@@ -416,6 +416,11 @@ def path_base(config: pytest.Config, dest: str) -> Path:
 Value = TypeVar("Value")
 
 
+def read_option(config: pytest.Config, flag: str, read: Callable[[], Value]) -> Value:
+    """Return what `read` returns; what is wrong with it becomes a UsageError that names the option or the ini key."""
+    return name_option_in_errors(value_source(config, flag), read)
+
+
 def name_option_in_errors(flag: str, read: Callable[[], Value]) -> Value:
     """Return what `read` returns; what is wrong with it becomes a UsageError that names the option."""
     try:

@@ -33,7 +33,14 @@ from pytest_ltm.plugin.conversation_setup import LiveMode
 from pytest_ltm.plugin.dataset import SPANS, dataset_of, questions_of
 from pytest_ltm.plugin.gate import Gate
 from pytest_ltm.plugin.live import LiveServer
-from pytest_ltm.plugin.options import chosen_spans, name_option_in_errors, path_base, set_by_suite, value_source
+from pytest_ltm.plugin.options import (
+    chosen_spans,
+    name_option_in_errors,
+    path_base,
+    read_option,
+    set_by_suite,
+    value_source,
+)
 from pytest_ltm.plugin.probe import Probe
 from pytest_ltm.plugin.report import Brevity, Report
 from pytest_ltm.plugin.resume import ResumeGuard, Unfinished
@@ -170,21 +177,17 @@ def _run_settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
 
     folder = said("definitions")
     definitions = (
-        None
-        if folder is None
-        else name_option_in_errors(value_source(config, "--ltm-definitions"), lambda: DefinitionsFolder(folder))
+        None if folder is None else read_option(config, "--ltm-definitions", lambda: DefinitionsFolder(folder))
     )
     ltm_dir, own = (
         said("dir"),
-        name_option_in_errors(value_source(config, "--ltm-suite"), lambda: _suite_of(config, has_paths=has_paths)),
+        read_option(config, "--ltm-suite", lambda: _suite_of(config, has_paths=has_paths)),
     )
     seed = _settled_seed(config, own)
     questions = questions_of(config)
     dataset = dataset_of(config, has_paths=has_paths, seed=seed.value, ltm_dir=ltm_dir, questions=questions)
     languages = said("language")
-    tokenizer = name_option_in_errors(
-        value_source(config, "--ltm-tokenizer"), lambda: token_counter(said("tokenizer")).name
-    )
+    tokenizer = read_option(config, "--ltm-tokenizer", lambda: token_counter(said("tokenizer")).name)
     _time.check_installed(said("time"))
     suite = dataset.suite if dataset else own
     if definitions is not None and suite is not None:  # nothing is generated beside the files
@@ -193,9 +196,7 @@ def _run_settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
         )
     return RunSettings(
         agents=in_languages(
-            name_option_in_errors(
-                value_source(config, "--ltm-agent"), lambda: fix_latest(config, chosen_agents(config), ltm_dir)
-            ),
+            read_option(config, "--ltm-agent", lambda: fix_latest(config, chosen_agents(config), ltm_dir)),
             languages,
         ),
         spans=SPANS if dataset else chosen_spans(config, own, definitions),
@@ -215,9 +216,7 @@ def _run_settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
         judge_cache=said("judge_cache") == "on",
         agent_process=bool(config.getoption("ltm_agent_process") or config.getini("ltm_agent_process")),
         rescored=source_of(config),
-        prices=name_option_in_errors(
-            value_source(config, "--ltm-price"), lambda: read_prices(_options.option_lines(config, "ltm_price"))
-        ),
+        prices=read_option(config, "--ltm-price", lambda: read_prices(_options.option_lines(config, "ltm_price"))),
         limits=Limits(said("max_cost"), said("max_tokens")),
         reading=_reading(config),
         questions=questions,
@@ -313,7 +312,8 @@ def _filler_spec(config: pytest.Config, suite: _suite.Suite | None) -> str:
     if suite is not None and suite.filler is not None and set_by_suite(config, suite, "filler"):
         spec, folder = suite.filler, Path(suite.path).parent
         return name_option_in_errors(suite.place("filler"), lambda: _checked_filler(config, spec, folder))
-    return name_option_in_errors(
+    return read_option(
+        config,
         "--ltm-filler",
         lambda: _checked_filler(config, _options.option_text(config, "ltm_filler"), path_base(config, "ltm_filler")),
     )
@@ -340,7 +340,7 @@ def _chosen_concurrency(config: pytest.Config) -> int | None:
     if wanted is not None and wanted > 1:
         from pytest_ltm.plugin.concurrency import allow_files
 
-        name_option_in_errors(value_source(config, "--ltm-concurrency"), lambda: allow_files(wanted))
+        read_option(config, "--ltm-concurrency", lambda: allow_files(wanted))
     return wanted
 
 

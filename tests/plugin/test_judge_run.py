@@ -380,7 +380,7 @@ def test_a_run_that_is_resumed_asks_about_nothing_twice(project: pytest.Pytester
     )
     words = ("--ltm-judge-cache=off",)
     start = ("--ltm-agent=bot:Bot", "--ltm-judge=judges:Never", "test_two.py")
-    assert project.runpytest_subprocess(*words, *start).ret == 9
+    assert project.runpytest_subprocess(*words, *start).ret == 75
     assert asked(project) == ["statement 0", "statement 1"]
     (project.path / "again").touch()
     project.runpytest_subprocess("--ltm-resume=latest").assert_outcomes(failed=1)

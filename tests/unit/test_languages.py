@@ -13,7 +13,7 @@ import pytest
 from pytest_ltm.scenarios._wording import variants
 
 from pytest_ltm import Ask, Say, evaluators, locales
-from pytest_ltm._model.score import Score
+from pytest_ltm._model.score import Replies, Score
 from pytest_ltm._model.suite import scenario_names
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import ConfigurationError
@@ -247,3 +247,12 @@ def test_words_are_drawn_together_where_slots_are_filled_in() -> None:
     assert (
         parse_languages({"language": "fr"}).meaning(f"Le code du {owned[3:]}") == "the code of Astrid Sarvizel's safe"
     )
+
+
+def test_a_verdict_in_any_language_knows_what_was_told() -> None:
+    told = ("Guess my favourite colour: wrong, it's coral.", "Actually, teal is my favourite these days.")
+    rule = evaluators.NamesColour("teal")
+    for code in ("en", "de"):
+        verdict = parse_languages({"language": code}).judged(rule, Replies([" ".join(told)], told))
+        assert isinstance(verdict, Score)
+        assert "repeats messages" in verdict.reason

@@ -173,3 +173,17 @@ def test_who_repeats_five_words_in_a_row_of_two_messages_recites(answer: str, st
     values = ("jade", "apricot", "cobalt")
     assert (prove(ToldReply(answer, _TOLD), values).state == "recites") is (state == "recites")
     assert prove(answer, values).state != "recites"
+
+
+def test_a_conclusion_that_the_user_drew_word_for_word_is_recited() -> None:
+    told = ("On Sundays I take the train to the office, I can't help it.", "You know, I take the ferry to the office.")
+    recited = ToldReply(f"{told[1]} It takes two tries. {told[0]}", told)
+    assert prove(recited, ("ferry", "train")).state == "recites"
+    own = ToldReply(f"{told[1]} {told[0]} So you take the ferry.", told)
+    assert prove(own, ("ferry", "train")).value == "ferry"
+
+
+def test_what_is_recited_far_apart_is_recited_too() -> None:
+    told = ("Guess my favourite colour: wrong, it's cobalt.", "Actually, jade is my favourite these days.")
+    flood = " ".join(f"Somebody moved the printer on day {day}." for day in range(40))
+    assert prove(ToldReply(f"{told[0]} {flood} {told[1]} {flood}", told), VALUES).state == "recites"

@@ -155,8 +155,9 @@ def test_a_packing_that_nobody_asked_for_is_not_unpacked() -> None:
         _asked_at(url)
 
 
-def test_a_redirect_to_another_host_is_not_followed() -> None:
-    elsewhere = "http://localhost:1/v1/chat/completions"
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
+def test_a_redirect_to_another_server_is_not_followed(host: str) -> None:
+    elsewhere = f"http://{host}:1/v1/chat/completions"
     with (
         answering(b"{}", 307, Location=elsewhere) as url,
         pytest.raises(AgentFault, match=f"sends elsewhere: to {elsewhere}"),

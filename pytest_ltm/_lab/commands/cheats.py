@@ -20,6 +20,7 @@ from pytest_ltm._lab.floors import MARGIN, FloorSearch
 from pytest_ltm._model.suite import SUFFIX, built_in, load_suite
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import NOTHING, clip_text, one_line, pluralize, score_text
+from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm.agents._padding import padded_spec
@@ -79,7 +80,7 @@ def run(given: Namespace) -> int:
     print("\n".join(cheat_lines(result)))
     if given.output is not None:
         whole = as_json(result) if given.output.suffix == ".json" else "\n".join(cheat_markdown(result))
-        given.output.write_bytes(for_file(whole + "\n"))
+        write_output(given.output, for_file(whole + "\n"))
     return ABOVE if result.broken_limits else 0
 
 
@@ -96,7 +97,7 @@ def _measure_floors(suite: str, output: Path | None) -> int:
             above.append(f"- {entry.name}: guessing earns {score_text(points)}, its floor is {table[-1][1]}")
     print("\n".join([*tables.aligned_lines(table), *above]))
     if output is not None:
-        output.write_bytes(for_file("\n".join([*tables.markdown_lines(table), "", *above]) + "\n"))
+        write_output(output, for_file("\n".join([*tables.markdown_lines(table), "", *above]) + "\n"))
     return ABOVE if above else 0
 
 

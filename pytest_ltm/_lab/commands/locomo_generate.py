@@ -14,7 +14,7 @@ from pytest_ltm._lab.author import AUTHORS, author_session
 from pytest_ltm._lab.locomo.dialogue import SESSIONS, TURNS, Size, generate_conversation, of_tokens
 from pytest_ltm._lab.locomo.modelled import at_once, by_turns, conversation_faults, write_with_model
 from pytest_ltm._results.text import pluralize
-from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.errors import DatasetError, describe_error
 from pytest_ltm.datasets.locomo.file import load_locomo
 
@@ -172,7 +172,7 @@ def _record_faults(record: dict[str, Any], number: int) -> list[str]:
 
 
 def _write_json(path: Path, value: Any) -> None:
-    write_whole(path, (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode())
+    write_output(path, (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def _say(text: str) -> None:

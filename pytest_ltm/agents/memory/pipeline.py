@@ -154,7 +154,7 @@ class Thinks(TakesTurns):
         """Go on from what another of its kind returned; what was used so far stays."""
         first, _, lines = ingested.partition(b"\n")
         own = self._head()
-        head = json.loads(first) | {name: own[name] for name in ("settings", "used", "calls", "misread")}
+        head = json.loads(first) | {name: own[name] for name in ("settings", "used", "calls")}
         self.load(json.dumps(head).encode() + b"\n" * bool(lines) + lines)
 
     def save(self) -> bytes:

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from pytest_ltm._results.text import one_line
-from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.sanitize import for_screen
 from pytest_ltm.reporting.exports.output import ExportTarget
 from pytest_ltm.reporting.exports.rows import seconds_of
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
     """Return one file: a test suite for each run, a test case for each example."""
-    return [ExportTarget(to, lambda path: write_whole(path, _junit_xml(results)))]
+    return [ExportTarget(to, lambda path: write_output(path, _junit_xml(results)))]
 
 
 def _junit_xml(results: Results) -> bytes:

@@ -7,8 +7,9 @@ from collections.abc import Callable  # noqa: TC003 - read by msgspec
 from pathlib import Path  # noqa: TC003 - read by msgspec
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from pytest_ltm._storage.disk import build_folder
 from pytest_ltm._storage.errors import LtmError
 
 if TYPE_CHECKING:
@@ -42,6 +43,15 @@ def write_all(outputs: Sequence[ExportTarget], *, force: bool) -> None:
     if taken and not force:
         more = f" and {len(taken) - 1} more" if len(taken) > 1 else ""
         raise LtmError(f"{taken[0]}{more}: there already. Name another place with -o, or overwrite with --force")
+    folders = {each.path.parent for each in outputs if not each.entry}
+    if len(outputs) > 1 and len(folders) == 1 and not (folder := folders.pop()).exists():
+        with build_folder(folder) as beside:  # files that belong together
+            _write_each([structs.replace(each, path=beside / each.path.name) for each in outputs])
+    else:
+        _write_each(outputs)
+
+
+def _write_each(outputs: Sequence[ExportTarget]) -> None:
     for each in outputs:
         try:
             each.path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.sanitize import csv_cell
 from pytest_ltm._storage.schema import escape_json_text
 from pytest_ltm.reporting.exports.output import ExportTarget, import_library
@@ -44,12 +44,12 @@ def _write_csv(path: Path, table: ResultTable[PlacedRow]) -> None:
     writer.writerow(table.columns)
     for record in table.records():
         writer.writerow([csv_cell(_time_as_text(value)) for value in record.values()])
-    write_whole(path, text.getvalue().encode())
+    write_output(path, text.getvalue().encode())
 
 
 def _write_jsonl(path: Path, table: ResultTable[PlacedRow]) -> None:
     lines = (json.dumps(record, ensure_ascii=False, default=_time_as_text) for record in table.records())
-    write_whole(path, "".join(f"{escape_json_text(line)}\n" for line in lines).encode())
+    write_output(path, "".join(f"{escape_json_text(line)}\n" for line in lines).encode())
 
 
 def _write_parquet(path: Path, table: ResultTable[PlacedRow]) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._results.metrics import agent_metrics
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import format_percent, score_text, short_count
-from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.sanitize import escape_unprintable, for_screen
 from pytest_ltm._storage.secrets import dump_json_redacted
 from pytest_ltm.reporting.agents import largest_span_label, rank_sides
@@ -199,11 +199,7 @@ def build_report(runs: Sequence[Path], out: Path, *, most: int = MOST_EXAMPLES, 
     Raises LtmError if a folder holds no results, or if the file cannot be written.
     """
     page = render_page(report_material([read_marked_run(run) for run in runs]), most, lines)
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(page, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise LtmError(f"cannot write the report {str(out)!r}: {error.strerror or error}") from error
+    write_output(out, page.encode())
 
 
 def render_page(material: Material, most: int, lines: int) -> str:

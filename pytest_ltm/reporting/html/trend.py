@@ -7,7 +7,7 @@ import hashlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._results.text import format_percent
-from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._storage.disk import write_output
 from pytest_ltm.reporting.html.page import read_assets, template_environment
 
 if TYPE_CHECKING:
@@ -79,11 +79,7 @@ def build_trend(trend_serieses: Sequence[TrendSeries], notes: Sequence[str], out
         several=any(len(series.lines) > 1 for series in trend_serieses),
         percent=format_percent,
     )  # fmt: skip
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(page, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise LtmError(f"cannot write the report {str(out)!r}: {error.strerror or error}") from error
+    write_output(out, page.encode())
 
 
 def _style_policy(style: str) -> str:
