@@ -25,7 +25,7 @@ from pytest_ltm._journal.run_file import PARTS, find_run
 from pytest_ltm._results.gate.rules import parse_limit_rule
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._results.text import pluralize
-from pytest_ltm._storage.disk import read_regular, write_whole
+from pytest_ltm._storage.disk import read_regular, write_output, write_whole
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
 from pytest_ltm._storage.schema import json_text
 from pytest_ltm._storage.secrets import redact_secrets
@@ -119,7 +119,7 @@ def bundle_run(given: Namespace) -> int:
     if any(each.plan().get("history") for each in loaded.conversations) and not given.with_texts:
         source = DataTexts.read(_data_file(run, given.data))
     data, size = _zip_files(loaded.result.run_id, files, source)
-    write_whole(given.output, data)
+    write_output(given.output, data)
     without = f", without the texts of {source.name}" if source else ""
     print(f"{given.output}: {pluralize(len(files), 'file')}, {size:,} bytes, {len(data):,} zipped{without}")
     if given.sign:
@@ -127,7 +127,7 @@ def bundle_run(given: Namespace) -> int:
         for label, statement in statements.items():
             part = f".{label}" if len(statements) > 1 else ""
             path = given.output.with_name(f"{given.output.name}{part}.intoto.json")
-            write_whole(path, json_text(statement).encode())
+            write_output(path, json_text(statement).encode())
             claim = statement["predicate"]
             words = f"{claim['metric']} {claim['comparator']} {claim['threshold']:g}"
             print(f"{path}: claims {words}, {'passed' if claim['passed'] else 'not reached'}")

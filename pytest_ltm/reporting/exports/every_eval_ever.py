@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._results.text import text_of
-from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.sanitize import for_file, for_library
 from pytest_ltm._storage.schema import json_text
 from pytest_ltm.reporting.exports.output import ExportTarget
@@ -48,16 +48,16 @@ def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
 
 
 def _write_json(value: object, path: Path) -> None:
-    write_whole(path, json_text(for_library(value)).encode())
+    write_output(path, json_text(for_library(value)).encode())
 
 
 def _write_text(text: str, path: Path) -> None:
-    write_whole(path, for_file(text))
+    write_output(path, for_file(text))
 
 
 def _write_instances(part: RunSlice, path: Path) -> None:
     lines = (json.dumps(for_library(one), ensure_ascii=False) + "\n" for one in instance_rows(part))
-    write_whole(path, for_file("".join(lines)))
+    write_output(path, for_file("".join(lines)))
 
 
 def aggregate_json(part: RunSlice) -> dict[str, Any]:
