@@ -66,7 +66,8 @@ def compare_results(given: Namespace) -> int:
     for side, path in found:
         folder = Path(path if Path(path).exists() else path.rpartition(AGENT)[0])
         for each in find_discrepancies(folder) if folder.is_dir() else ():
-            print(one_line(redact_secrets(f"{side.name} {DIFFERS}: {each}")), file=sys.stderr)
+            if not each.unfinished:
+                print(one_line(redact_secrets(f"{side.name} {DIFFERS}: {each}")), file=sys.stderr)
     before = one_agent(sides[0], how=WAYS.choose_agent)
     result = _compare_sides(before, sides[1:], rules, common=given.plans == "overlapping")
     print(_comparison_page(result, rules, given))

@@ -82,7 +82,7 @@ def read_marked_run(path: Path) -> LoadedRun:
 
 def mark_discrepancies(run: LoadedRun) -> LoadedRun:
     """Return a run with a notice for each thing in its folder that does not hold."""
-    marks = tuple(f"{DIFFERS}: {each}" for each in find_discrepancies(run.path))
+    marks = tuple(f"{DIFFERS}: {each}" for each in find_discrepancies(run.path) if not each.unfinished)
     notices = tuple(notice for notice in run.result.notices if not notice.startswith(DIFFERS))
     return structs.replace(run, result=structs.replace(run.result, notices=(*marks, *notices))) if marks else run
 
@@ -282,6 +282,7 @@ def _setting_discrepancies(run: LoadedRun) -> Iterator[Discrepancy]:
     """Yield which settings of the run are not those that its conversations were played with."""
     for part in run_parts(run.path, [each.path.name for each in run.conversations]):
         settings = part["run"].get("settings", {})
+        yield from _missing_conversations(run, part["run"])
         for each in run.conversations:
             plan, name = each.plan(), each.result.name.planned_name
             if each.path.name not in part["conversations"] or not plan:
@@ -293,6 +294,20 @@ def _setting_discrepancies(run: LoadedRun) -> Iterator[Discrepancy]:
                 if said != played:
                     what = f"{one} is {show_value(said)}, and {each.path.name} was played with {show_value(played)}"
                     yield Discrepancy(RUN_FILE, what)
+
+
+def _missing_conversations(run: LoadedRun, record: Mapping[str, Any]) -> Iterator[Discrepancy]:
+    """Yield the conversations that a command asked for, unless it chose some, and that are not there."""
+    options, settings = record.get("options", {}), record.get("settings", {})
+    if record.get("paths") or any(name in options for name in ("keyword", "markexpr", "deselect", "ltm_shard")):
+        return
+    there = {each.result.name.planned_name for each in run.conversations}
+    for agent in settings.get("agents", {}):
+        for span in settings.get("spans", {}):
+            for trial in range(settings.get("trials") or 1):
+                if (name := ConversationName(agent, span, str(trial))) not in there:
+                    what = f"it asks for the conversation {name.folder}, which was not played, or was removed"
+                    yield Discrepancy(RUN_FILE, what, unfinished=True)
 
 
 def _summary_discrepancies(run: LoadedRun) -> Iterator[Discrepancy]:
