@@ -15,6 +15,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._storage.errors import LtmError
+from pytest_ltm.reporting.verification import find_discrepancies
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -39,7 +42,7 @@ def forge_runs(size: int, repeats: int) -> Iterator[str]:
             name = list(FORGERIES)[number % len(FORGERIES)]
             forged = copy_run(whole[number % 3], home / "forged" / f"{number}")
             FORGERIES[name](forged, random.Random(number))
-            said = verify(home, forged)
+            said = name_forgery(home, forged)
             named += bool(said)
             missed += not said
             if number < len(FORGERIES) or not said:
@@ -142,6 +145,14 @@ def verify(home: Path, run: Path) -> str:
         return said.stderr
     lines = [f"{one['place']}: {one['what']}" for one in found["differs"]]
     return "\n".join([*lines, *found["unchecked"]])
+
+
+def name_forgery(home: Path, run: Path) -> str:
+    """Return what gives a forgery away; it is scored again, which takes seconds, where the record alone does not."""
+    try:
+        return "\n".join(map(str, find_discrepancies(run))) or verify(home, run)
+    except LtmError as error:
+        return str(error)
 
 
 def copy_run(run: Path, to: Path) -> Path:
@@ -251,7 +262,9 @@ def _edit_summary(run: Path, rng: random.Random) -> None:
 
 def _edit_verdicts(run: Path, _rng: random.Random) -> None:
     path = run / "verdicts.csv"
-    path.write_text(path.read_text("utf-8").replace("failed", "passed").replace("0.0,", "1.0,"), encoding="utf-8")
+    text = path.read_text("utf-8")
+    was, now = ("failed", "passed") if ",failed," in text else ("passed", "failed")
+    path.write_text(text.replace(f",{was},", f",{now},"), encoding="utf-8")
 
 
 def _edit_answer(run: Path, _rng: random.Random) -> None:

@@ -164,13 +164,11 @@ def _rows_within(value: Any, where: str, group: str) -> Iterator[tuple[str, str,
             if isinstance(part, list | dict) and part:
                 yield from _rows_within(part, f"{where}, {key}", name if key in _CONTAINERS else name or key)
     elif isinstance(value, list):
-        of_rows = any(map(_is_row, value)) or not any(isinstance(one, list | dict) for one in value)
+        of_rows = any(map(_is_row, value))
         for number, one in enumerate(value):
-            if _is_row(one) or ((of_rows and group != "") or not isinstance(one, list | dict)):
-                if of_rows:
-                    yield f"{where}[{number}]", group, one
-            else:
-                yield from _rows_within(one, f"{where}[{number}]", group)
+            yield from (
+                [(f"{where}[{number}]", group, one)] if of_rows else _rows_within(one, f"{where}[{number}]", group)
+            )
 
 
 def _is_row(value: Any) -> bool:
