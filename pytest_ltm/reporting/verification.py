@@ -132,6 +132,8 @@ def _journal_discrepancies(folder: Path, result: ConversationResult) -> list[Dis
         TIMINGS: _attempt_differences(folder / TIMINGS, record),
     }
     found = [Discrepancy(f"{here}/{name}", text) for name, mine in texts.items() for text in _first_of(mine)]
+    if result.ended == "interrupted":
+        found.append(Discrepancy(f"{here}/{RESULTS}", "the conversation was interrupted", unfinished=True))
     return found + _definition_discrepancies(folder, plan)
 
 
@@ -222,7 +224,8 @@ def _result_differences(result: ConversationResult, record: ConversationRecord, 
         yield f"it is said to be complete, and the journal ends with {record.reason!r}"
     rows = {row.id: row for row in result.scenarios}
     planned = {example.key for example in plan.examples}
-    yield from (f"{key} was planned, and has no result" for key in sorted(planned - rows.keys()))
+    if result.ended != "interrupted":
+        yield from (f"{key} was planned, and has no result" for key in sorted(planned - rows.keys()))
     yield from (f"{key} has a result, and was not planned" for key in sorted(rows.keys() - planned))
     if len(rows) < len(result.scenarios):
         yield "an example has two results"
