@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from benchmarks import (
     concurrency,
     evidence,
+    forgeries,
     gallery,
     gate,
     killed,
@@ -52,6 +53,9 @@ BENCHMARKS = {
     ),
     "drills": Benchmark(
         killed.drills, 100, "whether SIZE runs whose workers are killed at any moment end like the undisturbed one"
+    ),
+    "forgeries": Benchmark(
+        forgeries.forge_runs, 110, "whether `ltm verify` names SIZE forgeries of a run, and nothing in whole runs"
     ),
     "in-flight": Benchmark(
         killed.in_flight, 100, "whether SIZE runs killed with 32 conversations in flight end like the undisturbed one"

@@ -49,6 +49,7 @@ DATA = "data"
 _STATS = "_lab.commands.dataset_stats"
 _LOCOMO = "_lab.commands.locomo_generate"
 _PUBLISHED = "_lab.commands.import_published"
+_ANSWERS = "_lab.commands.import_answers"
 _HISTORIES = "_lab.commands.longmemeval_histories"
 # The commands under the headings of `ltm --help`.
 GROUPS: Mapping[str, Mapping[str, Command]] = {
@@ -71,6 +72,11 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "export": Command("_cli.sharing", "export_runs", "write CSV, JUnit, Markdown, LaTeX, MLflow and others"),
         "plot": Command("_cli.plot", "plot_figure", "draw a figure for a paper: curve, heat map, differences"),
         "badge": Command("_cli.sharing", "draw_badge", "draw a badge with an agent's score"),
+    },
+    "Check scores": {
+        "verify": Command("_cli.verify", "verify_scores", "check that scores follow from what a run recorded"),
+        "bundle": Command("_cli.bundle", "bundle_run", "write a run as one file that anybody can verify"),
+        "import-answers": Command(_ANSWERS, "import_answers", "score answers that others publish by rules"),
     },
     "Rework runs": {
         "rescore": Command("_cli.pytest_runs", "rescore_run", "score a recorded run again, without its agents"),
@@ -182,15 +188,15 @@ def _command_listing() -> Iterator[str]:
             yield from _summary_lines(flat)
         else:
             names = [name.partition(" ")[2] for name in commands]
-            yield f"  {DATA:13}  one of these; {PROGRAM} {DATA} --help explains them:"
-            lines = textwrap.wrap(", ".join(names), 62, break_on_hyphens=False)
-            yield from (f"{'':17}{line}" for line in lines)
+            yield f"  {DATA:14}  one of these; {PROGRAM} {DATA} --help explains them:"
+            lines = textwrap.wrap(", ".join(names), 61, break_on_hyphens=False)
+            yield from (f"{'':18}{line}" for line in lines)
         yield ""
     yield f"{PROGRAM} COMMAND --help explains a command and its arguments."
 
 
 def _summary_lines(names: Sequence[str]) -> list[str]:
-    width = max(13, *map(len, names))
+    width = max(14, *map(len, names))
     return [f"  {name:{width}}  {COMMANDS[name].summary}" for name in names]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -20,8 +21,11 @@ from pytest_ltm._results.change_report import (
 from pytest_ltm._results.gate import rules as _rules
 from pytest_ltm._results.gate.changes import Changes, CompareHints, GateSide, compare_sides, one_agent
 from pytest_ltm._results.gate.verdict import FAILED, STATUS, GateVerdict, decide_gate
-from pytest_ltm._results.run_loading import find_side
+from pytest_ltm._results.run_loading import AGENT, find_side
+from pytest_ltm._results.text import one_line
+from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.reporting.markdown import add_to_step_summary, comparison_markdown
+from pytest_ltm.reporting.verification import DIFFERS, find_discrepancies
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -57,7 +61,13 @@ def compare_results(given: Namespace) -> int:
     several. With rules the exit status is 1 if one is broken, and 75 if something cannot be measured.
     """
     rules = [*map(_rules.parse_change_rule, given.compare_fail), *map(_rules.parse_limit_rule, given.fail_under)]
-    sides = [find_side(text, given.baselines, given.ltm_dir)[0] for text in (given.before, *given.after)]
+    found = [find_side(text, given.baselines, given.ltm_dir) for text in (given.before, *given.after)]
+    sides = [side for side, _ in found]
+    for side, path in found:
+        folder = Path(path if Path(path).exists() else path.rpartition(AGENT)[0])
+        for each in find_discrepancies(folder) if folder.is_dir() else ():
+            if not each.unfinished:
+                print(one_line(redact_secrets(f"{side.name} {DIFFERS}: {each}")), file=sys.stderr)
     before = one_agent(sides[0], how=WAYS.choose_agent)
     result = _compare_sides(before, sides[1:], rules, common=given.plans == "overlapping")
     print(_comparison_page(result, rules, given))

@@ -19,6 +19,7 @@ from pytest_ltm._results.text import clip_text, one_line, pluralize, shorten_tex
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm.reporting.chat import ExampleChat, chat_json, chat_lines, example_json, example_lines
 from pytest_ltm.reporting.summary import refresh_summary
+from pytest_ltm.reporting.verification import read_marked_run
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -59,7 +60,7 @@ def show_examples(given: Namespace) -> int:
 
     With ITEM, print its messages and replies, what lies between them, the verdict and what decided it.
     """
-    loaded_run = read_run(find_run(given.run, given.ltm_dir))
+    loaded_run = read_marked_run(find_run(given.run, given.ltm_dir))
     width = max(shutil.get_terminal_size().columns, LEAST)
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     if given.item:

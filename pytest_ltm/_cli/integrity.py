@@ -8,16 +8,15 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from pytest_ltm._engine.resume import JOURNAL, RESULTS
+from pytest_ltm._engine.resume import JOURNAL
 from pytest_ltm._journal import events, judge_precheck
 from pytest_ltm._journal.checksum_chain import find_damages, flip_bit_back
-from pytest_ltm._journal.fold import ConversationRecord
-from pytest_ltm._journal.result import read_results
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import read_regular, write_whole
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.locks import FolderLock
 from pytest_ltm._storage.secrets import redact_secrets
+from pytest_ltm.reporting.verification import find_discrepancies
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +29,7 @@ _MOST = 20  # more damaged lines of one journal help nobody
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """One journal."""
+    """One journal; or, as a run's folder, what does not follow from its journals."""
 
     file: str
     lines: int
@@ -42,21 +41,27 @@ class Checked:
 
 
 def verify_journals(run: Path, *, as_json: bool) -> int:
-    """Print what is damaged in a run's journals, else their last checksums; 1 if something is, else 0."""
+    """Print the last checksums of a run's journals, or what is damaged there or does not follow from them; then 1."""
     checkeds = [_check_journal(path) for path in _journal_paths(run)]
-    broken = any(each.problems for each in checkeds)
+    damaged = any(each.problems for each in checkeds)
+    try:
+        found = find_discrepancies(run)
+        differs = [f"{run / each.place}: {each.what}" for each in found if not each.unfinished and not each.line]
+    except LtmError as error:  # a run that has just begun has no results
+        differs = [] if checkeds else [str(error)]
     if as_json:
-        lines = [json.dumps([asdict(each) for each in checkeds], indent=1)]
+        beside = Checked(file=str(run), lines=0, torn=0, head="", problems=tuple(differs))
+        lines = [json.dumps([asdict(each) for each in [*checkeds, *[beside] * bool(differs)]], indent=1)]
     else:
-        lines = [line for each in checkeds for line in _journal_lines(each)] or [f"{run}: no journal"]
-        if broken:
+        lines = [line for each in checkeds for line in _journal_lines(each)] + differs
+        if damaged:
             command = f"ltm doctor --repair {shlex.quote(str(run))}"
             lines.append(
                 "what can be done: restore a copy of the file; or have flipped bits put back, and a journal cut before "
                 f"any other damage so that the run can be resumed from there, keeping the damaged file: {command}"
             )
     print(redact_secrets("\n".join(lines)))
-    return DAMAGED if broken else 0
+    return DAMAGED if damaged or differs else 0
 
 
 def repair_journals(run: Path) -> int:
@@ -117,29 +122,11 @@ def _check_journal(path: Path) -> Checked:
     problems = [f"{path}, line {damage.line}: {damage.what}" for damage in result[:_MOST]]
     problems += [f"{path}: and more"] * (len(result) > _MOST)
     head = "" if result else events.last_checksum(path)
-    if not result and path.name == JOURNAL:
-        problems += _problems_beside(path, head)
     whole = data.rfind(b"\n") + 1
     return Checked(
         file=str(path), lines=data.count(b"\n"), torn=len(data) - whole, head="" if problems else head,
         problems=tuple(problems),
     )  # fmt: skip
-
-
-def _problems_beside(path: Path, head: str) -> list[str]:
-    """Return what is wrong with a journal whose checksums fit."""
-    try:
-        ConversationRecord.read_record(path)
-    except LtmError as error:
-        return [str(error)]
-    try:
-        result = read_results(path.with_name(RESULTS))
-    except LtmError:
-        return []
-    if result.ended != "complete" or result.journal in ("", head):
-        return []
-    then = f"{path}: when {RESULTS} was written its last checksum was {result.journal}, and now it is {head or 'none'}"
-    return [f"{then}: lines are missing at its end, or it is another journal"]
 
 
 def _journal_lines(checked: Checked) -> list[str]:

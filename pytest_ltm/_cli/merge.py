@@ -12,7 +12,7 @@ from pytest_ltm._cli.arguments import RUN, add_ltm_dir, new_run_folder
 from pytest_ltm._journal import amendments as _amendments
 from pytest_ltm._journal import timings
 from pytest_ltm._journal.result import ConversationName
-from pytest_ltm._journal.run_file import find_run
+from pytest_ltm._journal.run_file import PARTS, find_run, run_parts
 from pytest_ltm._model.plan import Plan, plan_differences
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._results.statistics.totals import agent_paces
@@ -61,6 +61,7 @@ def merge_runs(given: Namespace) -> int:
     amendments = _merge_amendments(runs)
     with build_folder(target) as beside:
         _write_merged(beside, chosen, amendments)
+        _write_parts(beside, chosen)
         merged = _summed_up(target, beside, runs, missing)
     joined = f"{pluralize(len(chosen), 'conversation')}, {pluralize(len(merged.result.scenarios), 'example')}"
     lines = [f"merged {pluralize(len(runs), 'run')}: {joined} -> {target}"]
@@ -232,6 +233,16 @@ def _write_merged(target: Path, chosen: Iterable[ConversationFolder], amendments
     if amendments:
         text = json_text({nodeid: to_record(entry) for nodeid, entry in sorted(amendments.items())})
         (target / _amendments.FILE).write_bytes(text.encode())
+
+
+def _write_parts(target: Path, chosen: Iterable[ConversationFolder]) -> None:
+    """Keep how each part was started, for verifying: a merged run cannot be started again as one."""
+    parts: dict[Path, list[str]] = {}
+    for part in chosen:
+        parts.setdefault(part.path.parent, []).append(part.path.name)
+    known = [one for run, names in parts.items() for one in run_parts(run, names)]
+    if known:
+        (target / PARTS).write_bytes(json_text({"parts": known}).encode())
 
 
 def _summed_up(target: Path, beside: Path, runs: Sequence[LoadedRun], missing: Sequence[str]) -> LoadedRun:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,13 +20,14 @@ from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.reporting.agents import run_sentences
 from pytest_ltm.reporting.badge import GREY, badge_of, badge_svg, endpoint_json
-from pytest_ltm.reporting.exports import inspect_ai, junit, mlflow, tables, wandb
+from pytest_ltm.reporting.exports import every_eval_ever, inspect_ai, junit, mlflow, tables, wandb
 from pytest_ltm.reporting.exports.loaded import load
 from pytest_ltm.reporting.exports.output import ExportTarget, write_all
 from pytest_ltm.reporting.exports.paper import paper_latex, paper_markdown
 from pytest_ltm.reporting.history import Past, read_past, result_standings
 from pytest_ltm.reporting.html.page import build_report
 from pytest_ltm.reporting.markdown import run_markdown
+from pytest_ltm.reporting.verification import DIFFERS, mark_discrepancies
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -39,7 +41,13 @@ if TYPE_CHECKING:
 TABLES = ("csv", "jsonl", "parquet")
 # Those of one file, with its suffix.
 SINGLE_FILE_FORMATS = {"junit": ".xml", "markdown": ".md", "latex": ".tex"}
-WRITERS = {"junit": junit.outputs, "inspect": inspect_ai.outputs, "mlflow": mlflow.outputs, "wandb": wandb.outputs}
+WRITERS = {
+    "junit": junit.outputs,
+    "inspect": inspect_ai.outputs,
+    "mlflow": mlflow.outputs,
+    "wandb": wandb.outputs,
+    "eee": every_eval_ever.outputs,
+}
 
 
 # The forms of a badge by the suffix of its file.
@@ -87,21 +95,24 @@ def add_export_arguments(parser: ArgumentParser) -> None:
 def export_runs(given: Namespace) -> int:
     """Write one or many runs in the format of another tool.
 
-    csv, jsonl and parquet are a folder with a file for each table, or one file with --table; inspect, mlflow and wandb
-    are a folder with an entry for each agent and span. Nothing is overwritten without --force. Exit status 1 if
-    something is missing because a run was killed or a journal is damaged.
+    csv, jsonl and parquet are a folder with a file for each table, or one file with --table; inspect, mlflow, wandb and
+    eee (Every Eval Ever) are a folder with an entry for each agent and span. Nothing is overwritten without --force.
+    Exit status 1 if something is missing because a run was killed or a journal is damaged, or if results do not follow
+    from the record.
     """
     if given.table and given.to not in TABLES:
         raise ConfigurationError(f"--table goes with {', '.join(TABLES)}, not with {given.to}")
-    results = load(*given.runs, ltm_dir=given.ltm_dir)
+    loaded = load(*given.runs, ltm_dir=given.ltm_dir)
+    results = replace(loaded, runs=tuple(map(mark_discrepancies, loaded.runs)))
     suffix = f".{given.to}" if given.table else SINGLE_FILE_FORMATS.get(given.to, "")
     written = _export_targets(results, given.output or Path(f"ltm-{given.table or given.to}{suffix}"), given)
     write_all(written, force=given.force)
     for each in written:
         print(each)
-    for text in results.missing:
-        print(f"missing: {text}", file=sys.stderr)
-    return 1 if results.missing else 0
+    differs = [text for run in results.runs for text in run.result.notices if text.startswith(DIFFERS)]
+    for text in [*(f"missing: {text}" for text in results.missing), *map(one_line, differs)]:
+        print(redact_secrets(text), file=sys.stderr)
+    return 1 if results.missing or differs else 0
 
 
 def _export_targets(results: Results, to: Path, given: Namespace) -> Sequence[ExportTarget]:

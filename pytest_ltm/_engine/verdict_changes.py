@@ -58,12 +58,15 @@ class Rescored(Struct, frozen=True, kw_only=True):
     """Recorded verdicts of examples that were not scored again."""
     without: int = 0
     """Examples that have no verdict, then or now: an error, or skipped."""
+    definitions: Mapping[str, str] = {}
+    """What is said of a definition that is not generated as recorded, by conversation and example, as in `kept`."""
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON values for `summary.json`."""
         return {
             "run": self.run, "same": self.same, "unknown": self.unknown, "left_out": self.left_out,
             "without": self.without, "kept": dict(self.kept), "moved": [_move_json(move) for move in self.moves],
+            **({"definitions": dict(self.definitions)} if self.definitions else {}),
         }  # fmt: skip
 
 

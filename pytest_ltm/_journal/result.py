@@ -261,6 +261,17 @@ class ScenarioResult:
         deliberate = not self.cause or self.reason == NO_ORACLE or (self.cause == "requires" and not self.tokens)
         return self.score is None and not deliberate
 
+    @property
+    def published_grade(self) -> float | None:
+        """What somebody else gave it, where that was imported with it."""
+        return next((one.value for one in self.metrics if one.name == PUBLISHED_GRADE), None)
+
+    @property
+    def is_contested(self) -> bool:
+        """Whether rules decide otherwise than the published grade."""
+        grade = self.published_grade
+        return grade is not None and self.upper is None and self.outcome != ("passed" if grade >= HALF else "failed")
+
     def settle_score(self, end: Literal[0, 1]) -> Self:
         """Return it with the lower or the upper end of what it may have earned as its score."""
         if not self.is_open:
@@ -296,6 +307,9 @@ class KeptVerdict(Struct, frozen=True, kw_only=True):
         return f"{self.example} keeps its recorded verdict, because its script has changed: {self.why}"
 
 
+# The figure beside an imported answer that says what others gave it; from HALF on they passed it.
+PUBLISHED_GRADE = "published_grade"
+HALF = 0.5
 ORACLE = "oracle"
 # The agent specs, up to the `:`, of the control that is told what full marks ask for, and of the cheats.
 CONTROLS = frozenset({

@@ -27,6 +27,8 @@ FILE = "run.json"
 # What a run writes at its very end.
 SUMMARY = "summary.json"
 FORMAT = "pytest-ltm run 1"
+# What a merged run has in its place: how each of its parts was started.
+PARTS = "parts.json"
 LATEST = "latest"
 
 
@@ -83,6 +85,21 @@ def read_run_file(folder: Path) -> RunFile:
     return RunFile(
         **{**{name: record[name] for name in _KINDS}, "paths": tuple(record["paths"])}, source=source_of(folder)
     )
+
+
+def run_parts(run: Path, conversations: Iterable[str]) -> list[dict[str, Any]]:
+    """Return `run.json` as it is, and the folders of its conversations; of a merged run those of each of its parts.
+
+    Nothing of a run of which nobody knows how it was started.
+    """
+    for name in (FILE, PARTS):
+        with contextlib.suppress(OSError, ValueError, RecursionError, KeyError, TypeError):
+            record = json.loads(read_regular(run / name))
+            parts = [{"run": record, "conversations": [*conversations]}] if name == FILE else record["parts"]
+            wanted = {*conversations}
+            kept = [part | {"conversations": sorted(wanted.intersection(part["conversations"]))} for part in parts]
+            return [part for part in kept if part["conversations"] and isinstance(part["run"], dict)]
+    return []
 
 
 class _Tested(Struct):

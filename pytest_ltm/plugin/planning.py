@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from pytest_ltm._calls.hub import sleep_here
+from pytest_ltm._model.definition import to_json
 from pytest_ltm._model.plan import Plan, PlannedExample, definition_rng
 from pytest_ltm._model.scenario import LAST, Definition
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.clock import Clock, SignallingClock, SimulatedClock, WallClock
-from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._storage.errors import LtmError, describe_error
 from pytest_ltm.locales import ENGLISH, parse_languages
 from pytest_ltm.plugin import judging as _judging
 from pytest_ltm.plugin.agents import REPLAY
@@ -24,7 +25,7 @@ from pytest_ltm.plugin.items import PARAMETERS, LtmItem, fixture_names
 from pytest_ltm.plugin.options import span_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
     from datetime import datetime
 
@@ -97,6 +98,18 @@ def plan_for(known: Sequence[LtmItem], settings: RunSettings) -> Planned:
         questions=settings.questions,
     )  # fmt: skip
     return Planned(plan, filler, unready)
+
+
+def regenerate_definitions(known: Iterable[LtmItem], settings: RunSettings) -> dict[str, object]:
+    """Return by example the definition that its generator or file makes now, as JSON values, or why it makes none."""
+    made: dict[str, object] = {}
+    for one in known:
+        try:
+            definition = _example_definition(one, settings)
+            made[one.key] = None if definition is None else to_json(definition)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+            made[one.key] = describe_error(error)
+    return made
 
 
 def _reply_count_mode(settings: RunSettings, label: str) -> Count:

@@ -33,6 +33,7 @@ from pytest_ltm._journal.result import KeptVerdict, write_results
 from pytest_ltm._journal.run_file import read_run_file
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.agent import Capabilities
+from pytest_ltm._model.definition import to_json as definition_json
 from pytest_ltm._results.text import wrap_text
 from pytest_ltm._storage.errors import JudgeError, LtmError, UserError
 from pytest_ltm._storage.locks import lock_holder
@@ -47,7 +48,7 @@ from pytest_ltm.plugin.conversation_setup import (
     write_plan,
 )
 from pytest_ltm.plugin.items import LTM_ITEM, items_by_conversation
-from pytest_ltm.plugin.planning import plan_for
+from pytest_ltm.plugin.planning import plan_for, regenerate_definitions
 from pytest_ltm.plugin.resume_command_line import RESCORE, resume_identity
 from pytest_ltm.reporting.terminal import rescored_lines
 from pytest_ltm.web.review.decisions import FOLDER as REVIEWS
@@ -84,6 +85,8 @@ class Rescoring:
         """Who is still writing it."""
         self.came_to: Rescored | None = None
         """The result, once the run is over."""
+        self._made_anew: dict[str, str] = {}
+        """By conversation and example, how its definition is generated now, where that is not as recorded."""
 
     def pytest_report_header(self) -> str:
         """Say what is done."""
@@ -123,7 +126,8 @@ class Rescoring:
         before = list(_rows_of(self._source))
         kept = {f"{held.name} {one.example}": one.why for held in result.conversations for one in held.kept}
         plans = {name: self._plans(name.folder) for name in {row.conversation for row in after}}
-        self.came_to = compare_scorings(self._source.name, before, after, plans=plans, kept=kept)
+        came_to = compare_scorings(self._source.name, before, after, plans=plans, kept=kept)
+        self.came_to = structs.replace(came_to, definitions=self._made_anew)
         return self.came_to
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -153,6 +157,13 @@ class Rescoring:
         if recorded is None:
             return []
         texts = plan_differences(recorded, plan_for(group, self._run.settings).plan)
+        if not texts:
+            then = {one.key: one.definition and definition_json(one.definition) for one in recorded.examples}
+            self._made_anew |= {
+                f"{group[0].conversation} {key}": made if isinstance(made, str) else "it is generated differently now"
+                for key, made in regenerate_definitions(group, self._run.settings).items()
+                if made != then[key]
+            }
         return [f"{folder.name}: {' '.join(texts)}"] if texts else []
 
     def _refuse(self, problems: list[str]) -> None:

@@ -1,6 +1,6 @@
-"""Record the golden runs and verdicts anew, and the schema of summary.json.
+"""Record the golden runs, verdicts and bundles anew, and the schema of summary.json.
 
-Usage: `python tests/golden/refresh.py [runs|verdicts|gate|schema]`.
+Usage: `python tests/golden/refresh.py [runs|verdicts|gate|schema|bundles]`.
 
 Read tests/plugin/test_golden.py first, or tests/unit/test_recorded_verdicts.py.
 """
@@ -15,6 +15,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1] / "samples"))
 
+import recorded_bundles
 import recorded_gate
 import recorded_verdicts
 from golden_runs import RENAMED, played, record
@@ -30,7 +31,9 @@ values: {}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="?", choices=("all", "runs", "verdicts", "gate", "schema"), default="all")
+    parser.add_argument(
+        "what", nargs="?", choices=("all", "runs", "verdicts", "gate", "schema", "bundles"), default="all"
+    )
     what = parser.parse_args().what
     if what in ("all", "runs"):
         with tempfile.TemporaryDirectory() as folder:
@@ -40,5 +43,7 @@ if __name__ == "__main__":
         recorded_verdicts.record()
     if what in ("all", "gate"):
         recorded_gate.record()
+    if what in ("all", "bundles"):
+        recorded_bundles.record()
     if what in ("all", "schema"):
         SCHEMA.write_text(json.dumps(summary_schema(), indent=1) + "\n", encoding="utf-8")

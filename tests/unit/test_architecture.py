@@ -142,13 +142,9 @@ BESIDE = {
     "pytest_ltm._lab.longmemeval.histories": "a data set, which is an input",
     "pytest_ltm.judges._connection": "what `json_text` returns",
     "pytest_ltm.plugin.canaries": "lines of a file as they were, without the torn one",
-    "pytest_ltm.plugin.gate": "what `for_file` returns",
     "pytest_ltm.plugin.report": "finds out whether a file could be written",
     "pytest_ltm.plugin.signals": "a process that cannot go on: where its threads are, no values",
-    "pytest_ltm.reporting.html.page": "a page, whose texts pass the boundary before they are packed",
-    "pytest_ltm.reporting.html.trend": "a page, whose texts pass the boundary where they are shown",
     "pytest_ltm.reporting.markdown": "what `for_file` returns",
-    "pytest_ltm._results.run_loading": "a baseline: what `baseline_text` returns, JSON without secrets",
     "pytest_ltm._calls.frozen": "a byte each second to the process that watches this one",
     "pytest_ltm._lab.commands.leak_check": "a tree of questions about the form of messages, for `skips:`",
 }

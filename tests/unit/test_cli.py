@@ -52,7 +52,7 @@ def test_help_names_every_command_under_its_heading(capsys: pytest.CaptureFixtur
     for heading, group in GROUPS.items():
         block = shown.partition(f"\n{heading}:\n")[2].partition("\n\n")[0]
         for name, command in group.items():
-            line = name.partition(" ")[2] or f"  {name:13}  {command.summary}\n"
+            line = name.partition(" ")[2] or f"  {name:14}  {command.summary}\n"
             assert line in f"{block}\n"
     assert max(map(len, shown.splitlines())) < 80
 

@@ -29,7 +29,7 @@ def path(tmp_path: Path) -> Path:
     folder = tmp_path / "run" / "bot~2k~0"
     folder.mkdir(parents=True)
     path = write(folder / "journal.jsonl", *SAID)
-    write_results(folder / "results.json", held([played()], journal=events.last_checksum(path)))
+    write_results(folder / "results.json", held([played(agent="bot")]))
     return path
 
 
@@ -86,6 +86,8 @@ def test_damaged_files_are_never_written_over(path: Path) -> None:
 def test_lines_that_are_missing_at_the_end_are_told_from_the_results(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    whole = held([played(agent="bot")], journal=events.last_checksum(path))
+    write_results(path.with_name("results.json"), whole)
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-2]))
     assert doctor(path, "--verify") == 1
     assert "lines are missing at its end, or it is another journal" in capsys.readouterr().out

@@ -285,6 +285,12 @@ def _published_events(each: PublishedConversation) -> Iterator[events.Event]:
             yield events.End(example=by)
     for row in result.scenarios:
         yield events.VerdictRecorded(
-            example=row.id, score=row.score, reason=row.reason, rule=row.rule, evidence=row.evidence, checks=()
+            example=row.id,
+            score=row.score,
+            reason=row.reason,
+            rule=row.rule,
+            evidence=row.evidence,
+            checks=(),
+            upper=row.upper,
         )
     yield events.End(reason="complete")

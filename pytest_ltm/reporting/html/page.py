@@ -14,7 +14,6 @@ from itertools import combinations, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._results.metrics import agent_metrics
-from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import format_percent, score_text, short_count
 from pytest_ltm._storage.disk import write_output
@@ -41,6 +40,7 @@ from pytest_ltm.reporting.html.report_data import (
     unscored_reasons,
 )
 from pytest_ltm.reporting.summary import METRICS
+from pytest_ltm.reporting.verification import DIFFERS, read_marked_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -85,6 +85,8 @@ def _dump_redacted(value: object) -> str:
 
 # The most examples listed, as long as each scenario has one: Chromium opens them in about a second.
 MOST_EXAMPLES = 10_000
+# Contested answers that are listed: the run's folder has all.
+MOST_GRADED = 200
 # The most bytes of time lines in the file; the first is always there.
 LINES = 12_000_000
 
@@ -193,9 +195,10 @@ def build_report(runs: Sequence[Path], out: Path, *, most: int = MOST_EXAMPLES, 
     """Write one self-contained HTML file about the runs in these folders.
 
     `most`: the most examples listed; `lines`: the most bytes of time lines.
+    What does not hold is noted at the head of the page.
     Raises LtmError if a folder holds no results, or if the file cannot be written.
     """
-    page = render_page(report_material([read_run(run) for run in runs]), most, lines)
+    page = render_page(report_material([read_marked_run(run) for run in runs]), most, lines)
     write_output(out, page.encode())
 
 
@@ -232,6 +235,9 @@ def render_page(material: Material, most: int, lines: int) -> str:
         first_rows=FIRST_ROWS,
         rules=deciding_rules(material),
         origins=[run_origin(run) for run in material.runs],
+        marks=[text for run in material.runs for text in run.result.notices if text.startswith(DIFFERS)],
+        graded=[row.result for row in material.rows if row.result.is_contested],
+        most_graded=MOST_GRADED,
         reasons=unscored_reasons(material),
         metrics=METRICS,
         index=_page_index(material),

@@ -1,0 +1,393 @@
+"""`bundle RUN -o FILE.ltm.zip`: a run as one file that anybody can verify, without the texts of its data set.
+
+A bundle is read as hostile: only names that a bundle has are taken, nothing is unpacked beyond its declared size, and
+every file must have the digest that the manifest gives.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import stat
+import zipfile
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct, field
+
+from pytest_ltm._cli.arguments import add_output, add_run
+from pytest_ltm._journal.run_file import FILE as RUN_FILE
+from pytest_ltm._journal.run_file import PARTS, find_run
+from pytest_ltm._results.gate.rules import parse_limit_rule
+from pytest_ltm._results.run_loading import read_run
+from pytest_ltm._results.text import pluralize
+from pytest_ltm._storage.disk import read_regular, write_output, write_whole
+from pytest_ltm._storage.errors import ConfigurationError, LtmError
+from pytest_ltm._storage.schema import json_text
+from pytest_ltm._storage.secrets import redact_secrets
+from pytest_ltm.reporting.exports.eval_statement import eval_statements
+from pytest_ltm.reporting.verification import Discrepancy, find_discrepancies
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator
+
+
+FORMAT = "pytest-ltm bundle 1"
+MANIFEST = "manifest.json"
+# The files of a run folder that a bundle may have: nothing that says who reviewed it, holds a lock or a memory.
+_NAME = r"[A-Za-z0-9_.][A-Za-z0-9_.~-]{0,150}"
+_KEPT = re.compile(
+    rf"(?:run|parts|summary|amendments|canaries)\.json|verdicts\.csv|(?:canaries|judge-checks)\.jsonl"
+    rf"|(?!\.){_NAME}~{_NAME}/(?:(?:plan|results)\.json|(?:journal|timings)\.jsonl"
+    rf"|definitions/(?:config\.yml|(?!\.){_NAME}/(?!\.){_NAME}\.def\.json))"
+)
+_RUN_ID = re.compile(rf"(?!\.){_NAME}")
+# What of run.json is published: no path of the machine.
+_PRIVATE = re.compile(r"ltm_(?:report|summary|save|compare|agent_process|data|judge_cache|definitions)\w*")
+_LARGEST = 2_000_000_000
+_MOST_FILES = 50_000
+_RATIO, _SMALL = 300, 1_000_000  # deflate reaches 1,000 on a repeated byte; journals reach 30
+# Shorter runs of characters of a data set's texts stay.
+_GRAM = 16
+_LARGEST_DATA = 80_000_000
+
+
+class BundledFile(Struct, frozen=True):
+    """One file of a bundle."""
+
+    sha256: str
+    """Of the file as the run had it."""
+    size: int
+    texts: bool = False
+    """Runs of its characters stand in the data set, and here only as places there."""
+
+
+class BundledData(Struct, frozen=True):
+    """The data set whose texts a bundle leaves out."""
+
+    name: str
+    sha256: str
+
+
+class Manifest(Struct, frozen=True, kw_only=True):
+    """What a bundle holds."""
+
+    format: str
+    run: str
+    pytest_ltm: str
+    files: dict[str, BundledFile]
+    data: BundledData | None = None
+    left_out: list[str] = field(default_factory=list)
+    """Sentences on what of the run is not in it."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the run, the file, and what belongs to it."""
+    add_output(parser, "FILE.ltm.zip", "the file to write", required=True)
+    data = "the file of the data set that was asked (default: the one that the run names)"
+    parser.add_argument("--data", type=Path, metavar="FILE", help=data)
+    texts = "keep the data set's texts, whose licence must allow it"
+    parser.add_argument("--with-texts", action="store_true", help=texts)
+    sign = "also write an in-toto statement for each agent and span, to be signed by cosign or GitHub's attestations"
+    parser.add_argument("--sign", action="store_true", help=sign)
+    claim = "what the statement claims, as mean:0.6 (default: the mean that was reached)"
+    parser.add_argument("--claim", type=parse_limit_rule, metavar="METRIC:LIMIT", help=claim)
+    add_run(parser, required=True)
+
+
+def bundle_run(given: Namespace) -> int:
+    """Write a run as one file with all that ltm verify needs: the same bytes for the same run.
+
+    A run that does not hold, or in which a secret stands, is refused. Texts of a data set are replaced by their places
+    in its file, which ltm verify --data=FILE brings.
+    """
+    run = find_run(given.run, given.ltm_dir)
+    if differs := find_discrepancies(run):
+        raise LtmError(f"{run} does not hold, so nothing is bundled: {differs[0]}. See ltm verify {run}")
+    if given.output.exists():
+        raise ConfigurationError(f"-o: {str(given.output)!r} already exists: choose another name")
+    loaded = read_run(run)
+    files = {name: _published_bytes(run, name) for name in _bundled_names(run)}
+    for name, data in files.items():
+        _refuse_secrets(name, data)
+    source = None
+    if any(each.plan().get("history") for each in loaded.conversations) and not given.with_texts:
+        source = DataTexts.read(_data_file(run, given.data))
+    data, size = _zip_files(loaded.result.run_id, files, source)
+    write_output(given.output, data)
+    without = f", without the texts of {source.name}" if source else ""
+    print(f"{given.output}: {pluralize(len(files), 'file')}, {size:,} bytes, {len(data):,} zipped{without}")
+    if given.sign:
+        statements = eval_statements(loaded, given.output.name, sha256(data).hexdigest(), given.claim)
+        for label, statement in statements.items():
+            part = f".{label}" if len(statements) > 1 else ""
+            path = given.output.with_name(f"{given.output.name}{part}.intoto.json")
+            write_output(path, json_text(statement).encode())
+            claim = statement["predicate"]
+            words = f"{claim['metric']} {claim['comparator']} {claim['threshold']:g}"
+            print(f"{path}: claims {words}, {'passed' if claim['passed'] else 'not reached'}")
+    return 0
+
+
+def _bundled_names(run: Path) -> list[str]:
+    names = (path.relative_to(run).as_posix() for path in run.rglob("*") if path.is_file() and not path.is_symlink())
+    return sorted(name for name in names if _KEPT.fullmatch(name))
+
+
+def _published_bytes(run: Path, name: str) -> bytes:
+    """Return a file as it is; run.json and its like without paths of the machine."""
+    data = read_regular(run / name)
+    if name not in (RUN_FILE, PARTS):
+        return data
+    record = json.loads(data)
+    for one in [record] if name == RUN_FILE else [part["run"] for part in record["parts"]]:
+        options, settings = one.get("options", {}), one.get("settings", {})
+        one["options"] = {key: value for key, value in options.items() if not _PRIVATE.fullmatch(key)}
+        if settings.get("definitions"):
+            settings["definitions"] = "definitions"
+    return json_text(record).encode()
+
+
+def _refuse_secrets(name: str, data: bytes) -> None:
+    text = data.decode("utf-8", "replace")
+    if redact_secrets(text) == text:
+        return
+    lines = enumerate(text.splitlines(), start=1)
+    number = next((number for number, line in lines if redact_secrets(line) != line), 1)
+    raise LtmError(
+        f"{name}, line {number}: a secret stands there, so the run is not bundled. Journals are never edited: play the "
+        "run again without it"
+    )
+
+
+def _data_file(run: Path, given: Path | None) -> Path:
+    """Return the file of the data set; ConfigurationError if nobody says where it is."""
+    said = given
+    if said is None and (run / RUN_FILE).is_file():
+        option = json.loads(read_regular(run / RUN_FILE)).get("options", {}).get("ltm_data")
+        said = Path(option) if isinstance(option, str) else None
+    if said is None or not said.is_file():
+        raise ConfigurationError(
+            "--data: name the file of the data set that was asked, whose texts stay out of the bundle; or keep them "
+            "there, if its licence allows it: --with-texts"
+        )
+    return said
+
+
+def _zip_files(run: str, files: dict[str, bytes], source: DataTexts | None) -> tuple[bytes, int]:
+    """Return the bundle, and the bytes of its files."""
+    listed, stored = {}, {}
+    for name, data in files.items():
+        stored[name] = data
+        listed[name] = BundledFile(sha256(data).hexdigest(), len(data))
+        if source is not None and len(parts := source.cut(data.decode())) > 1:
+            listed[name] = BundledFile(sha256(data).hexdigest(), len(data), texts=True)
+            stored[name] = json.dumps(parts, ensure_ascii=False, separators=(",", ":")).encode()
+    manifest = Manifest(
+        format=FORMAT, run=run, pytest_ltm=version("pytest-ltm"), files=listed,
+        data=None if source is None else BundledData(source.name, source.digest),
+        left_out=[] if source is None else ["the texts of the data set"],
+    )  # fmt: skip
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        head = json_text(msgspec.to_builtins(manifest)).encode()
+        for name, data in {MANIFEST: head, **stored}.items():
+            entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            entry.create_system, entry.external_attr = 3, (stat.S_IFREG | 0o644) << 16
+            archive.writestr(entry, data, zipfile.ZIP_DEFLATED, 9)
+    return out.getvalue(), sum(map(len, files.values()))
+
+
+# --- the texts of a data set, by their places
+
+
+class DataTexts:
+    """All texts of a data set's file, as journals write them: what they have in common with a file can be left out."""
+
+    def __init__(self, name: str, data: bytes) -> None:
+        self.name, self.digest = name, sha256(data).hexdigest()
+        text = data.decode("utf-8-sig")
+        self._text = "\n".join(json.dumps(one, ensure_ascii=False)[1:-1] for one in _texts_within(_json_values(text)))
+        self._places: dict[str, int] = {}
+
+    @classmethod
+    def read(cls, path: Path) -> DataTexts:
+        """Return the texts of a file; LtmError if it cannot be read."""
+        try:
+            if path.stat().st_size > _LARGEST_DATA:
+                raise LtmError(f"{path}: too large to be left out; if its licence allows it: --with-texts")
+            return cls(path.name, read_regular(path))
+        except (OSError, ValueError, RecursionError) as error:
+            raise LtmError(f"{path}: cannot be read: {error}") from error
+
+    def cut(self, text: str) -> list[Any]:
+        """Return a text as parts: what is its own, and [place, length] for what stands in the data set."""
+        source, places = self._text, self._index()
+        parts: list[Any] = []
+        start = at = 0
+        while at + _GRAM <= len(text):
+            there = places.get(text[at : at + _GRAM])
+            if there is None:
+                at += 1
+                continue
+            end, back = _GRAM, 0
+            while at + end < len(text) and there + end < len(source) and text[at + end] == source[there + end]:
+                end += 1
+            while at - back > start and there > back and text[at - back - 1] == source[there - back - 1]:
+                back += 1
+            parts += [text[start : at - back], [there - back, back + end]]
+            at = start = at + end
+        return [*parts, text[start:]]
+
+    def join(self, parts: list[Any], size: int) -> str:
+        """Return the text that was cut; ValueError if it is longer than `size`, or not made of parts."""
+        texts: list[str] = []
+        total = 0
+        for part in parts:
+            piece = part if isinstance(part, str) else self._text[part[0] : part[0] + part[1]]
+            total += len(piece)
+            if total > size:
+                raise ValueError("it is larger than it says")
+            texts.append(piece)
+        return "".join(texts)
+
+    def _index(self) -> dict[str, int]:
+        if not self._places:
+            ends = range(len(self._text) - _GRAM, -1, -_GRAM)
+            self._places = {self._text[at : at + _GRAM]: at for at in ends}
+        return self._places
+
+
+def _json_values(text: str) -> Iterator[object]:
+    """Yield the JSON value of a file, or that of each line."""
+    try:
+        yield json.loads(text)
+    except ValueError:
+        for line in filter(str.strip, text.splitlines()):
+            yield json.loads(line)
+
+
+def _texts_within(values: object) -> Iterator[str]:
+    if isinstance(values, str):
+        yield values
+    elif isinstance(values, dict):
+        for value in values.values():
+            yield from _texts_within(value)
+    elif not isinstance(values, (int, float, type(None))):
+        for value in values:  # type: ignore[attr-defined]
+            yield from _texts_within(value)
+
+
+# --- reading one
+
+
+def open_bundle(path: Path, into: Path, data: Path | None) -> tuple[Path, list[Discrepancy]]:
+    """Unpack a bundle into a folder, and return the run and what is not as its manifest says.
+
+    LtmError if it is not a bundle of this version, or tries anything that a bundle has no need of.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = _checked_entries(path, archive)
+            manifest = _read_manifest(path, archive, entries)
+            source = _open_source(path, manifest, data)
+            run = into / manifest.run
+            differs = list(_unpack_files(archive, entries, manifest, source, run))
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as error:
+        raise LtmError(f"{path}: cannot be read as a bundle: {error}") from error
+    return run, differs
+
+
+def _checked_entries(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """Return the files of a zip by name; LtmError for any that a bundle cannot have."""
+    infos = archive.infolist()
+    folded = [info.filename.casefold() for info in infos]
+    if len(infos) > _MOST_FILES or sum(info.file_size for info in infos) > _LARGEST:
+        raise LtmError(f"{path}: too large for a bundle: {len(infos):,} files")
+    for info in infos:
+        kind = stat.S_IFMT(info.external_attr >> 16)
+        name = info.orig_filename if info.orig_filename != info.filename else info.filename
+        why = (
+            "a bundle has no file of this name" if name != MANIFEST and not _KEPT.fullmatch(name)
+            else "it is there twice, perhaps in another case" if folded.count(name.casefold()) > 1
+            else "it is not a plain file" if kind not in (0, stat.S_IFREG)
+            else "it is encrypted" if info.flag_bits & 1
+            else "it grows too much when it is unpacked"
+            if info.file_size > max(_SMALL, _RATIO * info.compress_size) else ""
+        )  # fmt: skip
+        if why:
+            raise LtmError(f"{path}: {name!r}: {why}. Nothing was unpacked")
+    return {info.filename: info for info in infos}
+
+
+def _read_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    with archive.open(info) as file:
+        data = file.read(info.file_size + 1)
+    if len(data) != info.file_size:
+        raise zipfile.BadZipFile(f"{info.filename} is not as large as it says")
+    return data
+
+
+def _read_manifest(path: Path, archive: zipfile.ZipFile, entries: dict[str, zipfile.ZipInfo]) -> Manifest:
+    if MANIFEST not in entries:
+        raise LtmError(f"{path}: not a bundle: it has no {MANIFEST}")
+    data = _read_entry(archive, entries[MANIFEST])
+    try:
+        found = msgspec.json.decode(data)
+        if not isinstance(found, dict) or found.get("format") != FORMAT:
+            said = found.get("format") if isinstance(found, dict) else None
+            raise LtmError(f"{path}: a bundle of format {said!r}; this version of pytest-ltm reads {FORMAT!r}")
+        manifest = msgspec.convert(found, Manifest)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise LtmError(f"{path}: {MANIFEST}: {error}") from error
+    if not _RUN_ID.fullmatch(manifest.run):
+        raise LtmError(f"{path}: {MANIFEST}: {manifest.run!r} cannot be the name of a run")
+    if sum(one.size for one in manifest.files.values()) > _LARGEST:
+        raise LtmError(f"{path}: {MANIFEST}: too large for a bundle")
+    return manifest
+
+
+def _open_source(path: Path, manifest: Manifest, data: Path | None) -> DataTexts | None:
+    if manifest.data is None:
+        return None
+    if data is None:
+        raise LtmError(
+            f"{path}: the texts of {manifest.data.name} (sha256 {manifest.data.sha256}) are not in the bundle. Name "
+            "the file: --data=FILE"
+        )
+    source = DataTexts.read(data)
+    if source.digest != manifest.data.sha256:
+        raise LtmError(f"--data: {data} is not the file that was asked: its sha256 is {source.digest}")
+    return source
+
+
+def _unpack_files(
+    archive: zipfile.ZipFile,
+    entries: dict[str, zipfile.ZipInfo],
+    manifest: Manifest,
+    source: DataTexts | None,
+    run: Path,
+) -> Iterator[Discrepancy]:
+    for name in sorted(entries.keys() - manifest.files.keys() - {MANIFEST}):
+        yield Discrepancy(name, "the manifest does not list it")
+    for name, listed in manifest.files.items():
+        if name not in entries:
+            yield Discrepancy(name, "it is listed in the manifest, and not there")
+            continue
+        data = _read_entry(archive, entries[name])
+        if listed.texts and source is not None:
+            try:
+                data = source.join(msgspec.json.decode(data, type=list[str | tuple[int, int]]), listed.size).encode()
+            except (ValueError, RecursionError) as error:
+                yield Discrepancy(name, f"it is not made of the data set's texts: {error}")
+                continue
+        if sha256(data).hexdigest() != listed.sha256:
+            yield Discrepancy(name, "it is not the file that the manifest lists: its digest differs")
+        target = run / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(target, data)

@@ -1,0 +1,242 @@
+"""`import-answers FILE...`: answers that others publish as a run, with verdicts by rules beside the grades they got."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from pytest_ltm._cli.arguments import add_ltm_dir, new_run_folder
+from pytest_ltm._journal.result import (
+    HALF,
+    IMPORTED,
+    PUBLISHED_GRADE,
+    WHOLE,
+    ConversationName,
+    ConversationResult,
+    ExampleMetric,
+    QuestionResult,
+    ScenarioResult,
+)
+from pytest_ltm._lab.commands.import_published import write_published_run
+from pytest_ltm._lab.published_answers import read_published_answers
+from pytest_ltm._lab.published_results import (
+    PUBLISHED,
+    TOKENIZER,
+    PublishedConversation,
+    PublishedTranscript,
+    safe_label,
+)
+from pytest_ltm._model.plan import Plan, PlannedExample, agent_fingerprint
+from pytest_ltm._model.score import UNDECIDED
+from pytest_ltm._model.tokens import token_counter
+from pytest_ltm._model.transcript import Exchange
+from pytest_ltm._results.statistics.counts import cohen_kappa
+from pytest_ltm._results.statistics.totals import group_by
+from pytest_ltm._results.text import one_line, pluralize
+from pytest_ltm._storage.clock import START
+from pytest_ltm._storage.disk import write_whole
+from pytest_ltm._storage.errors import DatasetError
+from pytest_ltm._storage.sanitize import for_file
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable, Iterator, Sequence
+
+    from pytest_ltm._lab.published_answers import PublishedAnswer
+    from pytest_ltm._language.rulings.gold import Ruling
+
+
+RULE = "published-answers/1"
+PAGE = "disagreements.md"
+_SHOWN = 12
+
+
+class RuledAnswer(Struct, frozen=True):
+    """One answer and what the rules say of it."""
+
+    answer: PublishedAnswer
+    ruling: Ruling
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether its own judge passed it; None where none is published."""
+        return None if self.answer.grade is None else self.answer.grade >= HALF
+
+    @property
+    def differs(self) -> bool:
+        """Whether rules and judge decide differently."""
+        return self.passed is not None and self.ruling.verdict in ("yes", "no") and self.right != self.passed
+
+    @property
+    def right(self) -> bool:
+        """Whether the rules prove it right."""
+        return self.ruling.verdict == "yes"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the files, what was asked, and the new run."""
+    files = "answers with their questions: JSON or JSON lines, also as .gz"
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help=files)
+    data = "the data set that was asked, for rows that have no question, expected answer or category"
+    parser.add_argument("--data", type=Path, metavar="FILE", help=data)
+    parser.add_argument("--agent", default="", metavar="LABEL", help="what the answers' system is called")
+    parser.add_argument("-o", "--output", metavar="RUN", help="the run to write; without it, only counts are printed")
+    parser.add_argument("--list", action="store_true", help="print each answer that rules and judge decide differently")
+    add_ltm_dir(parser)
+
+
+def import_answers(given: Namespace) -> int:
+    """Turn answers that others publish into a run with verdicts by rules, without a model.
+
+    Read are LoCoMo's official predictions, results of mem0, memobase, the Agent Memory Benchmark and memorybench, and
+    LongMemEval's hypotheses. What rules cannot decide stays open. Grades in the files stand beside the verdicts, with
+    Cohen's kappa and every disagreement. Rows that cannot be read are named and left out.
+    """
+    answers, problems = read_published_answers(given.files, given.data)
+    if not answers:
+        why = f": {problems[0]}" if problems else ""
+        raise DatasetError(f"{given.files[0]}: holds no answer that can be read{why}")
+    ruled = [RuledAnswer(answer, answer.ruling) for answer in answers]
+    lines = list(agreement_lines(ruled))
+    print("\n".join(lines))
+    for text in problems[:_SHOWN]:
+        print(one_line(f"left out: {text}"))
+    if len(problems) > _SHOWN:
+        print(f"left out: {len(problems) - _SHOWN:,} more rows")
+    if given.list:
+        print(disagreement_page(ruled), end="")
+    if given.output is not None:
+        path = new_run_folder(given.output, given.ltm_dir)
+        label = safe_label(given.agent or given.files[0].name.partition(".")[0])
+        notices = [f"{IMPORTED}: verdicts are by rules, and open where those cannot tell", comparison_sentence(ruled)]
+        notices += [f"{pluralize(len(problems), 'row')} left out: {problems[0]}"] if problems else []
+        run = write_published_run(path, list(answer_conversations(ruled, label)), [text for text in notices if text])
+        write_whole(path / PAGE, for_file(disagreement_page(ruled)))
+        print(f"{pluralize(len(run.scenarios), 'example')} in {path}; what differs: {path / PAGE}")
+    return 0
+
+
+# --- rules and grades side by side
+
+
+def comparison_sentence(ruled: Sequence[RuledAnswer]) -> str:
+    """Return what both come to, in percent; "" where no grade is published."""
+    graded = [one for one in ruled if one.passed is not None]
+    if not graded:
+        return ""
+    judge = next((one.answer.judge for one in graded if one.answer.judge), "its judge")
+    by_judge = 100 * sum(one.passed is True for one in graded) / len(graded)
+    low = 100 * sum(one.right for one in graded) / len(graded)
+    high = 100 * sum(one.ruling.verdict != "no" for one in graded) / len(graded)
+    differing = sum(one.differs for one in graded)
+    return (
+        f"{by_judge:.0f} % right by {judge}, {low:.0f} to {high:.0f} % by rules: {pluralize(differing, 'answer')} of "
+        f"{len(graded):,} differ; {_kappa_words(graded)}"
+    )
+
+
+def _kappa_words(graded: Sequence[RuledAnswer]) -> str:
+    decided = [one for one in graded if one.ruling.verdict in ("yes", "no")]
+    table = [[sum((one.right, one.passed) == (a, b) for one in decided) for b in (True, False)] for a in (True, False)]
+    kappa = cohen_kappa(table)
+    if kappa.value is None or kappa.interval is None:
+        return f"no kappa: {kappa.reason}"
+    low, high = kappa.interval.low, kappa.interval.high
+    return f"kappa {kappa.value:.2f} ({low:.2f} to {high:.2f}) over the {len(decided):,} that rules decide"
+
+
+def agreement_lines(ruled: Sequence[RuledAnswer]) -> Iterator[str]:
+    """Yield a table by kind, and what all come to."""
+    yield f"{'':<28}{'rows':>7}{'right':>7}{'wrong':>7}{'open':>7}{'F1':>7}{'judge':>7}{'differ':>8}"
+    kinds = group_by(ruled, lambda one: one.answer.kind)
+    for name, mine in [*sorted(kinds.items()), ("all", list(ruled))]:
+        counts = [sum(one.ruling.verdict == verdict for one in mine) for verdict in ("yes", "no", "unscored")]
+        f1s = [f1 for one in mine if (f1 := one.answer.official_f1) is not None]
+        mean_f1 = f"{sum(round(one, 3) for one in f1s) / len(f1s):.3f}" if f1s else "-"
+        grades = [one.passed for one in mine if one.passed is not None]
+        judge = f"{100 * sum(grades) / len(grades):.0f} %" if grades else "-"
+        cells = "".join(f"{count:>7,}" for count in (len(mine), *counts))
+        yield f"{name[:28]:<28}{cells}{mean_f1:>7}{judge:>7}{sum(one.differs for one in mine):>8,}"
+    if sentence := comparison_sentence(ruled):
+        yield sentence
+
+
+def disagreement_page(ruled: Sequence[RuledAnswer]) -> str:
+    """Return every answer that rules and judge decide differently, as Markdown."""
+    lines = [f"# Where rules and judge differ\n\n{comparison_sentence(ruled) or 'No grade is published.'}\n"]
+    for one in (one for one in ruled if one.differs):
+        answer = one.answer
+        texts = {"question": answer.question, "expected": answer.gold, "answer": answer.said}
+        lines.append(
+            f"## {one_line(answer.where)} ({answer.kind}): {'right' if one.passed else 'wrong'} by its judge, "
+            f"{'right' if one.right else 'wrong'} by rules\n"
+        )
+        lines += [f"- {name}: {one_line(text)}" for name, text in texts.items()]
+        lines.append(f"- rules: {one_line(one.ruling.reason)}\n")
+    return "\n".join(lines) + "\n"
+
+
+# --- as conversations of a run
+
+
+def answer_conversations(ruled: Sequence[RuledAnswer], label: str) -> Iterator[PublishedConversation]:
+    """Yield a conversation for each system and each conversation that was asked about."""
+    count = token_counter(TOKENIZER).count
+    by_place = group_by(ruled, lambda one: (one.answer.agent, one.answer.group))
+    for (agent, group), mine in by_place.items():
+        name = ConversationName(safe_label(agent) if agent else label, WHOLE, f"0.{safe_label(group or 'all')}")
+        yield _conversation(name, mine, count)
+
+
+def _conversation(
+    name: ConversationName, mine: Sequence[RuledAnswer], count: Callable[[str], int]
+) -> PublishedConversation:
+    exchanges: list[Exchange] = []
+    rows: list[ScenarioResult] = []
+    position = 0
+    for number, one in enumerate(mine):
+        scenario, example = re.sub(r"\W", "_", one.answer.kind), str(number)
+        message, reply = one.answer.question or one.answer.id, one.answer.said
+        sizes = [count(text) for text in (message, reply)]
+        said = Exchange(
+            number=number, by=f"{scenario}/{example}", kind="ask", message=message, reply=reply, start=position,
+            message_tokens=sizes[0], reply_tokens=sizes[1], now=START,
+        )  # fmt: skip
+        exchanges.append(said)
+        position += sum(sizes)
+        rows.append(_row(one, name, scenario, said))
+    examples = tuple(PlannedExample(scenario=row.scenario, example=row.example, version=RULE) for row in rows)
+    plan = Plan(
+        examples=examples, seed=0, trial=0, span=None, tokenizer=TOKENIZER,
+        filler={PUBLISHED: "answers"}, scoring=PUBLISHED, judge="none",
+        judge_votes=0, time=PUBLISHED, opening="", count="all",
+    )  # fmt: skip
+    spec = f"{PUBLISHED}: {name.agent}"
+    result = ConversationResult(
+        agent=name.agent, agent_spec=spec, span_label=name.span, span=None, trial=name.trial, count="all",
+        plan_fingerprint=plan.fingerprint, agent_fingerprint=agent_fingerprint(spec, None), scenarios=tuple(rows),
+        tokens=position, reply_tokens=sum(one.reply_tokens for one in exchanges), exchanges=len(exchanges),
+    )  # fmt: skip
+    questions = {one.by: (one.number,) for one in exchanges}
+    return PublishedConversation(
+        result=result, plan=plan, talk=PublishedTranscript(exchanges=tuple(exchanges), questions=questions)
+    )
+
+
+def _row(one: RuledAnswer, name: ConversationName, scenario: str, said: Exchange) -> ScenarioResult:
+    verdict, answer = one.ruling.verdict, one.answer
+    open_ = verdict not in ("yes", "no")
+    grade = "" if one.passed is None else f"; {'right' if one.passed else 'wrong'} by its judge"
+    figures = {"f1": answer.official_f1, "published_f1": answer.f1, PUBLISHED_GRADE: answer.grade}
+    return ScenarioResult(
+        scenario=scenario, example=str(said.number), agent=name.agent, span_label=name.span, span=None,
+        trial=name.trial, nodeid=f"ltm/{scenario}::test_question[{name}-{said.number}]",
+        outcome="skipped" if open_ else "passed" if one.right else "failed", score=float(one.right),
+        reason=f"{'DIFFERS: ' * one.differs}{one.ruling.reason}{grade}", cause=UNDECIDED if open_ else "",
+        upper=1.0 if open_ else None, rule=RULE, evidence=answer.said, tokens=said.message_tokens + said.reply_tokens,
+        questions=(QuestionResult(number=said.number, text=said.message, answer=said.reply),),
+        metrics=tuple(ExampleMetric(name, value) for name, value in figures.items() if value is not None),
+    )  # fmt: skip

@@ -1,0 +1,182 @@
+"""Runs in the form of Every Eval Ever: an aggregate for each agent and span, and a line for each example and trial.
+
+`MODEL_RESULTS` is the block of results for a model's page on a hub.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import partial
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._journal.fold import ConversationRecord
+from pytest_ltm._results.text import text_of
+from pytest_ltm._storage.disk import write_output
+from pytest_ltm._storage.sanitize import for_file, for_library
+from pytest_ltm._storage.schema import json_text
+from pytest_ltm.reporting.exports.output import ExportTarget
+from pytest_ltm.reporting.exports.run_slices import run_slices
+from pytest_ltm.reporting.html.details import plan_definitions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from pytest_ltm._journal.result import ScenarioResult
+    from pytest_ltm.reporting.exports.loaded import Results
+    from pytest_ltm.reporting.exports.run_slices import RunSlice
+
+
+SCHEMA_VERSION = "0.2.2"
+MODEL_RESULTS = "model-results.yml"
+_PLAIN = re.compile(r"[^A-Za-z0-9_.]+")
+
+
+def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
+    """Return a folder for each agent and span within `to`: aggregate.json, instances.jsonl, a model page's block."""
+    targets: list[ExportTarget] = []
+    for part in run_slices(results):
+        folder = to / _PLAIN.sub("-", f"{part.run.result.run_id}-{part.column.agent}-{part.column.span_label}")
+        targets += [
+            ExportTarget(folder / "aggregate.json", partial(_write_json, aggregate_json(part))),
+            ExportTarget(folder / "instances.jsonl", partial(_write_instances, part)),
+            ExportTarget(folder / MODEL_RESULTS, partial(_write_text, model_results(part))),
+        ]
+    return targets
+
+
+def _write_json(value: object, path: Path) -> None:
+    write_output(path, json_text(for_library(value)).encode())
+
+
+def _write_text(text: str, path: Path) -> None:
+    write_output(path, for_file(text))
+
+
+def _write_instances(part: RunSlice, path: Path) -> None:
+    lines = (json.dumps(for_library(one), ensure_ascii=False) + "\n" for one in instance_rows(part))
+    write_output(path, for_file("".join(lines)))
+
+
+def aggregate_json(part: RunSlice) -> dict[str, Any]:
+    """Return the aggregate of one agent at one span: the total, the mean of each scenario, metrics beside them."""
+    column, facts = part.column, part.facts()
+    place = "" if column.span_label == "all" else f" at {column.span_label}"
+    total = {"score": column.total, "details": _texts(part.figures())}
+    results = [_result(f"{_suite(part)}{place}", total, most=max(column.out_of, 1))]
+    for name, cell in column.cells.items():
+        if cell.mean is not None:
+            more = {} if cell.upper is None else {"upper": cell.upper}
+            details = _texts({"scored": len(cell.scores), "examples": cell.examples, **more})
+            results.append(_result(f"{name}{place}", {"score": cell.mean, "details": details}, most=1))
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "evaluation_id": _evaluation_id(part),
+        "retrieved_timestamp": _timestamp(part),
+        "evaluation_timestamp": part.begin_time.isoformat(),
+        "source_metadata": {
+            "source_type": "evaluation_run", "source_organization_name": "pytest-ltm user",
+            "evaluator_relationship": "third_party" if part.run.result.is_imported else "first_party",
+        },
+        "model_info": {"name": column.agent, "id": _model_id(part), "additional_details": _texts(facts)},
+        "eval_library": {
+            "name": "pytest-ltm", "version": str(facts.get("pytest_ltm_version") or version("pytest-ltm")),
+        },
+        "evaluation_results": results,
+        "detailed_evaluation_results": {
+            "format": "jsonl", "file_path": "instances.jsonl",
+            "total_rows": sum(row.scored for row in part.column.rows),
+        },
+    }  # fmt: skip
+
+
+def _result(name: str, details: dict[str, Any], *, most: int) -> dict[str, Any]:
+    config = {"lower_is_better": False, "score_type": "continuous", "min_score": 0, "max_score": most}
+    data = {"dataset_name": "pytest-ltm", "source_type": "other"}
+    return {"evaluation_name": name, "source_data": data, "metric_config": config, "score_details": details}
+
+
+def instance_rows(part: RunSlice) -> Iterator[dict[str, Any]]:
+    """Yield a line for each example that was asked something and has a score; gaps and trials are metadata."""
+    for held in part.conversations:
+        record, known = held.record() or ConversationRecord(), plan_definitions(held.plan())
+        for row in held.result.scenarios:
+            if row.score is None:
+                continue
+            expected = (known.get(row.id) or {}).get("expected")
+            yield {
+                "schema_version": SCHEMA_VERSION, "evaluation_id": _evaluation_id(part), "model_id": _model_id(part),
+                "evaluation_name": row.scenario, "sample_id": f"{row.span_label}-{row.trial}-{row.example}",
+                **_talk(row, record, "" if expected is None else text_of(expected)),
+                "evaluation": {"score": row.score, "is_correct": row.outcome == "passed"},
+                "metadata": _texts({
+                    "gap": row.gap, "trial": row.trial, "measured_span": row.measured_span, "upper": row.upper,
+                    "reason": row.reason, "rule": row.rule, **{one.name: one.value for one in row.metrics},
+                }),
+            }  # fmt: skip
+
+
+def _talk(row: ScenarioResult, record: ConversationRecord, expected: str) -> dict[str, Any]:
+    """Return the input, the answers and the messages of an example."""
+    own = record.transcript.exchanges_of(row.id)
+    last = row.questions[-1] if row.questions else None
+    answer = last.answer if last else own[-1].reply if own else ""
+    question = last.text if last else own[-1].message if own else row.id
+    messages = [
+        {"turn_idx": 2 * number + turn, "role": role, "content": text}
+        for number, said in enumerate(own)
+        for turn, (role, text) in enumerate((("user", said.message), ("assistant", said.reply)))
+    ]
+    place = max(len(messages) - 1, 0)
+    attribution = {
+        "turn_idx": place, "source": "messages" if messages else "output.raw", "extracted_value": answer,
+        "extraction_method": "exact", "is_terminal": True,
+    }  # fmt: skip
+    tokens = sum(said.message_tokens for said in own), sum(said.reply_tokens for said in own)
+    return {
+        "interaction_type": "multi_turn" if messages else "single_turn",
+        "input": {"raw": question, "reference": [expected]},
+        **({"messages": messages} if messages else {"output": {"raw": [answer]}}),
+        "answer_attribution": [attribution],
+        "token_usage": {"input_tokens": tokens[0], "output_tokens": tokens[1], "total_tokens": sum(tokens)},
+    }
+
+
+def model_results(part: RunSlice) -> str:
+    """Return the results as the block that model pages read (`model-index`), as YAML."""
+    column, quoted = part.column, json.dumps
+    lines = ["model-index:", f"- name: {quoted(column.agent)}", "  results:"]
+    values = {"mean score": column.accuracy} | {name: cell.mean for name, cell in column.cells.items()}
+    lines += [
+        "  - task:", "      type: text-generation", f"      name: {quoted('long-term memory')}", "    dataset:",
+        f"      name: {quoted(f'{_suite(part)} at {column.span_label}')}", "      type: pytest-ltm", "    metrics:",
+    ]  # fmt: skip
+    for name, value in values.items():
+        if value is not None:
+            kind = "accuracy" if name == "mean score" else "score"
+            lines += [f"    - type: {kind}", f"      name: {quoted(name)}", f"      value: {round(value, 4)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _suite(part: RunSlice) -> str:
+    return part.run.result.suite or "pytest-ltm"
+
+
+def _model_id(part: RunSlice) -> str:
+    return f"pytest-ltm/{_PLAIN.sub('-', part.column.agent)}"
+
+
+def _timestamp(part: RunSlice) -> str:
+    return str(int(part.begin_time.timestamp()))
+
+
+def _evaluation_id(part: RunSlice) -> str:
+    names = (_suite(part).partition(" ")[0], part.column.span_label, part.column.agent)
+    return "/".join(["pytest-ltm", *(_PLAIN.sub("-", name) for name in names), _timestamp(part)])
+
+
+def _texts(values: dict[str, Any]) -> dict[str, str]:
+    """Return values as texts, which is what metadata holds; what is not known is left out."""
+    return {name: text_of(value) for name, value in values.items() if value is not None}

@@ -1,0 +1,401 @@
+"""Verification: whether results, summary and definitions follow from the journals beside them, and those are whole.
+
+Nothing is played here: `ltm verify` scores a run again as well. Who writes a journal wholly anew can compute its
+checksums, too, so what passes is consistent, not proven.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, structs
+
+from pytest_ltm._engine.lane import CreditedQuestion
+from pytest_ltm._engine.resume import JOURNAL, RESULTS, TIMINGS
+from pytest_ltm._engine.scoring import question_result
+from pytest_ltm._journal import events, judge_precheck
+from pytest_ltm._journal.checksum_chain import find_damages
+from pytest_ltm._journal.fold import ConversationRecord
+from pytest_ltm._journal.result import ConversationName, outcome_of, read_results, to_json
+from pytest_ltm._journal.run_file import FILE as RUN_FILE
+from pytest_ltm._journal.run_file import SUMMARY, run_parts
+from pytest_ltm._journal.timings import ReplyTime, Resumed, load_all_timings
+from pytest_ltm._model.definition import to_json as definition_json
+from pytest_ltm._model.plan import Plan, plan_differences
+from pytest_ltm._results.run_loading import read_run
+from pytest_ltm._results.text import pluralize
+from pytest_ltm._storage.disk import read_regular
+from pytest_ltm._storage.errors import DefinitionError, LtmError, describe_error
+from pytest_ltm._storage.sanitize import for_file
+from pytest_ltm._storage.schema import parse_record, show_value
+from pytest_ltm.reporting.summary import VERDICTS_FILE, rewrite_summary, verdicts_csv
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Set as AbstractSet
+    from pathlib import Path
+
+    from pytest_ltm._journal.result import ConversationResult, ScenarioResult
+    from pytest_ltm._results.run_loading import LoadedRun
+
+
+# How the notice of a run begins that does not hold.
+DIFFERS = "does not hold"
+_MOST = 20  # more differences of one file help nobody
+
+
+class Discrepancy(Struct, frozen=True):
+    """One thing that does not hold."""
+
+    place: str
+    """The file below the run's folder."""
+    what: str
+    line: int = 0
+    """The damaged line of a journal, from 1; 0: not a single line."""
+    unfinished: bool = False
+    """The run has not come to its end, or what it came to was removed."""
+
+    def __str__(self) -> str:
+        return f"{self.place}{f', line {self.line}' * bool(self.line)}: {self.what}"
+
+
+def find_discrepancies(run: Path) -> list[Discrepancy]:
+    """Return what does not hold in a run folder by what stands in it; LtmError if nothing of it can be read."""
+    loaded = read_run(run)
+    folders = sorted({path.parent for name in (JOURNAL, RESULTS, "plan.json") for path in run.glob(f"*/{name}")})
+    result = [each for folder in folders for each in _conversation_discrepancies(folder)]
+    result += _setting_discrepancies(loaded)
+    for name in (judge_precheck.JOURNAL, judge_precheck.CHECKS):
+        result += _damaged_lines(run / name)
+    return result + _canary_discrepancies(run) + list(_summary_discrepancies(loaded))
+
+
+def read_marked_run(path: Path) -> LoadedRun:
+    """Return what stands in a run folder, with a notice for each thing that does not hold; LtmError as `read_run`."""
+    return mark_discrepancies(read_run(path))
+
+
+def mark_discrepancies(run: LoadedRun) -> LoadedRun:
+    """Return a run with a notice for each thing in its folder that does not hold."""
+    marks = tuple(f"{DIFFERS}: {each}" for each in find_discrepancies(run.path) if not each.unfinished)
+    notices = tuple(notice for notice in run.result.notices if not notice.startswith(DIFFERS))
+    return structs.replace(run, result=structs.replace(run.result, notices=(*marks, *notices))) if marks else run
+
+
+# --- one conversation
+
+
+def _conversation_discrepancies(folder: Path) -> list[Discrepancy]:
+    here = folder.name
+    if not (folder / RESULTS).exists():
+        gone = f"it has no {RESULTS}: the conversation has not come to its end, or they were removed"
+        return [Discrepancy(here, gone, unfinished=True)]
+    try:
+        result = read_results(folder / RESULTS)
+    except LtmError as error:
+        return [Discrepancy(f"{here}/{RESULTS}", str(error))]
+    name = ConversationName.of_folder(here)
+    if name is not None and result.name != name.whole:
+        return [Discrepancy(f"{here}/{RESULTS}", f"these are the results of {result.name.folder}")]
+    try:
+        return _journal_discrepancies(folder, result)
+    except (LtmError, OSError) as error:
+        return [Discrepancy(f"{here}/{JOURNAL}", describe_error(error))]
+
+
+def _journal_discrepancies(folder: Path, result: ConversationResult) -> list[Discrepancy]:
+    """Return what differs between a conversation's journal and the files beside it; LtmError if it cannot be read."""
+    here = folder.name
+    if not (folder / JOURNAL).exists():
+        gone = f"the journal that its results are made from ({result.journal}) is missing"
+        return [Discrepancy(f"{here}/{JOURNAL}", gone)] * bool(result.journal)
+    damaged = _damaged_lines(folder / JOURNAL)
+    if damaged or not result.journal:  # results of nothing, or imported ones, do not say what they are made from
+        return damaged
+    if result.journal != (head := events.last_checksum(folder / JOURNAL)):
+        then = f"it ended in {result.journal} when {RESULTS} was written, and now in {head or 'nothing'}"
+        what = f"{then}: lines are missing at its end, or it is another journal"
+        return [Discrepancy(f"{here}/{JOURNAL}", what)]
+    record = ConversationRecord.read_record(folder / JOURNAL)
+    if record.header is None:
+        return [Discrepancy(f"{here}/{JOURNAL}", "it is empty")]
+    plan = Plan.from_json(record.header.plan, where="the recorded plan")
+    texts = {
+        JOURNAL: _header_differences(record.header, plan),
+        "plan.json": _plan_file_differences(folder, record.header, plan),
+        RESULTS: list(_result_differences(result, record, plan)),
+        TIMINGS: _attempt_differences(folder / TIMINGS, record),
+    }
+    found = [Discrepancy(f"{here}/{name}", text) for name, mine in texts.items() for text in _first_of(mine)]
+    if result.ended == "interrupted":
+        found.append(Discrepancy(f"{here}/{RESULTS}", "the conversation was interrupted", unfinished=True))
+    return found + _definition_discrepancies(folder, plan)
+
+
+def _first_of(texts: list[str]) -> list[str]:
+    return texts[:_MOST] + [f"and {len(texts) - _MOST:,} more"] * (len(texts) > _MOST)
+
+
+def _damaged_lines(path: Path) -> list[Discrepancy]:
+    if not path.is_file():
+        return []
+    place = path.name if path.name != JOURNAL else f"{path.parent.name}/{JOURNAL}"
+    damages = list(islice(find_damages(read_regular(path)), _MOST))
+    return [Discrepancy(place, damage.what, damage.line) for damage in damages]
+
+
+def _header_differences(header: events.Header, plan: Plan) -> list[str]:
+    if plan.fingerprint == header.plan_fingerprint:
+        return []
+    return [f"the plan in its header has the fingerprint {plan.fingerprint}, and it says {header.plan_fingerprint}"]
+
+
+def _plan_file_differences(folder: Path, header: events.Header, plan: Plan) -> list[str]:
+    try:
+        beside = parse_record(read_regular(folder / "plan.json").decode())
+        if beside == header.plan:
+            return []
+        sides = {"names": ("in the file", "in the journal"), "plans": ("the file", "the journal")}
+        return plan_differences(Plan.from_json(beside), plan, **sides) or ["it is not the plan in the journal"]
+    except (OSError, ValueError, RecursionError, DefinitionError) as error:
+        return [f"it cannot be read: {error}"]
+
+
+def _definition_discrepancies(folder: Path, plan: Plan) -> list[Discrepancy]:
+    known = {f"{one.scenario}/{one.example}": one.definition for one in plan.examples if one.definition is not None}
+    found = []
+    paths = sorted((folder / "definitions").glob("*/*.def.json"))
+    there = {f"{path.parent.name}/{path.name.removesuffix('.def.json')}": path for path in paths}
+    for key in sorted(known.keys() | there.keys()):
+        place = f"{folder.name}/definitions/{key}.def.json"
+        if key not in there:
+            found += [Discrepancy(place, "it is missing")] * bool(there)
+        elif key not in known:
+            found.append(Discrepancy(place, "no example of the plan has it"))
+        else:
+            try:
+                same = parse_record(read_regular(there[key]).decode()) == definition_json(known[key])
+            except (OSError, ValueError, RecursionError):
+                same = False
+            found += [Discrepancy(place, "it is not the definition that was played")] * (not same)
+    return found
+
+
+def _attempt_differences(path: Path, record: ConversationRecord) -> list[str]:
+    """Return which replies were asked for until they were kept: a reply is timed once it is in the journal."""
+    if not path.is_file():
+        return []
+    timed, why = load_all_timings(path)
+    counts = Counter(one.exchange for one in timed if isinstance(one, ReplyTime))
+    texts = [why.partition(": ")[2]] * bool(why)
+    again = {number: count for number, count in counts.items() if count > 1}
+    if again:
+        shown = ", ".join(f"{number} ({count} times)" for number, count in sorted(again.items())[:_MOST])
+        texts.append(f"asked again: the agent's replies were written down more than once for exchanges {shown}")
+    if any('"event":"reply"' in one.cut for one in timed if isinstance(one, Resumed)):
+        texts.append("asked again: a reply that was there was cut off when the conversation was resumed")
+    unknown = sorted(counts.keys() - record.replies.keys())
+    if unknown:
+        texts.append(f"it times {pluralize(len(unknown), 'reply')} that the journal does not have")
+    return texts
+
+
+# --- its results
+
+
+def _result_differences(result: ConversationResult, record: ConversationRecord, plan: Plan) -> Iterator[str]:
+    header, transcript = record.header, record.transcript
+    recorded: Mapping[str, Any] = {
+        "plan_fingerprint": header and header.plan_fingerprint,
+        "agent_fingerprint": header and header.agent_fingerprint,
+        "tokens": transcript.position,
+        "exchanges": len(transcript),
+        "reply_tokens": sum(one.reply_tokens for one in transcript if not one.told),
+    }
+    for name, value in recorded.items():
+        if getattr(result, name) != value:
+            yield f"{name} is {getattr(result, name)!r}, and the journal says {value!r}"
+    if result.ended == "complete" and record.reason != "complete":
+        yield f"it is said to be complete, and the journal ends with {record.reason!r}"
+    rows = {row.id: row for row in result.scenarios}
+    planned = {example.key for example in plan.examples}
+    if result.ended != "interrupted":
+        yield from (f"{key} was planned, and has no result" for key in sorted(planned - rows.keys()))
+    yield from (f"{key} has a result, and was not planned" for key in sorted(rows.keys() - planned))
+    if len(rows) < len(result.scenarios):
+        yield "an example has two results"
+    for example in plan.examples:
+        if example.key in rows:
+            row = rows[example.key]
+            texts = _row_differences(row, record)
+            if row.threshold != example.threshold:
+                texts.append(f"its threshold is {row.threshold:g}, and that of the plan is {example.threshold:g}")
+            yield from (f"{example.key}: {text}" for text in texts)
+
+
+def _row_differences(row: ScenarioResult, record: ConversationRecord) -> list[str]:
+    verdict = record.example(row.id).verdict
+    texts = ["it has a score, and the journal has no verdict"] * (verdict is None and row.score is not None)
+    if verdict is not None:
+        checks = tuple((check.label, None if check.open else check.ok) for check in row.checks)
+        pairs: dict[str, tuple[object, object]] = {
+            name: (getattr(row, name), getattr(verdict, name)) for name in _OF_VERDICT
+        }
+        texts += [
+            f"its {name} is {show_value(ours)}, and the journal says {show_value(theirs)}"
+            for name, (ours, theirs) in {**pairs, "checks": (checks, verdict.checks)}.items()
+            if ours != theirs
+        ]
+    if row.score is not None and not row.is_open and row.outcome != outcome_of(row.score, row.threshold):
+        texts.append(f"it is {row.outcome} with a score of {row.score:g} and a threshold of {row.threshold:g}")
+    for question in row.questions:
+        needles = tuple(needle.number for needle in question.needles)
+        try:
+            played = question_result(CreditedQuestion(question.number, needles), record.transcript)
+        except KeyError:
+            texts.append(f"question {question.number} is not in the journal")
+            continue
+        if played != question:
+            texts += [
+                f"question {question.number}: its {name} is not the one in the journal"
+                for name in ("text", "answer", "gap", "needles", "retrieved")
+                if getattr(played, name) != getattr(question, name)
+            ]
+    return texts
+
+
+_OF_VERDICT = ("score", "upper", "reason", "rule", "evidence")
+
+
+# --- the run
+
+
+def _canary_discrepancies(run: Path) -> list[Discrepancy]:
+    """Return what the known answers say against a judge, and whether that is what its file says."""
+    prechecks = [one for one in judge_precheck.judge_prechecks(run) if one.verdict == "wrong"]
+    return [Discrepancy(judge_precheck.FILE, f"the judge misjudged known answers: {one.why}") for one in prechecks]
+
+
+def _setting_discrepancies(run: LoadedRun) -> Iterator[Discrepancy]:
+    """Yield which settings of the run are not those that its conversations were played with."""
+    for part in run_parts(run.path, [each.path.name for each in run.conversations]):
+        settings = part["run"].get("settings", {})
+        yield from _missing_conversations(run, part["run"])
+        for each in run.conversations:
+            plan, name = each.plan(), each.result.name.planned_name
+            if each.path.name not in part["conversations"] or not plan:
+                continue
+            pairs = {one: (settings.get(one), plan.get(one)) for one in ("seed", "tokenizer", "scoring", "time")}
+            pairs["spans"] = (settings.get("spans", {}).get(name.span), plan.get("span"))
+            pairs["agents"] = (settings.get("agents", {}).get(name.agent), each.result.agent_spec)
+            for one, (said, played) in pairs.items():
+                if said != played:
+                    what = f"{one} is {show_value(said)}, and {each.path.name} was played with {show_value(played)}"
+                    yield Discrepancy(RUN_FILE, what)
+
+
+def _missing_conversations(run: LoadedRun, record: Mapping[str, Any]) -> Iterator[Discrepancy]:
+    """Yield the conversations that a command asked for, unless it chose some, and that are not there."""
+    options, settings = record.get("options", {}), record.get("settings", {})
+    if record.get("paths") or any(name in options for name in ("keyword", "markexpr", "deselect", "ltm_shard")):
+        return
+    there = {each.result.name.planned_name for each in run.conversations}
+    for agent in settings.get("agents", {}):
+        for span in settings.get("spans", {}):
+            for trial in range(settings.get("trials") or 1):
+                if (name := ConversationName(agent, span, str(trial))) not in there:
+                    what = f"it asks for the conversation {name.folder}, which was not played, or was removed"
+                    yield Discrepancy(RUN_FILE, what, unfinished=True)
+
+
+def _summary_discrepancies(run: LoadedRun) -> Iterator[Discrepancy]:
+    names = {each.path.name for each in run.conversations}
+    for listed in run.summary.get("conversations", ()) if run.summary else ():
+        name = "~".join(str(listed.get(part)) for part in ("agent", "span_label", "trial"))
+        if not any(one == name or one.startswith(f"{name}~") for one in names):
+            yield Discrepancy(SUMMARY, f"it lists the conversation {name}, which is not there")
+    if not run.summary:
+        if (run.path / RUN_FILE).is_file():
+            missing = "it is missing or cannot be read: the run has not come to its end"
+            yield Discrepancy(SUMMARY, missing, unfinished=True)
+        return
+    told, began = run.summary.get("run_id"), _run_named(run.path)
+    if told not in (began or told, run.result.run_id):  # a copy that was amended has the name of its folder
+        yield Discrepancy(SUMMARY, f"it is that of run {told}, and {RUN_FILE} began run {began}")
+    now = json.loads(json.dumps(rewrite_summary(run.result, run.summary)))
+    for name in run.summary.keys() & {"results", "effective_spans", "conversations", "prechecks"}:
+        texts = list(islice(_value_differences(run.summary[name], now[name], name), _MOST))
+        yield from (Discrepancy(SUMMARY, text) for text in texts)
+    path = run.path / VERDICTS_FILE
+    if path.is_file() and _csv_rows(read_regular(path)) != _csv_rows(for_file(verdicts_csv(run.result))):
+        yield Discrepancy(VERDICTS_FILE, "it does not have the verdicts of the results")
+
+
+def _csv_rows(data: bytes) -> list[list[str]]:
+    return sorted(csv.reader(io.StringIO(data.decode("utf-8", "replace"), newline="")))
+
+
+def _run_named(run: Path) -> str:
+    try:
+        return str(json.loads(read_regular(run / RUN_FILE)).get("run", ""))
+    except (OSError, ValueError, RecursionError, AttributeError):
+        return ""
+
+
+def _value_differences(said: object, now: object, path: str) -> Iterator[str]:
+    """Yield where two JSON values differ; what another version did not write yet does not count."""
+    if isinstance(said, dict) and isinstance(now, dict):
+        for key in said:
+            yield from _value_differences(said.get(key), now.get(key), f"{path}.{key}")
+    elif isinstance(said, list) and isinstance(now, list) and len(said) == len(now):
+        # imported runs list their conversations in an order of their own
+        sides = [{_entry_label(one, number): one for number, one in enumerate(side)} for side in (said, now)]
+        for label in sides[1]:
+            yield from _value_differences(sides[0].get(label), sides[1][label], f"{path}[{label}]")
+    elif said != now:
+        yield f"{path} is {show_value(said)}, and the results say {show_value(now)}"
+
+
+def _entry_label(entry: object, number: int) -> str:
+    names = ("agent", "span_label", "trial", "nodeid", "ltm_scenario")
+    labels = [str(entry[name]) for name in names if name in entry] if isinstance(entry, dict) else []
+    return " ".join(labels) or str(number)
+
+
+def compare_results(recorded: Path, made_again: Path, *, same_version: bool) -> Iterator[Discrepancy]:
+    """Yield where the results of a run are not those of scoring it again; `made_again`: that run's folder.
+
+    Of another version than the one that recorded it, scores must agree; reasons and fingerprints may change.
+    """
+    for path in sorted(made_again.glob(f"*/{RESULTS}")):
+        try:
+            then, now = read_results(recorded / path.parent.name / RESULTS), read_results(path)
+        except LtmError:
+            continue  # it is named by what stands in the folder
+        place, rows = f"{path.parent.name}/{RESULTS}", {row.id: row for row in then.scenarios}
+        for row in now.scenarios:
+            if (recorded_row := rows.pop(row.id, None)) is not None:
+                names = None if same_version else ("outcome", "score", "upper")
+                texts = _field_differences(recorded_row, row, names, without={"nodeid"})
+                yield from (Discrepancy(place, f"{row.id}: its {text}") for text in texts)
+        if same_version and not rows and now.kept == then.kept:
+            texts = _field_differences(then, now, without={"scenarios", "notices", "kept", "agent_spec"})
+            yield from (Discrepancy(place, text) for text in texts)
+
+
+def _field_differences(
+    then: ScenarioResult | ConversationResult,
+    now: ScenarioResult | ConversationResult,
+    names: Iterable[str] | None = None,
+    *,
+    without: AbstractSet[str],
+) -> Iterator[str]:
+    one, other = to_json(then), to_json(now)
+    for name in names or sorted({*one, *other} - without):
+        if one.get(name) != other.get(name):
+            yield f"{name} was {show_value(one.get(name))} and is {show_value(other.get(name))} scored again"

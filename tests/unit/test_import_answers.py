@@ -1,0 +1,160 @@
+"""`ltm import-answers`: files of others become a run with verdicts by rules, beside the grades that were published."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from benchmark_data import ABSENT, LOCOMO, LONGMEMEVAL
+
+from pytest_ltm._cli import main
+from pytest_ltm._journal.result import read_results
+from pytest_ltm._lab import published_answers
+from pytest_ltm._lab.published_answers import read_published_answers
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_ltm._lab.published_answers import PublishedAnswer
+
+GOLD = "7 May 2023"
+ROW = {"question": "When did Ann go?", "answer": GOLD, "response": "On 7 May 2023.", "category": "2"}
+
+
+def read(path: Path, value: Any, data: Any = None) -> tuple[list[PublishedAnswer], list[str]]:
+    file, known = path / "answers.json", None
+    file.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
+    if data is not None:
+        known = path / "data.json"
+        known.write_text(json.dumps(data), encoding="utf-8")
+    return read_published_answers([file], known)
+
+
+def test_locomos_predictions_of_two_models_are_two_systems(tmp_path: Path) -> None:
+    qa = {"question": "When?", "answer": GOLD, "category": 2, "a_prediction": GOLD, "a_f1": 1.0, "b_prediction": "2022"}
+    answers, problems = read(tmp_path, [{"sample_id": "conv-1", "qa": [qa]}])
+    assert problems == []
+    assert [(one.agent, one.group, one.f1, one.ruling.verdict) for one in answers] == [
+        ("a", "conv-1", 1.0, "yes"), ("b", "conv-1", None, "no"),
+    ]  # fmt: skip
+    assert [one.official_f1 for one in answers] == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("grade", [{"llm_score": 1}, {"llm_score": 0}, {}])
+def test_results_by_conversation_carry_their_grade(tmp_path: Path, grade: dict[str, int]) -> None:
+    answers, problems = read(tmp_path, {"0": [ROW | grade], "1": [ROW | grade]})
+    assert problems == []
+    assert [one.group for one in answers] == ["0", "1"]
+    assert {one.grade for one in answers} == {grade.get("llm_score")}
+    assert {one.kind for one in answers} == {"temporal"}
+
+
+def test_results_under_results_name_gold_and_category_elsewhere(tmp_path: Path) -> None:
+    row = {
+        "query_id": "q1", "query": "When?", "answer": "On 7 May 2023", "gold_answers": [GOLD], "correct": False,
+        "category_axes": {"question_type": ["temporal"]},
+    }  # fmt: skip
+    (answer,), problems = read(tmp_path, {"dataset": "locomo", "results": [row]})
+    assert problems == []
+    assert (answer.gold, answer.said, answer.kind, answer.grade) == (GOLD, "On 7 May 2023", "temporal", 0.0)
+
+
+def test_evaluations_say_correct_or_incorrect(tmp_path: Path) -> None:
+    row = {
+        "questionId": "q1", "questionType": "multi-session", "question": "How many?", "score": 1, "label": "incorrect",
+        "hypothesis": "3", "groundTruth": "3",
+    }  # fmt: skip
+    (answer,), problems = read(tmp_path, {"provider": "x", "judge": "j", "evaluations": [row]})
+    assert problems == []
+    assert (answer.kind, answer.grade, answer.ruling.verdict) == ("multi-session", 0.0, "yes")
+
+
+@pytest.mark.parametrize("text", ["\ufeff{}\n{}", "[{},{}]", "{}\n\n{}\n"])
+def test_hypotheses_are_read_as_lines_or_a_list_and_with_a_mark_at_the_beginning(tmp_path: Path, text: str) -> None:
+    rows = [json.dumps({"question_id": name, "hypothesis": "Gotland"}) for name in ("a", "b")]
+    for row in rows:
+        text = text.replace("{}", row, 1)
+    known = [
+        {"question_id": name, "question_type": "single-session-user", "question": "Where?", "answer": "Gotland"}
+        for name in ("a", "b")
+    ]
+    answers, problems = read(tmp_path, text, known)
+    assert ([one.id for one in answers], problems) == (["a", "b"], [])
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        (None, "not an object: None"),
+        (7, "not an object: 7"),
+        ({**ROW, "response": None}, "response is None, not a text"),
+        ({**ROW, "response": ["a"]}, "response is ['a'], not a text"),
+        ({"question": "When?", "response": "now"}, "name the file that was asked, --data=FILE"),
+        (ROW, "a second answer to the same question"),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_named_and_left_out(tmp_path: Path, row: object, why: str) -> None:
+    answers, problems = read(tmp_path, [ROW, row])
+    assert len(answers) == 1
+    assert "answers.json[1]: " in problems[0]
+    assert why in problems[0]
+
+
+def test_an_adversarial_question_needs_no_answer(tmp_path: Path) -> None:
+    row = {"question": "Q", "adversarial_answer": "x", "prediction": "Not mentioned in the conversation", "category": 5}
+    (answer,), _ = read(tmp_path, [row])
+    assert (answer.kind, answer.official_f1, answer.ruling.verdict) == ("adversarial", 1.0, "yes")
+
+
+def test_a_file_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(published_answers, "LARGEST", 1_000)
+    (tmp_path / "bomb.json.gz").write_bytes(gzip.compress(b"[" + b" " * 100_000 + b"]"))
+    assert main(["import-answers", str(tmp_path / "bomb.json.gz")]) == 2
+    (tmp_path / "large.json").write_text(json.dumps([ROW] * 50), encoding="utf-8")
+    assert main(["import-answers", str(tmp_path / "large.json")]) == 2
+
+
+def test_a_run_has_bounds_grades_and_a_page_of_what_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        ROW | {"llm_score": 1},
+        ROW | {"question": "When did Bo go?", "response": "In 2021.", "llm_score": 1},
+        {
+            "question": "Why?",
+            "answer": "her aunt's wedding",
+            "response": "For family.",
+            "category": 3,
+            "llm_score": 1,
+        },
+    ]
+    (tmp_path / "answers.json").write_text(json.dumps({"0": rows}), encoding="utf-8")
+    assert main(["import-answers", str(tmp_path / "answers.json"), "-o", str(tmp_path / "run")]) == 0
+    said = capsys.readouterr().out
+    assert "100 % right by its judge, 33 to 67 % by rules: 1 answer of 3 differ" in said
+    (path,) = (tmp_path / "run").glob("*/results.json")
+    results = read_results(path).scenarios
+    assert [(row.score, row.upper, row.outcome) for row in results] == [
+        (1.0, None, "passed"), (0.0, None, "failed"), (0.0, 1.0, "skipped"),
+    ]  # fmt: skip
+    page = (tmp_path / "run" / "disagreements.md").read_text("utf-8")
+    assert "right by its judge, wrong by rules" in page
+    assert "In 2021." in page
+    assert main(["verify", str(tmp_path / "run")]) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.published
+@pytest.mark.parametrize(("path", "least"), [
+    (LOCOMO / "judged_and_f1_dev.jsonl.gz", 4_500), (LONGMEMEVAL / "judged_dev.jsonl.gz", 2_100),
+])  # fmt: skip
+def test_published_rows_are_read_and_mostly_agree(path: Path, least: int) -> None:
+    if not path.exists():
+        pytest.skip(ABSENT)
+    answers, _ = read_published_answers([path], None)
+    assert len(answers) > least
+    known = [one for one in answers if one.f1 is not None and one.official_f1 is not None]
+    assert all(abs((one.official_f1 or 0) - (one.f1 or 0)) < 1e-5 for one in known)
+    decided = [(one.ruling.verdict == "yes") == (one.grade >= 0.5) for one in answers[::10]
+               if one.grade is not None and one.ruling.verdict != "unscored"]  # fmt: skip
+    assert sum(decided) / len(decided) > 0.8
