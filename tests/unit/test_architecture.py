@@ -149,6 +149,7 @@ BESIDE = {
     "pytest_ltm.reporting.html.trend": "a page, whose texts pass the boundary where they are shown",
     "pytest_ltm.reporting.markdown": "what `for_file` returns",
     "pytest_ltm._results.run_loading": "a baseline: what `baseline_text` returns, JSON without secrets",
+    "pytest_ltm.agents._hidden": "nothing: paths are opened to name them to the kernel",
     "pytest_ltm._calls.frozen": "a byte each second to the process that watches this one",
     "pytest_ltm._lab.commands.leak_check": "a tree of questions about the form of messages, for `skips:`",
 }
