@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import math
 import zlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._storage.schema import Field
+
+
+# Larger numbers stand for nothing; some of them cannot even be written.
+_LARGEST = 10**100
 
 
 def read_json_rows(path: Path, required: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -101,10 +104,10 @@ def fields_of(top: Field, required: Iterable[str], what: str) -> dict[str, Field
 
 
 def text_or_number(item: Field, *, empty: bool = True) -> str:
-    """Return the text of a field that may hold a finite number; `empty`: whether it may be blank."""
+    """Return the text of a field that may hold a number, if it is no absurd one; `empty`: whether it may be blank."""
     value = item.value
-    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    if number or (isinstance(value, str) and (empty or value.strip())):
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if (number and abs(value) < _LARGEST) or (isinstance(value, str) and (empty or value.strip())):
         return str(value)
     raise item.error("a text or a number")
 

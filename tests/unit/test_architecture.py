@@ -145,6 +145,7 @@ BESIDE = {
     "pytest_ltm.plugin.report": "finds out whether a file could be written",
     "pytest_ltm.plugin.signals": "a process that cannot go on: where its threads are, no values",
     "pytest_ltm.reporting.markdown": "what `for_file` returns",
+    "pytest_ltm.agents._hidden": "nothing: paths are opened to name them to the kernel",
     "pytest_ltm._calls.frozen": "a byte each second to the process that watches this one",
     "pytest_ltm._lab.commands.leak_check": "a tree of questions about the form of messages, for `skips:`",
 }
