@@ -271,7 +271,7 @@ def _opening(text: str, named: Sequence[Mention]) -> str:
 def _prove_conclusion(text: str, named: Sequence[Mention], answer: str = "") -> Proof | None:
     """Return what the last sentence of a levelled text that concludes something names alone.
 
-    `answer`: the text as it came in; a sentence that it had been told is no conclusion.
+    `answer`: the text as it came in; a sentence that had been told before does not conclude anything.
     """
     for match in (*reversed(list(_CONCLUDES.finditer(text))), *reversed(list(_TAKES.finditer(text)))):
         inside = {one.value for one in named if match.start() <= one.start and one.end <= match.end()}

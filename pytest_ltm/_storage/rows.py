@@ -104,7 +104,7 @@ def fields_of(top: Field, required: Iterable[str], what: str) -> dict[str, Field
 
 
 def text_or_number(item: Field, *, empty: bool = True) -> str:
-    """Return the text of a field that may hold a number, if it is no absurd one; `empty`: whether it may be blank."""
+    """Return the text of a field that may hold a number below 10^100; `empty`: whether it may be blank."""
     value = item.value
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if (number and abs(value) < _LARGEST) or (isinstance(value, str) and (empty or value.strip())):

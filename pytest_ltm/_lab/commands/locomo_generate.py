@@ -159,7 +159,7 @@ def _given_personas(path: Path | None) -> list[dict[str, Any]]:
 
 
 def _begun_items(path: Path, what: str) -> list[dict[str, Any]]:
-    """Return what a file that is to be continued holds, nothing if there is none; DatasetError for anything else."""
+    """Return what is in a file that more will be added to, nothing if there is none; DatasetError for anything else."""
     if not path.exists():
         return []
     try:
