@@ -180,11 +180,12 @@ def _is_pytests_own_process() -> bool:
 def _leave_threads_behind(status: int) -> None:
     """Have this process end with a status a while after pytest, though threads are left for which Python would wait."""
 
+    def remaining() -> list[threading.Thread]:
+        return [one for one in threading.enumerate() if not one.daemon and one is not threading.main_thread()]
+
     def end() -> None:
-        over.wait()
         threading.Event().wait(LINGERS)
-        left = [one for one in threading.enumerate() if not one.daemon and one is not threading.main_thread()]
-        if left:
+        if left := remaining():
             names = ", ".join(one.name for one in left)
             said = f"ltm: threads of agents have not ended {LINGERS:g} s after pytest: {names}. This process ends now"
             with suppress(OSError, ValueError):
@@ -196,11 +197,15 @@ def _leave_threads_behind(status: int) -> None:
                 sys.stdout.flush()
             os._exit(status)
 
-    over = threading.Event()
+    def begin() -> None:
+        try:
+            threading.Thread(target=end, name="ltm-lingers", daemon=True).start()
+        except RuntimeError:  # Python 3.12.1 starts none any more
+            if remaining():
+                end()
+
     with suppress(AttributeError, RuntimeError):  # where Python has no such hook, it waits
-        threading._register_atexit(over.set)  # type: ignore[attr-defined]
-        # Python 3.12.1 and older ones of 3.12 start no thread any more once the hook is called.
-        threading.Thread(target=end, name="ltm-lingers", daemon=True).start()
+        threading._register_atexit(begin)  # type: ignore[attr-defined]
 
 
 def _ignore_one_interrupt(*_: object) -> None:
