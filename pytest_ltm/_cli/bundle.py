@@ -22,7 +22,7 @@ from msgspec import Struct, field
 from pytest_ltm._cli.arguments import add_output, add_run
 from pytest_ltm._journal.run_file import FILE as RUN_FILE
 from pytest_ltm._journal.run_file import PARTS, find_run
-from pytest_ltm._results.gate.rules import parse_limit_rule
+from pytest_ltm._results.gate.gate_rules import parse_limit_rule
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import read_regular, write_output, write_whole

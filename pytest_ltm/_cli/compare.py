@@ -18,7 +18,7 @@ from pytest_ltm._results.change_report import (
     rule_lines,
     verdict_lines,
 )
-from pytest_ltm._results.gate import rules as _rules
+from pytest_ltm._results.gate import gate_rules as _rules
 from pytest_ltm._results.gate.changes import Changes, CompareHints, GateSide, compare_sides, one_agent
 from pytest_ltm._results.gate.verdict import FAILED, STATUS, GateVerdict, decide_gate
 from pytest_ltm._results.run_loading import AGENT, find_side
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Sequence
 
-    from pytest_ltm._results.gate.rules import Rule
+    from pytest_ltm._results.gate.gate_rules import Rule
 
 
 WIDTH = 80

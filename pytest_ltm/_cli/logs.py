@@ -16,7 +16,7 @@ from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.disk import Appender, write_whole
 from pytest_ltm._storage.errors import DatasetError, DiskFault, ScenarioError
 from pytest_ltm.datasets.logs.exports import Splitting, exported_sessions
-from pytest_ltm.datasets.logs.file import LogsFile, iter_numbered_lines
+from pytest_ltm.datasets.logs.log_file import LogsFile, iter_numbered_lines
 from pytest_ltm.datasets.logs.redaction import SHORTEST_SALT, Redactor, names_in
 from pytest_ltm.datasets.logs.suite import EXAMPLE, file_notes
 

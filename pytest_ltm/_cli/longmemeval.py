@@ -38,7 +38,7 @@ from pytest_ltm.datasets.longmemeval.retrieval import (
     retrieval_scores,
     turns_as_sessions,
 )
-from pytest_ltm.judges._registry import judge_session
+from pytest_ltm.judges._judge_registry import judge_session
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

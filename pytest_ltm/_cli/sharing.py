@@ -20,7 +20,7 @@ from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.reporting.agents import run_sentences
 from pytest_ltm.reporting.badge import GREY, badge_of, badge_svg, endpoint_json
-from pytest_ltm.reporting.exports import every_eval_ever, inspect_ai, junit, mlflow, tables, wandb
+from pytest_ltm.reporting.exports import every_eval_ever, inspect_ai, junit, mlflow, table_files, wandb
 from pytest_ltm.reporting.exports.loaded import load
 from pytest_ltm.reporting.exports.output import ExportTarget, write_all
 from pytest_ltm.reporting.exports.paper import paper_latex, paper_markdown
@@ -117,7 +117,7 @@ def export_runs(given: Namespace) -> int:
 
 def _export_targets(results: Results, to: Path, given: Namespace) -> Sequence[ExportTarget]:
     if given.to in TABLES:
-        return tables.outputs(results, to, given.to, given.table)
+        return table_files.outputs(results, to, given.to, given.table)
     if given.to in WRITERS:
         return WRITERS[given.to](results, to)
     text = paper_latex(results.runs) if given.to == "latex" else _runs_markdown(results)

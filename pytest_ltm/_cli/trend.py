@@ -20,7 +20,7 @@ from pytest_ltm._results.text import one_line, pluralize
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
 from pytest_ltm._storage.sanitize import is_plain
 from pytest_ltm.reporting.history import read_past, result_standings, run_folders
-from pytest_ltm.reporting.html.trend import build_trend
+from pytest_ltm.reporting.html.trend_page import build_trend
 from pytest_ltm.reporting.trend import PLAIN, UNICODE_SIGNS, TrendPoint, of_run, series_of, trend_json, trend_lines
 
 if TYPE_CHECKING:

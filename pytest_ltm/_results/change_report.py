@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm._journal.result import ConversationResult
     from pytest_ltm._results.gate.changes import Change, Changes, Level
-    from pytest_ltm._results.gate.rules import Rule
+    from pytest_ltm._results.gate.gate_rules import Rule
     from pytest_ltm._results.statistics.comparison import Comparison
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import pytest
 
     from pytest_ltm.judges._connection import JudgeConnection
-    from pytest_ltm.judges._registry import NamedJudge
+    from pytest_ltm.judges._judge_registry import NamedJudge
     from pytest_ltm.plugin.session import LtmRun
 
 

@@ -77,8 +77,8 @@ if TYPE_CHECKING:
     from pytest_ltm.agents._adapt import AgentSource
     from pytest_ltm.judges._connection import JudgeConnection
     from pytest_ltm.judges._hidden_checks import HiddenChecks
+    from pytest_ltm.judges._judge_registry import NamedJudge
     from pytest_ltm.judges._model_calls import ModelCaller
-    from pytest_ltm.judges._registry import NamedJudge
     from pytest_ltm.plugin.costs import KnownPrice
     from pytest_ltm.plugin.item_body import ItemBody
     from pytest_ltm.plugin.items import ItemPlace, LtmItem
@@ -492,7 +492,7 @@ def connection_of(
 ) -> JudgeConnection:
     """Return a connection to a judge; `of`: who asks, for the chance of waits between attempts."""
     from pytest_ltm.judges._connection import JudgeCache, JudgeConnection
-    from pytest_ltm.judges._registry import JUDGE_NAME
+    from pytest_ltm.judges._judge_registry import JUDGE_NAME
 
     rng = definition_rng(settings.seed.value, trial, "judge retries", of)
     call = call_of(judge.judge, settings, timings, rng=rng, note=JudgeRetry, who=JUDGE_NAME, error=JudgeError)

@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 from pytest_ltm._journal.result import RunResult, why_unmeasured
 from pytest_ltm._results import change_report
 from pytest_ltm._results.columns import result_columns
-from pytest_ltm._results.gate import rules as _rules
+from pytest_ltm._results.gate import gate_rules as _rules
 from pytest_ltm._results.gate.baseline import FOLDER, check_name
 from pytest_ltm._results.gate.changes import Changes, CompareHints, GateSide, check_comparable, compare_sides, one_agent
 from pytest_ltm._results.gate.plan_facts import facts_of
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from pytest_ltm._results.gate.gate_rules import Rule
     from pytest_ltm._results.gate.plan_facts import PlanFacts
-    from pytest_ltm._results.gate.rules import Rule
     from pytest_ltm.plugin.items import LtmItem
     from pytest_ltm.plugin.session import LtmRun
     from pytest_ltm.plugin.settings import RunSettings

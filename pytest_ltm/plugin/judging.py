@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._journal.result import RunResult
-    from pytest_ltm.judges._registry import NamedJudge
+    from pytest_ltm.judges._judge_registry import NamedJudge
     from pytest_ltm.plugin.settings import RunSettings
 
 
@@ -27,7 +27,7 @@ def spec_of(config: pytest.Config) -> str:
     spec = _options.option_text(config, "ltm_judge")
     if spec == NONE or config.option.collectonly or config.option.ltm_dry_run:
         return spec
-    from pytest_ltm.judges._registry import find_judge
+    from pytest_ltm.judges._judge_registry import find_judge
 
     config.stash[_JUDGE] = _options.read_option(config, "--ltm-judge", lambda: find_judge(spec, base=config.rootpath))
     return spec

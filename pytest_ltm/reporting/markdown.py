@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_ltm._journal.result import RunResult
     from pytest_ltm._results.columns import Column
     from pytest_ltm._results.gate.changes import Changes
-    from pytest_ltm._results.gate.rules import Rule
+    from pytest_ltm._results.gate.gate_rules import Rule
     from pytest_ltm._results.gate.verdict import GateVerdict
 
 

@@ -17,8 +17,8 @@ from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import ConfigurationError, ScenarioError, UserError, did_you_mean
 from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.judges._chat import make_client
+from pytest_ltm.judges._judge_registry import adapt_judge
 from pytest_ltm.judges._model_calls import BudgetedCaller, ModelUse, on_record
-from pytest_ltm.judges._registry import adapt_judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable

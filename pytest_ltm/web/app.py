@@ -11,8 +11,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm.web import human_test, page_parts, runs
-from pytest_ltm.web import live as _live
+from pytest_ltm.web import human_test, live_page, page_parts, run_pages
 from pytest_ltm.web.guard import Guard, Strangers
 from pytest_ltm.web.review import pages
 
@@ -38,7 +37,8 @@ def make_app(
     guard = Middleware(
         Guard, secret=secret, hosts=hosts, cookie=f"ltm_{port}", home=home, strangers=strangers or Strangers()
     )
-    routes = [*runs.ROUTES, *_live.ROUTES, *pages.ROUTES, *human_test.ROUTES, Route("/static/{name}", serve_static)]
+    rooms = (run_pages, live_page, pages, human_test)
+    routes = [*(route for room in rooms for route in room.ROUTES), Route("/static/{name}", serve_static)]
     app = Starlette(routes=routes, middleware=[guard], exception_handlers={LtmError: refused_page, 404: missing_page})
     app.state.ltm_dir, app.state.baselines, app.state.secret = ltm_dir, baselines, secret
     app.state.followed, app.state.ending, app.state.awaited = {}, lambda: False, live

@@ -13,7 +13,7 @@ import yaml
 from _commands import ROOT, run
 from _pages import blocks
 
-from pytest_ltm._results.gate.rules import metric_names
+from pytest_ltm._results.gate.gate_rules import metric_names
 from pytest_ltm.plugin import options as _options
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from sample_runs import row
 from pytest_ltm._journal.result import NeedleRef, QuestionResult
 from pytest_ltm._results.change_report import change_lines, verdict_line
 from pytest_ltm._results.gate.changes import compare_sides
-from pytest_ltm._results.gate.rules import parse_change_rule, parse_limit_rule
+from pytest_ltm._results.gate.gate_rules import parse_change_rule, parse_limit_rule
 from pytest_ltm._results.gate.verdict import decide_gate, why_undetectable
 from pytest_ltm._results.statistics.comparison import chance_here, compare_runs, compare_scenarios, trials_to_tell
 from pytest_ltm._results.statistics.counts import (

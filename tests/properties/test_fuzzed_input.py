@@ -34,7 +34,7 @@ from pytest_ltm._model.suite import load_suite
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._model.yaml_scenario import load_yaml_scenario
 from pytest_ltm._results.gate.baseline import load_baseline
-from pytest_ltm._results.gate.rules import parse_change_rule, parse_limit_rule
+from pytest_ltm._results.gate.gate_rules import parse_change_rule, parse_limit_rule
 from pytest_ltm._results.run_loading import read_run, save_baseline
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.agents._registry import find_agent, split_specs
@@ -42,11 +42,11 @@ from pytest_ltm.agents._replay import find_recordings, read_replies
 from pytest_ltm.datasets._published import read_any
 from pytest_ltm.datasets.locomo.answer import load_audit
 from pytest_ltm.datasets.locomo.file import load_locomo
-from pytest_ltm.datasets.logs.file import LogsFile
+from pytest_ltm.datasets.logs.log_file import LogsFile
 from pytest_ltm.datasets.longmemeval.record import index_of
 from pytest_ltm.fillers import filler_from_spec
 from pytest_ltm.fillers._trivia import pool_of_file
-from pytest_ltm.judges._registry import find_judge
+from pytest_ltm.judges._judge_registry import find_judge
 from pytest_ltm.users._connection import find_user_model
 
 if TYPE_CHECKING:

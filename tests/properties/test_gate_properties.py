@@ -16,7 +16,7 @@ from msgspec import structs
 from pytest_ltm._results.change_report import changes_json
 from pytest_ltm._results.gate.baseline import baseline_text, load_baseline
 from pytest_ltm._results.gate.changes import compare_sides
-from pytest_ltm._results.gate.rules import parse_change_rule, parse_limit_rule
+from pytest_ltm._results.gate.gate_rules import parse_change_rule, parse_limit_rule
 from pytest_ltm._results.gate.verdict import decide_gate
 
 if TYPE_CHECKING:

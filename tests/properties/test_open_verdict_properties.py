@@ -13,7 +13,7 @@ from pytest_ltm._journal.result import ScenarioResult, scenario_from_json, to_js
 from pytest_ltm._model.handle import Sheet
 from pytest_ltm._model.score import Check, Score, Unscored
 from pytest_ltm._results.columns import result_columns
-from pytest_ltm._results.gate.rules import parse_limit_rule
+from pytest_ltm._results.gate.gate_rules import parse_limit_rule
 from pytest_ltm._results.gate.verdict import decide_gate
 from pytest_ltm._results.statistics.pairs import pair_rows
 from pytest_ltm.evaluators import NamesUser

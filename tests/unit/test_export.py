@@ -21,7 +21,7 @@ from pytest_ltm._results.change_report import gate_from_json, gate_json
 from pytest_ltm._results.gate.verdict import Finding, GateVerdict
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm.reporting.exports.paper import paper_latex, paper_markdown
-from pytest_ltm.reporting.exports.rows import TABLES
+from pytest_ltm.reporting.exports.result_rows import TABLES
 
 if TYPE_CHECKING:
     from pytest_ltm._results.run_loading import LoadedRun

@@ -14,7 +14,7 @@ from gate_sides import FULL, WAYS, WORSE, held, side
 from pytest_ltm._journal.result import ExampleMetric, RunResult
 from pytest_ltm._results.change_report import change_lines, github_annotations, talk_lines, verdict_lines
 from pytest_ltm._results.gate.changes import compare_sides
-from pytest_ltm._results.gate.rules import parse_change_rule, parse_limit_rule
+from pytest_ltm._results.gate.gate_rules import parse_change_rule, parse_limit_rule
 from pytest_ltm._results.gate.verdict import Finding, GateVerdict, decide_gate
 from pytest_ltm._results.sentences import span_sentences, spans_json
 from pytest_ltm.reporting.html import build_report

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_ltm._journal.result import ScenarioResult
-from pytest_ltm._results.gate.rules import parse_change_rule, parse_limit_rule
+from pytest_ltm._results.gate.gate_rules import parse_change_rule, parse_limit_rule
 from pytest_ltm._results.statistics.totals import pass_k
 from pytest_ltm._storage.errors import ConfigurationError
 

@@ -13,7 +13,7 @@ from msgspec import structs
 from pytest_ltm._journal.result import RunResult
 from pytest_ltm._results.change_report import change_lines, changes_json, verdict_line
 from pytest_ltm._results.gate.changes import GateSide, compare_sides, one_agent
-from pytest_ltm._results.gate.rules import parse_change_rule, parse_limit_rule
+from pytest_ltm._results.gate.gate_rules import parse_change_rule, parse_limit_rule
 from pytest_ltm._results.gate.verdict import GateVerdict, decide_gate
 from pytest_ltm._storage.errors import ConfigurationError
 

@@ -18,8 +18,8 @@ from pytest_ltm._model.ltm_judge import JudgeDecision, decide_by_votes, parse_gr
 from pytest_ltm._model.score import Unscored
 from pytest_ltm._storage.errors import ConfigurationError, JudgeError
 from pytest_ltm.judges._by_rules import RulesJudge
+from pytest_ltm.judges._judge_registry import find_judge
 from pytest_ltm.judges._model_calls import ModelCaller
-from pytest_ltm.judges._registry import find_judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -7,7 +7,7 @@ import pytest
 
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm.judges._registry import NamedJudge, find_judge
+from pytest_ltm.judges._judge_registry import NamedJudge, find_judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -24,12 +24,12 @@ from pytest_ltm._journal.timings import ReplyTime, Timings
 from pytest_ltm._model.agent import Usage
 from pytest_ltm._model.plan import Plan, PlannedExample
 from pytest_ltm._storage.schema import json_text
-from pytest_ltm.reporting.exports import loaded, rows
+from pytest_ltm.reporting.exports import loaded, result_rows
 from pytest_ltm.reporting.summary import summary_json
 
 if TYPE_CHECKING:
     from pytest_ltm._journal.result import ConversationResult
-    from pytest_ltm.reporting.exports.rows import PlacedRow
+    from pytest_ltm.reporting.exports.result_rows import PlacedRow
 
 DOCS = Path(__file__).parents[2] / "docs" / "results-that-travel.md"
 
@@ -312,12 +312,14 @@ def test_tables_are_sequences_that_say_what_they_hold(run: Path) -> None:
 
 
 def kinds() -> dict[str, type[PlacedRow]]:
-    return dict(rows.TABLES)
+    return dict(result_rows.TABLES)
 
 
 def test_every_column_is_described_where_it_is_declared() -> None:
     declared = {
-        node.name: node for node in ast.parse(Path(rows.__file__).read_text()).body if isinstance(node, ast.ClassDef)
+        node.name: node
+        for node in ast.parse(Path(result_rows.__file__).read_text()).body
+        if isinstance(node, ast.ClassDef)
     }
     for kind in ("PlacedRow", *(each.__name__ for each in kinds().values())):
         body = declared[kind].body[1:]
@@ -331,14 +333,14 @@ def test_every_column_is_described_where_it_is_declared() -> None:
 def test_the_page_lists_every_column(table: str) -> None:
     part = DOCS.read_text(encoding="utf-8").partition(f"\n### `{table}`\n")[2].partition("\n### ")[0]
     listed = [line.split("|")[1].strip().strip("`") for line in part.splitlines() if line.startswith("| `")]
-    own = [field.name for field in structs.fields(kinds()[table])][len(structs.fields(rows.PlacedRow)) :]
+    own = [field.name for field in structs.fields(kinds()[table])][len(structs.fields(result_rows.PlacedRow)) :]
     assert listed == [name if name != loaded.METRICS else "metric_NAME" for name in own]
 
 
 def test_the_page_lists_the_columns_of_places() -> None:
     part = DOCS.read_text(encoding="utf-8").partition("\n### Every table\n")[2].partition("\n### ")[0]
     listed = [line.split("|")[1].strip().strip("`") for line in part.splitlines() if line.startswith("| `")]
-    assert listed == [field.name for field in structs.fields(rows.PlacedRow)]
+    assert listed == [field.name for field in structs.fields(result_rows.PlacedRow)]
 
 
 def test_the_recipe_of_the_page_runs(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 import scripted_author
 
 from pytest_ltm._cli import main
-from pytest_ltm._lab.locomo.modelled import RECALLED, recall_facts
+from pytest_ltm._lab.locomo.model_text import RECALLED, recall_facts
 from pytest_ltm.datasets.locomo.file import load_locomo
 from pytest_ltm.datasets.locomo.samples import Category
 

@@ -14,8 +14,8 @@ from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError
 from pytest_ltm.datasets import LOGS
 from pytest_ltm.datasets.logs import LogsAnswer
-from pytest_ltm.datasets.logs import file as _file
-from pytest_ltm.datasets.logs.file import LogsFile
+from pytest_ltm.datasets.logs import log_file as _file
+from pytest_ltm.datasets.logs.log_file import LogsFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

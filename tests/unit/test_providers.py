@@ -20,7 +20,7 @@ from pytest_ltm._model.agent import Usage
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._storage.errors import AgentError, AgentFault, ConfigurationError, DatasetError, TransientFault
 from pytest_ltm.agents._registry import find_agent
-from pytest_ltm.judges._registry import find_judge
+from pytest_ltm.judges._judge_registry import find_judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable

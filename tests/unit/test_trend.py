@@ -19,7 +19,7 @@ from pytest_ltm._cli import main
 from pytest_ltm._cli.trend import file_versions
 from pytest_ltm._results.run_loading import save_baseline
 from pytest_ltm.reporting.history import read_past
-from pytest_ltm.reporting.html.trend import build_trend
+from pytest_ltm.reporting.html.trend_page import build_trend
 from pytest_ltm.reporting.trend import PLAIN, UNICODE_SIGNS, of_run, series_of, trend_lines
 
 if TYPE_CHECKING:
@@ -310,7 +310,7 @@ def test_hostile_names_change_nothing_in_the_page(ltm: Path, tmp_path: Path, nam
 def test_a_page_of_many_results_draws_the_last_and_lists_all(
     ltm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_ltm.reporting.html.trend.MAX_DRAWN_RESULTS", 7)
+    monkeypatch.setattr("pytest_ltm.reporting.html.trend_page.MAX_DRAWN_RESULTS", 7)
     points(ltm, 7 + 5)
     main(["trend", "-o", "trend.html"])
     found = page(tmp_path / "trend.html")

@@ -16,9 +16,9 @@ from pytest_ltm._storage.clock import START
 
 pytest.importorskip("starlette", reason="the page needs the extra web")
 
-from pytest_ltm.web import live
+from pytest_ltm.web import live_page
 from pytest_ltm.web.app import make_app
-from pytest_ltm.web.live import FollowedRun
+from pytest_ltm.web.live_page import FollowedRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -167,7 +167,7 @@ def test_a_journal_that_was_cut_is_read_anew(folder: Path, journal: Journal) -> 
 
 
 def test_no_journal_keeps_the_others_waiting(folder: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "AT_ONCE", 1_000)
+    monkeypatch.setattr(live_page, "AT_ONCE", 1_000)
     for number in range(1, 50):
         for event in exchange(number):
             journal.write(event)

@@ -21,7 +21,7 @@ from pytest_ltm._lab.judge_check import (
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._results.text import clip_text, one_line
 from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm.judges._registry import judge_session
+from pytest_ltm.judges._judge_registry import judge_session
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._cli.arguments import add_output
 from pytest_ltm._lab.author import AUTHORS, author_session
 from pytest_ltm._lab.locomo.dialogue import SESSIONS, TURNS, Size, generate_conversation, of_tokens
-from pytest_ltm._lab.locomo.modelled import at_once, by_turns, conversation_faults, write_with_model
+from pytest_ltm._lab.locomo.model_text import at_once, by_turns, conversation_faults, write_with_model
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.errors import DatasetError, DefinitionError, describe_error

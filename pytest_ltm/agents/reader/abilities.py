@@ -11,6 +11,7 @@ from pytest_ltm.agents.reader.general import Announcement, General, Trivia
 from pytest_ltm.agents.reader.history_qa import OpenQuestions, ToldHistory
 from pytest_ltm.agents.reader.invented_languages import Languages
 from pytest_ltm.agents.reader.jokes import Jokes
+from pytest_ltm.agents.reader.kept_secrets import Secrets
 from pytest_ltm.agents.reader.ledger import GiftLedger
 from pytest_ltm.agents.reader.notes import Ability, Appends
 from pytest_ltm.agents.reader.orders import StandingOrders
@@ -19,7 +20,6 @@ from pytest_ltm.agents.reader.person import Colours, ConflictingPersonalInformat
 from pytest_ltm.agents.reader.places import Locations
 from pytest_ltm.agents.reader.plays import Restaurant, SallyAnne, SpyMeeting
 from pytest_ltm.agents.reader.reminders import Reminders
-from pytest_ltm.agents.reader.secrets import Secrets
 from pytest_ltm.agents.reader.shopping import ShoppingList
 from pytest_ltm.agents.reader.tips import Tips
 from pytest_ltm.agents.reader.worlds import InventedWorlds

@@ -12,14 +12,14 @@ from pytest_ltm._model.told_history import PastExchange
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
 from pytest_ltm.datasets._dataset import ToldConversation, by_unique_label
 from pytest_ltm.datasets.locomo.delivery import ACKNOWLEDGED
-from pytest_ltm.datasets.logs.file import EVERYBODY, LogsFile, iter_turn_ids
+from pytest_ltm.datasets.logs.log_file import EVERYBODY, LogsFile, iter_turn_ids
 from pytest_ltm.datasets.longmemeval.conversations import round_exchanges
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from pytest_ltm.datasets.logs.file import LogQuestion
+    from pytest_ltm.datasets.logs.log_file import LogQuestion
     from pytest_ltm.datasets.longmemeval.record import HistorySession
 
 

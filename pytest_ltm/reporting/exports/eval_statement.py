@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from pytest_ltm._results.columns import result_columns
-from pytest_ltm._results.gate.rules import parse_limit_rule
+from pytest_ltm._results.gate.gate_rules import parse_limit_rule
 from pytest_ltm._results.gate.verdict import decide_gate
 from pytest_ltm.reporting.summary import user_properties
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_ltm._results.gate.rules import Rule
+    from pytest_ltm._results.gate.gate_rules import Rule
     from pytest_ltm._results.run_loading import LoadedRun
 
 

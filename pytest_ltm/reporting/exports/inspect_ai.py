@@ -15,7 +15,7 @@ from pytest_ltm._results.text import format_distance, text_of
 from pytest_ltm._storage.sanitize import escape_unprintable, for_library
 from pytest_ltm._storage.schema import fields_of, to_record
 from pytest_ltm.reporting.exports.output import ExportTarget, import_library
-from pytest_ltm.reporting.exports.rows import seconds_of
+from pytest_ltm.reporting.exports.result_rows import seconds_of
 from pytest_ltm.reporting.exports.run_slices import run_slices
 from pytest_ltm.reporting.html.details import plan_definitions
 from pytest_ltm.reporting.summary import user_properties

@@ -11,7 +11,7 @@ from pytest_ltm._results.text import one_line
 from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.sanitize import for_screen
 from pytest_ltm.reporting.exports.output import ExportTarget
-from pytest_ltm.reporting.exports.rows import seconds_of
+from pytest_ltm.reporting.exports.result_rows import seconds_of
 from pytest_ltm.reporting.failure import failure_text
 from pytest_ltm.reporting.html.report_data import run_origin
 from pytest_ltm.reporting.summary import user_properties

@@ -28,7 +28,7 @@ from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import DefinitionError, LtmError
 from pytest_ltm._storage.sanitize import for_library
 from pytest_ltm.reporting.exports.output import import_library
-from pytest_ltm.reporting.exports.rows import (
+from pytest_ltm.reporting.exports.result_rows import (
     ExampleRow,
     ExchangeRow,
     PlacedRow,

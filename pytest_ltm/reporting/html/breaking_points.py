@@ -9,7 +9,7 @@ from pytest_ltm._results.statistics.totals import FULL_MARKS, group_by, mean_or_
 from pytest_ltm._results.text import NOTHING, pluralize, score_text
 from pytest_ltm.reporting.agents import agents_under_test, largest_span_label, rank_sides
 from pytest_ltm.reporting.html.charts import Shaded, shade_class
-from pytest_ltm.reporting.html.figures import SKILLS
+from pytest_ltm.reporting.html.figure_cells import SKILLS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -23,7 +23,7 @@ from pytest_ltm.reporting.agents import largest_span_label, rank_sides
 from pytest_ltm.reporting.html.breaking_points import asked_at, breaking_points, comparable_columns, depth_maps
 from pytest_ltm.reporting.html.charts import score_by_cost, score_by_span, shade_class
 from pytest_ltm.reporting.html.details import example_details, plan_definitions, timeline_json
-from pytest_ltm.reporting.html.figures import by_gap, figure_table, score_grid, worst_scenarios
+from pytest_ltm.reporting.html.figure_cells import by_gap, figure_table, score_grid, worst_scenarios
 from pytest_ltm.reporting.html.headline import (
     agent_sentences,
     gate_answers,

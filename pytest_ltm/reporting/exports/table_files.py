@@ -13,14 +13,14 @@ from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.sanitize import csv_cell
 from pytest_ltm._storage.schema import escape_json_text
 from pytest_ltm.reporting.exports.output import ExportTarget, import_library
-from pytest_ltm.reporting.exports.rows import TABLES
+from pytest_ltm.reporting.exports.result_rows import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from pytest_ltm.reporting.exports.loaded import Results, ResultTable
-    from pytest_ltm.reporting.exports.rows import PlacedRow
+    from pytest_ltm.reporting.exports.result_rows import PlacedRow
 
 
 def outputs(results: Results, to: Path, kind: str, only: str = "") -> Sequence[ExportTarget]:
