@@ -78,7 +78,7 @@ def add_redact_arguments(parser: ArgumentParser) -> None:
     """Add the files, and whose names are replaced."""
     parser.add_argument("file", type=Path, metavar="FILE", help=_FILE)
     add_output(parser, "FILE", _NEW, required=True)
-    names = "names, one a line; those in small letters match in any case (repeatable)"
+    names = "names, one per line; those in lower case match in any case (repeatable)"
     parser.add_argument("--names", type=Path, action="append", default=[], metavar="FILE", help=names)
     speakers = "leave the names of speakers that are on no list"
     parser.add_argument("--keep-speakers", action="store_true", help=speakers)

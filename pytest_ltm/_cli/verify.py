@@ -72,7 +72,7 @@ class Verification(Struct, frozen=True, kw_only=True):
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the run or bundle, its data, and how much is checked."""
     parser.add_argument("run", metavar="RUN|BUNDLE", help=f"{RUN}; or a file that ltm bundle wrote")
-    data = "the file of the data set that was asked, whose texts a bundle does not have"
+    data = "the data set's file, whose texts a bundle does not have"
     parser.add_argument("--data", type=Path, metavar="FILE", help=data)
     only = "compare what is recorded, without scoring it again"
     parser.add_argument("--record-only", action="store_true", help=only)
@@ -220,7 +220,7 @@ def _score_part_again(
     if session.returncode not in _PLAYED or made is None or not any(made.glob(f"*/{RESULTS}")):
         lines = [line for line in (session.stdout + session.stderr).splitlines() if line.strip()]
         why = [line for line in lines if line.startswith("ERROR")] or lines[-3:]
-        texts = " ".join([*why, *lines[lines.index(why[0]) + 1 :]][:4]) if why else "pytest said nothing"
+        texts = " ".join([*why, *lines[lines.index(why[0]) + 1 :]][:4]) if why else "pytest printed nothing"
         hint = (
             "" if bundled_only else ". Its tests are those of a project: verify it there, at the commit that was tested"
         )
