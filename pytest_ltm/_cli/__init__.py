@@ -169,7 +169,7 @@ def _overview_parser(called: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=PROGRAM,
         usage="%(prog)s COMMAND [ARGUMENTS]",
-        description="Everything for long-term memory tests except the run itself, which pytest starts:\n"
+        description="Everything for long-term memory tests except the run, which pytest starts:\n"
         "  pytest --ltm-agent=full,window:8k --ltm-span=2k,32k",
         epilog="\n".join(_command_listing()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
