@@ -39,7 +39,7 @@ def add_check_arguments(parser: ArgumentParser) -> None:
 def check_logs(given: Namespace) -> int:
     """Check a file for --ltm-suite=logs: every line, and whether evidence and dates fit.
 
-    Without faults it prints what the file holds, and the number of e-mail addresses, phone numbers and keys in it. Exit
+    If all is well it prints what the file holds, and the number of e-mail addresses, phone numbers and keys in it. Exit
     status 1 if anything is wrong.
     """
     file = LogsFile(given.file)

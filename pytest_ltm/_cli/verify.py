@@ -84,11 +84,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def verify_scores(given: Namespace) -> int:
-    """Check that the scores of a run or bundle follow from what it recorded. Nothing is asked, no key is needed.
+    """Check that the scores of a run or bundle follow from what it recorded.
 
-    Lines of journals against their checksums; plans, definitions, results and summary against the journals;
-    definitions generated again from the seed; every verdict reached again. Exit status 0 if all of it holds, 1 if
-    something differs, 2 if something cannot be read or checked.
+    No agent is called, and no key is needed. Lines of journals are compared with their checksums; plans, definitions,
+    results and summary with the journals; definitions with those that the seed gives; and every verdict with the one
+    reached again. Exit status 0 if all of it holds, 1 if something differs, 2 if something cannot be read or checked.
     """
     with tempfile.TemporaryDirectory(prefix="ltm-verify-") as folder:
         path = Path(given.run)

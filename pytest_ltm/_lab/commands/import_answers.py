@@ -82,7 +82,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help=files)
     data = "the data set with the questions, for rows without question, expected answer or category"
     parser.add_argument("--data", type=Path, metavar="FILE", help=data)
-    parser.add_argument("--agent", default="", metavar="LABEL", help="what the answers' system is called")
+    parser.add_argument("--agent", default="", metavar="LABEL", help="the name of the system that answered")
     parser.add_argument("-o", "--output", metavar="RUN", help="the run to write; without it, only counts are printed")
     parser.add_argument("--list", action="store_true", help="print each answer that rules and judge decide differently")
     add_ltm_dir(parser)
