@@ -11,13 +11,13 @@ from pytest_ltm._language.clauses import normalize_text
 from pytest_ltm._language.commitment import (
     Mention,
     asserted_mentions,
+    committed_values,
     find_mentions,
     is_alternative,
     last_word,
 )
 from pytest_ltm._language.numbers import write_digits
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm._language.proof import prove
 from pytest_ltm._language.quantities import CLOCKS, read_quantities
 from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.score import Check, Scoring
@@ -55,7 +55,12 @@ _OF_THESE = LEXICON.pattern("aggregates of these")
 _MARKERS = 4
 # What says of somebody that they do not belong to those who are asked for.
 _LACKS = LEXICON.pattern("aggregates lacks")
+_MOST = lazy_pattern(r"\b(?:most|highest|largest|biggest|top)\b")
+_FIRST = lazy_pattern(r"\b(?:older|oldest|elder|eldest|earlier|earliest|first)\b")
 _COMPARED = LEXICON.expression(r"\b{aggregates compared}\W+(?:the )?$")
+_REASONS = LEXICON.expression(r"([^,:;.\n\u2013\u2014(]{1,60})[,:;.\n\u2013\u2014(]\W*{aggregates reasons}\b")
+# What leaves it open that it is somebody else.
+_OFFERS = lazy_pattern(r"\b(?:or|nor|either|also|as well|maybe|perhaps|possibly|might|may|could|unless|likely)\b")
 _LISTED = lazy_pattern(r"[\s,]*(?:(?:and|or|nor|&)\s)?")
 _WITH_SUMS = lazy_pattern(r"[\s,\d()\u00a3$\u20ac]*(?:(?:and|or|nor|&)\s)?")
 
@@ -84,20 +89,18 @@ class WorksOut(Ruled):
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the mean of the credits; a missing answer earns none."""
         answers = self.read(answers)
-        earned, missed = list[float | None](), ""
+        earned, missed = list[float](), ""
         for place, kind in enumerate(self.asked):
             others = self.others[place] if place < len(self.others) else ()
             answer = answer_at(answers, place)
             earned.append(_CREDITS[kind](answer, self.expected[place], others))
-            missed = missed or (answer if earned[-1] != 1 else "")
+            missed = missed or (answer if earned[-1] < 1 else "")
         checks = [
-            Check(f"{kind}: {', '.join(expected)}", credit == 1, credit is None)
+            Check(f"{kind}: {', '.join(expected)}", credit == 1)
             for kind, expected, credit in zip(self.asked, self.expected, earned, strict=True)
         ]
-        told = ", ".join("open" if credit is None else f"{credit:.2f}" for credit in earned)
-        share = 1 / max(len(earned), 1)
-        value, left_open = sum(filter(None, earned)) * share, earned.count(None) * share
-        return self.score(value, f"credit by question: {told}", missed, checks, left_open)
+        reason = f"credit by question: {', '.join(f'{credit:.2f}' for credit in earned)}"
+        return self.score(sum(earned) / max(len(earned), 1), reason, missed, checks)
 
 
 # --- Numbers.
@@ -232,14 +235,48 @@ def _belonging_mentions(text: str, find: Callable[[str], Sequence[Mention]]) -> 
     return kept[::-1]
 
 
-def _name_credit(answer: str, expected: Sequence[str], others: Sequence[str]) -> float | None:
-    ok = names_alone(answer, (*expected, *others), expected[0])
-    return None if ok is None else float(ok)
+def _name_credit(answer: str, expected: Sequence[str], others: Sequence[str]) -> float:
+    return float(chosen_names(answer, (*expected, *others)) == set(expected))
 
 
-def names_alone(answer: str, names: Sequence[str], expected: str) -> bool | None:
-    """Return whether an answer gives the expected name; those that it only compares with it do not count."""
-    return prove(POSSESSIVE.sub("", answer), partial(_first_mentions, names=tuple(names))).answers(expected)
+def chosen_names(answer: str, names: Sequence[str]) -> set[str]:
+    """Return which of the names an answer gives; those that it only compares with the one it gives do not count."""
+    find = partial(_first_mentions, names=tuple(names))
+    texts = committed_values(POSSESSIVE.sub("", answer), find)
+    if len(texts) == 1:
+        return texts
+    text = _last_naming(answer, find)
+    for settled_on in (
+        _outstanding_names(text, find),
+        committed_values(_concluding_part_of(text, find), find),
+        _explained_names(text, find),
+    ):
+        if len(settled_on) == 1:
+            return settled_on
+    return set()
+
+
+def _outstanding_names(text: str, find: Callable[[str], Sequence[Mention]]) -> set[str]:
+    """Return whom the last sentence about the most, or the first, has before that word, unless it is one of several."""
+    for segment in reversed(_SEGMENT.split(text)):
+        most = _MOST.search(segment) or _FIRST.search(segment)
+        result = [one for one in asserted_mentions(segment, find, formerly=True) if most and one.end <= most.start()]
+        if result:
+            several = len(result) > 1 and _LISTED.fullmatch(segment[result[-2].end : result[-1].start])
+            return set() if several or is_alternative(segment, result[-1]) else {result[-1].value}
+    return set()
+
+
+def _explained_names(text: str, find: Callable[[str], Sequence[Mention]]) -> set[str]:
+    """Return whom a text names before it gives reasons or sources, unless these offer another one as well."""
+    opening = _REASONS.match(text)
+    if not opening:
+        return set()
+    rest = text[opening.end(1) :]
+    rivals = find(rest)
+    if rivals and _OFFERS.search(rest[: rivals[-1].end + _AROUND]):
+        return set()
+    return {one.value for one in asserted_mentions(opening[1], find, formerly=True)}
 
 
 def _first_mentions(text: str, names: Sequence[str]) -> list[Mention]:
@@ -254,6 +291,6 @@ def _first_mentions(text: str, names: Sequence[str]) -> list[Mention]:
     return kept
 
 
-_CREDITS: Mapping[str, Callable[[str, Sequence[str], Sequence[str]], float | None]] = {
+_CREDITS: Mapping[str, Callable[[str, Sequence[str], Sequence[str]], float]] = {
     NUMBER: _number_credit, ORDER: _order_credit, SET: _set_credit, NAME: _name_credit,
 }  # fmt: skip

@@ -14,7 +14,7 @@ from pytest_ltm._language.normal_form import strip_struck
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.recital import recites_messages
 from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm.evaluators._aggregates import NUMBER, POSSESSIVE, names_alone, settled_number
+from pytest_ltm.evaluators._aggregates import NUMBER, POSSESSIVE, chosen_names, settled_number
 from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at
 
 if TYPE_CHECKING:
@@ -63,23 +63,22 @@ class AnswersWithSources(Ruled):
         answers = self.read(answers)
         ways = _title_wordings(self.titles)
         checks = list[Check]()
-        right, unproven, cited, missed = 0, 0, 0.0, ""
+        right, cited, missed = 0, 0.0, ""
         for place, kind in enumerate(self.asked):
             answer = POSSESSIVE.sub("", strip_struck(answer_at(answers, place)))
             answer = "" if recites_messages(answer) else answer
             ok = _says_value(kind, _brief_answer(answer, ways, instead="it"), self.expected[place], self.others[place])
             named = _cited_titles(_brief_answer(answer, ways), ways) - set(self.superseded[place])
-            right, unproven = right + (ok is True), unproven + (ok is None)
+            right += ok
             needed = self.sources[place]
             cited += _title_credit(named, needed, len(self.titles) - len(self.superseded[place]))
-            checks.append(Check(f"answer: {self.expected[place][0]}", ok is True, ok is None))
+            checks.append(Check(f"answer: {self.expected[place][0]}", ok))
             checks += [Check(f"source: {title}", title in named) for title in needed]
             checks += [Check(f"no source: {title}", ok=False) for title in sorted(named - set(needed))]
             missed = missed or ("" if ok and named == set(needed) else answer_at(answers, place))
         number = max(len(self.asked), 1)
         reason = f"{right} of {len(self.asked)} answers right, sources worth {cited / number:.2f}"
-        reason += f", {unproven} neither proven nor refuted" * bool(unproven)
-        return self.score((right + cited) / 2 / number, reason, missed, checks, unproven / 2 / number)
+        return self.score((right + cited) / 2 / number, reason, missed, checks)
 
 
 def _title_credit(named: set[str], needed: Sequence[str], passages: int) -> float:
@@ -89,10 +88,10 @@ def _title_credit(named: set[str], needed: Sequence[str], passages: int) -> floa
     return max(0.0, (result - free) / (1 - free)) if free < 1 else float(result == 1)
 
 
-def _says_value(kind: str, answer: str, expected: Sequence[str], others: Sequence[str]) -> bool | None:
+def _says_value(kind: str, answer: str, expected: Sequence[str], others: Sequence[str]) -> bool:
     if kind == NUMBER:
         return settled_number(_COUNTED.sub("these", _IN_BRACKETS.sub("", answer)), set()) == float(expected[0])
-    return names_alone(_BEGAN.sub(r"\1 first", answer), (*expected, *others), expected[0])
+    return chosen_names(_BEGAN.sub(r"\1 first", answer), (*expected, *others)) == set(expected)
 
 
 # --- Titles.
