@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import pytest
 
-from pytest_ltm._model.transcript import COUNTS
 from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
 from pytest_ltm.datasets._dataset import one_of
 
@@ -126,7 +125,7 @@ OPTIONS = (
            one_of("current", "v3.5", "paper")),
     Option("--ltm-count", "MODE",
            "what counts towards spans: replies to their message's length (capped), none (told) or all; or only filler",
-           parse=one_of(*COUNTS)),
+           parse=one_of("capped", "told", "all", "filler")),
     Option("--ltm-thoughts", "strip|keep",
            "what scenarios, judges and the model itself read of replies: speech (strip) or all (keep)", "strip",
            one_of("strip", "keep")),

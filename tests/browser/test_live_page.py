@@ -58,7 +58,7 @@ def test_three_agents_are_seen_growing_and_a_killed_page_changes_nothing(browser
         assert browser.complaints == []
         server.kill()
         server.wait()
-        shows(browser, "The run goes on without it")
+        shows(browser, "The run continues without it")
         (tmp_path / "go").touch()
         assert process.wait(PATIENCE) == 1  # the agents remember nothing
     with serving(tmp_path) as (_, link):

@@ -376,7 +376,7 @@ def test_the_depth_of_needles_is_mapped_and_a_square_opens_the_example_that_went
     page = report(tmp_path, write_run(tmp_path / "run", held(rows)))
     titles = [title for title in page.values("title") if "needle after" in title]
     assert titles == [
-        "full, needle after 0 % of < 1k tokens: 4 examples",
+        "full, needle after 0% of < 1k tokens: 4 examples",
         "full, needle after 50% of 8k tokens: 2 examples",
         "full, needle after 70% of 4k tokens: 2 examples",
     ]

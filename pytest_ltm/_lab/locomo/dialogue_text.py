@@ -30,6 +30,8 @@ _ANY_PHOTO = 0.22
 _MEDIAN_WORDS, _SPREAD = 8.0, 0.95
 # Words that are missing from a turn and not worth another sentence.
 _LEAST_ASIDE = 4
+# So often another sentence is drawn in the place of one that was said lately.
+_TRIES = 20
 _APART = 6  # sentences of any purpose between two equal ones, where there are others
 
 
@@ -95,6 +97,7 @@ class _Speaker:
         self._by_id = {event.id: event for event in world.events}
         self._left: dict[str, list[str]] = {}
         self._recent: deque[str] = deque(maxlen=_APART)
+        self._lately: deque[str] = deque(maxlen=_APART)
 
     def session(self, outline: Outline, events: Iterator[Event]) -> Iterator[_DraftTurn]:
         """Yield the lines of one session; `{you}` stands for the other speaker."""
@@ -142,9 +145,14 @@ class _Speaker:
 
     def _varied(self, purpose: str, most: float = inf) -> str:
         """Return a sentence with one of its [alternatives|others] each, of about at most that many words."""
-        text = self._words(purpose)
-        text = re.sub(r"\[([^\]]*)\]", lambda choices: self._rng.choice(choices[1].split("|")), text)
-        return text if len(text.split()) <= most else f"{text.partition(',')[0].rstrip('.')}."
+        for _ in range(_TRIES):
+            text = self._words(purpose)
+            text = re.sub(r"\[([^\]]*)\]", lambda choices: self._rng.choice(choices[1].split("|")), text)
+            text = text if len(text.split()) <= most else f"{text.partition(',')[0].rstrip('.')}."
+            if text not in self._lately:  # people do not say again what was just said
+                break
+        self._lately.append(text)
+        return text
 
     def _words(self, purpose: str) -> str:
         left = self._left.setdefault(purpose, [])
