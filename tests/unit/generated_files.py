@@ -71,7 +71,10 @@ def _asked(asked: Row, turns: Mapping[str, Row], dates: Mapping[str, datetime]) 
             yield f"the evidence does not say {asked['answer']!r}: {told!r}"
     elif asked["category"] == 2 and len(cited) == 1 and "month" not in cited[0]["text"]:
         meant = _dates_in(cited[0]["text"], dates[cited[0]["dia_id"]].date())
-        if meant and asked["answer"] not in meant:
+        said = (
+            asked["answer"].rpartition(" ")[0] in cited[0]["text"]
+        )  # "on 16 March", beside another event's "last Tuesday"
+        if meant and asked["answer"] not in meant and not said:
             yield f"the evidence means {meant}, the answer is {asked['answer']!r}"
 
 

@@ -382,7 +382,7 @@ def test_the_depth_of_needles_is_mapped_and_a_square_opens_the_example_that_went
     ]
     links = [dict(attrs) for tag, attrs in page.elements if tag == "a" and "needle after" in str(dict(attrs))]
     assert [link["href"] for link in links] == ["#e0", "#e6", "#e4"]
-    assert "0 %0.25 4" in page.text
+    assert "0%0.25 4" in page.text
 
 
 def test_needles_in_one_square_are_no_map(tmp_path: Path) -> None:
