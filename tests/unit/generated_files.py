@@ -71,9 +71,8 @@ def _asked(asked: Row, turns: Mapping[str, Row], dates: Mapping[str, datetime]) 
             yield f"the evidence does not say {asked['answer']!r}: {told!r}"
     elif asked["category"] == 2 and len(cited) == 1 and "month" not in cited[0]["text"]:
         meant = _dates_in(cited[0]["text"], dates[cited[0]["dia_id"]].date())
-        said = (
-            str(asked["answer"]).rpartition(" ")[0] in cited[0]["text"]
-        )  # "on 16 March", beside another event's "last Tuesday"
+        day = str(asked["answer"]).rpartition(" ")[0]  # "on 16 March", beside another event's "last Tuesday"
+        said = bool(day) and day in cited[0]["text"]
         if meant and asked["answer"] not in meant and not said:
             yield f"the evidence means {meant}, the answer is {asked['answer']!r}"
 
