@@ -83,7 +83,7 @@ def _give(folder: Path, words: Sequence[str], seconds: float = runs.LIMIT, to: s
 
 
 def _written(folder: Path) -> dict[str, bytes]:
-    """Return what a command has written, by its path: but for the time of a summary, which is that of its writing."""
+    """Return what a command has written, by its path."""
     place = folder / OUTPUT
     files = [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
