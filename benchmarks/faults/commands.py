@@ -48,7 +48,7 @@ def interrupted(setting: Setting) -> Iterator[Case]:
         if now and now != whole:
             return one(f"killed after {moment:.2f} s, it has left a part: {', '.join(now)}")
         for reader in READERS if name == "merge" and not now else ():
-            if (status := _give(where, (reader, OUTPUT), to="read.txt")[0]) == 0:
+            if (status := _give(where, (reader, f"./{OUTPUT}"), to="read.txt")[0]) == 0:
                 return one(f"ltm {reader} reads what is not there")
         if not now and (status := _give(where, COMMANDS[name])[0]):
             return one(f"given again, it ends with status {status}")
@@ -66,12 +66,14 @@ def _undisturbed(folder: Path, made: Path, name: str) -> tuple[float, dict[str, 
     status, screen = _give(folder, COMMANDS[name])
     if status:
         raise LtmError(f"ltm {' '.join(COMMANDS[name])} ended with status {status}: {screen}")
-    return stopwatch_seconds() - began, _written(folder)
+    if not (written := _written(folder)):
+        raise LtmError(f"ltm {' '.join(COMMANDS[name])} has written nothing at {folder / OUTPUT}")
+    return stopwatch_seconds() - began, written
 
 
 def _give(folder: Path, words: Sequence[str], seconds: float = runs.LIMIT, to: str = OUTPUT) -> tuple[int | None, str]:
     """Give a command, and kill it after so many seconds; return its exit status, None if killed, and its screen."""
-    output = [] if words[0] in {"show", "doctor"} else ["-o", to]
+    output = [] if words[0] in {"show", "doctor"} else ["-o", f"./{to}"]  # without a slash it is a run ID
     command = [sys.executable, "-m", "pytest_ltm", *words, *output]
     try:
         done = subprocess.run(
