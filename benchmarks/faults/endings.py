@@ -143,7 +143,7 @@ def _disorder(folder: Path, of: signal.Signals, ended: runs.Ended, impatient: bo
         return None
     if ended.trouble:
         return ended.trouble
-    if ended.status == 75 and (folder / "heard.jsonl").exists() and "--ltm-resume" not in ended.screen:
+    if ended.status == 75 and "ended early" in ended.screen and "--ltm-resume" not in ended.screen:
         return "it is not told how to resume"
     expected = {0, 1, 2 if of == signal.SIGINT else 75}
     return None if ended.status in expected else f"the exit status is {ended.status}"

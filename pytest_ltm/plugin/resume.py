@@ -233,7 +233,8 @@ class Unfinished:
 
     def _how(self, width: int) -> Iterator[str]:
         begun = Begun.read_begun_run(self._run.folder.path)
-        can = begun.can_go_on(self._run.conversations())
+        # a signal may come when all is said and not yet written down: resuming does so
+        can = begun.can_go_on(self._run.conversations()) or (bool(self._run.ended_by) and not begun.stuck)
         if can:
             result, larger = self._report.result, self._run.costs.larger_budget()
             spent = result is not None and any(each.ended == "budget spent" for each in result.conversations)
