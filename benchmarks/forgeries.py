@@ -64,7 +64,14 @@ _PLAYED: Sequence[tuple[str, ...]] = (
     ("--ltm-agent=full", "--ltm-span=2k", "--ltm-suite=standard", "--ltm-examples=1", "--ltm-language=de"),
     ("--ltm-agent=full", "--ltm-span=2k", "--ltm-suite=hygiene"),
     ("--ltm-agent=dump,oracle", "--ltm-span=2k", "--ltm-suite=standard", "--ltm-examples=1"),
-    ("--ltm-agent=full", "--ltm-span=2k", "--ltm-suite=standard", "--ltm-examples=1", "--ltm-judge=judging:judge"),
+    (
+        "--ltm-agent=full",
+        "--ltm-span=2k",
+        "--ltm-suite=standard",
+        "--ltm-examples=1",
+        "--ltm-judge=judging:judge",
+        "--ltm-judge-canaries=off",  # it throws a coin, which is rightly named
+    ),
 )
 
 
