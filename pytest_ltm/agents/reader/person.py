@@ -117,7 +117,7 @@ class Names(Topic):
     """Keeps every name that the user tells as the own one."""
 
     kinds = ("name",)
-    forgets = lazy_pattern(r"\b(?:forget|disregard)\b.*\bnames?\b", re.IGNORECASE | re.DOTALL)
+    forgets = lazy_pattern(r"\b(?:forget|disregard)\b.*\bnames?\b(?! of\b)", re.IGNORECASE | re.DOTALL)
 
     def claims(self, text: str) -> bool:
         """Return whether a message is about a name of the user's."""
