@@ -235,14 +235,16 @@ class BuiltInSuite(pytest.Collector):
             module = BuiltInModule.from_parent(
                 self, path=path, name=entry.name, nodeid=f"{ROOT}/{entry.name}", entry=entry
             )
+            if entry.examples is not None:  # read before there are items
+                module.add_marker(pytest.mark.ltm(examples=entry.examples))
             for item in module.collect():
-                item.add_marker(_marker_of(entry, item), append=False)  # what the entry says is nearer than the function
+                item.add_marker(_marker_of(entry, item), append=False)
                 yield item
 
 
 def _marker_of(entry: SuiteEntry, item: pytest.Item | pytest.Collector) -> pytest.MarkDecorator:
-    """Return the marker of what an entry says; its rivals are added to those of the function."""
-    names = ("examples", "span", "threshold", "floor", "pass_k", "reset")
+    """Return the marker of what an entry says, which wins over the function's; its rivals are added to those."""
+    names = ("span", "threshold", "floor", "pass_k", "reset")
     said = {name: value for name in names if (value := getattr(entry, name)) is not None}
     if entry.incompatible:
         said["incompatible"] = tuple(dict.fromkeys([*marks_of(item).incompatible, *entry.incompatible]))
