@@ -323,12 +323,13 @@ def test_the_name_that_something_else_goes_by_is_not_the_users() -> None:
     assert json.loads(answer) == ["Ada"]
 
 
-def test_forgetting_the_name_of_something_else_leaves_those_of_the_user() -> None:
+def test_names_are_kept_while_another_is_forgotten_and_somebody_greets() -> None:
     every = "What were all the names I have given you up to now? Answer with a JSON list."
     *_, kept, _, left = heard(
         full(),
         "From now on I go by the name of Ada.",
         "Please forget the name of Imberuvik. I'd rather nobody knew.",
+        "Hello, I travel to work by cable car. Yours, Timothy.",
         every,
         "Please forget every name that I have given myself.",
         every,

@@ -92,7 +92,7 @@ _ABOUT = lazy_pattern(
     r"|\brefer to me\b|\bknown me\b",
     re.IGNORECASE | re.DOTALL,
 )
-_NAME = r"((?-i:[A-ZÀ-ÖØ-ÞĀĆČĎĘĚŁŃŇŘŚŞŠŤŹŻŽ\u4e00-\u9fff])[\w’'-]*)"
+_NAME = r"((?-i:(?!I\b)[A-ZÀ-ÖØ-ÞĀĆČĎĘĚŁŃŇŘŚŞŠŤŹŻŽ\u4e00-\u9fff])[\w’'-]*)"
 _TOLD = [word_pattern(one, re.IGNORECASE, NAME=_NAME) for one in WORDS["names"]]
 _UNTOLD = [
     word_pattern(one, re.IGNORECASE, NAME=_NAME, NOW=r"(?:now|these days|from (?:now|here|today)(?: on)?)")
