@@ -63,6 +63,7 @@ TOUCHED_BY: Rules = {
     "tests/*/test_*.py": ("PATH*",),
     "tests/golden/*": ("tests/unit/test_recorded_verdicts.py*",),
     "tests/labelled/*": (),
+    "docs/bundles/*": ("tests/plugin/test_verify.py*", "tests/examples/test_docs.py*"),
     "tests/watched.txt": (),
     **{
         f"tests/{folder}/*": (f"tests/{folder}/*",)

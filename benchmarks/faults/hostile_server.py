@@ -142,7 +142,7 @@ USAGE: dict[str, Callable[[Asked], None]] = {
     "usage_empty": _usage({}),
     "usage_zero": _usage({"prompt_tokens": 0, "completion_tokens": 0, "in": 0, "out": 0}),
     "usage_negative": _usage({"prompt_tokens": -500, "completion_tokens": -3, "in": -500, "out": -3}),
-    "usage_texts": _usage({"prompt_tokens": "12", "completion_tokens": "3", "in": "12", "out": "3"}),
+    "usage_words": _usage({"prompt_tokens": "a dozen", "completion_tokens": "3.x", "in": "a dozen", "out": "3.x"}),
     "usage_infinite": lambda asked: asked.answer(
         json.dumps(asked.usual(usage="?")).replace('"?"', '{"prompt_tokens": 1e999, "in": 1e999, "out": NaN}')
     ),

@@ -57,8 +57,8 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
     ],
     "exchange_log": [({"passed": 1}, "boat                   1.00")],
     "locomo": [
-        ({}, "conversation.json: 1 conversation, 90 turns, 28 questions"),
-        ({}, "multi_hop            2  0.854         -   1.000     1.000     1.000        5.0"),
+        ({}, "conversation.json: 1 conversation, 90 turns, 30 questions"),
+        ({}, "multi_hop            4  0.176         -   0.500     0.500     0.625        5.0"),
     ],
     "longmemeval": [
         ({}, "questions.json: 7 questions, 1.0 MB"),

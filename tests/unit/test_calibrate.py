@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from pytest_ltm._lab.commands.calibrate import Calibration, calibration_lines, pool_definitions
-from pytest_ltm._storage.errors import DefinitionError
 from pytest_ltm.datasets._published import DefinitionsFolder
 
 if TYPE_CHECKING:
@@ -46,12 +43,13 @@ def test_definitions_are_distinct_and_three_of_a_scenario_make_a_conversation(tm
     assert (first / "restaurant_menu.json").is_file()
 
 
-def test_a_definition_of_version_1_is_refused_with_the_reason(tmp_path: Path) -> None:
+def test_definitions_of_version_1_make_conversations_too(tmp_path: Path) -> None:
     (tmp_path / "old/Colours").mkdir(parents=True)
     old = {"script": ["Hello.", "Well?"], "is_question": [False, True], "token_spacings": [0, 0], "time_jumps": [0, 0]}
-    (tmp_path / "old/Colours/0.def.json").write_text(json.dumps(old), encoding="utf-8")
-    with pytest.raises(DefinitionError, match="version 1"):
-        pool_definitions([DefinitionsFolder(tmp_path / "old")], tmp_path / "pooled")
+    text = json.dumps(old | {"expected_responses": ["Well."]})
+    (tmp_path / "old/Colours/0.def.json").write_text(text, encoding="utf-8")
+    (pool,) = pool_definitions([DefinitionsFolder(tmp_path / "old")], tmp_path / "pooled")
+    assert told(pool) == {"colours": [["Hello."]]}
 
 
 def calibration(theirs: Mapping[str, float], ours: Mapping[str, float], **more: float) -> Calibration:

@@ -144,9 +144,9 @@ def test_full_recalls_most_facts_of_the_published_definitions() -> None:
 
 @pytest.mark.slow
 @pytest.mark.published
-@pytest.mark.parametrize(("folder", "least"), [("Delayed Recall", 0.92), ("Instruction Recall", 0.92)])
-def test_the_rule_agrees_with_the_published_verdicts_on_single_answers(folder: str, least: float) -> None:
-    agree = []
+@pytest.mark.parametrize("folder", ["Delayed Recall", "Instruction Recall"])
+def test_the_rule_agrees_with_the_published_verdicts_on_single_answers(folder: str) -> None:
+    agree, undecided = list[bool](), 0
     for row in lines_of(GOODAI / "results_dev.jsonl.gz"):
         if row["dataset"] != folder:
             continue
@@ -154,6 +154,8 @@ def test_the_rule_agrees_with_the_published_verdicts_on_single_answers(folder: s
         checks = scored(RecallsFacts(expected, tuple(row["questions"]))(row["responses"][: len(expected)])).checks
         said = [reason.lower() for reason in map(str, row["reasoning"])]
         right = ["incorrect" not in text and "does not" not in text for text in said]
-        agree += [check.ok == ok for check, ok in zip(checks, right, strict=True)]
-    assert len(agree) >= 150
-    assert sum(agree) / len(agree) >= least
+        agree += [check.ok == ok for check, ok in zip(checks, right, strict=True) if not check.open]
+        undecided += sum(check.open for check in checks)
+    assert len(agree) >= 130
+    assert sum(agree) / len(agree) >= 0.95
+    assert undecided / len(agree) <= 0.18

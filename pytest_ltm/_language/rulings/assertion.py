@@ -9,6 +9,7 @@ from pytest_ltm._language.clauses import normalize_text, phrase_positions, split
 from pytest_ltm._language.dates import MONTHS
 from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.meanings import FRAME, telling_keys
+from pytest_ltm._language.numbers import ORDINALS
 from pytest_ltm._language.quantities import read_quantities
 from pytest_ltm._language.refusal import refuses_answer
 from pytest_ltm._language.rulings.stance import FINAL, OPEN, stance_at, unknown_names
@@ -114,11 +115,16 @@ _ITEM = 4
 # A text of more words is not a list.
 _LONG = 12
 _ASIDES = re.compile(r"\([^()]*\)|\s(?:\u2192|[-=]>)\s[^\n]*")
+_NOW = re.compile(r"\b(?:in the end|ended up|now|currently|these days|nowadays|at present|at the moment)\b")
+_AT_LAST = re.compile(r"\b(?:in the end|eventually|ended up|instead(?! of))\b")
+_PRESENT = re.compile(r"\b(?:now|current|currently|new|latest|these days|nowadays|still|at the moment)\b")
+_CLAUSES = re.compile(r"[,;\n()\u2013\u2014]|[.!?:](?=\s|$)|\b(?:and|but|while|whereas)\b")
 _ONLY = re.compile(r"\bonly\b")
 _NAME = re.compile(r"(?<=[a-z,:] )['\"*\u201c]*((?!I\b)[A-Z0-9][\w-]*)")
 _PROPER = r"[A-Z][\w'&-]*(?: [A-Z][\w'&-]*){0,3}"
 _MORE_WORDS = 2
 _MONTHS = frozenset(map(str.lower, MONTHS))
+_NUMBERED = re.compile(r"\s*\**(\d{1,3})[.):]\**\s+(.*)")
 
 
 def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
@@ -134,6 +140,10 @@ def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
         if reasons and all(reasons):
             worst = next((one for one in reasons if one in (*FINAL, OPEN)), reasons[0])
             return worst if spots or worst == OPEN else f"perhaps {worst}"
+    if _is_now_elsewhere(wordings, question, text):
+        return "says what is so in the end of something else"
+    if _is_at_another_place(wordings, question, end):
+        return "has it at another place of its list"
     if spots and _is_of_another(wordings, question, end):
         return "says it of something else"
     return MANY if lists_more(wordings[0], question, end) or _is_one_of_two(wordings[0], question, end) else ""
@@ -169,6 +179,14 @@ def _is_one_of_two(wording: str, question: str, end: str) -> bool:
     return row is not None and content_stems(row[1] or row[2]).isdisjoint(content_stems(f"{question} {wording}"))
 
 
+def _is_now_elsewhere(wordings: Sequence[str], question: str, text: str) -> bool:
+    """Return whether a clause says what is so now, and no clause says that of the expected answer."""
+    mark = _AT_LAST if not _PRESENT.search(normalize_text(question)) else _NOW
+    now = [part for part in _CLAUSES.split(text) if mark.search(part) and not refuses_answer(part)]
+    telling = content_stems(" ".join(wordings)) - content_stems(question)
+    return bool(now and telling) and not any(telling & content_stems(part) for part in now if part.strip())
+
+
 def _is_of_another(wordings: Sequence[str], question: str, end: str) -> bool:
     """Return whether another sentence has more words of the question, and names something else.
 
@@ -187,3 +205,15 @@ def _is_of_another(wordings: Sequence[str], question: str, end: str) -> bool:
         elif any(not ordinary.issuperset(plain_words(name)) for name in _NAME.findall(part)):
             without.append(len(asked & content_stems(part)))
     return max(without, default=0) >= max(with_it) + _MORE_WORDS
+
+
+def _is_at_another_place(wordings: Sequence[str], question: str, end: str) -> bool:
+    """Return whether the n-th thing is asked for, and a numbered list has the expected one at another place."""
+    asked = [ORDINALS[word] for word in plain_words(question) if word in ORDINALS]
+    lines = [match for line in end.splitlines() if (match := _NUMBERED.match(line))]
+    have = {
+        int(line[1])
+        for line in lines
+        if any(phrase_positions(normalize_text(line[2]), wording, plural=True) for wording in wordings)
+    }
+    return len(asked) == 1 and len(lines) > 1 and bool(have) and asked[0] not in have
