@@ -21,7 +21,7 @@ def published(folder: Path, name: str, script: list[str], wait: float = 45.0) ->
     (folder / f"{name}.def.json").write_text(json.dumps(definition), encoding="utf-8")
 
 
-def told(place: Path) -> dict[str, list[str]]:
+def told(place: Path) -> dict[str, list[list[str]]]:
     found = DefinitionsFolder(place)
     return {
         name: [json.loads(found.file(name, example).read_bytes())["script"][:1] for example in examples]
