@@ -57,7 +57,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "init": Command("_cli.init", "write_first_files", "write an agent to replace, a scenario and a workflow"),
         "list": Command("_cli.listing", "list_bundled", "list the bundled suites, scenarios or agents"),
         "check-agent": Command("_cli.check_agent", "check_agent", "send an agent five messages and see what it can do"),
-        "doctor": Command("_cli.doctor", "show_diagnosis", "examine a run or the installation, and name the cure"),
+        "doctor": Command("_cli.doctor", "show_diagnosis", "diagnose a run or the installation, and suggest a fix"),
         "mcp": Command("_cli.mcp_server", "serve_tools", "answer a coding agent over the Model Context Protocol"),
     },
     "Read results": {
@@ -76,7 +76,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
     "Check scores": {
         "verify": Command("_cli.verify", "verify_scores", "check that scores follow from what a run recorded"),
         "bundle": Command("_cli.bundle", "bundle_run", "write a run as one file that anybody can verify"),
-        "import-answers": Command(_ANSWERS, "import_answers", "score answers that others publish by rules"),
+        "import-answers": Command(_ANSWERS, "import_answers", "score answers that others published, by rules"),
     },
     "Rework runs": {
         "rescore": Command("_cli.pytest_runs", "rescore_run", "score a recorded run again, without its agents"),
@@ -93,7 +93,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "data longmemeval-export": Command("_cli.longmemeval", "export_hypotheses", "write a run's answers as a file"),
         "data longmemeval-score": Command("_cli.longmemeval", "score_longmemeval", "score a file of answers"),
         "data longmemeval-retrieval": Command("_cli.longmemeval", "measure_retrieval", "measure what a run retrieved"),
-        "data dataset-stats": Command(_STATS, "show_dataset_stats", "print the papers' tables of data sets"),
+        "data dataset-stats": Command(_STATS, "show_dataset_stats", "describe data sets as the papers do"),
         "data logs-split": Command("_cli.logs", "split_logs", "split a chat export into sessions"),
         "data logs-check": Command("_cli.logs", "check_logs", "check a file of your own logs"),
         "data logs-redact": Command("_cli.logs", "redact_logs", "take names, addresses and keys out of logs"),
@@ -169,7 +169,7 @@ def _overview_parser(called: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=PROGRAM,
         usage="%(prog)s COMMAND [ARGUMENTS]",
-        description="Everything about long-term memory tests but the run, which pytest starts:\n"
+        description="Everything for long-term memory tests except the run, which pytest starts:\n"
         "  pytest --ltm-agent=full,window:8k --ltm-span=2k,32k",
         epilog="\n".join(_command_listing()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -188,7 +188,7 @@ def _command_listing() -> Iterator[str]:
             yield from _summary_lines(flat)
         else:
             names = [name.partition(" ")[2] for name in commands]
-            yield f"  {DATA:14}  one of these; {PROGRAM} {DATA} --help explains them:"
+            yield f"  {DATA:14}  followed by one of these ({PROGRAM} {DATA} --help explains them):"
             lines = textwrap.wrap(", ".join(names), 61, break_on_hyphens=False)
             yield from (f"{'':18}{line}" for line in lines)
         yield ""

@@ -89,7 +89,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the run, the file, and what belongs to it."""
     add_output(parser, "FILE.ltm.zip", "the file to write", required=True)
-    data = "the file of the data set that was asked (default: the one that the run names)"
+    data = "the data set's file (default: the one that the run names)"
     parser.add_argument("--data", type=Path, metavar="FILE", help=data)
     texts = "keep the data set's texts, whose licence must allow it"
     parser.add_argument("--with-texts", action="store_true", help=texts)
@@ -103,12 +103,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 def bundle_run(given: Namespace) -> int:
     """Write a run as one file with all that ltm verify needs: the same bytes for the same run.
 
-    A run that does not hold, or in which a secret stands, is refused. Texts of a data set are replaced by their places
-    in its file, which ltm verify --data=FILE brings.
+    A run whose scores do not follow from its record, or that contains a secret, is refused. Texts of a data set are
+    replaced by their places in its file, which ltm verify is given with --data=FILE.
     """
     run = find_run(given.run, given.ltm_dir)
     if differs := find_discrepancies(run):
-        raise LtmError(f"{run} does not hold, so nothing is bundled: {differs[0]}. See ltm verify {run}")
+        raise LtmError(f"{run}: scores do not follow from the record: {differs[0]}. See ltm verify {run}")
     if given.output.exists():
         raise ConfigurationError(f"-o: {str(given.output)!r} already exists: choose another name")
     loaded = read_run(run)
@@ -160,8 +160,8 @@ def _refuse_secrets(name: str, data: bytes) -> None:
     lines = enumerate(text.splitlines(), start=1)
     number = next((number for number, line in lines if redact_secrets(line) != line), 1)
     raise LtmError(
-        f"{name}, line {number}: a secret stands there, so the run is not bundled. Journals are never edited: play the "
-        "run again without it"
+        f"{name}, line {number}: there is a secret here, so the run is not bundled. Journals are never edited: play "
+        "the run again without it"
     )
 
 
@@ -173,8 +173,8 @@ def _data_file(run: Path, given: Path | None) -> Path:
         said = Path(option) if isinstance(option, str) else None
     if said is None or not said.is_file():
         raise ConfigurationError(
-            "--data: name the file of the data set that was asked, whose texts stay out of the bundle; or keep them "
-            "there, if its licence allows it: --with-texts"
+            "--data: name the data set's file, whose texts stay out of the bundle; or, if its licence allows it, keep "
+            "them: --with-texts"
         )
     return said
 
@@ -314,7 +314,7 @@ def _checked_entries(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.
         name = info.orig_filename if info.orig_filename != info.filename else info.filename
         why = (
             "a bundle has no file of this name" if name != MANIFEST and not _KEPT.fullmatch(name)
-            else "it is there twice, perhaps in another case" if folded.count(name.casefold()) > 1
+            else "it occurs twice, perhaps in different case" if folded.count(name.casefold()) > 1
             else "it is not a plain file" if kind not in (0, stat.S_IFREG)
             else "it is encrypted" if info.flag_bits & 1
             else "it grows too much when it is unpacked"
@@ -362,7 +362,7 @@ def _open_source(path: Path, manifest: Manifest, data: Path | None) -> DataTexts
         )
     source = DataTexts.read(data)
     if source.digest != manifest.data.sha256:
-        raise LtmError(f"--data: {data} is not the file that was asked: its sha256 is {source.digest}")
+        raise LtmError(f"--data: {data} is not the file that the run was played with: its sha256 is {source.digest}")
     return source
 
 
@@ -377,7 +377,7 @@ def _unpack_files(
         yield Discrepancy(name, "the manifest does not list it")
     for name, listed in manifest.files.items():
         if name not in entries:
-            yield Discrepancy(name, "it is listed in the manifest, and not there")
+            yield Discrepancy(name, "it is listed in the manifest, but missing")
             continue
         data = _read_entry(archive, entries[name])
         if listed.texts and source is not None:

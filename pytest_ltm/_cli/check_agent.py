@@ -236,7 +236,7 @@ class _Visit:
         if (blocked := sum(blocked_seconds().values())) > _BLOCKED:
             self._found.finds.append(f"its async code kept the event loop from turning for {blocked:.1f} s: {UNBLOCK}")
         if not faults:
-            self._found.notes.append("two conversations at once: both had their replies")
+            self._found.notes.append("two conversations at once: both got their replies")
 
     def _say(self, speaker: AgentCaller, message: str) -> str:
         speaker.tell_time(START)

@@ -42,7 +42,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the sides, the rules and the format."""
     parser.add_argument("before", metavar="A", help="the baseline; it must have exactly one agent")
     parser.add_argument("after", nargs="+", metavar="B", help="each is compared with A, agent by agent")
-    fail, under = "how far a metric may move: mean:5%%, p:0.05, cost:10%%", "the least: 0.8, scenario:colours.mean:0.5"
+    fail, under = (
+        "how far a metric may move: mean:5%%, p:0.05, cost:10%%",
+        "the minimum: 0.8, scenario:colours.mean:0.5",
+    )
     for flag, text in (("--compare-fail", fail), ("--fail-under", under)):
         rule = f"exit status 1 if this rule is broken (repeatable): {text}"
         parser.add_argument(flag, action="append", default=[], metavar="RULE", help=rule)

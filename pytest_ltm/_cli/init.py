@@ -71,7 +71,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def write_first_files(given: Namespace) -> int:
-    """Write an adapter of your bot, a scenario and a workflow; play them and save the baseline.
+    """Write an adapter for your bot, a scenario and a workflow; play them and save the baseline.
 
     Without --from and --agent it looks at what your project imports and defines, without running any of it. The
     adapter is ltm_agent.py. The scenario is about what the project's name, description and README mention, as in

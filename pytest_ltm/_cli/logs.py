@@ -39,7 +39,7 @@ def add_check_arguments(parser: ArgumentParser) -> None:
 def check_logs(given: Namespace) -> int:
     """Check a file for --ltm-suite=logs: every line, and whether evidence and dates fit.
 
-    Without faults it prints what the file holds, and the number of e-mail addresses, phone numbers and keys in it. Exit
+    If all is well it prints what the file holds, and the number of e-mail addresses, phone numbers and keys in it. Exit
     status 1 if anything is wrong.
     """
     file = LogsFile(given.file)
@@ -78,7 +78,7 @@ def add_redact_arguments(parser: ArgumentParser) -> None:
     """Add the files, and whose names are replaced."""
     parser.add_argument("file", type=Path, metavar="FILE", help=_FILE)
     add_output(parser, "FILE", _NEW, required=True)
-    names = "names, one a line; those in small letters match in any case (repeatable)"
+    names = "names, one per line; those in lower case match in any case (repeatable)"
     parser.add_argument("--names", type=Path, action="append", default=[], metavar="FILE", help=names)
     speakers = "leave the names of speakers that are on no list"
     parser.add_argument("--keep-speakers", action="store_true", help=speakers)

@@ -57,7 +57,9 @@ def add_score_arguments(parser: ArgumentParser) -> None:
     """Add the file of answers, that of its questions, and who decides."""
     rows = f"JSON lines (or .gz) with {', '.join(COMPLETE)}; with --data question_id and hypothesis"
     parser.add_argument("file", type=Path, metavar="FILE", help=rows)
-    parser.add_argument("--data", type=Path, metavar="FILE", help="the LongMemEval file that was asked: oracle, S or M")
+    parser.add_argument(
+        "--data", type=Path, metavar="FILE", help="LongMemEval's file with the questions: oracle, S or M"
+    )
     add_json(parser, "print JSON: every row's verdict and the sums")
     parser.add_argument("--judge-all", action="store_true", help="let the judge decide all, not just what rules cannot")
     source = parser.add_mutually_exclusive_group()
@@ -280,7 +282,7 @@ def _complete_row(where: str, row: dict[str, Any]) -> dict[str, Any]:
         if name not in row:
             raise DatasetError(
                 f"{where}: the field {name!r} is missing. Answers alone need their questions: --data FILE, the file "
-                "that was asked"
+                "that has them"
             )
     return row
 

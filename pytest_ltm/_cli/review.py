@@ -45,9 +45,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def review_run(given: Namespace) -> int:
-    """List the verdicts that deserve a look, with reasons, those first that are most often wrong.
+    """List the verdicts that deserve a look, with reasons, those that are most often wrong first.
 
-    Also what reviewers found: their agreement, and the share of wrong verdicts in a random sample. Verdicts are changed
+    Then what reviewers found: their agreement, and the share of wrong verdicts in a random sample. Verdicts are changed
     on the page of ltm serve, or with ltm amend.
     """
     path = find_run(given.run, given.ltm_dir)

@@ -40,7 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def list_runs(given: Namespace) -> int:
-    """List runs, newest first, one a line.
+    """List runs, newest first, one per line.
 
     A line has the start, how the run ended, what its gate said, whether it can be resumed, and its totals. Nothing is
     changed.

@@ -51,7 +51,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def draw_trend(given: Namespace) -> int:
     """Draw scores over time, a chart for each agent and memory span.
 
-    Results of different plans are never joined. Of a baseline every committed version counts, if git is installed.
+    Results of different plans are never joined. Every committed version of a baseline counts, if git is installed.
     """
     result, notes = gather_points(given.paths, given.ltm_dir, given.baselines, since=given.since)
     series = series_of(result, given.agent, given.span)

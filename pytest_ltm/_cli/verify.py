@@ -72,7 +72,7 @@ class Verification(Struct, frozen=True, kw_only=True):
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the run or bundle, its data, and how much is checked."""
     parser.add_argument("run", metavar="RUN|BUNDLE", help=f"{RUN}; or a file that ltm bundle wrote")
-    data = "the file of the data set that was asked, whose texts a bundle does not have"
+    data = "the data set's file, whose texts a bundle does not have"
     parser.add_argument("--data", type=Path, metavar="FILE", help=data)
     only = "compare what is recorded, without scoring it again"
     parser.add_argument("--record-only", action="store_true", help=only)
@@ -84,11 +84,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def verify_scores(given: Namespace) -> int:
-    """Check that the scores of a run or bundle follow from what it recorded. Nothing is asked, no key is needed.
+    """Check that the scores of a run or bundle follow from what it recorded.
 
-    Lines of journals against their checksums; plans, definitions, results and summary against the journals;
-    definitions generated again from the seed; every verdict reached again. Exit status 0 if all of it holds, 1 if
-    something differs, 2 if something cannot be read or checked.
+    No agent is called, and no key is needed. Lines of journals are compared with their checksums; plans, definitions,
+    results and summary with the journals; definitions with those that the seed gives; and every verdict with the one
+    reached again. Exit status 0 if all of it holds, 1 if something differs, 2 if something cannot be read or checked.
     """
     with tempfile.TemporaryDirectory(prefix="ltm-verify-") as folder:
         path = Path(given.run)
@@ -220,7 +220,7 @@ def _score_part_again(
     if session.returncode not in _PLAYED or made is None or not any(made.glob(f"*/{RESULTS}")):
         lines = [line for line in (session.stdout + session.stderr).splitlines() if line.strip()]
         why = [line for line in lines if line.startswith("ERROR")] or lines[-3:]
-        texts = " ".join([*why, *lines[lines.index(why[0]) + 1 :]][:4]) if why else "pytest said nothing"
+        texts = " ".join([*why, *lines[lines.index(why[0]) + 1 :]][:4]) if why else "pytest printed nothing"
         hint = (
             "" if bundled_only else ". Its tests are those of a project: verify it there, at the commit that was tested"
         )

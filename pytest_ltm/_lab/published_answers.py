@@ -50,7 +50,7 @@ _CATEGORIES = {
 }  # fmt: skip
 LARGEST = 256_000_000
 """Bytes of a file of answers that is read: all of it is held at once."""
-NEEDS_DATA = "it has no expected answer: name the file that was asked, --data=FILE"
+NEEDS_DATA = "it has no expected answer: name the data set's file: --data=FILE"
 
 
 class PublishedAnswer(Struct, frozen=True, kw_only=True):

@@ -256,7 +256,7 @@ class PlayedConversation:
         if self._bill.guesses:
             notices.append(
                 f"{pluralize(len(self._bill.guesses), 'exchange')} did not report all that it used: tokens and dollars "
-                "are estimates (~), from what was sent and said"
+                "are estimates (~), from the texts sent and received"
             )
         if self._bill.lost is not None:
             usd = "" if self._bill.lost_usd is None else f", ${self._bill.lost_usd:.4f}"

@@ -109,11 +109,11 @@ OPTIONS = (
     Option("--ltm-suite", "NAME|FILE", "built-in suite, *.ltm-suite.yml file, or 'none'", "standard"),
     Option("--ltm-data", "PATH", "file or folder of the data set for --ltm-suite=locomo, longmemeval or logs"),
     Option("--ltm-questions", "alone|together",
-           "ask each question of a data set of the history alone, or all in one talk (default: as its paper does)",
+           "ask each question of a data set after the history alone, or all in one conversation (default: its paper's)",
            parse=one_of("alone", "together")),
     Option("--ltm-definitions", "DIR", "play the definition files in DIR instead of generating examples", is_path=True),
     Option("--ltm-language", "CODE[,CODE...]",
-           "language of scenarios and filler: en, de; en:de is told in one and asked in the other; several: each apart",
+           "language of scenarios and filler: en, de; en:de: told in one, asked in the other; several: each by itself",
            "en", lazy_parser("locales:parse_language_list")),
     Option("--ltm-seed", "N|fresh|env:NAME",
            "seed of everything random: a number, one drawn for this run, or a secret that a variable holds", "0",
@@ -125,33 +125,33 @@ OPTIONS = (
     Option("--ltm-scoring", "RULES", "rules of the evaluators: current, v3.5 or paper", "current",
            one_of("current", "v3.5", "paper")),
     Option("--ltm-count", "MODE",
-           "what counts towards spans: replies up to their message (capped), not at all (told) or all; or only filler",
+           "what counts towards spans: replies to their message's length (capped), none (told) or all; or only filler",
            parse=one_of(*COUNTS)),
     Option("--ltm-thoughts", "strip|keep",
            "what scenarios, judges and the model itself read of replies: speech (strip) or all (keep)", "strip",
            one_of("strip", "keep")),
     Option("--ltm-sessions", "N|every:TIME",
-           "the user comes back to a fresh agent with its memory: N sessions in each memory span, or one every:8h",
+           "the user comes back to a fresh agent with only its memory: N sessions in each memory span, or one every:8h",
            "", lazy_parser("_model.sessions:parse_sessions_option")),
     Option("--ltm-judge", "SPEC", "judge beyond rules: openai:MODEL[@URL], pkg.mod:Class, or none", "none"),
     Option("--ltm-judge-votes", "N", "votes that confirm a judge's 'no'; an odd number", "3", parse_votes),
     Option("--ltm-judge-cache", "on|off", "reuse the judge's earlier replies (on) or ask again (off)", "on",
            one_of("on", "off")),
-    Option("--ltm-judge-canaries", "on|off", "ask the judge first about three answers with known grades (off: do not)",
+    Option("--ltm-judge-canaries", "on|off", "first ask the judge about three answers with known grades (off: do not)",
            "on", one_of("on", "off")),
     Option("--ltm-time", "MODE", "how time passes: simulated, jump, signal or sleep", "simulated",
            one_of("simulated", "jump", "signal", "sleep")),
     Option("--ltm-reply-timeout", "SECONDS", "time limit for one reply; 0: none", "300",
            SecondsParser("; 0 means no limit")),
     Option("--ltm-evaluator-timeout", "SECONDS",
-           "time limit for what a scenario does with an answer, and for each look of a watcher; 0: none", "60",
+           "time limit for what a scenario does with an answer, and for each call of a watcher; 0: none", "60",
            SecondsParser("; 0 means no limit")),
     Option("--ltm-retries", "N", "how often a message is sent again after a transient fault", "4", IntegerParser(0)),
     Option("--ltm-concurrency", "N|auto",
            "conversations that one process plays at once; auto: as many as suit each agent", "1",
            lazy_parser("plugin.selection:parse_concurrency")),
-    Option("--ltm-worker-tries", "N", "xdist workers that may die at the same point of a conversation", "2",
-           IntegerParser(1)),
+    Option("--ltm-worker-tries", "N", "xdist workers that may die at one point of a conversation before it is given up",
+           "2", IntegerParser(1)),
     Option("--ltm-shard", "I/N", "play shard I of N: one run divided over several machines",
            parse=lazy_parser("plugin.selection:parse_shard")),
     Option("--ltm-price", "[LABEL=]IN/OUT[/CACHED]", "dollars per million tokens, for an agent or for 'judge'",
@@ -227,7 +227,7 @@ def option_table(config: pytest.Config) -> OptionTable:
 
 _WITH_VALUES = {
     "--ltm-agent": ("SPEC[,SPEC...]", """\
-agent under test: full, window:8k, echo, silent (embedded: no key, no network), pkg.mod:Class, pkg.mod:function,
+agent under test: full, window:8k, echo, silent (bundled: no key, no network), pkg.mod:Class, pkg.mod:function,
 a name from the ini value ltm_agents, or a spec for the hook pytest_ltm_make_agent; several with commas or by
 repeating the option; NAME=SPEC gives it a label. Starts an LTM run: only LTM scenarios are run."""),
     "--ltm-resume": ("latest|RUN", """\
@@ -246,8 +246,8 @@ show the planned schedule with its tokens, time and expected cost; no agent or j
     "--ltm-agent-process": """\
 run each agent that a dotted path names in a process of its own, so that nothing it does can end or hang the run""",
     "--ltm-no-probe": """\
-skip the isolation probe, which asks agents before any conversation for what only another was told (at most 6 messages
-for each agent)""",
+skip the isolation probe, which asks each agent, before any conversation, for what it was told in another (at most 6
+messages for each agent)""",
 }
 
 

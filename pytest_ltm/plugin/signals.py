@@ -35,7 +35,7 @@ _NAMES = ("SIGTERM", "SIGHUP")
 # Seconds beyond the reply timeout after which a process without Python code counts as frozen.
 SLACK = 10.0
 FROZEN = (
-    "\nltm: no Python code has run for too long: code in C does not give way (a regular expression without end?). "
+    "\nltm: no Python code has run for too long: code in C does not yield (an endless regular expression?). "
     "This process ends; faulthandler shows where it was. --ltm-agent-process gives each agent a process of its own, "
     "where only its own conversation is lost"
 )
@@ -146,7 +146,7 @@ class Signals:
 
     def _hung(self) -> None:
         """End this process: say where every thread is, and keep what was said."""
-        self._end_process("what runs goes on in spite of all interruptions, so this process ends")
+        self._end_process("the running code ignores all interruptions, so this process ends")
 
     def _exited(self, status: int) -> None:
         """End this process where foreign code does; a copy of it may do as it likes."""

@@ -102,7 +102,7 @@ def test_what_swallows_every_interruption_ends_the_process_with_the_stacks(proje
     )
     done = project.ltm("--ltm-evaluator-timeout=0.5", subprocess=True)
     assert done.ret == 75
-    done.stderr.fnmatch_lines(["ltm: what runs goes on in spite of all interruptions, *", "resume with: pytest *"])
+    done.stderr.fnmatch_lines(["ltm: the running code ignores all interruptions, *", "resume with: pytest *"])
     assert "test_it.py" in (latest_run(project.path) / "hung.txt").read_text(encoding="utf-8")
 
 

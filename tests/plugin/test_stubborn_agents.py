@@ -54,7 +54,7 @@ def test_an_agent_that_ignores_interruptions_ends_the_process_with_the_stacks(pr
     done = project.ltm("--ltm-reply-timeout=0.3", agent="bots:Bot", subprocess=True)
 
     assert done.ret == 75
-    done.stderr.fnmatch_lines(["ltm: what runs goes on in spite of all interruptions, *", "resume with: pytest *"])
+    done.stderr.fnmatch_lines(["ltm: the running code ignores all interruptions, *", "resume with: pytest *"])
     run = latest_run(project.path)
     for text in (done.stderr.str(), (run / "hung.txt").read_text()):
         assert "in hang" in text

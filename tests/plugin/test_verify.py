@@ -233,4 +233,4 @@ def test_a_secret_in_a_journal_keeps_a_run_from_being_bundled(
     )
     monkeypatch.setenv("MY_API_KEY", reply)
     assert main(["bundle", str(run), "-o", "x.ltm.zip"]) == 2
-    assert "a secret stands there, so the run is not bundled" in capsys.readouterr().err
+    assert "there is a secret here, so the run is not bundled" in capsys.readouterr().err

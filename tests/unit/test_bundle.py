@@ -58,13 +58,13 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 @pytest.mark.parametrize("name", [MANIFEST, "Manifest.json", "MANIFEST.JSON"])
 def test_two_manifests_are_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(LtmError, match=r"it is there twice|no file of this name"):
+    with pytest.raises(LtmError, match=r"it occurs twice|no file of this name"):
         open_bundle(bundle(tmp_path, (MANIFEST, EMPTY), (name, EMPTY)), tmp_path / "into", None)
 
 
 def test_names_that_differ_in_case_alone_are_refused(tmp_path: Path) -> None:
     entries = [(f"{label}~2k~0/plan.json", "{}") for label in ("bot", "BOT")]
-    with pytest.raises(LtmError, match="it is there twice, perhaps in another case"):
+    with pytest.raises(LtmError, match="it occurs twice, perhaps in different case"):
         open_bundle(bundle(tmp_path, (MANIFEST, EMPTY), *entries), tmp_path / "into", None)
 
 

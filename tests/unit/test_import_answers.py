@@ -91,7 +91,7 @@ def test_hypotheses_are_read_as_lines_or_a_list_and_with_a_mark_at_the_beginning
         (7, "not an object: 7"),
         ({**ROW, "response": None}, "response is None, not a text"),
         ({**ROW, "response": ["a"]}, "response is ['a'], not a text"),
-        ({"question": "When?", "response": "now"}, "name the file that was asked, --data=FILE"),
+        ({"question": "When?", "response": "now"}, "name the data set's file: --data=FILE"),
         (ROW, "a second answer to the same question"),
     ],
 )

@@ -33,7 +33,7 @@ _SAME = 1e-6  # published scores are rounded
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the file, the rules and the format."""
-    file = "published results, one JSON object a line (.jsonl or .jsonl.gz)"
+    file = "published results, one JSON object per line (.jsonl or .jsonl.gz)"
     parser.add_argument("file", type=Path, metavar="FILE", help=file)
     rules = "the rules to score by (default: current)"
     parser.add_argument("--scoring", choices=SCORINGS, default="current", help=rules)

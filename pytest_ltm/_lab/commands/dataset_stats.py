@@ -32,9 +32,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def show_dataset_stats(given: Namespace) -> int:
-    """Print what the papers tell of their data sets (LoCoMo, Table 1; LongMemEval, Figure 9) of any such file.
+    """Print the statistics that the papers give (LoCoMo, Table 1; LongMemEval, Figure 9), for any such file.
 
-    Several files stand side by side.
+    Several files are shown side by side.
     """
     tables: dict[str, dict[str, Mapping[str, str]]] = {"LoCoMo": {}, "LongMemEval": {}}
     for path in given.files:

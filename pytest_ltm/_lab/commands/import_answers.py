@@ -80,18 +80,18 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the files, what was asked, and the new run."""
     files = "answers with their questions: JSON or JSON lines, also as .gz"
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help=files)
-    data = "the data set that was asked, for rows that have no question, expected answer or category"
+    data = "the data set with the questions, for rows without question, expected answer or category"
     parser.add_argument("--data", type=Path, metavar="FILE", help=data)
-    parser.add_argument("--agent", default="", metavar="LABEL", help="what the answers' system is called")
+    parser.add_argument("--agent", default="", metavar="LABEL", help="the name of the system that answered")
     parser.add_argument("-o", "--output", metavar="RUN", help="the run to write; without it, only counts are printed")
     parser.add_argument("--list", action="store_true", help="print each answer that rules and judge decide differently")
     add_ltm_dir(parser)
 
 
 def import_answers(given: Namespace) -> int:
-    """Turn answers that others publish into a run with verdicts by rules, without a model.
+    """Turn answers that others published into a run with verdicts by rules, without a model.
 
-    Read are LoCoMo's official predictions, results of mem0, memobase, the Agent Memory Benchmark and memorybench, and
+    It reads LoCoMo's official predictions, results of mem0, memobase, the Agent Memory Benchmark and memorybench, and
     LongMemEval's hypotheses. What rules cannot decide stays open. Grades in the files stand beside the verdicts, with
     Cohen's kappa and every disagreement. Rows that cannot be read are named and left out.
     """

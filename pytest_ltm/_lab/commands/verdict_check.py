@@ -41,7 +41,7 @@ _SAME = 0.01
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the file and the format."""
-    file = "labelled replies, one JSON object a line (.jsonl or .jsonl.gz)"
+    file = "labelled replies, one JSON object per line (.jsonl or .jsonl.gz)"
     parser.add_argument("file", type=Path, metavar="FILE", help=file)
     listed = "print every reply that is not scored as labelled, and every mutant that passes"
     parser.add_argument("--list", action="store_true", help=listed)
