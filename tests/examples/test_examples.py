@@ -58,7 +58,7 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
     "exchange_log": [({"passed": 1}, "boat                   1.00")],
     "locomo": [
         ({}, "conversation.json: 1 conversation, 90 turns, 30 questions"),
-        ({}, "multi_hop            4  0.112         -   0.500     0.500     0.500        5.0"),
+        ({}, "multi_hop            4  0.460         -   0.750     0.750     0.875        5.0"),
     ],
     "longmemeval": [
         ({}, "questions.json: 7 questions, 1.0 MB"),

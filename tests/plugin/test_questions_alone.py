@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,9 +17,8 @@ from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._model.plan import Plan
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from _pytest.pytester import RunResult
+    from chat_server import ChatServer
     from conftest import Project
 
 BOTS = """
@@ -234,7 +237,7 @@ def test_bundled_agents_answer_alike_whatever_was_asked_before(played: Project) 
         assert single == {one: whole[one] for one in single}
 
 
-# --- Several values of how memories are read: one ingestion, a column for each.
+# --- Several values of how memories are read: one ingestion, a column for each; other agents that are bundled.
 
 STORE = """
 import pathlib
@@ -317,6 +320,49 @@ def test_killed_in_the_second_of_several_k_a_run_is_resumed_and_ends_alike(playe
     locomo(played, "--ltm-resume=latest", subprocess=True)
 
     assert answers(played) == undisturbed
+
+
+KILLER = """
+import os, pathlib
+
+LEFT = pathlib.Path(__file__).with_name("left.txt")
+
+def pytest_runtest_logreport(report):
+    if report.when == "call" and LEFT.exists():
+        left = int(LEFT.read_text()) - 1
+        LEFT.write_text(str(left)) if left else LEFT.unlink()
+        if not left:
+            os._exit(9)
+"""
+SERVER = shlex.join([sys.executable, str(Path(__file__).parents[1] / "servers" / "memory_server.py")])
+FOREIGN = (
+    "full", "bm25:top2", "memory:rules", "memory:rules?preset=memgpt", "memory:rules?preset=memorybank",
+    "store:stores:Store?k=3", "store:stores:AsyncStore?k=3", "openai:any@URL",
+    pytest.param(f"mcp:{SERVER}", marks=pytest.mark.skipif(find_spec("mcp") is None, reason="needs the extra mcp")),
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("agent", FOREIGN)
+def test_bundled_agents_go_on_after_a_kill_between_two_questions(
+    played: Project, agent: str, chat_server: ChatServer
+) -> None:
+    played.file(STORE, "stores.py")
+    played.file(KILLER, "killer.py")  # a suite alone loads no conftest
+    chat_server.default = lambda request: f"{len(request.messages)} messages before {request.last}"
+    options = ["--ltm-no-probe", f"--ltm-agent=M={agent.replace('URL', chat_server.url)}"]
+    locomo(played, *options)
+    undisturbed, requests = answers(played), len(chat_server.requests)
+    (played.path / "left.txt").write_text("2", "utf-8")
+    locomo(played, "-p", "killer", *options, subprocess=True)
+    assert not (played.path / "left.txt").exists()
+    assert 0 < len(answers(played)) < len(undisturbed)
+    locomo(played, "--ltm-resume=latest", subprocess=True)
+
+    assert answers(played) == undisturbed
+    assert len(chat_server.requests) == 2 * requests  # nothing is asked twice
+    shown = [sum("that you have read" in one["content"] for one in each.messages) for each in chat_server.requests]
+    assert max(shown, default=0) <= 1  # no question is before another
 
 
 def test_of_wrong_answers_each_report_says_by_category_whether_the_evidence_was_found(played: Project) -> None:

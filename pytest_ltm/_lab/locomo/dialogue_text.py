@@ -24,10 +24,10 @@ _WITH_PHOTO = 0.3
 _WITH_CAUSE = 0.75
 # The chance that a turn between greetings and farewells shares a photo that has nothing to do with it; with those of
 # what is told, about 123 of 588 turns share one, as published.
-_ANY_PHOTO = 0.22
+_ANY_PHOTO = 0.2
 # Words that a turn is to have: their median, and the spread of their logarithm. A last sentence may go beyond: so the
 # turns come out as published, where half have 20 words or more and a tenth 40.
-_MEDIAN_WORDS, _SPREAD = 8.0, 0.95
+_MEDIAN_WORDS, _SPREAD = 8.0, 0.87
 # Words that are missing from a turn and not worth another sentence.
 _LEAST_ASIDE = 4
 # So often another sentence is drawn in the place of one that was said lately.
@@ -114,7 +114,8 @@ class _Speaker:
         drafts, seen = list(lines), False
         told = self._told_in_passing(outline, drafts)
         for place, draft in enumerate(drafts):
-            text, caption = draft.text if "{more}" in draft.text else f"{draft.text}{{more}}", draft.caption
+            text = draft.text if "{more}" in draft.text else f"{draft.text}{{more}}"
+            caption = draft.caption or "".join(one.caption for one in told[place])
             more = [*[self._varied("photos_seen")] * seen, *(one.text for one in told[place])]
             seen = not caption and 1 < place < len(drafts) - 2 and self._rng.random() < _ANY_PHOTO
             if seen:
@@ -140,8 +141,15 @@ class _Speaker:
             self._rng.shuffle(places)
             places.sort(key=lambda place: bool(drafts[place].reveals))
             for number, event in enumerate(beside):
-                told[places[number % len(places)]].append(self._opening(event, tellable_kinds()[event.kind], ""))
+                place = places[number % len(places)]
+                told[place] += self._unasked(event, photo=not any(one.caption for one in (drafts[place], *told[place])))
         return told
+
+    def _unasked(self, event: Event, *, photo: bool) -> list[_DraftTurn]:
+        """Return the event's opening and one of its details that nobody has to ask for; `photo`: it may show one."""
+        kind = tellable_kinds()[event.kind]
+        detail = self._rng.choice([one for one in kind.details if photo or not one.caption])
+        return [self._opening(event, kind, ""), self._answer(event, detail)]
 
     def _varied(self, purpose: str, most: float = inf) -> str:
         """Return a sentence with one of its [alternatives|others] each, of about at most that many words."""

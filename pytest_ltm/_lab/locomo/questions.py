@@ -276,8 +276,7 @@ def generate_questions(
             fresh.pop(one.text, None)
         generated_questions.extend(rng.sample(list(fresh.values()), min(most, len(fresh))))
 
-    take(list_questions(heard), wanted[Category.MULTI_HOP])
-    take(cause_questions(heard), wanted[Category.MULTI_HOP] - len(generated_questions))
+    take([*list_questions(heard), *cause_questions(heard)], wanted[Category.MULTI_HOP])
     dated, single = list(temporal_questions(heard)), list(single_hop(heard))
     take(dated, wanted[Category.TEMPORAL])
     take(open_domain(heard), wanted[Category.OPEN_DOMAIN])

@@ -273,7 +273,7 @@ def _parse_habit(row: Mapping[str, Any]) -> Habit:
 # --- Weaving the event graph: which storylines two people live through, and what of it they tell in which session.
 
 # So many events are told in passing, for each turn between greetings and farewells.
-_BESIDE = 0.37
+_BESIDE = 0.27
 _ABOUT_ONESELF = 0.22
 _HABIT = 0.1
 _GO_ON = 0.6
