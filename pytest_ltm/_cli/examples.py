@@ -6,12 +6,13 @@ import json
 import os
 import shutil
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli.arguments import add_json, add_place, add_run
 from pytest_ltm._journal import amendments
 from pytest_ltm._journal.result import at_span
-from pytest_ltm._journal.run_file import find_run
+from pytest_ltm._journal.run_file import LATEST, find_run
 from pytest_ltm._results.columns import result_columns
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._results.statistics.totals import group_by
@@ -58,8 +59,11 @@ def add_show_arguments(parser: ArgumentParser) -> None:
 def show_examples(given: Namespace) -> int:
     """List the examples of a run with their scores, or print one as a chat.
 
-    With ITEM, print its messages and replies, what lies between them, the verdict and what decided it.
+    With ITEM, print its messages and replies, what lies between them, the verdict and what decided it. An item in the
+    place of RUN, such as colours/0, is one of the latest run.
     """
+    if "/" in given.run and not given.item and not Path(given.run).exists():
+        given.run, given.item = LATEST, given.run
     loaded_run = read_marked_run(find_run(given.run, given.ltm_dir))
     width = max(shutil.get_terminal_size().columns, LEAST)
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import os
 import re
 import shlex
 import subprocess
 import sys
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -176,8 +178,7 @@ def _stub_start(name: str) -> Start:
 
 def _parse_modules(folder: Path) -> Iterator[tuple[str, ast.Module]]:
     """Yield the dotted name and the tree of each module of a project; files that cannot be parsed are left out."""
-    paths = (path for path in sorted(folder.rglob("*.py"))[:_MOST_FILES] if not _is_skipped(path.relative_to(folder)))
-    for path in paths:
+    for path in islice(_python_files(folder), _MOST_FILES):
         parts = list(path.relative_to(folder).with_suffix("").parts)
         parts = parts[1:] if parts[0] == "src" else parts
         try:
@@ -188,8 +189,19 @@ def _parse_modules(folder: Path) -> Iterator[tuple[str, ast.Module]]:
             yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), tree
 
 
-def _is_skipped(path: Path) -> bool:
-    return any(part.startswith((".", "test_")) or part in _SKIPPED for part in path.parts)
+def _python_files(folder: Path) -> Iterator[Path]:
+    """Yield the Python files of a project in order, without entering what is skipped: an environment has thousands."""
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not _is_skipped(name) and not _is_environment(parent, name))
+        yield from (Path(parent, name) for name in sorted(files) if name.endswith(".py") and not _is_skipped(name))
+
+
+def _is_skipped(name: str) -> bool:
+    return name.startswith((".", "test_")) or name in _SKIPPED
+
+
+def _is_environment(parent: str, name: str) -> bool:
+    return Path(parent, name, "pyvenv.cfg").is_file()
 
 
 def _imported_packages(tree: ast.Module) -> set[str]:

@@ -26,7 +26,7 @@ from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.items import LTM_ITEM, items_by_conversation
 from pytest_ltm.plugin.options import path_base, read_option
-from pytest_ltm.reporting.agents import next_step, run_sentences
+from pytest_ltm.reporting.agents import next_step, only_guesses, run_sentences
 from pytest_ltm.reporting.markdown import STEP_SUMMARY, add_to_step_summary, run_markdown
 
 if TYPE_CHECKING:
@@ -307,6 +307,8 @@ class Gate:
         try:
             side = structs.replace(side_of_run(self._run.folder.path), result=result)
             said = save_baseline(side, self.options.save, self._run.config.rootpath / FOLDER, version("pytest-ltm"))
+            if only_guesses(result_columns(result)):
+                said += ". It is no better than guessing, so a gate can hardly notice that memory gets worse"
         except LtmError as error:
             said = one_line(str(error))
         return said.replace(str(self._run.config.rootpath) + os.sep, "")

@@ -147,6 +147,12 @@ def _retention_sentence(sides: Sequence[Placed]) -> str:
     return f"remembers to about {at.span_label} tokens ({_share_with_interval(at)}, {beyond})"
 
 
+def only_guesses(columns: Iterable[Column]) -> bool:
+    """Return whether nothing of this is better than guessing, where anything has a score."""
+    scored = [column for column in columns if column.out_of]
+    return bool(scored) and all(_above_guessing(column) <= 0 for column in scored)
+
+
 def _scored_columns(sides: Sequence[Placed]) -> list[Column]:
     """Return the columns with scores from the shortest span on, without isolated examples where there are others."""
     scored = [side.column for side in sides if side.column.out_of]

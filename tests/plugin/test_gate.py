@@ -215,6 +215,12 @@ def test_what_is_no_measure_for_others_is_not_kept(bots: Project, agent: str, ar
     assert not (bots.path / "ltm_baselines").exists()
 
 
+def test_a_baseline_that_only_guesses_is_kept_with_a_warning(bots: Project) -> None:
+    result = bots.ltm("--ltm-save=main", "-q", "-k", "cat", agent="bot=silent")
+    result.stdout.fnmatch_lines(["baseline saved: *main.json. It is no better than guessing, so a gate can*"])
+    play(bots, "Bot", "--ltm-save=main").stdout.no_fnmatch_line("*better than guessing, so*")
+
+
 def test_a_run_is_compared_with_the_one_before_it_not_with_itself(bots: Project) -> None:
     play(bots, "Bot")
     result = play(bots, "Short", "--ltm-compare=latest", "--ltm-compare-fail=mean:5%")

@@ -87,6 +87,21 @@ def test_it_sees_what_the_project_is_made_with(
     assert f"--ltm-span=2k{trials}\n" in (folder / ".github/workflows/ltm.yml").read_text().partition("name:")[0]
 
 
+@pytest.mark.parametrize("environment", [".venv", "env"])
+def test_an_environment_in_the_project_does_not_hide_its_bot(
+    folder: Path, capsys: pytest.CaptureFixture[str], environment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_ltm._cli.init._MOST_FILES", 3)
+    package = folder / environment / "lib" / "package"
+    package.mkdir(parents=True)
+    (folder / environment / "pyvenv.cfg").touch()
+    for number in range(4):
+        (package / f"m{number}.py").write_text("class Foreign:\n    def reply(self, message): ...\n")
+    (folder / "mybot.py").write_text("class Bot:\n    def reply(self, message): ...\n")
+    assert init() == 0
+    assert "a class with reply(message): mybot:Bot" in capsys.readouterr().out
+
+
 def test_the_adapter_imports_the_bot_that_was_found(folder: Path) -> None:
     (folder / "bot.py").write_text("from langgraph.graph import StateGraph\napp = StateGraph(int).compile()\n")
     assert init() == 0

@@ -80,6 +80,19 @@ def test_part_of_a_node_id_is_enough_and_several_are_listed(run: Path, capsys: p
     assert "Did you mean 'jokes/0'? Name a node id, part of one, or scenario/example" in capsys.readouterr().err
 
 
+def test_an_item_in_the_place_of_the_run_is_one_of_the_latest_run(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (run.parent / ".ltm" / "runs").mkdir(parents=True)
+    run.rename(run.parent / ".ltm/runs/first")
+    (run.parent / ".ltm/latest").write_text("first")
+    monkeypatch.chdir(run.parent)
+    assert main(["show", "jokes/0"]) == 0
+    assert capsys.readouterr().out.startswith("ltm/jokes::test_jokes[full-2k-0-0]\n")
+    assert main(["show", "joke/0"]) == 2
+    assert "Did you mean 'jokes/0'?" in capsys.readouterr().err
+
+
 def test_all_of_the_conversation_in_between_is_shown_on_demand(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = shown(capsys, run, "test_colours[full", "--full")
     assert "#2  filler, at 26 tokens, 2024-03-04 12:00" in lines

@@ -39,22 +39,22 @@ LOCOMO = Dataset(
     fewer="conversations",
     options=(
         DatasetOption(
-            "conversations", "ID[,ID...]", "the conversations of LoCoMo that are played; all by default",
+            "conversations", "ID[,ID...]", "which conversations of LoCoMo to play (default: all)",
             parse=split_comma_list
         ),
         DatasetOption(
-            "asking", "|".join(ASKINGS), "how LoCoMo's questions are put", default="official", parse=one_of(*ASKINGS)
+            "asking", "|".join(ASKINGS), "wording of LoCoMo's questions", default="official", parse=one_of(*ASKINGS)
         ),
         DatasetOption(
-            "telling", "|".join(TELLINGS), "what one message of LoCoMo's history is",
+            "telling", "|".join(TELLINGS), "what each message of LoCoMo's history holds",
             default="turns", parse=one_of(*TELLINGS),
         ),
         DatasetOption(
-            "tasks", "TASK[,TASK...]", "questions, events (to be summed up), dialogue",
+            "tasks", "TASK[,TASK...]", "LoCoMo's questions, events (to summarize), dialogue (next turns)",
             default="questions", parse=some_of(*TASKS),
         ),
         DatasetOption(
-            "next_turns", "N", "number of turns per conversation that the task dialogue asks for",
+            "next_turns", "N", "number of next turns to ask for in each conversation",
             default="5", parse=number_of("turns such as 5"),
         ),
         DatasetOption("embeddings", "PKG.MOD:FUNCTION", "texts to vectors, for the MM-relevance of next turns"),

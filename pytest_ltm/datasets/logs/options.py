@@ -24,15 +24,11 @@ LOGS = Dataset(
     metric="share of questions answered rightly",
     fewer="ids",
     options=(
+        DatasetOption("users", "USER[,USER...]", "whose logs to play (default: all)", parse=split_comma_list),
         DatasetOption(
-            "users", "USER[,USER...]", "the users whose logs are played; all by default", parse=split_comma_list
+            "kinds", "KIND[,KIND...]", "which kinds of questions to ask (default: all)", parse=split_comma_list
         ),
-        DatasetOption(
-            "kinds", "KIND[,KIND...]", "kinds of questions that are asked; all by default", parse=split_comma_list
-        ),
-        DatasetOption(
-            "ids", "ID[,ID...]", "questions of the logs that are asked; all by default", parse=split_comma_list
-        ),
+        DatasetOption("ids", "ID[,ID...]", "which questions of the logs to ask (default: all)", parse=split_comma_list),
         DatasetOption(
             "after",
             "TOKENS",
@@ -42,7 +38,7 @@ LOGS = Dataset(
         DatasetOption(
             "judge",
             "rest|all",
-            "what --ltm-judge decides: what no rule can tell, or all",
+            "what --ltm-judge decides: only what no rule can decide, or everything",
             default="rest",
             parse=one_of("rest", "all"),
         ),

@@ -41,29 +41,29 @@ LONGMEMEVAL = Dataset(
     fewer="sample",
     options=(
         DatasetOption(
-            "types", "TYPE[,TYPE...]", "question types of LongMemEval that are asked; all by default",
+            "types", "TYPE[,TYPE...]", "which question types of LongMemEval to ask (default: all)",
             parse=some_of(*TYPES),
         ),
         DatasetOption(
-            "abilities", "NAME[,NAME...]", "abilities of LongMemEval that are tested; all by default",
+            "abilities", "NAME[,NAME...]", "which abilities of LongMemEval to test (default: all)",
             parse=some_of(*ABILITIES),
         ),
-        DatasetOption("ids", "ID[,ID...]", "questions of LongMemEval that are asked; all by default",
+        DatasetOption("ids", "ID[,ID...]", "which questions of LongMemEval to ask (default: all)",
                       parse=split_comma_list),
         DatasetOption(
             "sample", "N", "number of LongMemEval questions to sample, using the seed", parse=number_of("questions")
         ),
         DatasetOption(
-            "history", "own|shared", "a history of LongMemEval for each question, or for many",
+            "history", "own|shared", "one history of LongMemEval for each question, or one for many",
             default="own", parse=one_of("own", "shared"),
         ),
-        DatasetOption("share", "N", "how many questions share one history", default="10", parse=number_of("questions")),
+        DatasetOption("share", "N", "questions that share one history", default="10", parse=number_of("questions")),
         DatasetOption(
             "after", "TOKENS", parse=parse_token_limit,
             help="ask each question this many tokens after its last evidence; by default after all sessions",
         ),
         DatasetOption(
-            "judge", "rest|all", "what --ltm-judge decides: what no rule can tell, or all",
+            "judge", "rest|all", "what --ltm-judge decides: only what no rule can decide, or everything",
             default="rest", parse=one_of("rest", "all"),
         ),
     ),
