@@ -17,6 +17,7 @@ from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pytest_ltm._calls import KINDS, provider_of
 from pytest_ltm._calls.chat_model import ENDPOINTS
 from pytest_ltm._cli import PROGRAM
 from pytest_ltm._cli.arguments import RUN, add_json, add_ltm_dir
@@ -101,11 +102,8 @@ def _find_folder(text: str, ltm_dir: Path) -> Path:
 # What is needed, what extras bring, and what plugins of others mean here.
 KNOWN: Mapping[str, Any] = load_packaged_yaml(__file__, "doctor.yml")
 # Variables that an endpoint known by name looks at.
-KEYS = (
-    "OPENAI_API_KEY",
-    "OPENAI_BASE_URL",
-    *sorted({known.key_env for known in ENDPOINTS.values()} - {"OPENAI_API_KEY", ""}),
-)
+_NAMED = [known.key_env for known in ENDPOINTS.values()] + [provider_of(kind).address_env for kind in KINDS]
+KEYS = tuple(filter(None, dict.fromkeys(_NAMED)))
 ENCODINGS = ("cl100k_base", "o200k_base")
 _LATEST = 5
 _RESUME = "pytest --ltm-resume="
