@@ -364,14 +364,15 @@ def _ways_out(
 ) -> list[Way]:
     # elsewhere a run ID alone leads nowhere
     known = folder.resolve().parent == (ltm_dir / "runs").resolve()
-    name = shlex.quote(folder.name if known else str(folder))
+    path = folder.name if known else str(folder)
+    name = shlex.quote(path)
     spoken = [each for each in diagnosises if each.exchanges or each.state == "complete"]
     no_start = "" if run else f"no {FILE} says how it was started"
     nothing = "" if spoken else "nothing is recorded"
     some = "" if any((folder / each.name / RESULTS).is_file() for each in diagnosises) else "it has no results yet"
     # a replay is of one agent, which must be named if there are several
     labels = sorted({name.agent for name in _conversation_names(spoken)})
-    replayed = f"replay:{name}/{labels[0]}" if len(labels) > 1 else f"replay:{name}"
+    replayed = f"replay:{path}/{labels[0]}" if len(labels) > 1 else f"replay:{path}"
     ways = [
         (
             "resume",
@@ -379,7 +380,7 @@ def _ways_out(
             no_start or _not_resumable(diagnosises, run.settings if run else {}),
         ),
         ("score again", f"pytest --ltm-rescore={name}", no_start or nothing),
-        ("replay", f"pytest --ltm-agent={replayed} ...", nothing),
+        ("replay", f"pytest --ltm-agent={shlex.quote(replayed)} ...", nothing),
         ("report", f"{PROGRAM} report {name} -o report.html", some),
         ("merge with others", f"{PROGRAM} merge {name} OTHER -o NEW", some),
     ]
