@@ -29,7 +29,7 @@ class LettaAgent:
         self.client, self.id = client, client.agents.create(**settings).id
 
     def reply(self, message):
-        answer = self.client.agents.messages.create(self.id, input=message)
+        answer = self.client.agents.messages.create(self.id, messages=[{"role": "user", "content": message}])
         said = [part.content for part in answer.messages if part.message_type == "assistant_message"]
         return "\n".join(said)
 

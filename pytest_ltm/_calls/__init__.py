@@ -13,6 +13,7 @@ from pytest_ltm._calls.providers import (
     check_ready,
     names_model,
     open_model,
+    provider_of,
     read_model,
     suggest_provider,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "escape_surrogates",
     "names_model",
     "open_model",
+    "provider_of",
     "read_model",
     "share_limits",
     "suggest_provider",

@@ -24,6 +24,9 @@ class Anthropic:
     extra: ClassVar[str] = "anthropic"
     client: ClassVar[str] = "anthropic"
     default_address: ClassVar[ServiceEndpoint] = ENDPOINTS["anthropic"]
+    address_env: ClassVar[str] = ""
+    takes_images: ClassVar[bool] = False
+    gives_vectors: ClassVar[bool] = False
     model_prefixes: ClassVar[tuple[str, ...]] = ("claude-",)
     path: ClassVar[str] = "/v1/messages"
     lengths: ClassVar[tuple[str, ...]] = ("max_tokens",)

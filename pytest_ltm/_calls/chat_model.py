@@ -23,13 +23,15 @@ class ServiceEndpoint(NamedTuple):
     """Where a service is."""
 
     base_url: str
-    key_env: str
+    key_env: str = ""
     """The environment variable with the key, by the provider's own convention; "": it needs none."""
+    prices: Mapping[str, str] = {}
+    """List prices by model, as `--ltm-price` takes them."""
 
 
 # By the name that may stand for the address: `openai:MODEL@ollama`.
 ENDPOINTS: Mapping[str, ServiceEndpoint] = {
-    name: ServiceEndpoint(*where) for name, where in load_packaged_yaml(__file__, "endpoints.yml").items()
+    name: ServiceEndpoint(**where) for name, where in load_packaged_yaml(__file__, "endpoints.yml").items()
 }
 
 
@@ -109,14 +111,14 @@ class ModelSpec(Struct, frozen=True, kw_only=True):
 
 
 def read_model_spec(
-    spec: Spec, parameters: Field, home: ServiceEndpoint, *, also: Iterable[str] = ()
+    spec: Spec, parameters: Field, home: ServiceEndpoint, *, address_env: str = "", also: Iterable[str] = ()
 ) -> tuple[ModelSpec, dict[str, Field]]:
     """Return the model that `KIND:MODEL[@URL|@NAME][?parameter=value&...]` means, and the fields named in `also`.
 
-    `parameters` are those of a file; a query may add others. `home`: the provider's own endpoint. Raises AgentError,
-    or DefinitionError with the place in the file.
+    `parameters` are those of a file; a query may add others. `home`: the provider's own endpoint, in whose place the
+    variable `address_env` may name another. Raises AgentError, or DefinitionError with the place in the file.
     """
-    name, base_url, key_env = _locate_model(spec, home)
+    name, where = _locate_model(spec, home, os.environ.get(address_env, ""))
     known = [*also, *(parameter for parameter in PARAMETERS if parameter != "extra")]
     if "extra=" in spec.query:
         raise AgentError(f"{spec.role} {spec.head!r}: 'extra' is a mapping, which needs a YAML file.")
@@ -126,12 +128,13 @@ def read_model_spec(
         values = {key.replace("-", "_"): read(present[key]) for key, read in _READERS.items() if key in present}
     except DefinitionError as error:
         raise AgentError(str(error)) from None
-    made = ModelSpec(name=name, provider=spec.kind, base_url=base_url, **{"key_env": key_env, **values})
+    at = {"base_url": where.base_url, "key_env": where.key_env}
+    made = ModelSpec(name=name, provider=spec.kind, **{**at, **values})
     return made, {key: value for key, value in fields.items() if key not in PARAMETERS}
 
 
-def _locate_model(spec: Spec, home: ServiceEndpoint) -> ServiceModel:
-    """Return name, base URL and the variable with the key."""
+def _locate_model(spec: Spec, home: ServiceEndpoint, preferred: str) -> tuple[str, ServiceEndpoint]:
+    """Return the name of a model and where it is: at home, or at the `preferred` address, if the spec does not say."""
     name, *url = _URL.split(spec.argument, maxsplit=1)
     if url:
         base_url = _read_address(url[0], spec.kind)
@@ -144,23 +147,15 @@ def _locate_model(spec: Spec, home: ServiceEndpoint) -> ServiceModel:
             raise AgentError(
                 f"{address!r} is an address without its beginning. Write {spec.kind}:{name}@https://{address}"
             )
-        where = ServiceEndpoint(_read_address(f"http://{address}", spec.kind), "")
-    elif spec.kind == "openai" and (base_url := os.environ.get("OPENAI_BASE_URL", "")):
-        base_url = _read_address(base_url, spec.kind)
+        where = ServiceEndpoint(_read_address(f"http://{address}", spec.kind))
+    elif preferred:
+        base_url = _read_address(preferred, spec.kind)
         where = ServiceEndpoint(base_url, key_env_of(base_url) or home.key_env)  # both variables are the user's own
     else:
         where = home
     if not name:
         raise AgentError(f"no model is named. Write {spec.kind}:MODEL, or {spec.kind}:MODEL@http://localhost:8000/v1")
-    return ServiceModel(name, *where)
-
-
-class ServiceModel(NamedTuple):
-    """A model of a service."""
-
-    name: str
-    base_url: str
-    key_env: str
+    return name, where
 
 
 def _named_endpoint(name: str, where: str, kind: str) -> ServiceEndpoint:

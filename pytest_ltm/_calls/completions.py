@@ -294,18 +294,20 @@ class Completions:
         if answer.status < HTTPStatus.BAD_REQUEST or answer.status == _HUNG_UP:
             text = f"{where} answered with an error: {words}"
             raise TransientFault(text) if status in _PASSING else AgentFault(text)
-        raise RequestRefused(f"{where} answered {answer.status}: {words}{self._hint(answer)}", answer)
+        hint = self._hint(answer)
+        stop = "." if hint and words and words[-1] not in ".!?" else ""
+        raise RequestRefused(f"{where} answered {answer.status}: {words}{stop}{hint}", answer)
 
     def _hint(self, answer: HttpAnswer) -> str:
         """Return what the server cannot know: where the key comes from, and that the address may lack its end."""
         if about_key(answer.status, answer.text):
             return f" {self.model.about_key()}"
         if refuses(answer.text, "responses_only"):
-            return f" Write openai-responses:{self.model.name}"
+            return f" Write openai-responses:{self.model.name}."
         if answer.status == HTTPStatus.NOT_FOUND and not mentions(answer.text, "model"):
-            return f" There is no {self.model.base_url}{self._provider.path}; addresses usually end in /v1"
+            return f" There is no {self.model.base_url}{self._provider.path}; addresses usually end in /v1."
         if answer.status == HTTPStatus.NOT_FOUND:
-            return f" {self.model.base_url}/models lists the models that it has"
+            return f" {self.model.base_url}/models lists the models that it has."
         return ""
 
     def _raise_if_too_long(self, answer: HttpAnswer) -> None:

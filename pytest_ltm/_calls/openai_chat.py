@@ -23,6 +23,9 @@ class OpenAi:
     extra: ClassVar[str] = "openai"
     client: ClassVar[str] = "openai"
     default_address: ClassVar[ServiceEndpoint] = ENDPOINTS["openai"]
+    address_env: ClassVar[str] = "OPENAI_BASE_URL"
+    takes_images: ClassVar[bool] = True
+    gives_vectors: ClassVar[bool] = True
     model_prefixes: ClassVar[tuple[str, ...]] = ("gpt-", "chatgpt-", "o1", "o3", "o4")
     path: ClassVar[str] = "/chat/completions"
     lengths: ClassVar[tuple[str, ...]] = ("max_tokens", "max_completion_tokens")

@@ -19,6 +19,8 @@ class OpenAiResponses(OpenAi):
     """`openai-responses:MODEL`, through the `openai` client."""
 
     name: ClassVar[str] = "openai-responses"
+    takes_images: ClassVar[bool] = False
+    gives_vectors: ClassVar[bool] = False
     model_prefixes: ClassVar[tuple[str, ...]] = ()
     path: ClassVar[str] = "/responses"
     lengths: ClassVar[tuple[str, ...]] = ("max_output_tokens",)

@@ -44,6 +44,18 @@ class Provider(Protocol):
         """Where its models are if a spec does not say."""
 
     @property
+    def address_env(self) -> str:
+        """The environment variable that may name another address in its place; "": none."""
+
+    @property
+    def takes_images(self) -> bool:
+        """Whether a message may hold photos."""
+
+    @property
+    def gives_vectors(self) -> bool:
+        """Whether it has models that make embeddings."""
+
+    @property
     def model_prefixes(self) -> tuple[str, ...]:
         """How the names of its models begin."""
 
@@ -127,8 +139,11 @@ def read_model(
     if spec.kind == COMMAND:
         return _read_command(text, role, error), {}
     fields = Field({}, f"{role} {spec.head!r}") if parameters is None else parameters
+    provider = provider_of(spec.kind)
     try:
-        model, others = read_model_spec(spec, fields, provider_of(spec.kind).default_address, also=also)
+        model, others = read_model_spec(
+            spec, fields, provider.default_address, address_env=provider.address_env, also=also
+        )
         if ready:
             check_ready(model)
     except AgentError as fault:

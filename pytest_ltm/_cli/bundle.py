@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shlex
 import stat
 import zipfile
 from hashlib import sha256
@@ -108,7 +109,8 @@ def bundle_run(given: Namespace) -> int:
     """
     run = find_run(given.run, given.ltm_dir)
     if differs := find_discrepancies(run):
-        raise LtmError(f"{run}: scores do not follow from the record: {differs[0]}. See ltm verify {run}")
+        more = f"See ltm verify {shlex.quote(str(run))}"
+        raise LtmError(f"{run}: scores do not follow from the record: {differs[0]}. {more}")
     if given.output.exists():
         raise ConfigurationError(f"-o: {str(given.output)!r} already exists: choose another name")
     loaded = read_run(run)

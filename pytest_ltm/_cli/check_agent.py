@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import shlex
 import shutil
 import traceback
 from contextlib import contextmanager
@@ -304,7 +305,7 @@ def report_lines(report: AgentCheckReport, width: int) -> Iterator[str]:
         return
     for noted in report.finds:
         yield from ("", *wrap_text(f"look at: {one_line(noted)}", width, indent="  "))
-    yield from ("", f"first score: pytest --ltm-agent={report.spec}")
+    yield from ("", f"first score: pytest --ltm-agent={shlex.quote(report.spec)}")
 
 
 def _report_rows(report: AgentCheckReport) -> Iterator[tuple[str, str]]:

@@ -17,6 +17,7 @@ from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pytest_ltm._calls import KINDS, provider_of
 from pytest_ltm._calls.chat_model import ENDPOINTS
 from pytest_ltm._cli import PROGRAM
 from pytest_ltm._cli.arguments import RUN, add_json, add_ltm_dir
@@ -101,11 +102,8 @@ def _find_folder(text: str, ltm_dir: Path) -> Path:
 # What is needed, what extras bring, and what plugins of others mean here.
 KNOWN: Mapping[str, Any] = load_packaged_yaml(__file__, "doctor.yml")
 # Variables that an endpoint known by name looks at.
-KEYS = (
-    "OPENAI_API_KEY",
-    "OPENAI_BASE_URL",
-    *sorted({known.key_env for known in ENDPOINTS.values()} - {"OPENAI_API_KEY", ""}),
-)
+_NAMED = [known.key_env for known in ENDPOINTS.values()] + [provider_of(kind).address_env for kind in KINDS]
+KEYS = tuple(filter(None, dict.fromkeys(_NAMED)))
 ENCODINGS = ("cl100k_base", "o200k_base")
 _LATEST = 5
 _RESUME = "pytest --ltm-resume="
@@ -366,14 +364,15 @@ def _ways_out(
 ) -> list[Way]:
     # elsewhere a run ID alone leads nowhere
     known = folder.resolve().parent == (ltm_dir / "runs").resolve()
-    name = shlex.quote(folder.name if known else str(folder))
+    path = folder.name if known else str(folder)
+    name = shlex.quote(path)
     spoken = [each for each in diagnosises if each.exchanges or each.state == "complete"]
     no_start = "" if run else f"no {FILE} says how it was started"
     nothing = "" if spoken else "nothing is recorded"
     some = "" if any((folder / each.name / RESULTS).is_file() for each in diagnosises) else "it has no results yet"
     # a replay is of one agent, which must be named if there are several
     labels = sorted({name.agent for name in _conversation_names(spoken)})
-    replayed = f"replay:{name}/{labels[0]}" if len(labels) > 1 else f"replay:{name}"
+    replayed = f"replay:{path}/{labels[0]}" if len(labels) > 1 else f"replay:{path}"
     ways = [
         (
             "resume",
@@ -381,7 +380,7 @@ def _ways_out(
             no_start or _not_resumable(diagnosises, run.settings if run else {}),
         ),
         ("score again", f"pytest --ltm-rescore={name}", no_start or nothing),
-        ("replay", f"pytest --ltm-agent={replayed} ...", nothing),
+        ("replay", f"pytest --ltm-agent={shlex.quote(replayed)} ...", nothing),
         ("report", f"{PROGRAM} report {name} -o report.html", some),
         ("merge with others", f"{PROGRAM} merge {name} OTHER -o NEW", some),
     ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field, structs
@@ -27,12 +26,8 @@ JUDGE, USER = "judge", "user"
 """The labels under which the prices of the judge and of simulated users' models are given."""
 # The name of a simulated user's model that is a list of messages: it costs nothing.
 SCRIPTED = "scripted"
-# When the table below was true, year and month.
+# When the list prices were true, year and month.
 LISTED = "2025-08"
-# Where list prices were taken from, by the address of the endpoint.
-SOURCES: Mapping[str, str] = MappingProxyType(
-    {"https://api.openai.com/v1": "openai.com/api/pricing", "https://api.anthropic.com/v1": "anthropic.com/pricing"}
-)
 
 _LABELLED = lazy_pattern(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*=(.*)", re.DOTALL)
 _DATED = lazy_pattern(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)")
@@ -99,32 +94,12 @@ def read_price(text: str) -> Price:
 
 def list_price(model: str, base_url: str) -> Price | None:
     """Return the public list price of a model at its maker's own endpoint in `LISTED`; None if it is not known."""
-    known = _LIST.get(base_url, {})
-    return known.get(model) or known.get(_DATED.sub("", model))
+    from pytest_ltm._calls.chat_model import ENDPOINTS  # reads a file, which ordinary test runs are spared
 
+    known = next((endpoint.prices for endpoint in ENDPOINTS.values() if endpoint.base_url == base_url), {})
+    listed = known.get(model) or known.get(_DATED.sub("", model))
+    return None if listed is None else read_price(listed)
 
-# By endpoint and model; without the date that names a version. Cached prices where the endpoint caches by itself.
-_LIST: Mapping[str, Mapping[str, Price]] = {
-    "https://api.openai.com/v1": {
-        "gpt-5": Price(1.25, 10, 0.125),
-        "gpt-5-mini": Price(0.25, 2, 0.025),
-        "gpt-5-nano": Price(0.05, 0.4, 0.005),
-        "gpt-4.1": Price(2, 8, 0.5),
-        "gpt-4.1-mini": Price(0.4, 1.6, 0.1),
-        "gpt-4.1-nano": Price(0.1, 0.4, 0.025),
-        "gpt-4o": Price(2.5, 10, 1.25),
-        "gpt-4o-mini": Price(0.15, 0.6, 0.075),
-        "o3": Price(2, 8, 0.5),
-        "o4-mini": Price(1.1, 4.4, 0.275),
-    },
-    "https://api.anthropic.com/v1": {
-        "claude-opus-4": Price(15, 75),
-        "claude-sonnet-4": Price(3, 15),
-        "claude-3-7-sonnet": Price(3, 15),
-        "claude-3-5-haiku": Price(0.8, 4),
-        "claude-3-haiku": Price(0.25, 1.25),
-    },
-}
 
 # --- Bill: what the replies of one conversation cost and used; Tariff: dollars where a reply reports tokens only.
 

@@ -7,7 +7,16 @@ from base64 import b64encode
 from collections import deque
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pytest_ltm._calls import KINDS, ContextOverflow, ModelSpec, Spec, escape_surrogates, open_model, read_model
+from pytest_ltm._calls import (
+    KINDS,
+    ContextOverflow,
+    ModelSpec,
+    Spec,
+    escape_surrogates,
+    open_model,
+    provider_of,
+    read_model,
+)
 from pytest_ltm._model.agent import CUT_OFF, Mishap, Reply, TakesTurns, Usage, usage_of
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import AgentError, AgentFault
@@ -415,7 +424,7 @@ def make_timed(argument: str, parameters: Field, find: Callable[[str], AgentSour
 def _source(agent: type[ChatAgent], spec: str, parameters: Field, *, before: str = "") -> AgentSource:
     chosen, own = read_model(spec, role="agent", parameters=parameters, also=_OWN, ready=not is_keyless())
     try:
-        shown = _shown(own, sees=agent is ChatAgent and chosen.provider == "openai")
+        shown = _shown(own, sees=agent is ChatAgent and provider_of(chosen.provider).takes_images)
     except AgentError as error:
         raise AgentError(f"agent '{before}{Spec.parse(spec, role='agent').head}': {error}") from error
     agent = SeeingChatAgent if shown.images else agent
@@ -431,7 +440,8 @@ def _shown(fields: Mapping[str, Field], *, sees: bool) -> FixedContext:
     token_counter(tokenizer)  # an unknown one is reported now
     images = "images" in present and present["images"].boolean()
     if images and not sees:
-        raise AgentError("only openai:MODEL takes images. Leave images out: captions are told")
+        seeing = " and ".join(f"{kind}:MODEL" for kind in KINDS if provider_of(kind).takes_images)
+        raise AgentError(f"only {seeing} takes images. Leave images out: captions are told")
     return FixedContext(
         system=present["system"].text() if "system" in present else None,
         context=context,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import shlex
 from importlib.metadata import version
 from pathlib import Path  # noqa: TC003 - of a stash key
 from typing import TYPE_CHECKING, Any
@@ -52,7 +53,7 @@ def take_over(config: pytest.Config, text: str, parser: pytest.Parser, args: lis
     if started != folder.resolve():
         raise pytest.UsageError(
             f"{flag}: run {result.name} was started in {str(started)!r}, and its paths are relative to that "
-            f"folder. Run it there: cd {started} && pytest {flag}={text}"
+            f"folder. Run it there: cd {shlex.quote(str(started))} && pytest {flag}={shlex.quote(text)}"
         )
     if flag == RESCORE:
         args += [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
 import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
@@ -253,7 +254,7 @@ class FollowedConversation:
         text = self._chain.verify_line(line)
         if text is None:
             events.decode_event(strip_checksum(line), where)  # what a later version wrote says so
-            raise LtmError(f"{where} is damaged: ltm doctor --repair {self.path.parent} says more")
+            raise LtmError(f"{where} is damaged: ltm doctor --repair {shlex.quote(str(self.path.parent))} says more")
         event = events.decode_event(text, where)
         self.record.add(event)
         self._bill.count_event(event)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -14,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from _commands import ROOT, run
-from json_server import serving
+from json_server import Answer, serving
 
 from pytest_ltm.agents._discovery import load_frameworks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 RECIPES = ROOT / "conftest_examples"
@@ -146,13 +147,23 @@ def words(text: str) -> list[float]:
     return vector
 
 
-def embeddings(post: Any) -> dict[str, Any]:
+def embeddings(post: Any) -> Answer:
     """Answer as OpenAI does when asked for embeddings."""
     texts = [post.body["input"]] if isinstance(post.body["input"], str) else post.body["input"]
     data = [{"object": "embedding", "index": i, "embedding": words(text)} for i, text in enumerate(texts)]
-    return {"object": "list", "model": "m", "data": data, "usage": {"prompt_tokens": 0, "total_tokens": 0}}
+    body = {"object": "list", "model": "m", "data": data, "usage": {"prompt_tokens": 0, "total_tokens": 0}}
+    return Answer(body, headers={"Connection": "close"})
 
 
+@pytest.fixture
+def chance_put_back() -> Iterator[None]:
+    """Let a library draw from the module-level `random`, as mem0 does, where our own code never may."""
+    state = random.getstate()
+    yield
+    random.setstate(state)
+
+
+@pytest.mark.usefixtures("chance_put_back")
 def test_a_store_of_mem0_works_behind_a_chat_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEM0_TELEMETRY", "False")
     monkeypatch.setenv("MEM0_DIR", str(tmp_path))
@@ -185,11 +196,11 @@ class Letta:
         self.notes: dict[str, list[str]] = {}
         self.deleted: list[str] = []
 
-    def create(self, *path: str, input: str = "", **settings: Any) -> Any:  # noqa: A002 - Letta's name
+    def create(self, *path: str, messages: Sequence[Mapping[str, str]] = (), **settings: Any) -> Any:
         if not path:
             self.notes[settings["model"]] = []
             return SimpleNamespace(id=settings["model"])
-        self.notes[path[0]].append(input)
+        self.notes[path[0]] += [message["content"] for message in messages]
         return SimpleNamespace(
             messages=[
                 SimpleNamespace(message_type="reasoning_message", reasoning="hm"),
@@ -227,7 +238,7 @@ def test_the_client_of_letta_finds_what_the_adapter_asks_for() -> None:
     made, asked = server.posts
     assert made.body == {"model": "m", "embedding": "e"}
     assert "agent-1" in asked.path
-    assert asked.body["input"] == "a"
+    assert asked.body["messages"] == [{"role": "user", "content": "a"}]
 
 
 # --- servers

@@ -75,7 +75,7 @@ def test_a_model_that_the_server_does_not_know(project: Project, chat_server: Ch
     chat_server.default = refuses(404, message="The model `gpt-9` does not exist")
     said = said_of(project, f"openai:gpt-9@{chat_server.url}")
     assert (
-        f"{chat_server.url} answered 404: The model `gpt-9` does not exist {chat_server.url}/models lists the" in said
+        f"{chat_server.url} answered 404: The model `gpt-9` does not exist. {chat_server.url}/models lists the" in said
     )
     assert len({asked.last for asked in chat_server.requests}) == len(chat_server.requests)  # nothing is sent again
 

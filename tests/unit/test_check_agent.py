@@ -57,6 +57,11 @@ def test_an_agent_that_remembers_and_keeps_conversations_apart(check: Check) -> 
     assert told.endswith("first score: pytest --ltm-agent=checked_bot:Bot")
 
 
+def test_a_spec_that_a_shell_would_take_apart_is_quoted_in_the_command(check: Check) -> None:
+    _, told = check("", spec="memory:rules?preset=ltm-2&recent=0")
+    assert told.endswith("first score: pytest --ltm-agent='memory:rules?preset=ltm-2&recent=0'")
+
+
 @pytest.mark.parametrize(("kept", "finds"), [("self.notes", 0), ("[]", FINDS)])
 def test_what_is_left_in_the_next_session(check: Check, kept: str, finds: int) -> None:
     saves = f"    def save(self):\n        return ' '.join({kept}).encode()\n"

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from json_server import Answer, Loopback, serving
 
+import pytest_ltm
 from pytest_ltm import _calls
 from pytest_ltm._calls import RequestRefused, open_model, read_model
 from pytest_ltm._calls.anthropic_messages import Anthropic
+from pytest_ltm._calls.chat_model import ENDPOINTS
 from pytest_ltm._calls.chat_responses import too_long
 from pytest_ltm._calls.openai_chat import OpenAi
 from pytest_ltm._calls.openai_responses import OpenAiResponses
 from pytest_ltm._calls.providers import KINDS, Provider, provider_of
+from pytest_ltm._journal.cost import Price, list_price, read_price
 from pytest_ltm._model.agent import Usage
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._storage.errors import AgentError, AgentFault, ConfigurationError, DatasetError, TransientFault
@@ -24,7 +29,6 @@ from pytest_ltm.judges._judge_registry import find_judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)
@@ -335,3 +339,24 @@ def test_a_prompt_of_anthropic_that_is_too_long_says_by_how_much() -> None:
     refusal = too_long(400, "prompt is too long: 9000 tokens > 8000 maximum")
     assert refusal is not None
     assert (refusal.asked, refusal.limit) == (9000, 8000)
+
+
+# --- Nothing else knows their names
+
+
+def test_no_module_beyond_the_registry_decides_by_the_name_of_a_provider() -> None:
+    package = Path(pytest_ltm.__file__).parent
+    compared = [
+        f"{path.relative_to(package)}:{node.lineno}"
+        for path in package.rglob("*.py")
+        if path.parent.name != "_calls"
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, (ast.Compare, ast.match_case))
+        and {*KINDS} & {each.value for each in ast.walk(node) if isinstance(each, ast.Constant)}
+    ]
+    assert compared == []
+
+
+def test_list_prices_are_known_at_the_addresses_of_the_registry() -> None:
+    assert list_price("claude-sonnet-4-20250514", provider_of("anthropic").default_address.base_url) == Price(3, 15)
+    assert all(read_price(text) for known in ENDPOINTS.values() for text in known.prices.values())

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from pytest_ltm._calls import KINDS, Completions, escape_surrogates, open_model, read_model
+from pytest_ltm._calls import KINDS, Completions, escape_surrogates, open_model, provider_of, read_model
 from pytest_ltm._model.agent import Usage, usage_of
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import AgentError, did_you_mean
@@ -134,8 +134,8 @@ def make_embeds(index: str, *, ready: bool = False) -> tuple[Callable[[], Embeds
         return MiniLM, None
     if index.partition(":")[0] in KINDS:
         chosen, _ = read_model(index, role="index", ready=ready)
-        if chosen.provider != "openai":
-            raise AgentError(f"index {index!r}: {chosen.provider} gives no vectors. Write openai:MODEL")
+        if not provider_of(chosen.provider).gives_vectors:
+            raise AgentError(f"index {index!r}: {chosen.provider} gives no vectors. Write {_NAMES[-1]}")
         return partial(EmbeddingClient, chosen), chosen
     if ":" not in index and "." not in index:
         raise AgentError(f"there is no index {index!r}.{did_you_mean(index, _NAMES)} There are {', '.join(_NAMES)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shlex
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -125,7 +126,7 @@ class LogsFile:
         """Raise DatasetError with what is wrong first, if anything is."""
         if self.faults:
             more = len(self.faults) - 1
-            rest = f" There are {more} more: ltm data logs-check {self.path}" if more else ""
+            rest = f" There are {more} more: ltm data logs-check {shlex.quote(str(self.path))}" if more else ""
             raise DatasetError(f"{self.faults[0]}{rest}")
 
     def _read(self) -> None:
