@@ -251,6 +251,8 @@ def _remove_line(run: Path, rng: random.Random) -> None:
 def _add_attempt(run: Path, rng: random.Random) -> None:
     path = _conversation(run) / "timings.jsonl"
     lines = [line for line in path.read_bytes().splitlines(keepends=True) if b'"event":"reply"' in line]
+    if not lines:
+        raise LookupError(path)
     with path.open("ab") as file:
         file.writelines(lines[-rng.randrange(1, 9) :])
 

@@ -20,7 +20,7 @@ from pytest_ltm._journal import amendments, judge_precheck
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.result import read_results
 from pytest_ltm._journal.run_file import find_run, run_parts
-from pytest_ltm._journal.timings import Resumed, Retry, iter_timings
+from pytest_ltm._journal.timings import ReplyTime, Resumed, Retry, load_all_timings
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._results.text import one_line, pluralize
 from pytest_ltm._storage.disk import write_whole
@@ -176,13 +176,24 @@ def _checked_sentences(run: LoadedRun) -> Iterator[str]:
         )
     if amended := amendments.read_amendments(run.path):
         yield f"{pluralize(len(amended), 'verdict')} amended by hand, which nothing can check"
-    records = [record for each in run.conversations if (record := each.record())]
-    faults, replies = (sum(len(getattr(record, name)) for record in records) for name in ("faults", "replies"))
-    again = sum(1 for each in run.conversations for _ in iter_timings(each.path / TIMINGS, Retry))
-    resumed = sum(1 for each in run.conversations for _ in iter_timings(each.path / TIMINGS, Resumed))
-    yield (
-        f"attempts: {replies:,} replies, each written down once; {faults:,} messages failed, {again:,} were sent again "
-        f"after a passing fault; {resumed:,} times a conversation was resumed"
+    yield _attempts_sentence(run)
+
+
+def _attempts_sentence(run: LoadedRun) -> str:
+    """Return what the times that are kept beside the journals say of how often an agent was asked."""
+    faults = replies = timed = again = resumed = 0
+    for each in run.conversations:
+        if (record := each.record()) is None:
+            continue
+        times, _ = load_all_timings(each.path / TIMINGS)
+        faults, replies = faults + len(record.faults), replies + len(record.replies)
+        timed += len(record.replies.keys() & {one.exchange for one in times if isinstance(one, ReplyTime)})
+        again += sum(isinstance(one, Retry) for one in times)
+        resumed += sum(isinstance(one, Resumed) for one in times)
+    untimed = f" (nothing shows this for {replies - timed:,}, which have no time)" if timed < replies else ""
+    return (
+        f"attempts: {replies:,} replies, each written down once{untimed}; {faults:,} messages failed, {again:,} were "
+        f"sent again after a passing fault; {resumed:,} times a conversation was resumed"
     )
 
 

@@ -28,6 +28,7 @@ from pytest_ltm._journal.timings import ReplyTime, Resumed, load_all_timings
 from pytest_ltm._model.definition import to_json as definition_json
 from pytest_ltm._model.plan import Plan, plan_differences
 from pytest_ltm._results.run_loading import read_run
+from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import DefinitionError, LtmError, describe_error
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 # How the notice of a run begins that does not hold.
 DIFFERS = "does not hold"
+_SHOWN = 2  # of one file, beside other things
 _MOST = 20  # more differences of one file help nobody
 
 
@@ -81,10 +83,18 @@ def read_marked_run(path: Path) -> LoadedRun:
 
 
 def mark_discrepancies(run: LoadedRun) -> LoadedRun:
-    """Return a run with a notice for each thing in its folder that does not hold."""
-    marks = tuple(f"{DIFFERS}: {each}" for each in find_discrepancies(run.path) if not each.unfinished)
+    """Return a run with a notice for each file in its folder that does not hold."""
+    marks = tuple(f"{DIFFERS}: {text}" for text in discrepancy_sentences(run.path))
     notices = tuple(notice for notice in run.result.notices if not notice.startswith(DIFFERS))
     return structs.replace(run, result=structs.replace(run.result, notices=(*marks, *notices))) if marks else run
+
+
+def discrepancy_sentences(run: Path) -> Iterator[str]:
+    """Yield the first things that do not hold of each file of a run, and how many more: one change has many effects."""
+    by_place = group_by((each for each in find_discrepancies(run) if not each.unfinished), lambda each: each.place)
+    for found in by_place.values():
+        more = f" (and {len(found) - _SHOWN:,} more: see ltm verify)" if len(found) > _SHOWN else ""
+        yield from (f"{each}{more * (each is found[:_SHOWN][-1])}" for each in found[:_SHOWN])
 
 
 # --- one conversation
@@ -328,7 +338,7 @@ def _summary_discrepancies(run: LoadedRun) -> Iterator[Discrepancy]:
     if told not in (began or told, run.result.run_id):  # a copy that was amended has the name of its folder
         yield Discrepancy(SUMMARY, f"it is that of run {told}, and {RUN_FILE} began run {began}")
     now = json.loads(json.dumps(rewrite_summary(run.result, run.summary)))
-    for name in run.summary.keys() & {"results", "effective_spans", "conversations", "prechecks"}:
+    for name in (one for one in ("results", "effective_spans", "conversations", "prechecks") if one in run.summary):
         texts = list(islice(_value_differences(run.summary[name], now[name], name), _MOST))
         yield from (Discrepancy(SUMMARY, text) for text in texts)
     path = run.path / VERDICTS_FILE
