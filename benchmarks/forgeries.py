@@ -59,7 +59,7 @@ def forge(home: Path, runs: Sequence[tuple[str, Path]], name: str, number: int) 
         forged = copy_run(run, home / "forged" / f"{number}-{offset}")
         try:
             FORGERIES[name](forged, random.Random(number))
-        except (LookupError, OSError, StopIteration):
+        except (LookupError, OSError, StopIteration, ValueError):
             continue  # it has no such thing
         return kind, forged
     raise RuntimeError(f"no run has what {name} changes")
@@ -290,6 +290,33 @@ def _edit_summary(run: Path, rng: random.Random) -> None:
     _edit_json(run / "summary.json", lambda one: one["results"][-1].update(total=9 + rng.random()))
 
 
+def _edit_plan(run: Path, rng: random.Random) -> None:
+    name, value = rng.choice([("seed", 99), ("judge", "openai:large"), ("scoring", "v1"), ("suite_version", 99)])
+    _edit_json(run / "summary.json", lambda one: (one["plan"] if name in one["plan"] else one).update({name: value}))
+    if not (run / "run.json").exists():
+        raise LookupError(run)  # a merged run has no one plan
+
+
+def _edit_judge(run: Path, _rng: random.Random) -> None:
+    for file, part in (("run.json", "settings"), ("summary.json", "plan")):
+        _edit_json(run / file, lambda one, part=part: one[part].update(judge="openai:large"))  # type: ignore[misc]
+
+
+def _copy_trial(run: Path, _rng: random.Random) -> None:
+    """Show the best conversation once more, as another trial."""
+    own = _conversation(run)
+    agent, span, trial = own.name.split("~")
+    copied = shutil.copytree(own, own.with_name(f"{agent}~{span}~{int(trial) + 7}"))
+    _edit_json(copied / "results.json", lambda one: one.update(trial=copied.name.split("~")[2]))
+
+
+def _unname_journal(run: Path, _rng: random.Random) -> None:
+    """Remove a journal, and what says in the results that there was one."""
+    own = _conversation(run)
+    (own / "journal.jsonl").unlink()
+    _edit_json(own / "results.json", lambda one: one.update(journal=""))
+
+
 def _edit_verdicts(run: Path, _rng: random.Random) -> None:
     path = run / "verdicts.csv"
     text = path.read_text("utf-8")
@@ -332,6 +359,10 @@ FORGERIES: dict[str, Callable[[Path, random.Random], None]] = {
     "results of another conversation": _other_results,
     "results of another run": _results_of_other_run,
     "the summary": _edit_summary,
+    "the plan in the summary": _edit_plan,
+    "the judge": _edit_judge,
+    "a trial copied": _copy_trial,
+    "a journal never named": _unname_journal,
     "the table of verdicts": _edit_verdicts,
     "an answer in the results": _edit_answer,
     "an example removed": _remove_example,
