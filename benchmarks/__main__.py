@@ -65,6 +65,9 @@ BENCHMARKS = {
         20,
         "SIZE agents at five spans in three trials on two workers: time, memory, the controller's cost",
     ),
+    "verify": Benchmark(
+        length.verification, 1_000_000, "time and memory of `ltm verify` of a conversation of SIZE tokens"
+    ),
     "workers": Benchmark(
         workers.workers,
         50,

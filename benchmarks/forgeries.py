@@ -1,4 +1,4 @@
-"""Forgeries of a run, in twenty kinds, none of which computes the checksums again: `ltm verify` must name each.
+"""Forgeries of a run, of many kinds, none of which computes the checksums again: `ltm verify` must name each.
 
 And whole runs of every kind, for which it must not raise an alarm.
 """
@@ -19,10 +19,9 @@ from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.reporting.verification import find_discrepancies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 
-Forge = "Callable[[Path, random.Random], None]"
 _YES_JUDGE = """
 def judge(question):
     return "GRADE: yes" if len(question) % 3 else "GRADE: no"
@@ -33,73 +32,88 @@ def forge_runs(size: int, repeats: int) -> Iterator[str]:
     """Yield what `ltm verify` says of SIZE forgeries, and of `repeats` rounds of whole runs."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        whole = [path for number in range(repeats) for path in play_whole_runs(home, number)]
-        alarms = [f"  {path.name}: {said}" for path in whole if (said := verify(home, path))]
-        yield f"{len(whole)} whole runs: {len(alarms)} false alarms"
-        yield from alarms
-        missed = named = 0
+        runs = list(play_whole_runs(home, 0))
+        named = 0
         for number in range(size):
             name = list(FORGERIES)[number % len(FORGERIES)]
-            forged = copy_run(whole[number % 3], home / "forged" / f"{number}")
-            FORGERIES[name](forged, random.Random(number))
+            kind, forged = forge(home, runs, name, number)
             said = name_forgery(home, forged)
             named += bool(said)
-            missed += not said
             if number < len(FORGERIES) or not said:
-                yield f"  {name}: {said.splitlines()[0][:140] if said else 'NOT NAMED'}"
-        yield f"{size} forgeries of {len(FORGERIES)} kinds: {named} named, {missed} missed"
+                yield f"  {name}, {kind}: {said.splitlines()[0][:140] if said else 'NOT NAMED'}"
+        yield f"{size} forgeries of {len(FORGERIES)} kinds: {named} named, {size - named} missed"
+        checked = alarms = 0
+        for number in range(repeats):
+            for kind, path in runs if number == 0 else play_whole_runs(home, number):
+                said = verify(home, path)
+                checked, alarms = checked + 1, alarms + bool(said)
+                if said:
+                    yield f"  {kind}, seed {number}: {said}"
+        yield f"{checked} whole runs of {len(runs)} kinds: {alarms} false alarms"
+
+
+def forge(home: Path, runs: Sequence[tuple[str, Path]], name: str, number: int) -> tuple[str, Path]:
+    """Forge a copy of the next run to which this can be done; return which that was, and the copy."""
+    for offset in range(len(runs)):
+        kind, run = runs[(number + number // len(FORGERIES) + offset) % len(runs)]
+        forged = copy_run(run, home / "forged" / f"{number}-{offset}")
+        try:
+            FORGERIES[name](forged, random.Random(number))
+        except (LookupError, OSError, StopIteration, ValueError):
+            continue  # it has no such thing
+        return kind, forged
+    raise RuntimeError(f"no run has what {name} changes")
 
 
 # --- whole runs
 
 
-_PLAYED: Sequence[tuple[str, ...]] = (
-    ("--ltm-agent=full,window:2k", "--ltm-span=2k", "--ltm-suite=standard", "--ltm-examples=1"),
-    ("--ltm-agent=forgetful:0.3", "--ltm-span=2k,4k", "--ltm-suite=standard", "--ltm-examples=1", "--ltm-trials=2"),
-    ("--ltm-agent=bm25:2k", "--ltm-span=isolated", "--ltm-suite=standard", "--ltm-examples=1"),
-    ("--ltm-agent=full,echo", "--ltm-span=2k", "--ltm-suite=standard", "--ltm-examples=1", "-n2"),
-    ("--ltm-agent=full,silent", "--ltm-span=2k", "--ltm-suite=standard", "--ltm-trials=2", "--ltm-concurrency=4"),
-    ("--ltm-agent=full", "--ltm-span=4k", "--ltm-suite=standard", "--ltm-examples=1", "--ltm-sessions=3"),
-    ("--ltm-agent=full", "--ltm-span=2k", "--ltm-suite=standard", "--ltm-examples=1", "--ltm-scoring=paper"),
-    ("--ltm-agent=full", "--ltm-span=2k", "--ltm-suite=standard", "--ltm-examples=1", "--ltm-language=de"),
-    ("--ltm-agent=full", "--ltm-span=2k", "--ltm-suite=hygiene"),
-    ("--ltm-agent=dump,oracle", "--ltm-span=2k", "--ltm-suite=standard", "--ltm-examples=1"),
-    (
-        "--ltm-agent=full",
-        "--ltm-span=2k",
-        "--ltm-suite=standard",
-        "--ltm-examples=1",
-        "--ltm-judge=judging:judge",
+_STANDARD = ("--ltm-suite=standard", "--ltm-examples=1")
+_PLAYED: Mapping[str, Sequence[str]] = {
+    "two agents": ("--ltm-agent=full,window:2k", "--ltm-span=2k", *_STANDARD),
+    "trials": ("--ltm-agent=forgetful:0.3", "--ltm-span=2k,4k", *_STANDARD, "--ltm-trials=2"),
+    "isolated": ("--ltm-agent=bm25:2k", "--ltm-span=isolated", *_STANDARD),
+    "xdist": ("--ltm-agent=full,echo", "--ltm-span=2k", *_STANDARD, "-n2"),
+    "concurrent": (
+        "--ltm-agent=full,silent", "--ltm-span=2k", "--ltm-suite=standard", "--ltm-trials=2", "--ltm-concurrency=4",
+    ),
+    "sessions": ("--ltm-agent=full", "--ltm-span=4k", *_STANDARD, "--ltm-sessions=3"),
+    "paper": ("--ltm-agent=full", "--ltm-span=2k", *_STANDARD, "--ltm-scoring=paper"),
+    "German": ("--ltm-agent=full", "--ltm-span=2k", *_STANDARD, "--ltm-language=de"),
+    "hygiene": ("--ltm-agent=full", "--ltm-span=2k", "--ltm-suite=hygiene"),
+    "dump": ("--ltm-agent=dump,oracle", "--ltm-span=2k", *_STANDARD),
+    "judge": (
+        "--ltm-agent=full", "--ltm-span=2k", *_STANDARD, "--ltm-judge=judging:judge",
         "--ltm-judge-canaries=off",  # it throws a coin, which is rightly named
     ),
-)
+}  # fmt: skip
 
 
-def play_whole_runs(home: Path, seed: int) -> Iterator[Path]:
-    """Play a round of runs of every kind with this seed, and yield their folders."""
+def play_whole_runs(home: Path, seed: int) -> Iterator[tuple[str, Path]]:
+    """Play a round of runs of every kind with this seed, and yield what each is, and its folder."""
     (home / "judging.py").write_text(_YES_JUDGE, encoding="utf-8")
-    first: Path | None = None
-    for words in _PLAYED:
-        path = play(home, *words, f"--ltm-seed={seed}")
-        first = first or path
-        yield path
-    assert first is not None
-    yield play(home, f"--ltm-rescore={first}")
-    yield play(home, f"--ltm-agent=bot=replay:{first}/full", *_PLAYED[0][1:], f"--ltm-seed={seed}")
+    made: dict[str, Path] = {}
+    for kind, words in _PLAYED.items():
+        made[kind] = play(home, *words, f"--ltm-seed={seed}")
+        yield kind, made[kind]
+    first = made["two agents"]
+    yield "rescored", play(home, f"--ltm-rescore={first}")
+    replayed = f"--ltm-agent=bot=replay:{first}/full"
+    yield "replayed", play(home, replayed, *_PLAYED["two agents"][1:], f"--ltm-seed={seed}")
     amended = copy_run(first, home / ".ltm" / "runs" / f"amended-{seed}")
     node = json.loads((amended / "full~2k~0" / "results.json").read_text("utf-8"))["scenarios"][0]["nodeid"]
     ltm(home, "amend", str(amended), node, "--score=0.5", "--reason=half of it is right")
-    yield amended
-    shards = [play(home, *_PLAYED[1], f"--ltm-seed={seed}", f"--ltm-shard={one}/2") for one in (1, 2)]
+    yield "amended", amended
+    shards = [play(home, *_PLAYED["trials"], f"--ltm-seed={seed}", f"--ltm-shard={one}/2") for one in (1, 2)]
     ltm(home, "merge", *map(str, shards), "-o", str(merged := home / ".ltm" / "runs" / f"merged-{seed}"))
-    yield from (*shards, merged)
-    yield resumed_run(home, seed)
+    yield from (("shard", shards[0]), ("other shard", shards[1]), ("merged", merged))
+    yield "resumed", resumed_run(home, seed)
     yield from dataset_runs(home, seed)
 
 
 def resumed_run(home: Path, seed: int) -> Path:
     """Play a run whose record is cut in the middle, as a kill leaves it, and resume it."""
-    path = play(home, *_PLAYED[0], f"--ltm-seed={seed}")
+    path = play(home, *_PLAYED["two agents"], f"--ltm-seed={seed}")
     (path / "summary.json").unlink()
     for folder in (one.parent for one in path.glob("*/journal.jsonl")):
         (folder / "results.json").unlink()
@@ -114,7 +128,7 @@ def resumed_run(home: Path, seed: int) -> Path:
     return path
 
 
-def dataset_runs(home: Path, seed: int) -> Iterator[Path]:
+def dataset_runs(home: Path, seed: int) -> Iterator[tuple[str, Path]]:
     """Play the data sets on files of our own making."""
     if not (home / "locomo.json").exists():
         ltm(home, "data", "locomo-generate", "-o", "locomo.json", "--turns=40", "--questions=8")
@@ -125,7 +139,7 @@ def dataset_runs(home: Path, seed: int) -> Iterator[Path]:
     ]
     (home / "own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     for suite, file in (("locomo", "locomo.json"), ("longmemeval", "lme.json"), ("logs", "own.jsonl")):
-        yield play(home, "--ltm-agent=full", f"--ltm-suite={suite}", f"--ltm-data={file}", f"--ltm-seed={seed}")
+        yield suite, play(home, "--ltm-agent=full", f"--ltm-suite={suite}", f"--ltm-data={file}", f"--ltm-seed={seed}")
 
 
 def play(home: Path, *words: str) -> Path:
@@ -237,6 +251,8 @@ def _remove_line(run: Path, rng: random.Random) -> None:
 def _add_attempt(run: Path, rng: random.Random) -> None:
     path = _conversation(run) / "timings.jsonl"
     lines = [line for line in path.read_bytes().splitlines(keepends=True) if b'"event":"reply"' in line]
+    if not lines:
+        raise LookupError(path)
     with path.open("ab") as file:
         file.writelines(lines[-rng.randrange(1, 9) :])
 
@@ -263,8 +279,42 @@ def _other_results(run: Path, _rng: random.Random) -> None:
         _edit_json(folders[0] / "results.json", lambda one: one.update(journal="0" * 32))
 
 
+def _results_of_other_run(run: Path, rng: random.Random) -> None:
+    own = _conversation(run) / "results.json"
+    paths = sorted((run.parents[1] / ".ltm" / "runs").glob(f"*/{own.parent.name}/results.json"))
+    journals = {path: json.loads(path.read_text("utf-8"))["journal"] for path in (own, *paths)}
+    shutil.copyfile(rng.choice([path for path in paths if journals[path] != journals[own]]), own)
+
+
 def _edit_summary(run: Path, rng: random.Random) -> None:
     _edit_json(run / "summary.json", lambda one: one["results"][-1].update(total=9 + rng.random()))
+
+
+def _edit_plan(run: Path, rng: random.Random) -> None:
+    name, value = rng.choice([("seed", 99), ("judge", "openai:large"), ("scoring", "v1"), ("suite_version", 99)])
+    _edit_json(run / "summary.json", lambda one: (one["plan"] if name in one["plan"] else one).update({name: value}))
+    if not (run / "run.json").exists():
+        raise LookupError(run)  # a merged run has no one plan
+
+
+def _edit_judge(run: Path, _rng: random.Random) -> None:
+    for file, part in (("run.json", "settings"), ("summary.json", "plan")):
+        _edit_json(run / file, lambda one, part=part: one[part].update(judge="openai:large"))  # type: ignore[misc]
+
+
+def _copy_trial(run: Path, _rng: random.Random) -> None:
+    """Show the best conversation once more, as another trial."""
+    own = _conversation(run)
+    agent, span, trial = own.name.split("~")
+    copied = shutil.copytree(own, own.with_name(f"{agent}~{span}~{int(trial) + 7}"))
+    _edit_json(copied / "results.json", lambda one: one.update(trial=copied.name.split("~")[2]))
+
+
+def _unname_journal(run: Path, _rng: random.Random) -> None:
+    """Remove a journal, and what says in the results that there was one."""
+    own = _conversation(run)
+    (own / "journal.jsonl").unlink()
+    _edit_json(own / "results.json", lambda one: one.update(journal=""))
 
 
 def _edit_verdicts(run: Path, _rng: random.Random) -> None:
@@ -287,11 +337,7 @@ def _remove_example(run: Path, _rng: random.Random) -> None:
 
 
 def _edit_grade(run: Path, rng: random.Random) -> None:
-    """Change what a judge said; where none was asked, say that one gave the verdict."""
-    if b'{"event":"judge"' in (_conversation(run) / "journal.jsonl").read_bytes():
-        _edit_line(run, "judge", lambda one: one.update(reply="GRADE: yes"), rng)
-    else:
-        _edit_row(run, judge_calls=3, reason="the judge passes it")
+    _edit_line(run, "judge", lambda one: one.update(reply=f"GRADE: {rng.choice(('yes', 'no'))} "), rng)
 
 
 FORGERIES: dict[str, Callable[[Path, random.Random], None]] = {
@@ -311,7 +357,12 @@ FORGERIES: dict[str, Callable[[Path, random.Random], None]] = {
     "a definition": _swap_definition,
     "attempts": _add_attempt,
     "results of another conversation": _other_results,
+    "results of another run": _results_of_other_run,
     "the summary": _edit_summary,
+    "the plan in the summary": _edit_plan,
+    "the judge": _edit_judge,
+    "a trial copied": _copy_trial,
+    "a journal never named": _unname_journal,
     "the table of verdicts": _edit_verdicts,
     "an answer in the results": _edit_answer,
     "an example removed": _remove_example,

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from benchmarks.runs import converse, pytest_run, tiktoken_pass
+from benchmarks.runs import converse, measured_run, pytest_run, tiktoken_pass
 from pytest_ltm._journal import events
 from pytest_ltm._journal.result import read_results
 from pytest_ltm._storage.clock import stopwatch_seconds
@@ -86,6 +86,23 @@ def resume(size: int, repeats: int) -> Iterator[str]:
             journal.write_bytes(b"".join(lines[: last + 1]))
             times.append(_seconds(folder))
         yield f"gone on with after the last reply: {median(times):.2f} s, the start of pytest included"
+
+
+def verification(size: int, repeats: int) -> Iterator[str]:
+    """Yield what `ltm verify` needs for a conversation of SIZE tokens, and for its bundle."""
+    with tempfile.TemporaryDirectory(prefix="ltm-verify-") as name:
+        folder = Path(name)
+        words = ["--ltm-agent=full", "--ltm-suite=standard", f"--ltm-span={round(size / SPANS)}"]
+        pytest_run(folder, words)
+        result = read_results(next(folder.glob(".ltm/runs/*/*/results.json")))
+        measured_run(folder, ["pytest_ltm", "bundle", "latest", "-o", "run.ltm.zip"])
+        for what, path in (("run", "latest"), ("bundle", "run.ltm.zip")):
+            costs = [measured_run(folder, ["pytest_ltm", "verify", path]) for _ in range(repeats)]
+            yield (
+                f"{what} of {result.tokens:,} tokens in {result.exchanges:,} exchanges verified in "
+                f"{median(cost.cpu_seconds for cost in costs):.2f} s, {median(cost.seconds for cost in costs):.2f} s "
+                f"on the wall; peak {max(cost.megabytes for cost in costs):.0f} MB"
+            )
 
 
 def _seconds(folder: Path) -> float:

@@ -51,14 +51,21 @@ class Cost(NamedTuple):
 
 
 def pytest_run(folder: Path, words: Sequence[str], *, python: str | Path = sys.executable, writes: bool = True) -> Cost:
-    """Run pytest in a folder and return what it needed; LtmError with its output if it broke (status above 1).
+    """Run pytest in a folder and return what it needed; see `measured_run`."""
+    return measured_run(folder, ["pytest", "-q", "-p", "no:cacheprovider", *words], python=python, writes=writes)
+
+
+def measured_run(
+    folder: Path, words: Sequence[str], *, python: str | Path = sys.executable, writes: bool = True
+) -> Cost:
+    """Run a module in a folder and return what it needed; LtmError with its output if it broke (status above 1).
 
     `python`: the interpreter. `writes`: whether bytecode may be written.
     """
     environment = {name: value for name, value in os.environ.items() if name not in _APART}
     if not writes:
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
-    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words]
+    command = [python, "-m", *words]
     log = folder / "output.txt"
     with log.open("wb") as output:
         began = stopwatch_seconds()
@@ -67,7 +74,7 @@ def pytest_run(folder: Path, words: Sequence[str], *, python: str | Path = sys.e
         )
         usage = _wait(process)
         seconds = stopwatch_seconds() - began
-    check_ended(process.returncode, log, "the benchmark's pytest")
+    check_ended(process.returncode, log, f"the benchmark's {words[0]}")
     if usage is None:
         return Cost(seconds, seconds, 0.0)
     megabytes = usage.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)

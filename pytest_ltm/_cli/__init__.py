@@ -87,7 +87,6 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
     "Data sets": {
         "data locomo-generate": Command(_LOCOMO, "generate_locomo", "write new conversations with questions"),
         "data locomo-check": Command(_LOCOMO, "check_locomo", "check conversations that people have edited"),
-        "data locomo-score": Command("_cli.locomo", "score_locomo", "compute the official F1 of a file of answers"),
         "data longmemeval-generate": Command(_HISTORIES, "generate_longmemeval", "write new questions and histories"),
         "data longmemeval-compile": Command(_HISTORIES, "compile_histories", "put questions into longer histories"),
         "data longmemeval-export": Command("_cli.longmemeval", "export_hypotheses", "write a run's answers as a file"),

@@ -25,7 +25,7 @@ from pytest_ltm._results.run_loading import AGENT, find_side
 from pytest_ltm._results.text import one_line
 from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.reporting.markdown import add_to_step_summary, comparison_markdown
-from pytest_ltm.reporting.verification import DIFFERS, find_discrepancies
+from pytest_ltm.reporting.verification import DIFFERS, discrepancy_sentences
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -68,9 +68,8 @@ def compare_results(given: Namespace) -> int:
     sides = [side for side, _ in found]
     for side, path in found:
         folder = Path(path if Path(path).exists() else path.rpartition(AGENT)[0])
-        for each in find_discrepancies(folder) if folder.is_dir() else ():
-            if not each.unfinished:
-                print(one_line(redact_secrets(f"{side.name} {DIFFERS}: {each}")), file=sys.stderr)
+        for text in discrepancy_sentences(folder) if folder.is_dir() else ():
+            print(one_line(redact_secrets(f"{side.name} {DIFFERS}: {text}")), file=sys.stderr)
     before = one_agent(sides[0], how=WAYS.choose_agent)
     result = _compare_sides(before, sides[1:], rules, common=given.plans == "overlapping")
     print(_comparison_page(result, rules, given))

@@ -20,7 +20,7 @@ from pytest_ltm._results.text import clip_text, one_line, pluralize, shorten_tex
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm.reporting.chat import ExampleChat, chat_json, chat_lines, example_json, example_lines
 from pytest_ltm.reporting.summary import refresh_summary
-from pytest_ltm.reporting.verification import read_marked_run
+from pytest_ltm.reporting.verification import DIFFERS, read_marked_run
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -69,10 +69,11 @@ def show_examples(given: Namespace) -> int:
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     if given.item:
         chat = _example_chat(loaded_run, choose_result(loaded_run.result, given, parts=True))
+        marks = [text for text in loaded_run.result.notices if text.startswith(DIFFERS)]
         if given.json:
-            print(json.dumps({"format": FORMAT, **chat_json(chat, full=given.full)}, indent=1))
+            print(json.dumps({"format": FORMAT, **chat_json(chat, full=given.full), "notes": marks}, indent=1))
         else:
-            print("\n".join(chat_lines(chat, width, color=color, full=given.full)))
+            print("\n".join([*chat_lines(chat, width, color=color, full=given.full), *_note_lines(marks, width)]))
         return 0
     rows = [
         row for row in rows_within(loaded_run.result.scenarios, given) if not given.failed or row.outcome != "passed"
@@ -117,9 +118,11 @@ def _listed_rows(run: LoadedRun, rows: Sequence[ScenarioResult], width: int, *, 
         yield from example_lines(held, width, color=color)
     passed = sum(row.outcome == "passed" for row in rows)
     yield f"{pluralize(len(rows), 'example')}, {passed:,} passed"
-    yield from (
-        line for notice in run.result.notices for line in wrap_text(one_line(f"note: {notice}"), width, "      ")
-    )
+    yield from _note_lines(run.result.notices, width)
+
+
+def _note_lines(notices: Sequence[str], width: int) -> Iterator[str]:
+    yield from (line for notice in notices for line in wrap_text(one_line(f"note: {notice}"), width, "      "))
 
 
 # --- amend

@@ -30,7 +30,7 @@ from pytest_ltm.datasets.longmemeval.evaluation import (
     rule_on_hypothesis,
 )
 from pytest_ltm.datasets.longmemeval.options import TYPES
-from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, is_abstention
+from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 from pytest_ltm.datasets.longmemeval.retrieval import (
     DEPTHS,
     RetrievalMetrics,
@@ -63,11 +63,8 @@ def add_score_arguments(parser: ArgumentParser) -> None:
     add_json(parser, "print JSON: every row's verdict and the sums")
     parser.add_argument("--judge-all", action="store_true", help="let the judge decide all, not just what rules cannot")
     source = parser.add_mutually_exclusive_group()
-    for flag, text in (
-        ("--labels", "take a judge's verdicts from the rows (autoeval_label)"),
-        ("--agreement", "compare the rules with a judge's verdicts in the rows"),
-    ):
-        source.add_argument(flag, action="store_true", help=text)
+    labels = "take a judge's verdicts from the rows (autoeval_label)"
+    source.add_argument("--labels", action="store_true", help=labels)
     source.add_argument("--ltm-judge", dest="judge", metavar="SPEC", help="the judge that decides what rules cannot")
 
 
@@ -76,10 +73,6 @@ def score_longmemeval(given: Namespace) -> int:
     answers, missing = read_answers(given.file, given.data)
     if not answers:
         raise DatasetError(f"{given.file}: holds no rows")
-    if given.agreement:
-        fields = agreement_json([(one, _label_of(one, given.file), one.rule_grade) for one in answers])
-        sys.stdout.write(json.dumps(fields, indent=2) + "\n" if given.json else agreement_table(fields))
-        return 0
     ruled = _judge_answers(answers, given)
     sums = aggregate_verdicts(
         [QuestionVerdict(one.question_id, one.question_type, _RIGHT[said.verdict]) for one, said in ruled]
@@ -169,54 +162,6 @@ def _missing_answers(missing: Sequence[str]) -> str:
     more = len(missing) - _SHOWN
     names = ", ".join(missing[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
     return f"{len(missing):,} missing, left out of the means: {names}\n"
-
-
-# --- how often the rules decide, and how often they say what a judge said, by question type and by judge
-
-
-def agreement_json(rows: Sequence[tuple[Answered, bool, Ruling]]) -> dict[str, Any]:
-    """Return the tallies by kind (type; abstention apart), by judge, and of all; and the rows that disagree."""
-    kinds: dict[str, list[tuple[bool, Ruling]]] = {kind: [] for kind in (*TYPES, "abstention")}
-    judges: dict[str, list[tuple[bool, Ruling]]] = {}
-    for one, label, ruling in rows:
-        kinds["abstention" if is_abstention(one.question_id) else one.question_type].append((label, ruling))
-        judges.setdefault(one.judge or "unknown", []).append((label, ruling))
-    return {
-        "by_kind": {kind: _tally_rows(mine) for kind, mine in kinds.items() if mine},
-        "by_judge": {judge: _tally_rows(mine) for judge, mine in judges.items()},
-        "all": _tally_rows([(label, ruling) for _, label, ruling in rows]),
-        "disagree": [
-            {
-                "question_id": one.question_id, "question_type": one.question_type, "judge": one.judge, "label": label,
-                "verdict": ruling.verdict, "reason": ruling.reason, "answer": one.answer, "hypothesis": one.hypothesis,
-            }
-            for one, label, ruling in rows
-            if ruling.verdict != "unscored" and (ruling.verdict == "yes") != label
-        ],
-    }  # fmt: skip
-
-
-def _tally_rows(rows: Sequence[tuple[bool, Ruling]]) -> dict[str, Any]:
-    """Return how many rows the rules decide, and how many as their judge did; a share of nothing is None."""
-    agree = [(ruling.verdict == "yes") == label for label, ruling in rows if ruling.verdict != "unscored"]
-    return {
-        "rows": len(rows), "decided": len(agree), "decided_share": len(agree) / len(rows) if rows else None,
-        "agree": sum(agree), "agree_share": sum(agree) / len(agree) if agree else None,
-    }  # fmt: skip
-
-
-def agreement_table(fields: dict[str, Any]) -> str:
-    """Return the tallies as text."""
-    lines = [f"{'':<28}{'rows':>7}{'decided':>9}{'agree':>8}"]
-    lines += [_tally_line(name, tally) for name, tally in fields["by_kind"].items()]
-    lines += [_tally_line(f"judge {name}", tally) for name, tally in fields["by_judge"].items()]
-    return "\n".join([*lines, _tally_line("all", fields["all"])]) + "\n"
-
-
-def _tally_line(name: str, tally: dict[str, Any]) -> str:
-    shares = (tally["decided_share"], tally["agree_share"])
-    decided, agree = ("-" if share is None else f"{100 * share:.1f}%" for share in shares)
-    return f"{name[:28]:<28}{tally['rows']:>7,}{decided:>9}{agree:>8}"
 
 
 # --- rows of answers: complete ones, or the official hypotheses joined with the questions that they answer

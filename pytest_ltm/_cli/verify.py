@@ -20,7 +20,7 @@ from pytest_ltm._journal import amendments, judge_precheck
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.result import read_results
 from pytest_ltm._journal.run_file import find_run, run_parts
-from pytest_ltm._journal.timings import Resumed, Retry, iter_timings
+from pytest_ltm._journal.timings import ReplyTime, Resumed, Retry, load_all_timings
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._results.text import one_line, pluralize
 from pytest_ltm._storage.disk import write_whole
@@ -142,8 +142,11 @@ def verify_run(run: Path, work: Path, given: Namespace, *, foreign: bool) -> Ver
     differs = find_discrepancies(run)
     held = list(_checked_sentences(loaded))
     result = Verification(run=loaded.result.run_id, made_by=made_by, differs=differs, held=held)
-    if given.record_only or loaded.result.is_imported:
+    if given.record_only:
         result.held.append("what is recorded; verdicts were not reached again")
+        return result
+    if loaded.result.is_imported:
+        _rule_imported(loaded, result)
         return result
     named = {each.path.name for each in loaded.conversations if each.result.journal}
     silent = sorted(path.parent.name for path in run.glob(f"*/{JOURNAL}") if path.parent.name not in named)
@@ -156,6 +159,17 @@ def verify_run(run: Path, work: Path, given: Namespace, *, foreign: bool) -> Ver
     for number, part in enumerate(parts):
         _score_part_again(loaded, part, work / str(number), given, result, foreign=foreign)
     return result
+
+
+def _rule_imported(run: LoadedRun, result: Verification) -> None:
+    from pytest_ltm._lab.commands.import_answers import rule_again
+
+    count, differing = rule_again(run)
+    result.differs.extend(Discrepancy(f"{folder}/{RESULTS}", text) for folder, text in differing)
+    if left := len(run.result.scenarios) - count:
+        result.unchecked.append(f"{pluralize(left, 'verdict')} as published: nothing here says how to reach them again")
+    if count:
+        result.held.append(f"{pluralize(count, 'verdict')} reached again by rules from the published answers")
 
 
 def _checked_sentences(run: LoadedRun) -> Iterator[str]:
@@ -176,13 +190,24 @@ def _checked_sentences(run: LoadedRun) -> Iterator[str]:
         )
     if amended := amendments.read_amendments(run.path):
         yield f"{pluralize(len(amended), 'verdict')} amended by hand, which nothing can check"
-    records = [record for each in run.conversations if (record := each.record())]
-    faults, replies = (sum(len(getattr(record, name)) for record in records) for name in ("faults", "replies"))
-    again = sum(1 for each in run.conversations for _ in iter_timings(each.path / TIMINGS, Retry))
-    resumed = sum(1 for each in run.conversations for _ in iter_timings(each.path / TIMINGS, Resumed))
-    yield (
-        f"attempts: {replies:,} replies, each written down once; {faults:,} messages failed, {again:,} were sent again "
-        f"after a passing fault; {resumed:,} times a conversation was resumed"
+    yield _attempts_sentence(run)
+
+
+def _attempts_sentence(run: LoadedRun) -> str:
+    """Return what the times that are kept beside the journals say of how often an agent was asked."""
+    faults = replies = timed = again = resumed = 0
+    for each in run.conversations:
+        if (record := each.record()) is None:
+            continue
+        times, _ = load_all_timings(each.path / TIMINGS)
+        faults, replies = faults + len(record.faults), replies + len(record.replies)
+        timed += len(record.replies.keys() & {one.exchange for one in times if isinstance(one, ReplyTime)})
+        again += sum(isinstance(one, Retry) for one in times)
+        resumed += sum(isinstance(one, Resumed) for one in times)
+    untimed = f" (nothing shows this for {replies - timed:,}, which have no time)" if timed < replies else ""
+    return (
+        f"attempts: {replies:,} replies, each written down once{untimed}; {faults:,} messages failed, {again:,} were "
+        f"sent again after a passing fault; {resumed:,} times a conversation was resumed"
     )
 
 

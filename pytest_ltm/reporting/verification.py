@@ -28,6 +28,7 @@ from pytest_ltm._journal.timings import ReplyTime, Resumed, load_all_timings
 from pytest_ltm._model.definition import to_json as definition_json
 from pytest_ltm._model.plan import Plan, plan_differences
 from pytest_ltm._results.run_loading import read_run
+from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import DefinitionError, LtmError, describe_error
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 # How the notice of a run begins that does not hold.
 DIFFERS = "does not hold"
+_SHOWN = 2  # of one file, beside other things
 _MOST = 20  # more differences of one file help nobody
 
 
@@ -68,7 +70,8 @@ def find_discrepancies(run: Path) -> list[Discrepancy]:
     """Return what does not hold in a run folder by what stands in it; LtmError if nothing of it can be read."""
     loaded = read_run(run)
     folders = sorted({path.parent for name in (JOURNAL, RESULTS, "plan.json") for path in run.glob(f"*/{name}")})
-    result = [each for folder in folders for each in _conversation_discrepancies(folder)]
+    imported = loaded.result.is_imported
+    result = [each for folder in folders for each in _conversation_discrepancies(folder, imported=imported)]
     result += _setting_discrepancies(loaded)
     for name in (judge_precheck.JOURNAL, judge_precheck.CHECKS):
         result += _damaged_lines(run / name)
@@ -81,16 +84,24 @@ def read_marked_run(path: Path) -> LoadedRun:
 
 
 def mark_discrepancies(run: LoadedRun) -> LoadedRun:
-    """Return a run with a notice for each thing in its folder that does not hold."""
-    marks = tuple(f"{DIFFERS}: {each}" for each in find_discrepancies(run.path) if not each.unfinished)
+    """Return a run with a notice for each file in its folder that does not hold."""
+    marks = tuple(f"{DIFFERS}: {text}" for text in discrepancy_sentences(run.path))
     notices = tuple(notice for notice in run.result.notices if not notice.startswith(DIFFERS))
     return structs.replace(run, result=structs.replace(run.result, notices=(*marks, *notices))) if marks else run
+
+
+def discrepancy_sentences(run: Path) -> Iterator[str]:
+    """Yield the first things that do not hold of each file of a run, and how many more: one change has many effects."""
+    by_place = group_by((each for each in find_discrepancies(run) if not each.unfinished), lambda each: each.place)
+    for found in by_place.values():
+        more = f" (and {len(found) - _SHOWN:,} more: see ltm verify)" if len(found) > _SHOWN else ""
+        yield from (f"{each}{more * (each is found[:_SHOWN][-1])}" for each in found[:_SHOWN])
 
 
 # --- one conversation
 
 
-def _conversation_discrepancies(folder: Path) -> list[Discrepancy]:
+def _conversation_discrepancies(folder: Path, *, imported: bool) -> list[Discrepancy]:
     here = folder.name
     if not (folder / RESULTS).exists():
         gone = f"it has no {RESULTS}: the conversation has not come to its end, or they were removed"
@@ -103,17 +114,18 @@ def _conversation_discrepancies(folder: Path) -> list[Discrepancy]:
     if name is not None and result.name != name.whole:
         return [Discrepancy(f"{here}/{RESULTS}", f"these are the results of {result.name.folder}")]
     try:
-        return _journal_discrepancies(folder, result)
+        return _journal_discrepancies(folder, result, imported=imported)
     except (LtmError, OSError) as error:
         return [Discrepancy(f"{here}/{JOURNAL}", describe_error(error))]
 
 
-def _journal_discrepancies(folder: Path, result: ConversationResult) -> list[Discrepancy]:
+def _journal_discrepancies(folder: Path, result: ConversationResult, *, imported: bool) -> list[Discrepancy]:
     """Return what differs between a conversation's journal and the files beside it; LtmError if it cannot be read."""
     here = folder.name
     if not (folder / JOURNAL).exists():
-        gone = f"the journal that its results are made from ({result.journal}) is missing"
-        return [Discrepancy(f"{here}/{JOURNAL}", gone)] * bool(result.journal)
+        named = f" ({result.journal})" if result.journal else ", which they do not name,"
+        gone = f"the journal that its results are made from{named} is missing"
+        return [Discrepancy(f"{here}/{JOURNAL}", gone)] * bool(result.journal or (result.scenarios and not imported))
     damaged = _damaged_lines(folder / JOURNAL)
     if damaged or not result.journal:  # results of nothing, or imported ones, do not say what they are made from
         return damaged
@@ -240,7 +252,9 @@ def _result_differences(result: ConversationResult, record: ConversationRecord, 
 
 def _row_differences(row: ScenarioResult, record: ConversationRecord) -> list[str]:
     verdict = record.example(row.id).verdict
-    texts = ["it has a score, and the journal has no verdict"] * (verdict is None and row.score is not None)
+    # what is scored once the conversation was interrupted is no longer written down; scoring it again shows it
+    unwritten = verdict is None and row.score is not None and record.reason != "interrupted"
+    texts = ["it has a score, and the journal has no verdict"] * unwritten
     if verdict is not None:
         checks = tuple((check.label, None if check.open else check.ok) for check in row.checks)
         pairs: dict[str, tuple[object, object]] = {
@@ -291,6 +305,9 @@ def _setting_discrepancies(run: LoadedRun) -> Iterator[Discrepancy]:
             if each.path.name not in part["conversations"] or not plan:
                 continue
             pairs = {one: (settings.get(one), plan.get(one)) for one in ("seed", "tokenizer", "scoring", "time")}
+            # a plan adds the versions of the judge's questions
+            pairs["judge"] = (settings.get("judge"), str(plan.get("judge")).partition(" (")[0])
+            pairs["trial"] = (name.trial, str(plan.get("trial")))
             pairs["spans"] = (settings.get("spans", {}).get(name.span), plan.get("span"))
             pairs["agents"] = (settings.get("agents", {}).get(name.agent), each.result.agent_spec)
             for one, (said, played) in pairs.items():
@@ -327,13 +344,25 @@ def _summary_discrepancies(run: LoadedRun) -> Iterator[Discrepancy]:
     told, began = run.summary.get("run_id"), _run_named(run.path)
     if told not in (began or told, run.result.run_id):  # a copy that was amended has the name of its folder
         yield Discrepancy(SUMMARY, f"it is that of run {told}, and {RUN_FILE} began run {began}")
+    yield from _plan_discrepancies(run)
     now = json.loads(json.dumps(rewrite_summary(run.result, run.summary)))
-    for name in run.summary.keys() & {"results", "effective_spans", "conversations", "prechecks"}:
+    for name in (one for one in ("results", "effective_spans", "conversations", "prechecks") if one in run.summary):
         texts = list(islice(_value_differences(run.summary[name], now[name], name), _MOST))
         yield from (Discrepancy(SUMMARY, text) for text in texts)
     path = run.path / VERDICTS_FILE
     if path.is_file() and _csv_rows(read_regular(path)) != _csv_rows(for_file(verdicts_csv(run.result))):
         yield Discrepancy(VERDICTS_FILE, "it does not have the verdicts of the results")
+
+
+def _plan_discrepancies(run: LoadedRun) -> Iterator[Discrepancy]:
+    """Yield what the summary says of how the run was played that its `run.json` does not."""
+    plan = run.summary.get("plan")
+    said = {**(plan if isinstance(plan, dict) else {}), "seed": run.summary.get("seed")}
+    for part in run_parts(run.path, [each.path.name for each in run.conversations]):
+        for name, began in part["run"].get("settings", {}).items():
+            if (run.path / RUN_FILE).is_file() and name in said and said[name] != began:
+                what = f"its {name} is {show_value(said[name])}, and {RUN_FILE} says {show_value(began)}"
+                yield Discrepancy(SUMMARY, what)
 
 
 def _csv_rows(data: bytes) -> list[list[str]]:

@@ -27,29 +27,6 @@ def printed(capsys: Capture, *words: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["rows.jsonl", "rows.jsonl.gz"])
-def test_locomo_rows_come_back_in_order_with_their_f1(tmp_path: Path, capsys: Capture, name: str) -> None:
-    file = written(
-        tmp_path / name,
-        {"category": 4, "answer": "green lamp", "prediction": "the lamp was green"},
-        {"category": 5, "answer": None, "prediction": "It is not mentioned."},
-        {"category": 2, "answer": 2021, "prediction": "2020"},
-    )
-    found = printed(capsys, "data", "locomo-score", file, "--json")
-
-    assert [row["f1"] for row in found["rows"]] == [0.8, 1.0, 0.0]
-    assert found["overall"] == {"questions": 3, "f1": 0.6}
-    assert found["by_category"]["temporal"] == {"number": 2, "questions": 1, "f1": 0.0}
-
-
-def test_locomo_means_stand_in_a_table(tmp_path: Path, capsys: Capture) -> None:
-    file = written(tmp_path / "rows.jsonl", {"category": 1, "answer": "a, b", "prediction": "b"})
-
-    assert main(["data", "locomo-score", file]) == 0
-    assert capsys.readouterr().out.splitlines()[1].split() == ["1", "multi-hop", "1", "0.500"]
-
-
 def test_longmemeval_rows_come_back_in_order_with_their_verdict(tmp_path: Path, capsys: Capture) -> None:
     def row(name: str, kind: str, answer: object, said: str) -> dict[str, Any]:
         return {
@@ -85,16 +62,9 @@ def test_rankings_come_back_with_metrics_at_every_published_depth(tmp_path: Path
 @pytest.mark.parametrize(
     ("command", "content", "said"),
     [
-        ("locomo-score", '{"category": 4, "answer": "a"}\n', r"rows.x:1: the field 'prediction' is missing"),
-        (
-            "locomo-score",
-            '{"category": 9, "answer": "a", "prediction": "a"}\n',
-            "category: expected a number from 1 to 5",
-        ),
-        ("locomo-score", "[1]\n", "expected an object"),
-        ("locomo-score", "{\n", "rows.x:1: not JSON"),
-        ("locomo-score", "", "holds no rows"),
         ("longmemeval-score", "\n\n", "holds no rows"),
+        ("longmemeval-score", "[1]\n", "expected an object"),
+        ("longmemeval-score", "{\n", "rows.x:1: not JSON"),
         (
             "longmemeval-score",
             '{"question_id": "a", "question_type": "multi", "question": "", "answer": 1, "hypothesis": ""}\n',
@@ -121,5 +91,5 @@ def test_a_file_that_is_no_gzip_is_told(tmp_path: Path, capsys: Capture) -> None
     file = tmp_path / "rows.jsonl.gz"
     file.write_text("no")
 
-    assert main(["data", "locomo-score", str(file)]) == 2
+    assert main(["data", "longmemeval-score", str(file)]) == 2
     assert "cannot be read" in capsys.readouterr().err

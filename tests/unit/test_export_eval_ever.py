@@ -15,6 +15,8 @@ from pytest_ltm._cli import main
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "shared" / "formats" / "every-eval-ever"
 TEXT, TEXTS = {"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}
+DETAILS = {**TEXTS, "required": ["deployment_type", "model_availability"]}
+UUID4 = "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 
 
 def closed(required: str, **optional: Any) -> dict[str, Any]:
@@ -34,7 +36,7 @@ AGGREGATE = closed(
         source_type={"enum": ["documentation", "evaluation_run"]},
         evaluator_relationship={"enum": ["first_party", "third_party", "collaborative", "other"]},
     ),
-    model_info=closed("name id", additional_details=TEXTS), eval_library=closed("name version"),
+    model_info=closed("name id", additional_details=DETAILS), eval_library=closed("name version"),
     evaluation_results={"type": "array", "minItems": 1, "items": closed(
         "evaluation_name source_data metric_config score_details",
         source_data=closed("dataset_name source_type", source_type={"const": "other"}),
@@ -42,7 +44,10 @@ AGGREGATE = closed(
                              max_score={"type": "number"}),
         score_details=closed("score", score={"type": "number"}, details=TEXTS),
     )},
-    detailed_evaluation_results=closed("format file_path total_rows", total_rows={"type": "integer"}),
+    detailed_evaluation_results=closed(
+        "format file_path total_rows", total_rows={"type": "integer"},
+        file_path={"pattern": rf"^data(/[^/]+){{3}}/{UUID4}_samples\.jsonl$"},
+    ),
 )  # fmt: skip
 INSTANCE = closed(
     "schema_version evaluation_id model_id evaluation_name sample_id interaction_type input answer_attribution "
@@ -76,11 +81,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ]
     write_run(tmp_path / "run", held(rows))
     assert main(["export", "run", "--to=eee", "-o", "eee"]) == 0
-    return tmp_path / "eee" / "run-full-2k"
+    return tmp_path / "eee"
+
+
+def aggregate_and_instances(folder: Path) -> tuple[Any, list[Any]]:
+    (path,) = folder.glob("data/pytest-ltm/pytest-ltm/full/*.json")
+    aggregate = json.loads(path.read_text("utf-8"))
+    named = folder / aggregate["detailed_evaluation_results"]["file_path"]
+    assert named.stem == f"{path.stem}_samples"
+    return aggregate, [json.loads(line) for line in named.read_text("utf-8").splitlines()]
 
 
 def test_an_aggregate_has_a_total_and_a_result_for_each_scenario(folder: Path) -> None:
-    value = json.loads((folder / "aggregate.json").read_text("utf-8"))
+    value, _ = aggregate_and_instances(folder)
     check_aggregate(value)
     scores = {one["evaluation_name"]: one["score_details"]["score"] for one in value["evaluation_results"]}
     assert list(scores.values()) == [0.625, 0.625]
@@ -88,8 +101,7 @@ def test_an_aggregate_has_a_total_and_a_result_for_each_scenario(folder: Path) -
 
 
 def test_an_instance_is_a_talk_with_its_gap_among_the_metadata(folder: Path) -> None:
-    aggregate = json.loads((folder / "aggregate.json").read_text("utf-8"))
-    lines = [json.loads(line) for line in (folder / "instances.jsonl").read_text("utf-8").splitlines()]
+    aggregate, lines = aggregate_and_instances(folder)
     for line in lines:
         jsonschema.validate(line, INSTANCE)
         assert line["evaluation_id"] == aggregate["evaluation_id"]
@@ -98,16 +110,17 @@ def test_an_instance_is_a_talk_with_its_gap_among_the_metadata(folder: Path) -> 
 
 
 def test_a_model_page_gets_a_block_of_results(folder: Path) -> None:
-    block = yaml.safe_load((folder / "model-results.yml").read_text("utf-8"))
+    block = yaml.safe_load((folder / "model-results" / "run-full-2k.yml").read_text("utf-8"))
     (result,) = block["model-index"][0]["results"]
     assert [(one["name"], one["value"]) for one in result["metrics"]] == [("mean score", 0.625), ("colours", 0.625)]
 
 
 @pytest.mark.skipif(not EXAMPLES.is_dir(), reason=f"the examples of the format are not at {EXAMPLES}")
 def test_every_field_of_the_formats_own_examples_is_written(folder: Path) -> None:
-    for name in ("aggregate.json", "instances.jsonl"):
-        ours, theirs = (json.loads(_first_value(path / name)) for path in (folder, EXAMPLES))
-        assert theirs.keys() - ours.keys() <= {"output"}
+    theirs = [json.loads(_first_value(EXAMPLES / name)) for name in ("aggregate.json", "instances.jsonl")]
+    aggregate, lines = aggregate_and_instances(folder)
+    for own, other in zip((aggregate, lines[0]), theirs, strict=True):
+        assert other.keys() - own.keys() <= {"output"}
 
 
 def _first_value(path: Path) -> str:

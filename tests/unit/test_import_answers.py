@@ -143,6 +143,51 @@ def test_a_run_has_bounds_grades_and_a_page_of_what_differs(tmp_path: Path, caps
     assert main(["verify", str(tmp_path / "run")]) == 0
 
 
+def test_json_has_each_row_in_order_and_the_official_mean(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        {"question": "a", "category": 4, "answer": "green lamp", "prediction": "the lamp was green"},
+        {"question": "b", "category": 5, "answer": None, "prediction": "It is not mentioned."},
+        {"question": "c", "category": 2, "answer": 2021, "prediction": "2020"},
+        {"question": "d", "category": 1, "answer": "a, b"},
+    ]
+    file = tmp_path / "rows.jsonl.gz"
+    file.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
+    assert main(["import-answers", str(file), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["f1"] for row in found["rows"]] == [0.8, 1.0, 0.0]
+    assert (found["sums"]["all"]["f1"], found["sums"]["temporal"]["wrong"]) == (0.6, 1)
+    assert "it has no answer" in found["left_out"][0]
+
+
+def test_rules_and_judges_are_counted_by_kind_and_by_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        ROW | {"question": str(number), "response": said, "label": True, "judge_model": judge}
+        for number, (said, judge) in enumerate(((GOLD, "a"), ("In 2021.", "b"), (GOLD, "b")))
+    ]
+    (tmp_path / "rows.json").write_text(json.dumps(rows), encoding="utf-8")
+    assert main(["import-answers", str(tmp_path / "rows.json")]) == 0
+    said = {line.split("  ")[0]: line.split()[-1] for line in capsys.readouterr().out.splitlines()}
+    assert (said["judge a"], said["judge b"], said["all"]) == ("0", "1", "1")
+    assert any("100 % right by its 2 judges" in line for line in said)
+
+
+def test_a_forged_run_of_published_answers_is_ruled_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "answers.json").write_text(json.dumps([ROW, ROW | {"question": "Where?", "category": 4}]), "utf-8")
+    assert main(["import-answers", "answers.json", "-o", "forged"]) == 0
+    (path,) = (tmp_path / ".ltm" / "runs" / "forged").glob("*/results.json")
+    results = json.loads(path.read_text("utf-8"))
+    results["scenarios"][0].update(score=0.0, outcome="failed")
+    path.write_text(json.dumps(results), encoding="utf-8")
+    capsys.readouterr()
+    assert main(["verify", "forged"]) == 1
+    said = capsys.readouterr().out
+    assert "its score is 0.0, and the journal says 1.0" in said
+    assert "its score was 0.0, and is 1.0 by the rules" in said
+
+
 @pytest.mark.slow
 @pytest.mark.published
 @pytest.mark.parametrize(("path", "least"), [

@@ -1,4 +1,4 @@
-"""longmemeval-score with official files: joining, labels, agreement; and what is refused."""
+"""longmemeval-score with official files: joining, labels; and what is refused."""
 
 from __future__ import annotations
 
@@ -66,21 +66,6 @@ def test_a_judge_decides_what_no_rule_can_or_all(tmp_path: Path, capsys: Capture
 
     assert [row["verdict"] for row in rest["rows"]] == ["no", "yes"]
     assert [row["verdict"] for row in every["rows"]] == ["yes", "yes"]
-
-
-def test_agreement_is_told_by_kind_and_by_judge(tmp_path: Path, capsys: Capture) -> None:
-    rows = [
-        said("kiln", "Five.", label=True, judge_model="a"),
-        said("moss_abs", "Moss.", label=True, judge_model="b"),
-        said("room", "This one.", label=True, judge_model="b"),
-    ]
-    found = json.loads(scored(tmp_path, capsys, *rows, options=("--json", "--agreement")))
-
-    assert found["by_kind"]["knowledge-update"]["agree_share"] == 1.0
-    assert found["by_kind"]["single-session-preference"]["agree_share"] is None
-    assert found["by_judge"]["b"] == {"rows": 2, "decided": 1, "decided_share": 0.5, "agree": 0, "agree_share": 0.0}
-    assert [row["question_id"] for row in found["disagree"]] == ["moss_abs"]
-    assert "judge b" in scored(tmp_path, capsys, *rows, options=("--agreement",))
 
 
 @pytest.mark.parametrize(

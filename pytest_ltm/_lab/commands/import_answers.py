@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from pytest_ltm._cli.arguments import add_ltm_dir, new_run_folder
+from pytest_ltm._cli.arguments import add_json, add_ltm_dir, new_run_folder
 from pytest_ltm._journal.result import (
     HALF,
     IMPORTED,
@@ -21,7 +22,7 @@ from pytest_ltm._journal.result import (
     ScenarioResult,
 )
 from pytest_ltm._lab.commands.import_published import write_published_run
-from pytest_ltm._lab.published_answers import read_published_answers
+from pytest_ltm._lab.published_answers import PublishedAnswer, read_published_answers
 from pytest_ltm._lab.published_results import (
     PUBLISHED,
     TOKENIZER,
@@ -30,6 +31,7 @@ from pytest_ltm._lab.published_results import (
     safe_label,
 )
 from pytest_ltm._model.plan import Plan, PlannedExample, agent_fingerprint
+from pytest_ltm._model.scenario import Ask, Definition
 from pytest_ltm._model.score import UNDECIDED
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._model.transcript import Exchange
@@ -40,13 +42,15 @@ from pytest_ltm._storage.clock import START
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.sanitize import for_file
+from pytest_ltm._storage.schema import json_text
+from pytest_ltm.datasets.locomo.samples import Category
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterator, Sequence
 
-    from pytest_ltm._lab.published_answers import PublishedAnswer
     from pytest_ltm._language.rulings.gold import Ruling
+    from pytest_ltm._results.run_loading import LoadedRun
 
 
 RULE = "published-answers/1"
@@ -85,6 +89,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--agent", default="", metavar="LABEL", help="the name of the system that answered")
     parser.add_argument("-o", "--output", metavar="RUN", help="the run to write; without it, only counts are printed")
     parser.add_argument("--list", action="store_true", help="print each answer that rules and judge decide differently")
+    add_json(parser, "print JSON: verdict, F1 and grade of each row, and what they come to")
     add_ltm_dir(parser)
 
 
@@ -100,14 +105,12 @@ def import_answers(given: Namespace) -> int:
         why = f": {problems[0]}" if problems else ""
         raise DatasetError(f"{given.files[0]}: holds no answer that can be read{why}")
     ruled = [RuledAnswer(answer, answer.ruling) for answer in answers]
-    lines = list(agreement_lines(ruled))
-    print("\n".join(lines))
-    for text in problems[:_SHOWN]:
-        print(one_line(f"left out: {text}"))
-    if len(problems) > _SHOWN:
-        print(f"left out: {len(problems) - _SHOWN:,} more rows")
-    if given.list:
-        print(disagreement_page(ruled), end="")
+    if given.json:
+        print(json_text(_ruled_json(ruled, problems)), end="")
+    else:
+        more = [f"{len(problems) - _SHOWN:,} more rows"] * (len(problems) > _SHOWN)
+        lines = [one_line(f"left out: {text}") for text in [*problems[:_SHOWN], *more]]
+        print("\n".join([*agreement_lines(ruled), *lines, *[disagreement_page(ruled)] * given.list]))
     if given.output is not None:
         path = new_run_folder(given.output, given.ltm_dir)
         label = safe_label(given.agent or given.files[0].name.partition(".")[0])
@@ -115,11 +118,46 @@ def import_answers(given: Namespace) -> int:
         notices += [f"{pluralize(len(problems), 'row')} left out: {problems[0]}"] if problems else []
         run = write_published_run(path, list(answer_conversations(ruled, label)), [text for text in notices if text])
         write_whole(path / PAGE, for_file(disagreement_page(ruled)))
-        print(f"{pluralize(len(run.scenarios), 'example')} in {path}; what differs: {path / PAGE}")
+        if not given.json:
+            print(f"{pluralize(len(run.scenarios), 'example')} in {path}; what differs: {path / PAGE}")
     return 0
 
 
 # --- rules and grades side by side
+
+
+def _ruled_json(ruled: Sequence[RuledAnswer], problems: Sequence[str]) -> dict[str, Any]:
+    rows = [
+        {
+            "where": one.answer.where, "kind": one.answer.kind, "verdict": one.ruling.verdict,
+            "reason": one.ruling.reason, "f1": one.answer.official_f1, "grade": one.answer.grade,
+            "differs": one.differs,
+        }
+        for one in ruled
+    ]  # fmt: skip
+    sums = {name: _sums_of(mine) for name, mine in _groups_of(ruled)}
+    return {"rows": rows, "sums": sums, "comparison": comparison_sentence(ruled), "left_out": list(problems)}
+
+
+def _groups_of(ruled: Sequence[RuledAnswer]) -> Iterator[tuple[str, Sequence[RuledAnswer]]]:
+    """Yield the answers of each kind, of each judge if there are several, and all."""
+    yield from sorted(group_by(ruled, lambda one: one.answer.kind).items())
+    judges = group_by(ruled, lambda one: one.answer.judge)
+    if len(judges) > 1:
+        yield from ((f"judge {name or 'unknown'}", mine) for name, mine in judges.items())
+    yield "all", ruled
+
+
+def _sums_of(mine: Sequence[RuledAnswer]) -> dict[str, Any]:
+    """Return counts by verdict and means; LoCoMo's own mean is of F1s that have three places."""
+    verdicts = Counter(one.ruling.verdict for one in mine)
+    f1s = [round(f1, 3) for one in mine if (f1 := one.answer.official_f1) is not None]
+    grades = [one.passed for one in mine if one.passed is not None]
+    return {
+        "rows": len(mine), "right": verdicts["yes"], "wrong": verdicts["no"], "open": verdicts["unscored"],
+        "f1": round(sum(f1s) / len(f1s), 3) if f1s else None, "judge": sum(grades) / len(grades) if grades else None,
+        "differ": sum(one.differs for one in mine),
+    }  # fmt: skip
 
 
 def comparison_sentence(ruled: Sequence[RuledAnswer]) -> str:
@@ -127,7 +165,8 @@ def comparison_sentence(ruled: Sequence[RuledAnswer]) -> str:
     graded = [one for one in ruled if one.passed is not None]
     if not graded:
         return ""
-    judge = next((one.answer.judge for one in graded if one.answer.judge), "its judge")
+    judges = {one.answer.judge for one in graded}
+    judge = (next(iter(judges)) or "its judge") if len(judges) == 1 else f"its {len(judges)} judges"
     by_judge = 100 * sum(one.passed is True for one in graded) / len(graded)
     low = 100 * sum(one.right for one in graded) / len(graded)
     high = 100 * sum(one.ruling.verdict != "no" for one in graded) / len(graded)
@@ -151,15 +190,12 @@ def _kappa_words(graded: Sequence[RuledAnswer]) -> str:
 def agreement_lines(ruled: Sequence[RuledAnswer]) -> Iterator[str]:
     """Yield a table by kind, and what all come to."""
     yield f"{'':<28}{'rows':>7}{'right':>7}{'wrong':>7}{'open':>7}{'F1':>7}{'judge':>7}{'differ':>8}"
-    kinds = group_by(ruled, lambda one: one.answer.kind)
-    for name, mine in [*sorted(kinds.items()), ("all", list(ruled))]:
-        counts = [sum(one.ruling.verdict == verdict for one in mine) for verdict in ("yes", "no", "unscored")]
-        f1s = [f1 for one in mine if (f1 := one.answer.official_f1) is not None]
-        mean_f1 = f"{sum(round(one, 3) for one in f1s) / len(f1s):.3f}" if f1s else "-"
-        grades = [one.passed for one in mine if one.passed is not None]
-        judge = f"{100 * sum(grades) / len(grades):.0f} %" if grades else "-"
-        cells = "".join(f"{count:>7,}" for count in (len(mine), *counts))
-        yield f"{name[:28]:<28}{cells}{mean_f1:>7}{judge:>7}{sum(one.differs for one in mine):>8,}"
+    for name, mine in _groups_of(ruled):
+        sums = _sums_of(mine)
+        counts = "".join(f"{sums[one]:>7,}" for one in ("rows", "right", "wrong", "open"))
+        f1 = "-" if sums["f1"] is None else f"{sums['f1']:.3f}"
+        judge = "-" if sums["judge"] is None else f"{100 * sums['judge']:.0f} %"
+        yield f"{name[:28]:<28}{counts}{f1:>7}{judge:>7}{sums['differ']:>8,}"
     if sentence := comparison_sentence(ruled):
         yield sentence
 
@@ -208,7 +244,10 @@ def _conversation(
         exchanges.append(said)
         position += sum(sizes)
         rows.append(_row(one, name, scenario, said))
-    examples = tuple(PlannedExample(scenario=row.scenario, example=row.example, version=RULE) for row in rows)
+    examples = tuple(
+        PlannedExample(scenario=row.scenario, example=row.example, version=RULE, definition=_definition(one.answer))
+        for row, one in zip(rows, mine, strict=True)
+    )
     plan = Plan(
         examples=examples, seed=0, trial=0, span=None, tokenizer=TOKENIZER,
         filler={PUBLISHED: "answers"}, scoring=PUBLISHED, judge="none",
@@ -226,17 +265,52 @@ def _conversation(
     )
 
 
+def _definition(answer: PublishedAnswer) -> Definition:
+    """Return all that the rules look at but the reply."""
+    about = {"id": answer.id, "kind": answer.kind, "category": answer.category and int(answer.category)}
+    return Definition(steps=(Ask(answer.question or answer.id),), expected=answer.gold, parameters=about)
+
+
+def rule_again(run: LoadedRun) -> tuple[int, list[tuple[str, str]]]:
+    """Return how many verdicts of an imported run the rules reach again, and folder and sentence of those that differ.
+
+    LtmError if a plan cannot be read.
+    """
+    count, differing = 0, []
+    for each in run.conversations:
+        plan = Plan.from_json(each.plan(), where=f"{each.path.name}/plan.json")
+        known = {one.key: one.definition for one in plan.examples if one.version == RULE}
+        for row in each.result.scenarios:
+            if (definition := known.get(row.id)) is None or not row.questions:
+                continue
+            about, (question, *_) = definition.parameters, row.questions
+            category = about.get("category")
+            answer = PublishedAnswer(
+                where="", agent="", group="", id=str(about.get("id")), question=question.text,
+                gold=str(definition.expected), said=question.answer or "", kind=str(about.get("kind")),
+                category=Category(category) if category else None,
+            )  # fmt: skip
+            score, upper = _bounds(answer.ruling)
+            count += 1
+            if (row.score, row.upper) != (score, upper):
+                differing.append((each.path.name, f"{row.id}: its score was {row.score}, and is {score} by the rules"))
+    return count, differing
+
+
+def _bounds(ruling: Ruling) -> tuple[float, float | None]:
+    return float(ruling.verdict == "yes"), None if ruling.verdict in ("yes", "no") else 1.0
+
+
 def _row(one: RuledAnswer, name: ConversationName, scenario: str, said: Exchange) -> ScenarioResult:
-    verdict, answer = one.ruling.verdict, one.answer
-    open_ = verdict not in ("yes", "no")
+    answer, (score, upper) = one.answer, _bounds(one.ruling)
     grade = "" if one.passed is None else f"; {'right' if one.passed else 'wrong'} by its judge"
     figures = {"f1": answer.official_f1, "published_f1": answer.f1, PUBLISHED_GRADE: answer.grade}
     return ScenarioResult(
         scenario=scenario, example=str(said.number), agent=name.agent, span_label=name.span, span=None,
         trial=name.trial, nodeid=f"ltm/{scenario}::test_question[{name}-{said.number}]",
-        outcome="skipped" if open_ else "passed" if one.right else "failed", score=float(one.right),
-        reason=f"{'DIFFERS: ' * one.differs}{one.ruling.reason}{grade}", cause=UNDECIDED if open_ else "",
-        upper=1.0 if open_ else None, rule=RULE, evidence=answer.said, tokens=said.message_tokens + said.reply_tokens,
+        outcome="skipped" if upper else "passed" if score else "failed", score=score,
+        reason=f"{'DIFFERS: ' * one.differs}{one.ruling.reason}{grade}", cause=UNDECIDED if upper else "",
+        upper=upper, rule=RULE, evidence=answer.said, tokens=said.message_tokens + said.reply_tokens,
         questions=(QuestionResult(number=said.number, text=said.message, answer=said.reply),),
         metrics=tuple(ExampleMetric(name, value) for name, value in figures.items() if value is not None),
     )  # fmt: skip

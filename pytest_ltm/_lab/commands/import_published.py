@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from statistics import fmean
@@ -257,11 +258,12 @@ def _write_conversation(run: Path, each: PublishedConversation) -> None:
     folder = run / result.name.folder
     folder.mkdir()
     (folder / "plan.json").write_bytes(json_text(each.plan.to_json()).encode())
-    write_results(folder / "results.json", result)
     if each.talk.exchanges:
         chain = Chain()
         text = "".join(chain.seal_line(events.encode_event(event)) for event in _published_events(each))
         (folder / "journal.jsonl").write_bytes(text.encode())
+        result = replace(result, journal=chain.head)
+    write_results(folder / "results.json", result)
 
 
 def _published_events(each: PublishedConversation) -> Iterator[events.Event]:

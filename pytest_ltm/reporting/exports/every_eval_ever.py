@@ -1,6 +1,7 @@
 """Runs in the form of Every Eval Ever: an aggregate for each agent and span, and a line for each example and trial.
 
-`MODEL_RESULTS` is the block of results for a model's page on a hub.
+Files have the paths that its datastore asks for: `data/COLLECTION/DEVELOPER/MODEL/UUID.json`. A model page's block of
+results is beside them.
 """
 
 from __future__ import annotations
@@ -8,8 +9,10 @@ from __future__ import annotations
 import json
 import re
 from functools import partial
+from hashlib import sha256
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._results.text import text_of
@@ -19,6 +22,7 @@ from pytest_ltm._storage.schema import json_text
 from pytest_ltm.reporting.exports.output import ExportTarget
 from pytest_ltm.reporting.exports.run_slices import run_slices
 from pytest_ltm.reporting.html.details import plan_definitions
+from pytest_ltm.reporting.verification import DIFFERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,21 +34,29 @@ if TYPE_CHECKING:
 
 
 SCHEMA_VERSION = "0.2.2"
-MODEL_RESULTS = "model-results.yml"
-_PLAIN = re.compile(r"[^A-Za-z0-9_.]+")
+# Nothing says which model an agent calls, and how.
+_UNKNOWN = {"deployment_type": "unknown", "model_availability": "unknown"}
 
 
 def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
-    """Return a folder for each agent and span within `to`: aggregate.json, instances.jsonl, a model page's block."""
+    """Return an aggregate, its instances and a model page's block for each agent and span within `to`."""
     targets: list[ExportTarget] = []
     for part in run_slices(results):
-        folder = to / _PLAIN.sub("-", f"{part.run.result.run_id}-{part.column.agent}-{part.column.span_label}")
+        aggregate, instances = (to / name for name in _file_names(part))
+        label = _plain(f"{part.run.result.run_id}-{part.column.agent}-{part.column.span_label}")
         targets += [
-            ExportTarget(folder / "aggregate.json", partial(_write_json, aggregate_json(part))),
-            ExportTarget(folder / "instances.jsonl", partial(_write_instances, part)),
-            ExportTarget(folder / MODEL_RESULTS, partial(_write_text, model_results(part))),
+            ExportTarget(aggregate, partial(_write_json, aggregate_json(part))),
+            ExportTarget(instances, partial(_write_instances, part)),
+            ExportTarget(to / "model-results" / f"{label}.yml", partial(_write_text, model_results(part))),
         ]
     return targets
+
+
+def _file_names(part: RunSlice) -> tuple[str, str]:
+    """Return the paths of aggregate and instances: the same for the same run, though they look random, as they must."""
+    name = UUID(bytes=sha256(part.id.encode()).digest()[:16], version=4)
+    folder = f"data/pytest-ltm/{_model_id(part)}"
+    return f"{folder}/{name}.json", f"{folder}/{name}_samples.jsonl"
 
 
 def _write_json(value: object, path: Path) -> None:
@@ -63,6 +75,8 @@ def _write_instances(part: RunSlice, path: Path) -> None:
 def aggregate_json(part: RunSlice) -> dict[str, Any]:
     """Return the aggregate of one agent at one span: the total, the mean of each scenario, metrics beside them."""
     column, facts = part.column, part.facts()
+    differs = [text for text in part.run.result.notices if text.startswith(DIFFERS)]
+    facts |= {"unverified": differs} if differs else {}
     place = "" if column.span_label == "all" else f" at {column.span_label}"
     total = {"score": column.total, "details": _texts(part.figures())}
     results = [_result(f"{_suite(part)}{place}", total, most=max(column.out_of, 1))]
@@ -80,13 +94,13 @@ def aggregate_json(part: RunSlice) -> dict[str, Any]:
             "source_type": "evaluation_run", "source_organization_name": "pytest-ltm user",
             "evaluator_relationship": "third_party" if part.run.result.is_imported else "first_party",
         },
-        "model_info": {"name": column.agent, "id": _model_id(part), "additional_details": _texts(facts)},
+        "model_info": {"name": column.agent, "id": _model_id(part), "additional_details": _texts(facts | _UNKNOWN)},
         "eval_library": {
             "name": "pytest-ltm", "version": str(facts.get("pytest_ltm_version") or version("pytest-ltm")),
         },
         "evaluation_results": results,
         "detailed_evaluation_results": {
-            "format": "jsonl", "file_path": "instances.jsonl",
+            "format": "jsonl", "file_path": _file_names(part)[1],
             "total_rows": sum(row.scored for row in part.column.rows),
         },
     }  # fmt: skip
@@ -165,7 +179,7 @@ def _suite(part: RunSlice) -> str:
 
 
 def _model_id(part: RunSlice) -> str:
-    return f"pytest-ltm/{_PLAIN.sub('-', part.column.agent)}"
+    return f"pytest-ltm/{_plain(part.column.agent)}"
 
 
 def _timestamp(part: RunSlice) -> str:
@@ -174,7 +188,11 @@ def _timestamp(part: RunSlice) -> str:
 
 def _evaluation_id(part: RunSlice) -> str:
     names = (_suite(part).partition(" ")[0], part.column.span_label, part.column.agent)
-    return "/".join(["pytest-ltm", *(_PLAIN.sub("-", name) for name in names), _timestamp(part)])
+    return "/".join(["pytest-ltm", *map(_plain, names), _timestamp(part)])
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.]+", "-", name).rstrip(".")
 
 
 def _texts(values: dict[str, Any]) -> dict[str, str]:
