@@ -205,7 +205,9 @@ class Nag(Cheat):
     def answer(self, question: str) -> str:
         """Return a reminder."""
         tasks = [task for text in self.told if _REMINDER.search(text) for task in text.rsplit(" to ", 1)[1:]]
-        return f"It is time to {tasks[len(self.told) % len(tasks)]}" if tasks and not _REMINDER.search(question) else OKAY
+        if not tasks or _REMINDER.search(question):
+            return OKAY
+        return f"It is time to {tasks[len(self.told) % len(tasks)]}"
 
 
 class Notes(Cheat):
