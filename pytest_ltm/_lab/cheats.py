@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 OKAY = "Okay."
 _ASKS = lazy_pattern(r"\?|\b(?:answer|reply as|list all|repeat|tell me)\b", re.IGNORECASE)
 _REMINDER = lazy_pattern(r"\b(?:remind(?:er)?|nudge|tell me)\b", re.IGNORECASE)
+_MOMENT = lazy_pattern(r"\b(?:UTC|noon|tomorrow|hours?|minutes?|weeks?|\w*days?)\b", re.IGNORECASE)
 _SENTENCE = lazy_pattern(r"[^.!?\n]+[.!?]*")
 
 
@@ -198,13 +199,14 @@ class Agree(Cheat):
 
 
 class Nag(Cheat):
-    """Reminds of the next thing that it was to remind of, round and round, whenever it is told something else."""
+    """Reminds of the next thing that is for some moment, round and round, whenever it is told something else."""
 
     always = True
 
     def answer(self, question: str) -> str:
         """Return a reminder."""
-        tasks = [task for text in self.told if _REMINDER.search(text) for task in text.rsplit(" to ", 1)[1:]]
+        reminders = [text for text in self.told if _REMINDER.search(text) and _MOMENT.search(text)]
+        tasks = [task for text in reminders for task in text.rsplit(" to ", 1)[1:]]
         if not tasks or _REMINDER.search(question):
             return OKAY
         return f"It is time to {tasks[len(self.told) % len(tasks)]}"
