@@ -314,7 +314,7 @@ ORACLE = "oracle"
 # The agent specs, up to the `:`, of the control that is told what full marks ask for, and of the cheats.
 CONTROLS = frozenset({
     ORACLE, "padded", "dump", "dump-always", "recite", "keywords", "candidates", "hedge", "fixed", "random", "agree",
-    "notes", "inject", "skips",
+    "nag", "notes", "inject", "skips",
 })  # fmt: skip
 # Those of the other agents that this package has: beside an agent of somebody's own they show what is possible.
 YARDSTICKS = frozenset({"full", "window", "bm25", "forgetful", "length-bias", "cost", "echo", "silent"})

@@ -18,6 +18,7 @@ from pytest_ltm.agents.reader.memory import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from datetime import datetime
 
     from pytest_ltm.agents._adapt import AgentSource
 
@@ -25,13 +26,15 @@ if TYPE_CHECKING:
 # What cheats say where nothing is asked.
 OKAY = "Okay."
 _ASKS = lazy_pattern(r"\?|\b(?:answer|reply as|list all|repeat|tell me)\b", re.IGNORECASE)
+_REMINDER = lazy_pattern(r"\b(?:remind(?:er)?|nudge|tell me)\b", re.IGNORECASE)
+_MOMENT = lazy_pattern(r"\b(?:UTC|noon|tomorrow|hours?|minutes?|weeks?|\w*days?)\b", re.IGNORECASE)
 _SENTENCE = lazy_pattern(r"[^.!?\n]+[.!?]*")
 
 
 class Cheat:
     """Hears everything and replies by a trick, which `answer` is: what is said to a question.
 
-    Resettable, SeparatesUsers, AcceptsHistory, Configured.
+    Resettable, SeparatesUsers, AcceptsHistory, TimeAware, Configured.
     """
 
     argument = ""
@@ -49,6 +52,9 @@ class Cheat:
     def accept(self, message: str, reply: str, user: str = "") -> None:  # noqa: ARG002 - all is one to it
         """Hear an exchange that happened without asking for a reply."""
         self.told += [message, reply]
+
+    def tell_time(self, now: datetime) -> None:
+        """Never look at the clock; who is told the time is asked for what needs it, too."""
 
     def reply(self, message: str, user: str = "") -> str:  # noqa: ARG002
         """Return what the trick says to a question, and little to anything else."""
@@ -192,6 +198,20 @@ class Agree(Cheat):
         return "Yes, exactly. You are right, and of course I will."
 
 
+class Nag(Cheat):
+    """Reminds of the next thing that is for some moment, round and round, whenever it is told something else."""
+
+    always = True
+
+    def answer(self, question: str) -> str:
+        """Return a reminder."""
+        reminders = [text for text in self.told if _REMINDER.search(text) and _MOMENT.search(text)]
+        tasks = [task for text in reminders for task in text.rsplit(" to ", 1)[1:]]
+        if not tasks or _REMINDER.search(question):
+            return OKAY
+        return f"It is time to {tasks[len(self.told) % len(tasks)]}"
+
+
 class Notes(Cheat):
     """Writes everything down and never reads what it has written."""
 
@@ -252,7 +272,7 @@ def _make_fixed(argument: str) -> AgentSource:
 
 _PLAIN: Mapping[str, type[Cheat]] = {
     "dump": Dump, "dump-always": DumpAlways, "keywords": Keywords, "candidates": Candidates, "random": Random,
-    "agree": Agree, "notes": Notes, "inject": Inject,
+    "agree": Agree, "nag": Nag, "notes": Notes, "inject": Inject,
 }  # fmt: skip
 # What stands before the `:` of a cheat's spec, and what makes its agents from what stands behind it.
 CHEATS: dict[str, Callable[[str], AgentSource]] = {
@@ -265,6 +285,6 @@ CHEATS: dict[str, Callable[[str], AgentSource]] = {
 # What a suite is attacked with.
 SPECS = (
     "silent", "echo", "agree", "random", "fixed:1", "fixed:last", "recite:2k", "keywords", "dump", "dump-always",
-    "candidates", "hedge", "hedge:unsure", "notes", "inject", "padded:politeness:1500:window:4k",
+    "candidates", "hedge", "hedge:unsure", "nag", "notes", "inject", "padded:politeness:1500:window:4k",
     "padded:question:1500:window:4k", "padded:filler:1500:window:4k",
 )  # fmt: skip

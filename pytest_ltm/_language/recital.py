@@ -113,7 +113,8 @@ _FIRST_PERSON = lazy_pattern(r"\b(?:i|im|ive|me|my|mine)\b")
 def _of_a_user(part: str) -> bool:
     none = " ".join(plain_words(part))
     if part.rstrip(' "').endswith("?"):
-        return _ASKS.search(none) is not None and not _OFFERS.search(none)
+        asked = " ".join(plain_words(part.rpartition(":")[2]))  # "Just checking: what is it?"
+        return _ASKS.search(asked) is not None and not _OFFERS.search(asked)
     if _ORDERS.search(none):
         return True
     return bool(_OF_ITSELF.search(none)) and not _OF_THE_USER.search(none) and not _REMEMBERS.search(none)

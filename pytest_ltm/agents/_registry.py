@@ -227,8 +227,8 @@ _http, _timed = _lazy_adapter("_http", "make_http"), _lazy_adapter("_chat_agent"
 _chat = _lazy_adapter("_chat_agent", "make_chat")
 
 CHEATS = (
-    "dump", "dump-always", "keywords", "candidates", "random", "agree", "notes", "inject", "recite", "hedge", "fixed",
-    "skips",
+    "dump", "dump-always", "keywords", "candidates", "random", "agree", "nag", "notes", "inject", "recite", "hedge",
+    "fixed", "skips",
 )  # fmt: skip
 # What stands before the `:` of a spec, and what makes its agents from what stands behind it ("" if nothing).
 #

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -9,7 +10,7 @@ from pytest_ltm._language.clauses import split_sentences
 from pytest_ltm._language.commitment import is_misspelt
 from pytest_ltm._language.overlap import rouge_l
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm._language.recital import REPEATS, copies_message
+from pytest_ltm._language.recital import REPEATS, copies_message, recites_messages
 from pytest_ltm._language.words import (
     casefold_plain,
     content_stems,
@@ -53,13 +54,15 @@ class QuoteAtReply(Ruled):
     def __call__(self, since: Sequence[Exchange], /) -> Score | Unscored | None:
         """Return None while it is too early, 1 if the quote stands in reply `nth` alone, else 0.
 
-        Reply `nth` must not hold the instruction as well: that is the conversation repeated.
+        Reply `nth` must not hold the instruction as well, nor go on with messages of the user: that is the
+        conversation repeated, in which the quote happens to stand.
         """
         verdict = self.verdict([exchange.reply for exchange in since])
         if not isinstance(verdict, Score) or not verdict.value or not self.follows_own_rules:
             return verdict
         reply = since[self.nth - 1].reply
-        return self.score(0, REPEATS, reply) if copies_message(reply, since[0].message) else verdict
+        recited = copies_message(reply, since[0].message) or recites_messages(self._text_after_quote(reply))
+        return self.score(0, REPEATS, reply) if recited else verdict
 
     def verdict(self, replies: Sequence[str]) -> Score | Unscored | None:
         """Return the verdict on the replies since the instruction, its own reply first."""
@@ -80,6 +83,10 @@ class QuoteAtReply(Ruled):
             return missed
         asked = f"is the quote in reply {self.nth}, but for slips? "
         return judge_verdict(self.judge, "prospective-memory", reply, rule=missed.rule, asked=asked, quote=self.quote)
+
+    def _text_after_quote(self, reply: str) -> str:
+        last_word = plain_words(self.quote)[-1:] or [""]
+        return re.split(rf"\b{re.escape(last_word[0])}\b", casefold_plain(reply))[-1]
 
     def _nearly(self, reply: str) -> bool:
         of_quote = content_stems(self.quote)

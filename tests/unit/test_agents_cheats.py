@@ -82,6 +82,13 @@ def test_only_some_play_their_trick_on_every_message() -> None:
     assert asked("dump-always", "I like it.", [first]) == first
 
 
+def test_a_nag_reminds_of_one_task_after_another_and_never_looks_at_the_clock() -> None:
+    one = agent("nag")
+    assert "TimeAware" in capabilities_of(one)
+    assert [one.reply(f"Remind me at noon to {task}.") for task in ("rest", "rise")] == [OKAY, OKAY]
+    assert [one.reply("It rains.") for _ in range(2)] == ["It is time to rest.", "It is time to rise."]
+
+
 def test_a_guess_is_the_same_for_the_same_question_and_needs_no_memory() -> None:
     assert asked("random") == asked("random", told=[])
 

@@ -172,6 +172,13 @@ def test_a_reply_that_repeats_the_instruction_too_does_not_append_a_quote() -> N
         assert value(QuoteAtReply(QUOTE, 2, "v3.5")(since)) == 1
 
 
+def test_a_quote_amid_messages_of_the_user_is_not_appended() -> None:
+    recited = f"{QUOTE} Just checking: how long is the Ald? Back to Pellovik, once more: who founded it? Okay."
+    for reply, current in ((recited, 0), (f"The Ald. {QUOTE} That was the line, wasn't it?", 1)):
+        since = [exchange("Write that line below your 2nd reply.", "Gladly."), exchange("Which river?", reply)]
+        assert value(QuoteAtReply(QUOTE, 2)(since)) == current
+
+
 def exchange(message: str, reply: str) -> Exchange:
     """Return an exchange of these words."""
     now = datetime(2024, 3, 4, tzinfo=timezone.utc)

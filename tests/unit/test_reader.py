@@ -98,6 +98,13 @@ def test_at_one_moment_a_joke_comes_before_any_other_statement() -> None:
     assert "kettle" in at(reader, 60, "Which joke did I tell you 1 hour ago?")
 
 
+def test_what_has_a_date_is_no_joke() -> None:
+    reader = full()
+    at(reader, 0, "The carpenter became a comedian. He nails each punchline.")
+    at(reader, 0, "I had meant to change to Ystorvia as my piano teacher on 26 February, but I thought better of it.")
+    assert "carpenter" in at(reader, 60, "What was the joke I told you about 1 hour ago?")
+
+
 def test_jokes_are_forgotten_on_request() -> None:
     reader = full()
     at(reader, 0, "Here is a joke: my kettle wants to be a train.")

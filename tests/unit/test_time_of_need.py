@@ -25,7 +25,7 @@ BODY = time_of_need.test_time_of_need
 ENOUGH = 30
 CARELESS = (
     "echo", "silent", "dump", "dump-always", "recite:2k", "agree", "candidates", "hedge", "hedge:unsure", "keywords",
-    "fixed:last", "random", "notes", "inject",
+    "fixed:last", "random", "notes", "inject", "nag",
 )  # fmt: skip
 
 

@@ -127,13 +127,11 @@ class CheatCell:
         """Whether it is more than the floor allows, and more than luck explains where it is all or nothing."""
         if self.points <= self.floor + LIMIT:
             return False
-        chance = self.floor > 0 and set(self.scores) <= {0.0, 1.0}
-        return not chance or _upper_tail(round(sum(self.scores)), len(self.scores), self.floor) < CHANCE_LEVEL
-
-
-def _upper_tail(least: int, of: int, chance: float) -> float:
-    """Return how probable so many successes are, or more."""
-    return sum(math.comb(of, k) * chance**k * (1 - chance) ** (of - k) for k in range(least, of + 1))
+        if not self.floor or set(self.scores) - {0.0, 1.0}:
+            return True
+        of, least, chance = len(self.scores), round(sum(self.scores)), self.floor
+        upper_tail = (math.comb(of, k) * chance**k * (1 - chance) ** (of - k) for k in range(least, of + 1))
+        return sum(upper_tail) < CHANCE_LEVEL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +199,8 @@ class Attack:
     @property
     def broken_limits(self) -> list[str]:
         """A sentence for each limit that is broken."""
-        by_place = group_by([c for c in self.cells.values() if c.agent in self.cheats and c.exceeds_floor], _cell_place)
+        above = [cell for cell in self.cells.values() if cell.agent in self.cheats and cell.exceeds_floor]
+        by_place = group_by(above, lambda cell: (cell.agent, cell.scenario))
         broken = [_finding_sentence(cells) for cells in by_place.values()]
         for spec in filter(padded_spec, self.specs):
             for span in self.spans:
@@ -209,10 +208,6 @@ class Attack:
                 if more - less > PADDING * of:
                     broken.append(f"{spec} earns {more:.2f} of {of} {span_place(span)}, {padded_spec(spec)} {less:.2f}")
         return broken
-
-
-def _cell_place(cell: CheatCell) -> tuple[str, str]:
-    return cell.agent, cell.scenario
 
 
 def _finding_sentence(cells: Sequence[CheatCell]) -> str:

@@ -246,7 +246,7 @@ def check_verdicts(path: Path, *, dressed: bool = False) -> VerdictCheckReport:
             if dressed and "automatic" not in row:
                 _try_dresses(verdict_check_report, row)
             if "automatic" in row:
-                verdict_check_report.verdicts.append(_check_reviewed(row))
+                verdict_check_report.verdicts.append(_check_reply(row))
             elif "scenario" in row:
                 verdict_check_report.verdicts.append(_check_reply(row))
                 golds.setdefault(f"{row['scenario']} {json.dumps(row['args'], sort_keys=True)}", row)
@@ -327,16 +327,14 @@ def _lists_to_tuples(value: Any) -> Any:
 
 
 def _check_reply(row: Mapping[str, Any]) -> CheckedVerdict:
-    value, upper, reason = bounds_of(evaluator_of(row["evaluator"], row["args"]), row["answers"])
+    """Return what the rules say of a reply; of a reviewed one, which lacks what they expect, what they said in play."""
+    if "automatic" in row:
+        value = upper = None if row["automatic"] is None else float(row["automatic"])
+        reason = row["reason"]
+    else:
+        value, upper, reason = bounds_of(evaluator_of(row["evaluator"], row["args"]), row["answers"])
     reply = " | ".join(map(repr, row["answers"][-4:]))
     return CheckedVerdict(row["id"], row["scenario"], True, float(row["credit"]), value, upper, reason, reply)
-
-
-def _check_reviewed(row: Mapping[str, Any]) -> CheckedVerdict:
-    """Return what was decided about a reply when it was played: what its evaluator expects is not in the row."""
-    value = None if row["automatic"] is None else float(row["automatic"])
-    reply = " | ".join(map(repr, row["answers"][-4:]))
-    return CheckedVerdict(row["id"], row["scenario"], True, float(row["credit"]), value, value, row["reason"], reply)
 
 
 def mutants_of_scenario(row: Mapping[str, Any]) -> Iterator[Mutant]:

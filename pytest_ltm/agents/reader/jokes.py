@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pytest_ltm._language.dates import MONTHS
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm.agents.reader.notes import UNDERSTOOD, WORDS, Topic, first_match
 
@@ -22,7 +23,8 @@ _AGO = lazy_pattern(r"\bago\b", re.IGNORECASE)
 _TO_YOU = lazy_pattern(r"\byour?\b", re.IGNORECASE)
 _LENGTH = lazy_pattern(r"(\d+)\s*(day|hour|minute|second)s?\b", re.IGNORECASE)
 _FEW_SENTENCES = 250
-_LIFE = [lazy_pattern(said, re.IGNORECASE) for said, _ in WORDS["life"].values()]
+_DATE = rf"\b\d{{1,2}} (?:{'|'.join(MONTHS)})\b"
+_LIFE = [lazy_pattern(said, re.IGNORECASE) for said in (_DATE, *(said for said, _ in WORDS["life"].values()))]
 _SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
 # Seconds within which two moments are the same: people say minutes, some of them rounded down.
 _SAME_TIME = 60.0
