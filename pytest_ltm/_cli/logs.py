@@ -58,7 +58,7 @@ def _held_secrets(file: LogsFile) -> Iterator[str]:
     )
     for kind, count in sorted(Counter(one.kind for one in asked).items()):
         mine = [one for one in asked if one.kind == kind]
-        gold, never = sum(bool(one.gold) for one in mine), sum(one.never_told for one in mine)
+        gold, never = sum(bool(one.golds) for one in mine), sum(one.never_told for one in mine)
         with_evidence = sum(bool(one.evidence) for one in mine)
         known = f"gold answers: {gold}, never told: {never}, with evidence: {with_evidence}"
         yield f"  {kind}: {pluralize(count, 'question')}; {known}"
