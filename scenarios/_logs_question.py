@@ -13,6 +13,6 @@ def test_question(ltm: Ltm) -> None:
     """Answers a question about earlier sessions."""
     judged = LogsAnswer(ltm.definition, ltm.judge)
     (answer,) = ltm.play(ltm.definition, answers=[judged.full_marks])
+    ltm.score(judged([answer]))
     for name, value in judged.metrics(answer, ltm.retrieved).items():
         ltm.metric(name, value)
-    ltm.score(judged([answer]))

@@ -93,7 +93,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "data longmemeval-score": Command("_cli.longmemeval", "score_longmemeval", "score a file of answers"),
         "data longmemeval-retrieval": Command("_cli.longmemeval", "measure_retrieval", "measure what a run retrieved"),
         "data dataset-stats": Command(_STATS, "show_dataset_stats", "describe data sets as the papers do"),
-        "data logs-split": Command("_cli.logs", "split_logs", "split a chat export into sessions"),
+        "data convert": Command("_cli.logs", "convert_data", "read other benchmarks, and chats as downloaded"),
         "data logs-check": Command("_cli.logs", "check_logs", "check a file of your own logs"),
         "data logs-redact": Command("_cli.logs", "redact_logs", "take names, addresses and keys out of logs"),
         "data import-published": Command(_PUBLISHED, "import_published", "turn published results into a run"),

@@ -1,4 +1,4 @@
-"""`data logs-check`, `data logs-redact`, `data logs-split`: files of a team's own logs; nothing leaves the machine."""
+"""`data convert`, `data logs-check`, `data logs-redact`: files of the interchange; nothing leaves the machine."""
 
 from __future__ import annotations
 
@@ -7,25 +7,34 @@ import secrets
 import sys
 from collections import Counter
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pytest_ltm._cli.arguments import add_output
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.disk import Appender, write_whole
 from pytest_ltm._storage.errors import DatasetError, DiskFault, ScenarioError
-from pytest_ltm.datasets.logs.exports import Splitting, exported_sessions
+from pytest_ltm.datasets._conversion import write_interchange
+from pytest_ltm.datasets._interchange import History
+from pytest_ltm.datasets.converters import KINDS, reader_of
+from pytest_ltm.datasets.converters.chats import LAYOUTS, Splitting, read_chats
 from pytest_ltm.datasets.logs.log_file import LogsFile, iter_numbered_lines
 from pytest_ltm.datasets.logs.redaction import SHORTEST_SALT, Redactor, names_in
 from pytest_ltm.datasets.logs.suite import EXAMPLE, file_notes
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from pytest_ltm.datasets._histories import HistoryReader
 
 
 _FILE = "sessions and questions, JSON lines"
+CHAT = "chat"
+"""The kind of an export that its content tells."""
 _NEW = "the file to write; an existing one is not overwritten"
 
 # --- logs-check
@@ -58,7 +67,7 @@ def _held_secrets(file: LogsFile) -> Iterator[str]:
     )
     for kind, count in sorted(Counter(one.kind for one in asked).items()):
         mine = [one for one in asked if one.kind == kind]
-        gold, never = sum(bool(one.gold) for one in mine), sum(one.never_told for one in mine)
+        gold, never = sum(bool(one.golds) for one in mine), sum(one.never_told for one in mine)
         with_evidence = sum(bool(one.evidence) for one in mine)
         known = f"gold answers: {gold}, never told: {never}, with evidence: {with_evidence}"
         yield f"  {kind}: {pluralize(count, 'question')}; {known}"
@@ -135,49 +144,79 @@ def _read_salt(path: Path) -> bytes:
     return salt
 
 
-# --- logs-split
+# --- convert
 
 
-def add_split_arguments(parser: ArgumentParser) -> None:
-    """Add the export, the new file, and how the export is read."""
-    parser.add_argument("export", type=Path, metavar="EXPORT", help="a file or folder")
+def add_convert_arguments(parser: ArgumentParser) -> None:
+    """Add the kind, the files, the new file, and how chats are read."""
+    kinds = [CHAT, *LAYOUTS, *KINDS]
+    text = f"whose files they are; {CHAT}: an export of a chat that its content tells"
+    parser.add_argument("kind", metavar="KIND", choices=kinds, help=f"{text}. One of {', '.join(kinds)}")
+    parser.add_argument("files", type=Path, metavar="FILE", nargs="+", help="files or folders; of chats also the zip")
     add_output(parser, "FILE", _NEW, required=True)
     parser.add_argument("--gap", default="4h", metavar="TIME", help="the silence that ends a session (default: 4h)")
-    for flag, choices, text in (
-        ("--layout", ["openai", "whatsapp", "slack"], "whose export it is (default: recognised by its form)"),
-        ("--dates", ["dmy", "mdy", "ymd"], "WhatsApp: order of day, month, year (default: as the whole file fits)"),
-    ):
-        parser.add_argument(flag, default="", choices=choices, help=text)
+    orders = "WhatsApp: order of day, month, year (default: as the whole file fits)"
+    parser.add_argument("--dates", default="", choices=["dmy", "mdy", "ymd"], help=orders)
     assistant = "a speaker who is the assistant (repeatable)"
     parser.add_argument("--assistant", action="append", default=[], metavar="NAME", help=assistant)
+    zone = "chats: the zone of times that name none, in which all are written, such as Europe/Berlin (default: UTC)"
+    parser.add_argument("--timezone", default="", metavar="ZONE", help=zone)
 
 
-def split_logs(given: Namespace) -> int:
-    """Split a chat export into sessions, for --ltm-suite=logs.
+def convert_data(given: Namespace) -> int:
+    """Write the files of another benchmark, or the export of a chat, as one file for --ltm-suite=logs.
 
-    Exports are OpenAI's conversations.json, a text file of WhatsApp, or the unpacked folder of Slack. A new session
-    begins after a long silence.
+    A table says what was cut, left out or guessed. --ltm-suite=KIND plays the files of a benchmark without this step.
     """
+    if given.output.exists():
+        raise DatasetError(f"-o: {given.output} exists already, and is not overwritten. Name another file, or delete it")
+    source, opening, read = _reader_of(given)
+    try:
+        counts = write_interchange(given.output, read, given.files, source=source, opening=opening)
+    except FileNotFoundError as error:
+        raise DatasetError(f"-o: {given.output}: cannot be written. Is there such a folder?") from error
+    try:
+        file = LogsFile(given.output)
+        file.check()
+    except DatasetError:
+        given.output.unlink()
+        raise
+    places = [place for user in file.users.values() for place in user.sessions.values()]
+    asked = sum(len(user.questions) for user in file.users.values())
+    text = f"{pluralize(len(places), 'session')}, {pluralize(sum(place.turns for place in places), 'turn')}"
+    _print_note(f"{given.output}: {text}, {pluralize(asked, 'question')}")
+    for why, count in sorted((+counts).items()):
+        _print_note(f"{count:>9,}  {why}")
+    if not asked:
+        _print_note(f"next: ltm data logs-redact, and lines that ask something, such as {EXAMPLE}")
+    return 0
+
+
+def _reader_of(given: Namespace) -> tuple[str, str, HistoryReader]:
+    """Return the source of files of a kind, the message that begins a conversation about it, and what reads them."""
+    if given.kind in KINDS:
+        _, source, opening = KINDS[given.kind]
+        return source, opening, reader_of(given.kind)
     try:
         gap = duration(given.gap)
     except (ScenarioError, OverflowError, ValueError) as error:
         raise DatasetError(f"--gap: expected a duration such as 4h or 30m, got {given.gap!r}") from error
-    if not given.export.exists():
-        raise DatasetError(f"{given.export}: there is no such file or folder")
-    splitting = Splitting(gap=gap, order=given.dates, assistants=tuple(given.assistant))
-    left: Counter[str] = Counter()
-    number = turns = 0
-    with _log_writer(given.output) as write:
-        for row in exported_sessions(given.export, given.layout, splitting, left):
-            write(row)
-            number, turns = number + 1, turns + len(row["turns"])
-        if not number:
-            raise DatasetError(f"{given.export}: it contains no messages")
-    _print_note(f"{given.output}: {pluralize(number, 'session')}, {pluralize(turns, 'turn')}")
-    for why, count in sorted((+left).items()):
-        _print_note(f"left out: {pluralize(count, 'message')} {why}")
-    _print_note(f"next: ltm data logs-redact, and lines that ask something, such as {EXAMPLE}")
-    return 0
+    try:
+        zone = ZoneInfo(given.timezone) if given.timezone else None
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise DatasetError(f"--timezone: there is no zone {given.timezone!r}. Name one such as Europe/Berlin") from error
+    splitting = Splitting(gap=gap, order=given.dates, assistants=tuple(given.assistant), zone=zone)
+    layout = "" if given.kind == CHAT else given.kind
+
+    def read(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History]:
+        for history in read_chats(paths, layout, splitting, counts):
+            sessions = iter(history.sessions)
+            first = next(sessions, None)
+            if first is None:
+                raise DatasetError(f"{given.files[0]}: it contains no messages")
+            yield History(chain((first,), sessions))
+
+    return "", "", read
 
 
 @contextmanager

@@ -440,16 +440,20 @@ class Conversation:
         kind: Kind = "say"
         answer: str | None = ""
         alone = False
+        images: Sequence[str] = ()
         if isinstance(request, Ask):
             needles, kind = lane.needles(request.about, self.pastime.told), "ask"
             answer = request.answer
-            alone = self.plan.questions == "alone" and self.channel.capabilities.asked_alone
+            apart = self.plan.questions == "alone" if request.alone is None else request.alone
+            alone = apart and self.channel.capabilities.asked_alone
+            images = request.images if "AcceptsImages" in self.channel.capabilities else ()
         lane.unprompted = lane.unprompted or (answer is None and self.channel.prompts)
         self.script.check(lane, request)
         try:
             exchange = self.channel.ask(
-                lane.example.key, kind, request.text, needles, answer=answer, user=request.user, alone=alone
-            )
+                lane.example.key, kind, request.text, needles, images=images, answer=answer, user=request.user,
+                alone=alone,
+            )  # fmt: skip
         except AgentFault as fault:
             self._note(fault)
             raise

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # The fields of a definition file; only `steps` must be there.
 FIELDS = ("steps", "expected", "parameters", "replies")
 # The fields that a step may have: exactly one of the first three.
-STEP_FIELDS = ("say", "ask", "wait", "about", "user")
+STEP_FIELDS = ("say", "ask", "wait", "about", "user", "alone", "images")
 
 
 def to_json(definition: Definition) -> dict[str, Any]:
@@ -57,11 +57,17 @@ def read_step(step: Field) -> Step:
     kind = step_kind(step)
     if kind == "wait":
         return read_wait(step.mapping((kind,))[kind])
-    fields = step.mapping(("ask", "about", "user") if kind == "ask" else (kind, "user"))
+    fields = step.mapping(("ask", "about", "user", "alone", "images") if kind == "ask" else (kind, "user"))
     user = fields["user"].text() if "user" in fields else ""
     if kind == "say":
         return Say(fields["say"].text(), user=user)
-    return Ask(fields["ask"].text(), fields["about"].texts() if "about" in fields else (), user=user)
+    return Ask(
+        fields["ask"].text(),
+        fields["about"].texts() if "about" in fields else (),
+        user=user,
+        alone=fields["alone"].boolean() if "alone" in fields else None,
+        images=fields["images"].texts() if "images" in fields else (),
+    )
 
 
 def step_kind(step: Field, known: Iterable[str] = STEP_FIELDS) -> str:
@@ -135,7 +141,11 @@ def _step_to_json(step: Step) -> dict[str, Any]:
     if isinstance(step, (Say, Ask)):
         text = {"say": step.text} if isinstance(step, Say) else {"ask": step.text}
         about = {"about": list(step.about)} if isinstance(step, Ask) and step.about else {}
-        return {**text, **about, **({"user": step.user} if step.user else {})}
+        more: dict[str, Any] = {"user": step.user} if step.user else {}
+        if isinstance(step, Ask):
+            more |= {"alone": step.alone} if step.alone is not None else {}
+            more |= {"images": list(step.images)} if step.images else {}
+        return {**text, **about, **more}
     if isinstance(step, Wait):
         return {"wait": _wait_to_json(step)}
     raise DefinitionError(f"definition: steps: expected Say, Ask or Wait, got {show_value(step)}.")

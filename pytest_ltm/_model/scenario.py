@@ -39,6 +39,10 @@ class Ask:
     """What full marks ask for, told to the control `oracle` alone; "": any reply will do, None: unknown."""
     user: str = field(default="", kw_only=True)
     """Whose question it is, for an agent that SeparatesUsers; "": nobody's in particular."""
+    alone: bool | None = field(default=None, kw_only=True)
+    """Whether the state before it is put back behind it; None: as the run says."""
+    images: Sequence[str] = field(default=(), kw_only=True)
+    """Files shown with it to an agent that AcceptsImages."""
 
     def __post_init__(self) -> None:
         for text in (self.text, *self.about):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import TYPE_CHECKING
 
@@ -50,26 +51,32 @@ class ToldTexts:
     """Which exchanges of a history the texts are that an agent retrieved, as they were told or sent.
 
     The message counts, what is sent to agents that accept no history, the reply, and message and reply on two lines.
-    A text that several exchanges have, such as a reply that is always the same, names none of them.
+    A text that several exchanges have, such as a reply that is always the same, names none of them. Digests are kept:
+    the texts of ten million tokens would take four times their size.
     """
 
     def __init__(self) -> None:
-        self._ids: dict[str, tuple[str, ...]] = {}
+        self._ids: dict[bytes, tuple[str, ...]] = {}
 
     def add(self, past: PastExchange, *more: str) -> None:
         """Take in an exchange that was told; `more`: the parts in which it was sent."""
         texts = {past.message, past.asked, past.reply, f"{past.message}\n{past.reply}", *more}
         for text in filter(None, map(str.strip, texts)):
-            if self._ids.setdefault(text, past.ids) != past.ids:
-                self._ids[text] = ()
+            key = _text_digest(text)
+            if self._ids.setdefault(key, past.ids) != past.ids:
+                self._ids[key] = ()
 
     def replace_known_texts(self, shown: Sequence[str]) -> tuple[str, ...]:
         """Return ids in the place of texts that are known, each once, and all else as it is, if need be cut."""
         nones: dict[str, None] = {}
         for text in shown:
-            ids = self._ids.get(text.strip())
+            ids = self._ids.get(_text_digest(text.strip()))
             nones.update(dict.fromkeys(ids or (_cut_shown_text(text),)))
         return tuple(nones)
+
+
+def _text_digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def _cut_shown_text(text: str) -> str:

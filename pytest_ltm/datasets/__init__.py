@@ -9,13 +9,17 @@ from pytest_ltm._storage.dotted import lazy_exports
 if TYPE_CHECKING:
     from pytest_ltm.datasets._chapterbreak import Chapter, chapter_from_book, chapter_from_dataset
     from pytest_ltm.datasets._dataset import Dataset, DatasetOption, DatasetSuite, ToldConversation
+    from pytest_ltm.datasets._histories import history_dataset
+    from pytest_ltm.datasets._interchange import History, Picture, Question, Session, ToolCall, Turn
+    from pytest_ltm.datasets.converters import CONVERTED
     from pytest_ltm.datasets.locomo.options import LOCOMO
     from pytest_ltm.datasets.logs.options import LOGS
     from pytest_ltm.datasets.longmemeval.options import LONGMEMEVAL
 
 __all__ = (
-    "LOCOMO", "LOGS", "LONGMEMEVAL", "Chapter", "Dataset", "DatasetOption", "DatasetSuite", "ToldConversation",
-    "chapter_from_book", "chapter_from_dataset",
+    "CONVERTED", "LOCOMO", "LOGS", "LONGMEMEVAL", "Chapter", "Dataset", "DatasetOption", "DatasetSuite", "History",
+    "Picture", "Question", "Session", "ToldConversation", "ToolCall", "Turn", "chapter_from_book",
+    "chapter_from_dataset", "history_dataset",
 )  # fmt: skip
 
 __getattr__, __dir__ = lazy_exports(
@@ -23,6 +27,9 @@ __getattr__, __dir__ = lazy_exports(
     {
         "_chapterbreak": "Chapter chapter_from_book chapter_from_dataset",
         "_dataset": "Dataset DatasetOption DatasetSuite ToldConversation",
+        "_histories": "history_dataset",
+        "_interchange": "History Picture Question Session ToolCall Turn",
+        "converters": "CONVERTED",
         "locomo.options": "LOCOMO",
         "logs.options": "LOGS",
         "longmemeval.options": "LONGMEMEVAL",

@@ -50,6 +50,8 @@ class Dataset(NamedTuple):
     """Opens a path with the values of all options, a seed, and a folder to remember things in between runs."""
     questions: Questions = "together"
     """How the questions on a history are asked by default; where `alone`, `questions` is among the opener's values."""
+    family: str = ""
+    """The data set whose options it shares; "": they are its own."""
 
     def open(
         self,
@@ -80,7 +82,11 @@ class Dataset(NamedTuple):
 
     def flag(self, option: str) -> str:
         """Return how an option is spelled on the command line."""
-        return f"--ltm-{self.name}-{option}".replace("_", "-")
+        return f"--ltm-{self.family or self.name}-{option}".replace("_", "-")
+
+    def dest(self, option: str) -> str:
+        """Return where the value of an option is found."""
+        return f"ltm_{self.family or self.name}_{option}"
 
 
 class ToldConversation(NamedTuple):

@@ -8,6 +8,20 @@ from pytest_ltm._storage.dotted import lazy_exports
 
 if TYPE_CHECKING:
     from pytest_ltm.evaluators._aggregates import WorksOut
+    from pytest_ltm.evaluators._benchmarks import (
+        chosen_letters,
+        kendall_tau_b,
+        match_exactly,
+        match_number,
+        match_phrases,
+        match_substring,
+        mean_claims,
+        named_items,
+        official_claims,
+        order_score,
+        pass_hat_k,
+        recall_at,
+    )
     from pytest_ltm.evaluators._choices import AnswersWord, PicksOption
     from pytest_ltm.evaluators._cited import AnswersWithSources
     from pytest_ltm.evaluators._hygiene import ForgetsOnRequest, KeepsSecrets, KnowsAndWithholds, KnowsHistory
@@ -46,13 +60,18 @@ __all__ = (
     "KeepsWorldsApart", "KnowsAndWithholds", "KnowsCurrentFacts", "KnowsHistory", "KnowsSources", "LeadsTo", "LiesAt",
     "ListsItems", "ListsNames", "Menu", "NamesColour", "NamesUser", "ObeysOrders", "Order", "PicksOption", "PlaysGuest",
     "QuoteAtReply", "RecallsFacts", "RecallsJoke", "RecallsSteps", "RecallsValue", "RemindsInTime", "SaysAtEachTrigger",
-    "SpeaksLanguage", "Stage", "WorksOut", "notices_mix_up", "orders_dish", "orders_drink", "read_order",
-    "recalls_drink",
+    "SpeaksLanguage", "Stage", "WorksOut", "chosen_letters", "kendall_tau_b", "match_exactly", "match_number",
+    "match_phrases", "match_substring", "mean_claims", "named_items", "notices_mix_up", "official_claims",
+    "order_score", "orders_dish", "orders_drink", "pass_hat_k", "read_order", "recall_at", "recalls_drink",
 )  # fmt: skip
 
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
+        "_benchmarks": (
+            "chosen_letters kendall_tau_b match_exactly match_number match_phrases match_substring mean_claims "
+            "named_items official_claims order_score pass_hat_k recall_at"
+        ),
         "_choices": "AnswersWord PicksOption",
         "_cited": "AnswersWithSources",
         "_recall": "AppliesRule KnowsCurrentFacts RecallsFacts RecallsJoke RecallsSteps RecallsValue",

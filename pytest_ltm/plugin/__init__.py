@@ -38,7 +38,7 @@ class _Ordinary:
 
 sys.meta_path.insert(0, _Ordinary)
 
-from pytest_ltm.datasets import LOCOMO, LOGS, LONGMEMEVAL
+from pytest_ltm.datasets import CONVERTED, LOCOMO, LOGS, LONGMEMEVAL
 from pytest_ltm.plugin import hookspec, options
 from pytest_ltm.plugin.fixtures import (
     _ltm_place,
@@ -64,9 +64,8 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 def pytest_ltm_datasets(register: Callable[[Dataset], None]) -> None:
     """Bring the data sets that come with the plugin."""
-    register(LOCOMO)
-    register(LONGMEMEVAL)
-    register(LOGS)
+    for dataset in (LOCOMO, LONGMEMEVAL, LOGS, *CONVERTED):
+        register(dataset)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -82,9 +82,11 @@ def dataset_header(dataset: DatasetSuite, verbosity: int) -> list[str]:
 
 def _refuse_others(config: pytest.Config, name: str | None) -> None:
     """Refuse options on the command line of a data set that is not the suite: nothing would read them."""
-    for dataset in _options.option_table(config).datasets.values():
-        for option in dataset.options if dataset.name != name else ():
-            if config.getoption(f"ltm_{dataset.name}_{option.name}") is not None:
+    known = _options.option_table(config).datasets
+    chosen = known.get(name or "")
+    for dataset in known.values():
+        for option in dataset.options if chosen is None or chosen.flag("") != dataset.flag("") else ():
+            if config.getoption(dataset.dest(option.name)) is not None:
                 raise pytest.UsageError(f"{dataset.flag(option.name)}: needs --ltm-suite={dataset.name}")
 
 
@@ -107,7 +109,7 @@ def _options_of(config: pytest.Config, dataset: Dataset) -> dict[str, str]:
     """Return what the options of a data set say, by name; without what is not given."""
     texts = {}
     for option in dataset.options:
-        dest = f"ltm_{dataset.name}_{option.name}"
+        dest = dataset.dest(option.name)
         if text := _options.option_or_ini(config, dest):
             texts[option.name] = str(path_base(config, dest) / text) if option.is_path else text
     return texts
@@ -126,7 +128,8 @@ def dataset_places(settings: RunSettings, dataset: DatasetSuite, entry: str) -> 
 
 def thread_options(dataset: DatasetSuite, thread: str) -> dict[str, str]:
     """Return the options of a run, by dest, with which a data set has the conversation of one thread alone."""
-    return {f"ltm_{dataset.suite.name}_{name}": text for name, text in dataset.alone(thread).items()}
+    family = getattr(dataset, "family", dataset.suite.name)
+    return {f"ltm_{family}_{name}": text for name, text in dataset.alone(thread).items()}
 
 
 def told_in(settings: RunSettings, place: ItemPlace) -> ToldConversation | None:

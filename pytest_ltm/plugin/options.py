@@ -210,7 +210,7 @@ class OptionTable:
         if dataset.name in self.datasets:
             raise ConfigurationError(f"two plugins have a data set {dataset.name!r}")
         self.datasets[dataset.name] = dataset
-        for option in dataset.options:
+        for option in () if dataset.family else dataset.options:
             row = Option(dataset.flag(option.name), option.metavar, option.help, option.default, is_path=option.is_path)
             self.rows[row.dest] = row
             _add_option(self.parser, row, DATA_SETS)

@@ -176,8 +176,8 @@ def test_agents_are_listed_with_specs_that_work(capsys: pytest.CaptureFixture[st
 
 @pytest.mark.parametrize(
     ("words", "meant"),
-    [(["data", "logs-chek", "x"], "data logs-check"), (["data", "split"], "data logs-split"),
-     (["logs-split", "x"], "data logs-split"), (["logs-check"], "data logs-check"), (["cheat"], "cheats")],
+    [(["data", "logs-chek", "x"], "data logs-check"), (["data", "convrt"], "data convert"),
+     (["logs-check"], "data logs-check"), (["cheat"], "cheats")],
 )  # fmt: skip
 def test_a_misspelt_command_names_the_one_that_is_meant(
     words: list[str], meant: str, capsys: pytest.CaptureFixture[str]

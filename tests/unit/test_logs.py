@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_ltm.datasets.logs.suite import LogsSuite
 
 
-def turn(content: str, role: str = "user", **more: str) -> dict[str, str]:
+def turn(content: str, role: str = "user", **more: Any) -> dict[str, Any]:
     return {"role": role, "content": content, **more}
 
 
@@ -128,11 +128,30 @@ def test_the_fingerprint_changes_with_the_sessions_and_not_with_the_order_of_lin
 FAULTS = {
     "no kind of line": ([{"date": "2026-03-02"}], ":1: expected either a session"),
     "a typing error": ([session(turn=1)], ":1: turn: unknown field"),
-    "no date": ([{"session": "a", "turns": [turn("x")]}], ":1: the field 'date' is missing"),
+    "no date": ([{"session": "a", "turns": [turn("x")]}, MON], ":1: the field 'date' is missing, and other sessions"),
+    "no turns field": ([{"session": "a", "date": "2026-03-02"}], ":1: the field 'turns' is missing"),
+    "a date of nothing dated": (
+        [{"session": "a", "turns": [turn("x")]}, {**CAT, "evidence": [], "date": "2026-03-03"}],
+        ":2: date: no session has one to compare it with",
+    ),
+    "a header of tomorrow": ([{"format": "ltm-logs", "version": 99}, MON], ":1: version: this pytest-ltm reads versions"),
+    "a header of others": ([{"format": "other", "version": 1}, MON], ":1: format: expected 'ltm-logs'"),
+    "a second header": ([MON, {"format": "ltm-logs", "version": 2}], ":2: the header is the first line"),
+    "an image that is nowhere": (
+        [session("a", "2026-03-02", turn("x", images=[{"file": "a.png"}]))], ":1: turns[0]: there is no image 'a.png'",
+    ),
+    "an image of nothing": ([session("a", "2026-03-02", turn("x", images=[{}]))], ":1: turns[0].images[0]: expected an"),
+    "a call of nothing": ([session("a", "2026-03-02", turn("x", calls=[{}]))], ":1: turns[0].calls[0]: the field 'name'"),
+    "one choice": ([MON, {**CAT, "choices": ["Mo"]}], ":2: choices: expected a list of 2 to 26 texts"),
+    "gold that is no choice": ([MON, {**CAT, "choices": ["Al", "Bo"]}], ":2: gold: expected one of the choices: A, B"),
+    "a match of nothing": ([MON, {**CAT, "match": "fuzzy"}], ":2: match: expected answer, exact, contains"),
+    "a match without gold": ([MON, {"question": "Who?", "match": "set"}], ":2: match: needs a 'gold'"),
+    "a tolerance of words": ([MON, {**CAT, "tolerance": 1}], ":2: tolerance: needs a 'gold' that is a number"),
+    "asked somehow": ([MON, {**CAT, "asks": "twice"}], ":2: asks: expected 'alone' or 'together'"),
     "a date in words": ([session("a", "2 March 2026")], ":1: date: expected a date such as"),
     "no such day": ([session("a", "2026-02-30")], ":1: date: expected a date that there is"),
     "no turns": ([{"session": "a", "date": "2026-03-02", "turns": []}], ":1: turns: holds no turn"),
-    "another role": ([session("a", "2026-03-02", turn("x", "system"))], ":1: turns[0].role: expected 'user' or"),
+    "another role": ([session("a", "2026-03-02", turn("x", "system"))], ":1: turns[0].role: expected 'user', 'assi"),
     "nothing said": ([session("a", "2026-03-02", turn(" "))], ":1: turns[0].content: expected a non-empty text"),
     "half a character": ([session("a", "2026-03-02", turn("\ud800"))], ":1: turns[0].content: half of a surrogate"),
     "an id twice": ([MON, MON], ":2: the session 'mon' is in line 1 already"),

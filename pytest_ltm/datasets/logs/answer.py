@@ -1,19 +1,38 @@
-"""The verdict on one answer to a question about logs, and the figures beside it."""
+"""The verdict on one answer to a question of the interchange, and the figures beside it."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
+from pytest_ltm._language import normalize, speech
+from pytest_ltm._language.refusal import tells_nothing
 from pytest_ltm._language.rulings.gold import proven_ruling
 from pytest_ltm._language.rulings.rules import abstention_ruling
 from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.ltm_judge import JudgeDecision, ask_judge
-from pytest_ltm._model.score import Score, Unscored
+from pytest_ltm._model.score import UNDECIDED, Score, Unscored
+from pytest_ltm._storage.dotted import DottedPath
+from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.datasets.locomo.metric import token_f1
 from pytest_ltm.datasets.longmemeval.evaluation import RULE, rule_on_hypothesis, verdict_of
 from pytest_ltm.datasets.longmemeval.retrieval import session_of
+from pytest_ltm.evaluators import (
+    chosen_letters,
+    match_exactly,
+    match_number,
+    match_phrases,
+    match_substring,
+    mean_claims,
+    named_items,
+    official_claims,
+    order_score,
+    recall_at,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,53 +43,111 @@ if TYPE_CHECKING:
 
 
 NO_GOLD = "unmeasurable: the file gives no gold answer"
+MATCH_RULE = "interchange/1"
+CLAIM_GRADES = {"yes": 1.0, "partly": 0.5, "no": 0.0}
 _SHOWN = 300
+# How a claim begins that says what an answer should do, before it says what.
+_REPORTS = re.compile(
+    r"^(?:(?:the |an? |llm )*(?:response|answer|reply)s? (?:should )?)?(?:(?:say|state|mention|explain|note|name|contain|"
+    r"include)(?:s|ing)?)(?: (?:that|the fact that))?[ :]+",
+    re.IGNORECASE,
+)
 
 
 class LogsAnswer:
-    """Scores the answer to the question of a definition: 1, 0, or undecided.
+    """Scores the answer to the question of a definition: 0 to 1, or undecided.
 
-    The rules are those of LongMemEval. They decide where they can prove it, and a judge, if there is one, the rest; or
-    the judge decides all, if the definition says so. Without a gold answer nobody decides.
+    Choices, sets, orders and the matches of other benchmarks are decided by rules alone. For the rest the rules are those
+    of LongMemEval: they decide where they can prove it, and a judge, if there is one, what is left; or the judge decides
+    all, if the definition says so. Without a gold answer or claims nobody decides. A data set may name a scorer of its
+    own, a function of the definition and the answer.
     """
 
     def __init__(self, definition: Definition, judge: Judge | None = None) -> None:
-        self._gold, self._facts = [str(one) for one in definition.expected], definition.parameters
+        self._definition, self._facts = definition, definition.parameters
+        self._gold = [str(one) for one in definition.expected]
+        self._claims: list[str] = self._facts.get("claims", [])
+        self._match: str = self._facts.get("match", "answer")
         self._judge = judge or None
+        self._grades: list[float | None] = []
+        """Of the claims, once the answer has been scored."""
+        self._proven: list[float | None] = []
 
     @property
     def full_marks(self) -> str:
         """An answer that earns full marks; without a gold answer, one that says nothing."""
-        return "That was never mentioned." if self._facts["never_told"] else [*self._gold, "I do not know."][0]
+        if self._facts["never_told"]:
+            return "That was never mentioned."
+        if self._match in ("set", "sequence", "order") or self._match.startswith("recall"):
+            return "\n".join(self._gold)
+        if self._facts.get("options"):
+            return ", ".join(f"({letter})" for letter in self._gold)
+        return [*self._gold, " ".join(self._claims), "I do not know."][0]
 
     def __call__(self, answers: Sequence[str]) -> Score | Unscored:
         """Return the verdict on the last answer."""
+        return replace(self._verdict(answers[-1]), evidence=answers[-1][:_SHOWN])
+
+    def _verdict(self, answer: str) -> Score | Unscored:
+        if scorer := self._facts.get("scorer"):
+            score: Any = DottedPath(scorer, what="scorer", error=ConfigurationError).resolve()
+            verdict = score(self._definition, answer)
+            return verdict if isinstance(verdict, Score | Unscored) else Score(float(verdict), scorer, rule=scorer)
+        if self._match == "order":
+            return self._ordered(answer)
+        if self._claims:
+            return self._claimed(answer)
         if not (self._gold or self._facts["never_told"]):
-            return Unscored(NO_GOLD, evidence=answers[-1][:_SHOWN])
+            return Unscored(NO_GOLD)
+        if self._facts.get("options") or self._match != "answer" or self._facts.get("tolerance"):
+            return self._matched(normalize(speech(answer)) if self._facts.get("options") else speech(answer))
         result: Score | Unscored = Unscored("", RULE)
         if self._judge is None or self._facts["judge"] != "all":
-            result = self._ruled(answers[-1])
-        if isinstance(result, Unscored) and self._judge is not None:
-            result = self._judged(self._judge, answers[-1])
-        return replace(result, evidence=answers[-1][:_SHOWN])
+            result = self._ruled(answer)
+        return self._judged(self._judge, answer) if isinstance(result, Unscored) and self._judge else result
 
     def metrics(self, answer: str, retrieved: Sequence[str] | None = None) -> dict[str, float]:
-        """Return the figures beside the score, by name.
+        """Return the figures beside the score, by name; those of claims once the answer has been scored.
 
         `f1`: of the tokens shared with the nearest gold answer; `contains`: whether a gold answer stands in it word for
-        word; `recall`: the share of the evidence in what was `retrieved`. Missing ones are left out.
+        word; `official`: of claims, as BEAM's code counts them, where all are graded; `proven`: the share of claims
+        that rules prove; `recall`: the share of the evidence in what was `retrieved`. Missing ones are left out.
         """
         values = {}
-        if self._gold and not self._facts["never_told"]:
+        if self._gold and not (self._facts["never_told"] or self._facts.get("options")):
             values["f1"] = max(token_f1(answer, one) for one in self._gold)
             text = f" {' '.join(plain_words(answer))} "
             values["contains"] = float(
                 any(f" {' '.join(plain_words(one))} " in text for one in self._gold if plain_words(one))
             )
+        if self._proven:
+            values["proven"] = mean_claims([grade or 0.0 for grade in self._proven])
+        if grades := [grade for grade in self._grades if grade is not None]:
+            values |= {"official": official_claims(grades)} if len(grades) == len(self._grades) else {}
         if retrieved is not None and (evidence := self._facts["evidence"]):
             there = {*retrieved, *map(session_of, retrieved)}
             values["recall"] = sum(one in there for one in evidence) / len(evidence)
         return values
+
+    def _matched(self, answer: str) -> Score:
+        """Return the verdict of a rule that leaves nothing open."""
+        value: float
+        if options := self._facts.get("options"):
+            chosen = chosen_letters(answer, options, several=self._match == "set")
+            chooses = f"chooses {', '.join(sorted(chosen)) or 'none of the options'}"
+            right = chosen == set(self._gold) if self._match == "set" else bool(chosen & set(self._gold))
+            return Score(float(right), chooses, rule=MATCH_RULE)
+        if tolerance := self._facts.get("tolerance"):
+            value = any(match_number(answer, float(gold), tolerance) for gold in self._gold)
+        elif self._match.startswith("recall@"):
+            ranked = [part.strip(" -*0123456789.)") for part in re.split(r"[\n;,]", answer)]
+            value = recall_at(ranked, self._gold, int(self._match.partition("@")[2]))
+        elif self._match in ("set", "sequence"):
+            value = match_phrases(answer, self._gold, ordered=self._match == "sequence")
+        else:
+            value = (match_exactly if self._match == "exact" else match_substring)(answer, self._gold)
+        kind = "number" if self._facts.get("tolerance") else self._match
+        return Score(float(value), f"{kind}: {float(value):g} of 1", rule=MATCH_RULE)
 
     def _ruled(self, answer: str) -> Score | Unscored:
         rulings = [self._ruling(gold, answer) for gold in self._gold or [""]]
@@ -93,3 +170,58 @@ class LogsAnswer:
         if isinstance(decision, JudgeDecision):
             return Score(float(decision.grade == "yes"), str(decision), rule=f"judge {prompt.id}")
         return decision
+
+    # --- Claims, each worth the same.
+
+    def _claimed(self, answer: str) -> Score | Unscored:
+        self._proven = [self._claim_by_rule(claim, answer) for claim in self._claims]
+        self._grades, rule = list(self._proven), RULE
+        if self._judge is not None:
+            rule = f"judge {PROMPTS['claim'].id}"
+            for number, claim in enumerate(self._claims):
+                if self._facts["judge"] == "all" or self._grades[number] is None:
+                    decision = ask_judge(
+                        self._judge, PROMPTS["claim"], question=self._facts["question"], claim=claim, answer=answer
+                    )
+                    if isinstance(decision, Unscored):
+                        return decision
+                    self._grades[number] = CLAIM_GRADES[decision.grade]
+        open_ = self._grades.count(None)
+        if open_ == len(self._grades):
+            return Unscored("no rule can tell of any claim", RULE, cause=UNDECIDED)
+        reason = f"claims: {', '.join('open' if one is None else f'{one:g}' for one in self._grades)}"
+        value = mean_claims([grade or 0.0 for grade in self._grades])
+        return Score(value, reason, rule=rule, left_open=open_ / len(self._grades))
+
+    def _claim_by_rule(self, claim: str, answer: str) -> float | None:
+        """Return what is proven of a claim: 1, 0 of an answer that tells nothing, else None."""
+        if self._facts["never_told"]:
+            verdict = self._ruling("", answer).verdict
+            return None if verdict == "unscored" else float(verdict == "yes")
+        if tells_nothing(normalize(speech(answer))):
+            return 0.0
+        alone = self._gold if len(self._claims) == 1 else []
+        proven = any(self._ruling(gold, answer).verdict == "yes" for gold in (_REPORTS.sub("", claim), *alone))
+        return 1.0 if proven else None
+
+    # --- An order of items.
+
+    def _ordered(self, answer: str) -> Score | Unscored:
+        """Return the score of an order, once each line of the answer names an item by its words, or by a judge."""
+        said = speech(answer)
+        lines = [line for line in re.split(r"[\n;]|(?<!\S)\d+[.)]\s", said) if plain_words(line)]
+        places = named_items(said, self._gold)
+        if None in places and self._judge is not None:
+            prompt = PROMPTS["order-line"]
+            numbers = (*(str(number) for number in range(1, len(self._gold) + 1)), prompt.fail)
+            items = "\n".join(f"{number}. {item}" for number, item in enumerate(self._gold, start=1))
+            for number in [number for number, place in enumerate(places) if place is None]:
+                asked = structs.replace(prompt, grades=numbers)
+                decision = ask_judge(self._judge, asked, items=items, answer=lines[number])
+                if isinstance(decision, Unscored):
+                    return decision
+                places[number] = None if decision.grade == prompt.fail else int(decision.grade) - 1
+        elif None in places and not tells_nothing(normalize(said)):
+            return Unscored("no rule can tell which item each line names", MATCH_RULE, cause=UNDECIDED)
+        shown = ", ".join("none" if place is None else str(place + 1) for place in places)
+        return Score(order_score(places, len(self._gold)), f"names the items {shown or 'in no order'}", rule=MATCH_RULE)

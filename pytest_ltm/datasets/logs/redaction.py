@@ -87,11 +87,11 @@ class Redactor:
 
     def _field(self, name: str, value: Any) -> Any:
         match name:
-            case "date" | "role" | "kind" | "never_told":
+            case "date" | "role" | "kind" | "never_told" | "format" | "version" | "match" | "asks" | "file" | "image":
                 return value
-            case "turns":
-                return [self.row(turn) for turn in value]
-            case "session" | "id" | "evidence" | "user":
+            case "turns" | "images" | "calls":
+                return [self.row(part) for part in value]
+            case "session" | "id" | "evidence" | "after" | "user":
                 return _replace_values(value, self.id)
             case "gold":
                 return _replace_values(value, lambda text: self.text(text, gold=True))
@@ -156,15 +156,18 @@ def _comparable_digits(number: str) -> str:
 
 def _texts_around(row: Mapping[str, Any]) -> Iterator[str]:
     """Yield the texts in which words stand around what is looked for."""
-    yield from (str(turn["content"]) for turn in row.get("turns", ()))
+    for turn in row.get("turns", ()):
+        yield from (str(turn[name]) for name in ("content", "state", "action", "calls", "images") if name in turn)
     if "question" in row:
         yield str(row["question"])
 
 
 def _replace_values(value: Any, shown: Callable[[str], str]) -> Any:
-    """Return a text, a number or a list of these with stand-ins; a number stays one unless it has one."""
+    """Return a text, a number or a list or object of these with stand-ins; a number stays one unless it has one."""
     if isinstance(value, list):
         return [_replace_values(part, shown) for part in value]
+    if isinstance(value, dict):
+        return {name: _replace_values(part, shown) for name, part in value.items()}
     if value is None or isinstance(value, bool):
         return value
     text = shown(str(value))

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._model.suite import Suite, SuiteEntry
-from pytest_ltm._model.told_history import PastExchange
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
 from pytest_ltm.datasets._dataset import ToldConversation, by_unique_label
-from pytest_ltm.datasets.locomo.delivery import ACKNOWLEDGED
 from pytest_ltm.datasets.logs.log_file import EVERYBODY, LogsFile, iter_turn_ids
-from pytest_ltm.datasets.longmemeval.conversations import round_exchanges
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from pytest_ltm.datasets.logs.log_file import LogQuestion
-    from pytest_ltm.datasets.longmemeval.record import HistorySession
+    from pytest_ltm.datasets.logs.log_lines import LogQuestion
+    from pytest_ltm.datasets.logs.telling import ToldSessions
 
 
 OPENING = (
@@ -31,21 +29,6 @@ OPENING = (
 WORDING = 1
 """The version of the words in which sessions are told and questions are put."""
 LEGEND = "Logs: questions without a gold answer are asked, and have no score"
-
-
-def log_history(sessions: Iterator[HistorySession]) -> list[PastExchange]:
-    """Return the sessions as exchanges, in their order: the rounds of user and assistant, or what people said."""
-    past_exchanges: list[PastExchange] = []
-    for place, session in enumerate(sessions):
-        with_assistant = any(turn.role == "assistant" for turn in session.turns)
-        past_exchanges += round_exchanges(place, session) if with_assistant else _turn_exchanges(session)
-    return past_exchanges
-
-
-def _turn_exchanges(session: HistorySession) -> Iterator[PastExchange]:
-    for number, turn in enumerate(session.turns, start=1):
-        text = f"[{session.when}] {turn.content}"
-        yield PastExchange(f"{session.id}_{number}", session.at, text, ACKNOWLEDGED, text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,19 +48,23 @@ class LogsOptions:
 class LogsSuite:
     """The questions of a file of logs."""
 
-    def __init__(self, file: LogsFile, choices: LogsOptions) -> None:
+    family = "logs"
+    """Whose options it has, whatever it is called."""
+
+    def __init__(self, file: LogsFile, choices: LogsOptions, *, name: str = "logs", scorer: str = "") -> None:
         file.check()
-        self._file, self._choices = file, choices
+        self._file, self._choices, self._scorer = file, choices, scorer
         self._threads = _chosen_threads(file, choices)
         asked = [one for thread in self._threads.values() for one in thread[1].values()]
         entries = tuple(SuiteEntry(scenario="_logs_question", name=name) for name in sorted({q.kind for q in asked}))
-        self.suite = Suite(name="logs", path=str(file.path), entries=entries)
+        self.suite = Suite(name=name, path=str(file.path), entries=entries)
         users = f" of {len(self._threads)} users" if len(self._threads) > 1 else ""
         total = sum(len(file.users[name].sessions) for name, _ in self._threads.values())
-        self.title = f"{file.path.name}: {len(asked):,} questions{users}, {total:,} sessions"
+        source = file.header.source if file.header and file.header.source else file.path.name
+        self.title = f"{source}: {len(asked):,} questions{users}, {total:,} sessions"
         self.notes: Sequence[str] = tuple(file_notes(file))
         self.legend: Sequence[str] = (LEGEND,)
-        self._last: tuple[str, list[PastExchange]] | None = None
+        self._last: tuple[str, ToldSessions] | None = None
 
     def places(self, entry: str) -> Sequence[tuple[str, str]]:
         """Return thread and example of every question of a kind."""
@@ -88,7 +75,7 @@ class LogsSuite:
         """Return the sessions of a user."""
         return ToldConversation(
             history=self._history(thread),
-            opening=OPENING,
+            opening=(self._file.header and self._file.header.opening) or OPENING,
             described={"data": "logs", "sha256": self._file.digest(self._threads[thread][0]), "wording": WORDING},
         )
 
@@ -104,40 +91,70 @@ class LogsSuite:
         evidence = tuple(
             turn for one in asked.evidence for turn in (iter_turn_ids(sessions[one]) if one in sessions else [one])
         )
-        date = f"[{asked.date.written}] " if asked.date else ""
+        date = f"[{asked.asked.written}] " if asked.asked else ""
+        options = "".join(f"\n({letter}) {text}" for letter, text in asked.options.items())
+        question = Ask(
+            f"{date}{asked.text}{options}",
+            evidence,
+            alone=asked.asks == "alone" if asked.asks else None,
+            images=[str(self._file.path.parent / asked.image)] if asked.image else (),
+        )
+        more = {"options": asked.options, "claims": list(asked.claims), "tolerance": asked.tolerance}
+        more |= {"match": asked.match if asked.match != "answer" else "", "scorer": self._scorer}
         return Definition(
-            steps=(*self._waits(past, asked, evidence), Ask(f"{date}{asked.text}", evidence)),
-            expected=list(asked.gold),
+            steps=(*self._waits(past, asked, evidence), question),
+            expected=list(asked.golds),
             parameters={
                 "id": asked.id, "kind": asked.kind, "question": asked.text, "never_told": asked.never_told,
                 "evidence": list(asked.evidence), "judge": self._choices.judge,
+                **{name: value for name, value in more.items() if value},
             },
         )  # fmt: skip
 
-    def _waits(self, past: Sequence[PastExchange], asked: LogQuestion, evidence: Sequence[str]) -> tuple[Wait, ...]:
+    def _waits(self, past: ToldSessions, asked: LogQuestion, evidence: Sequence[str]) -> tuple[Wait, ...]:
         if self._choices.after is not None:
-            held = [number for number, one in enumerate(past, start=1) if not set(evidence).isdisjoint(one.ids)]
-            return Wait(history=max(held, default=len(past))), Wait(tokens=self._choices.after)
-        if asked.date is None:
+            ends = [
+                number
+                for session, place in enumerate(past.places)
+                if not set(evidence).isdisjoint(iter_turn_ids(place))
+                for number in range(past.told_by(session), past.told_by(session + 1))
+                if not set(evidence).isdisjoint(past[number].ids)
+            ]
+            return Wait(history=max(ends, default=len(past) - 1) + 1), Wait(tokens=self._choices.after)
+        if asked.after:
+            return (Wait(history=_told_with(past, asked.after)),)
+        if asked.asked is None:
             return (Wait(history=len(past)),)
-        total = sum(one.at <= asked.date.at for one in past)
-        late = asked.date.at - past[-1].at
+        total = past.told_by(bisect_right(past.places, asked.asked.at, key=lambda place: place.at))
+        late = asked.asked.at - past.places[-1].at
         return Wait(history=total), *((Wait(time=late),) if late > timedelta(0) else ())
 
-    def _history(self, thread: str) -> list[PastExchange]:
+    def _history(self, thread: str) -> ToldSessions:
         """Return what is told in a conversation; the last one asked for is kept, and no other."""
         if self._last is None or self._last[0] != thread:
-            self._last = None  # lets go of the one before the next is made
-            self._last = thread, log_history(self._file.sessions(self._threads[thread][0]))
+            self._last = thread, self._file.history(self._threads[thread][0])
         return self._last[1]
+
+
+def _told_with(past: ToldSessions, name: str) -> int:
+    """Return how many exchanges have been told when a session or turn has; an exchange that goes on behind it has not."""
+    for session, place in enumerate(past.places):
+        first, end = past.told_by(session), past.told_by(session + 1)
+        if name == place.id:
+            return end
+        if name in iter_turn_ids(place):
+            number = next(number for number in range(first, end) if name in past[number].ids)
+            return number + (past[number].ids[-1] == name)
+    raise DatasetError(f"no session and no turn is called {name!r}")
 
 
 def file_notes(file: LogsFile) -> Iterator[str]:
     """Yield what is odd about a file, but can be played."""
+    yield from file.header.notes if file.header else ()
     if file.disorder:
         yield f"sessions that stand after later ones: {file.disorder:,}; they are told by date"
     asked = [one for user in file.users.values() for one in user.questions.values()]
-    if open_ := sum(not (one.gold or one.never_told) for one in asked):
+    if open_ := sum(not (one.golds or one.claims or one.never_told) for one in asked):
         yield f"questions without a gold answer: {open_:,}; they are asked, and have no score"
 
 
@@ -171,8 +188,10 @@ EXAMPLE = '{"question": "When does Ann fly?", "gold": "on Tuesday", "evidence": 
 """A line that asks something."""
 
 
-def open_suite(path: Path | None, values: Mapping[str, Any]) -> LogsSuite:
+def open_suite(
+    path: Path | None, values: Mapping[str, Any], *, name: str = "logs", scorer: str = ""
+) -> LogsSuite:
     """Return the suite of a file; DatasetError or ConfigurationError for what cannot be used."""
     if path is None:
-        raise DatasetError("no logs: give --ltm-data=FILE.jsonl, or make one of a chat export with ltm data logs-split")
-    return LogsSuite(LogsFile(path), LogsOptions(**values))
+        raise DatasetError("no logs: give --ltm-data=FILE.jsonl, or make one of a chat export with ltm data convert")
+    return LogsSuite(LogsFile(path), LogsOptions(**values), name=name, scorer=scorer)

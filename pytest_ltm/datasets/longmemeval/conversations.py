@@ -61,10 +61,11 @@ def session_history(sessions: Sequence[HistorySession]) -> list[PastExchange]:
 def round_exchanges(place: int, session: HistorySession) -> Iterator[PastExchange]:
     """Yield the rounds of one session, the first with its date in front; `place`: its number in the history."""
     for number, one in enumerate(session_rounds(session)):
-        date = f"[{session.when}] " if number == 0 else ""
+        date = f"[{session.when}] " if session.when else ""
         user, assistant = one.user or NOBODY, one.assistant or NOBODY
-        asked = f"[{session.when}] I said: {user}\nYou said: {assistant}"
-        yield PastExchange(f"{place}.{number}", session.at, f"{date}{user}", assistant, asked, one.ids)
+        asked = f"{date}I said: {user}\nYou said: {assistant}"
+        told = user if number else f"{date}{user}"
+        yield PastExchange(f"{place}.{number}", session.at, told, assistant, asked, one.ids)
 
 
 # --- One history for many questions: the sessions of all, none told twice, interleaved by date.

@@ -1,4 +1,4 @@
-"""Chat exports, split into sessions: layouts of OpenAI, WhatsApp and Slack; and the commands."""
+"""Chats as people download them, split into sessions; and the commands."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from collections import Counter
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 from pytest_ltm._cli import main
 from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm.datasets.logs.exports import Splitting, exported_sessions
+from pytest_ltm.datasets.converters.chats import Splitting, read_chats
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def split(path: Path, **more: Any) -> list[dict[str, Any]]:
-    left: Counter[str] = Counter()
-    return list(exported_sessions(path, "", Splitting(gap=timedelta(hours=4), **more), left))
+def split(path: Path, layout: str = "", counts: Counter[str] | None = None, **more: Any) -> list[dict[str, Any]]:
+    histories = read_chats([path], layout, Splitting(gap=timedelta(hours=4), **more), Counter() if counts is None else counts)
+    rows: list[dict[str, Any]] = [json.loads(msgspec.json.encode(one)) for history in histories for one in history.sessions]
+    return rows
 
 
 # --- WhatsApp
@@ -234,11 +236,11 @@ def test_a_message_without_time_and_a_folder_without_days_are_refused(tmp_path: 
     with pytest.raises(DatasetError, match=r"2026-03-02.json: message 1: 'ts' does not hold a time: None"):
         slack(tmp_path, {"user": "U1", "text": "hi"})
     with pytest.raises(DatasetError, match="no export of Slack"):
-        split(tmp_path / "export" / "general")
+        split(tmp_path / "export" / "general", "slack")
 
 
 def test_what_has_no_known_form_is_refused_with_the_way_out(tmp_path: Path) -> None:
-    for name, fault in (("a.zip", "Unpack it first"), ("a.csv", "Say --layout=openai|whatsapp|slack")):
+    for name, fault in (("a.zip", "cannot be unpacked"), ("a.csv", "Say: ltm data convert openai |")):
         (tmp_path / name).touch()
         with pytest.raises(DatasetError, match=fault.replace("|", "[|]")):
             split(tmp_path / name)
@@ -256,8 +258,8 @@ def chat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_an_export_is_split_redacted_and_checked(chat: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["data", "logs-split", str(chat), "-o", "a.jsonl"]) == 0
-    assert "a.jsonl: 1 session, 2 turns\n" in capsys.readouterr().err
+    assert main(["data", "convert", "chat", str(chat), "-o", "a.jsonl"]) == 0
+    assert "a.jsonl: 1 session, 2 turns, 0 questions\n" in capsys.readouterr().err
     assert main(["data", "logs-check", "a.jsonl"]) == 0
     assert "it holds e-mail addresses: 1. To take them out: ltm data logs-redact" in capsys.readouterr().out
     assert main(["data", "logs-redact", "a.jsonl", "-o", "b.jsonl"]) == 0
@@ -274,10 +276,10 @@ def test_an_export_is_split_redacted_and_checked(chat: Path, capsys: pytest.Capt
 
 
 def test_nothing_is_overwritten_and_what_fails_leaves_no_file(chat: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["data", "logs-split", str(chat), "-o", str(chat)]) == 2
+    assert main(["data", "convert", "chat", str(chat), "-o", str(chat)]) == 2
     assert "exists already, and is not overwritten" in capsys.readouterr().err
     chat.write_text("31/12/2025, 21:15 - Ben joined\n")
-    assert main(["data", "logs-split", str(chat), "-o", "a.jsonl"]) == 2
+    assert main(["data", "convert", "chat", str(chat), "-o", "a.jsonl"]) == 2
     assert "it contains no messages" in capsys.readouterr().err
     assert not (chat.parent / "a.jsonl").exists()
 
@@ -294,8 +296,8 @@ def test_a_salt_that_can_be_guessed_and_a_gap_of_no_length_are_refused(
     chat: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (chat.parent / "short").write_text("1234")
-    assert main(["data", "logs-split", str(chat), "-o", "a.jsonl", "--gap=soon"]) == 2
+    assert main(["data", "convert", "chat", str(chat), "-o", "a.jsonl", "--gap=soon"]) == 2
     assert "--gap: expected a duration such as 4h" in capsys.readouterr().err
-    assert main(["data", "logs-split", str(chat), "-o", "a.jsonl"]) == 0
+    assert main(["data", "convert", "chat", str(chat), "-o", "a.jsonl"]) == 0
     assert main(["data", "logs-redact", "a.jsonl", "-o", "b.jsonl", "--salt=short"]) == 2
     assert "holds fewer than 16 characters" in capsys.readouterr().err

@@ -1,0 +1,231 @@
+"""Chats as people download them, as sessions: whose export it is shows in its content, and silence ends a session."""
+
+from __future__ import annotations
+
+import tempfile
+import zipfile
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone, tzinfo
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_ltm._storage.errors import DatasetError
+from pytest_ltm._storage.rows import json_in, json_of
+from pytest_ltm.datasets._interchange import History, Session, ToolCall, Turn
+from pytest_ltm.datasets.longmemeval.record import iter_record_slices, part_of
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterator, Sequence
+
+LAYOUTS = {
+    "openai": "openai", "claude": "assistants", "gemini": "assistants", "sharegpt": "assistants",
+    "telegram": "messengers", "discord": "messengers", "slack": "slack", "whatsapp": "whatsapp",
+    "langsmith": "traces", "langfuse": "traces", "otel": "traces",
+}  # fmt: skip
+"""By name the module that reads it, with a function `read_NAME(path, splitting, counts)`."""
+UNPACKED = 4_000_000_000
+"""Bytes that the files of a zip may have."""
+_READ = (".json", ".jsonl", ".txt")
+
+
+class ExportedMessage(NamedTuple):
+    """One message."""
+
+    at: datetime | None
+    """None where the export does not say; without a zone where it names none."""
+    who: str
+    """A name; "" for the user and the assistant of a chat with a model."""
+    text: str
+    by_model: bool = False
+    calls: tuple[ToolCall, ...] = ()
+
+
+class Talk(NamedTuple):
+    """What was said in one conversation, channel or chat."""
+
+    name: str
+    messages: Sequence[ExportedMessage]
+    room: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Splitting:
+    """How an export is read."""
+
+    gap: timedelta = timedelta(hours=4)
+    """A session ends where nothing was said for so long."""
+    order: str = ""
+    """Of day, month and year in WhatsApp's dates: `dmy`, `mdy` or `ymd`; "": as the file shows."""
+    assistants: tuple[str, ...] = ()
+    """Names of those who are the assistant."""
+    zone: tzinfo | None = None
+    """In which times without a zone are read, and all are written; None: UTC, and as they stand."""
+
+
+def read_chats(paths: Sequence[Path], layout: str, splitting: Splitting, counts: Counter[str]) -> Iterator[History]:
+    """Yield the history of exports; DatasetError for what is none.
+
+    `layout`: one of LAYOUTS, or "" to be told by the content. `counts` takes what is cut, left out or guessed.
+    """
+    for path in paths:
+        if not path.exists():
+            raise DatasetError(f"{path}: there is no such file or folder")
+        with _unpacked(path) as place:
+            name = layout or layout_of(place)
+            read = getattr(import_module(f"{__package__}.{LAYOUTS[name]}"), f"read_{name}")
+            yield History(_sessions_of(read(place, splitting, counts), splitting, counts))
+
+
+def _sessions_of(talks: Iterator[Talk], splitting: Splitting, counts: Counter[str]) -> Iterator[Session]:
+    used: dict[str, int] = {}
+    for talk in talks:
+        used[talk.name] = used.get(talk.name, 0) + 1
+        name = talk.name if used[talk.name] == 1 else f"{talk.name}~{used[talk.name]}"
+        messages = [one._replace(at=_in_zone(one.at, splitting, counts)) for one in talk.messages]
+        undated = [one for one in messages if one.at is None]
+        if undated and len(undated) < len(messages):
+            raise DatasetError(f"{name}: some of its messages have a time, and others none. Leave it out of the export")
+        dates = [] if undated else messages
+        ordered = sorted(messages, key=lambda one: (one.at or datetime.min).timestamp()) if dates else messages
+        ends = [
+            number
+            for number, (one, other) in enumerate(pairwise(ordered), start=1)
+            if one.at and other.at and other.at - one.at >= splitting.gap
+        ]
+        for number, (start, end) in enumerate(pairwise([0, *ends, len(ordered)] if ordered else []), start=1):
+            part = ordered[start:end]
+            turns = tuple(_turn_of(one, splitting.assistants) for one in part)
+            date = part[0].at.isoformat(sep=" ", timespec="minutes") if part[0].at else ""
+            yield Session(id=f"{name}-{number}", date=date, turns=turns, room=talk.room)
+
+
+def _in_zone(at: datetime | None, splitting: Splitting, counts: Counter[str]) -> datetime | None:
+    if at is None:
+        counts["guessed: messages without a time are told in the order of the export"] += 1
+    elif at.tzinfo is None:
+        if splitting.zone is None:
+            counts["guessed: times without a zone are taken as UTC (--timezone says which it is)"] += 1
+        return at.replace(tzinfo=splitting.zone) if splitting.zone else at
+    return at.astimezone(splitting.zone) if at and splitting.zone else at
+
+
+def _turn_of(one: ExportedMessage, assistants: Sequence[str]) -> Turn:
+    if one.by_model or one.who in assistants:
+        return Turn(role="assistant", content=one.text, calls=one.calls)
+    return Turn(role="user", name=one.who, content=one.text, calls=one.calls)
+
+
+@contextmanager
+def _unpacked(path: Path) -> Iterator[Path]:
+    """Yield a file or folder; of a zip the folder of its texts, which is gone afterwards."""
+    if path.suffix.lower() != ".zip":
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="ltm-export-") as folder:
+        try:
+            with zipfile.ZipFile(path) as packed:
+                files = [one for one in packed.infolist() if Path(one.filename).suffix.lower() in _READ]
+                if sum(one.file_size for one in files) > UNPACKED:
+                    raise DatasetError(f"{path}: holds more than {UNPACKED:,} bytes. Unpack it, and name what is in it")
+                for one in files:
+                    packed.extract(one, folder)  # which keeps to the folder, whatever a name says
+        except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError) as error:
+            raise DatasetError(f"{path}: cannot be unpacked: {error}. Unpack it, and name what is in it") from error
+        inside = [Path(folder, one.filename) for one in files]
+        yield inside[0] if len(inside) == 1 else Path(folder)
+
+
+def layout_of(path: Path) -> str:
+    """Return whose export a file or folder is, by its content; DatasetError, with the way out, for any other."""
+    if path.is_dir():
+        if (file := next(iter(conversation_files(path)), None)) is not None:
+            return layout_of(file)
+        if any(path.glob("*/[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].json")):
+            return "slack"
+        if any(path.rglob("channel.json")):
+            return "discord"
+        inside = [one for one in sorted(path.iterdir()) if one.suffix.lower() in _READ and one.name != "users.json"]
+        if not inside:
+            raise DatasetError(f"{path}: there is no export of a chat in it. Name the file or folder that holds it")
+        return layout_of(inside[0])
+    if path.suffix.lower() == ".txt":
+        return "whatsapp"
+    first = next(iter_objects(path, 1), ("", None))[1] if path.suffix.lower() in _READ else None
+    for name, fields in _MARKS.items():
+        if isinstance(first, dict) and any(set(each) <= first.keys() for each in fields):
+            return name
+    raise DatasetError(f"{path}: whose export is it? Say: ltm data convert {' | '.join(LAYOUTS)}")
+
+
+# The fields by which a layout is told apart, of the first object in a file: all of one of these sets.
+_MARKS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "claude": (("chat_messages",),),
+    "openai": (("mapping",),),
+    "gemini": (("title", "products"), ("chunkedPrompt",), ("title", "safeHtmlItem")),
+    "telegram": (("messages", "type", "name"), ("chats",)),
+    "discord": (("guild", "channel"), ("ID", "Timestamp")),
+    "langsmith": (("run_type",),),
+    "otel": (("resourceSpans",), ("attributes", "name")),
+    "langfuse": (("timestamp", "input"), ("timestamp", "observations")),
+    "sharegpt": (("conversations",), ("messages",)),
+}
+
+
+def conversation_files(path: Path) -> list[Path]:
+    """Return the files of a folder that hold conversations with a model, by number; the file itself if it is one."""
+    return sorted(path.glob("conversations*.json")) if path.is_dir() else [path]
+
+
+def iter_objects(path: Path, most: int | None = None) -> Iterator[tuple[str, Any]]:
+    """Yield place and value of each object: of a JSON list of any size, of JSON lines, or of a file that is one."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
+    except OSError as error:
+        raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
+    if start[:1] == b"[":
+        with closing(iter_record_slices(path)) as places:
+            for number, place in enumerate(places, start=1):
+                where = f"{path}: conversation {number:,}"
+                yield where, json_in(part_of(path, *place), where)
+                if number == most:
+                    return
+    elif path.suffix.lower() == ".jsonl":
+        from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
+
+        for number, _, raw in iter_numbered_lines(path):
+            yield f"{path}:{number}", json_in(raw, f"{path}:{number}")
+            if number == most:
+                return
+    else:
+        yield str(path), json_of(path)
+
+
+@contextmanager
+def faults_of_export(where: str) -> Iterator[None]:
+    """Make whatever an export's odd form causes a DatasetError that names its place and a way out."""
+    try:
+        yield
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError, OverflowError, OSError) as error:
+        reason = f"the field {error} is missing" if isinstance(error, KeyError) else str(error)
+        raise DatasetError(f"{where}: cannot be read: {reason}. Export it again, or leave this part out") from error
+
+
+def utc_time(seconds: Any) -> datetime:
+    """Return the time of so many seconds since 1970."""
+    return datetime.fromtimestamp(float(seconds), tz=timezone.utc)
+
+
+def iso_time(text: Any) -> datetime | None:
+    """Return the time that a text of ISO 8601 gives, None for none; ValueError for any other."""
+    if text is None or text == "":
+        return None
+    if not isinstance(text, str):
+        raise TypeError(f"expected a time, got {text!r}")
+    day, sign, rest = text.strip().replace("Z", "+00:00").partition(".")
+    fraction = rest[: len(rest) - len(rest.lstrip("0123456789"))]
+    return datetime.fromisoformat(f"{day}{sign}{fraction[:6].ljust(6, '0') if sign else ''}{rest[len(fraction) :]}")

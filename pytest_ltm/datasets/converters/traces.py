@@ -1,0 +1,163 @@
+"""Traces of agents: runs of LangSmith, traces of Langfuse, spans of OpenTelemetry (conventions of GenAI)."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._storage.errors import DatasetError
+from pytest_ltm.datasets._interchange import ToolCall
+from pytest_ltm.datasets.converters.assistants import message_text
+from pytest_ltm.datasets.converters.chats import (
+    ExportedMessage,
+    Splitting,
+    Talk,
+    faults_of_export,
+    iso_time,
+    iter_objects,
+    utc_time,
+)
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterator
+    from datetime import datetime
+    from pathlib import Path
+
+_USERS, _MODELS = {"user", "human"}, {"assistant", "ai", "model"}
+# Fields in which frameworks put what went in, or came out, as a text.
+_TEXTS = ("input", "output", "question", "query", "prompt", "answer", "text", "result", "content")
+
+
+def read_langsmith(path: Path, _splitting: Splitting, counts: Counter[str]) -> Iterator[Talk]:
+    """Yield the threads of root runs: what the user said last, and what came out."""
+    talks: dict[str, list[ExportedMessage]] = {}
+    for where, run in _rows(path):
+        with faults_of_export(where):
+            if run.get("parent_run_id"):
+                counts["left out: runs inside others"] += 1
+                continue
+            metadata = (run.get("extra") or {}).get("metadata") or {}
+            names = ("thread_id", "session_id", "conversation_id")
+            thread = next((metadata[name] for name in names if metadata.get(name)), run.get("trace_id") or run["id"])
+            talk = talks.setdefault(str(thread), [])
+            talk += _exchange(run.get("inputs"), run.get("outputs"), iso_time(run.get("start_time")), counts)
+    yield from (Talk(name, said) for name, said in talks.items())
+
+
+def read_langfuse(path: Path, _splitting: Splitting, counts: Counter[str]) -> Iterator[Talk]:
+    """Yield the sessions of traces, or each trace that is in none."""
+    talks: dict[str, list[ExportedMessage]] = {}
+    for where, trace in _rows(path):
+        with faults_of_export(where):
+            talk = talks.setdefault(str(trace.get("sessionId") or trace.get("session_id") or trace["id"]), [])
+            talk += _exchange(_parsed(trace.get("input")), _parsed(trace.get("output")), iso_time(trace["timestamp"]), counts)
+    yield from (Talk(name, said) for name, said in talks.items())
+
+
+def read_otel(path: Path, _splitting: Splitting, counts: Counter[str]) -> Iterator[Talk]:
+    """Yield the conversations of spans; those of a memory are calls, with what was written or found."""
+    talks: dict[str, list[ExportedMessage]] = {}
+    for where, span in _spans(path):
+        with faults_of_export(where):
+            facts = _attributes(span.get("attributes") or {})
+            at, operation = _span_time(span), str(facts.get("gen_ai.operation.name") or "")
+            name = str(facts.get("gen_ai.conversation.id") or span.get("traceId") or span.get("trace_id") or "spans")
+            talk = talks.setdefault(name, [])
+            if "memory" in operation:
+                records = _parsed(facts.get("gen_ai.memory.records"))
+                asked = facts.get("gen_ai.memory.query.text")
+                call = ToolCall(name=operation, arguments=asked, result=records)
+                talk.append(ExportedMessage(at, "", "", by_model=True, calls=(call,)))
+            elif operation in ("chat", "text_completion", "generate_content", "invoke_agent"):
+                said, came = _span_messages(facts, "input", "prompt"), _span_messages(facts, "output", "completion")
+                talk += _exchange(said, came, at, counts)
+            else:
+                counts["left out: spans of neither a model nor a memory"] += 1
+    yield from (Talk(name, said) for name, said in talks.items())
+
+
+def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for file in sorted(path.glob("*.json*")) if path.is_dir() else [path]:
+        for where, row in iter_objects(file):
+            if not isinstance(row, dict):
+                raise DatasetError(f"{where}: expected an object, a run or trace each. Export it again")
+            yield where, row
+
+
+def _spans(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the spans: one a line, or in batches as collectors write them (OTLP)."""
+    for where, row in _rows(path):
+        if "resourceSpans" not in row:
+            yield where, row
+            continue
+        with faults_of_export(where):
+            spans = [
+                span for resource in row["resourceSpans"] for scope in resource["scopeSpans"] for span in scope["spans"]
+            ]
+        yield from ((where, span) for span in spans)
+
+
+def _attributes(attributes: Any) -> dict[str, Any]:
+    """Return attributes by name, also where each is a key and a typed value (OTLP)."""
+    if isinstance(attributes, dict):
+        return attributes
+    return {one["key"]: next(iter(one["value"].values()), None) for one in attributes}
+
+
+def _span_time(span: dict[str, Any]) -> datetime | None:
+    nanoseconds = span.get("startTimeUnixNano") or span.get("start_time_unix_nano")
+    return utc_time(int(nanoseconds) / 1e9) if nanoseconds else iso_time(span.get("start_time"))
+
+
+def _span_messages(facts: dict[str, Any], name: str, older: str) -> Any:
+    """Return the messages of a span: as JSON, or in numbered attributes as instrumentations wrote them before."""
+    if f"gen_ai.{name}.messages" in facts:
+        return {"messages": _parsed(facts[f"gen_ai.{name}.messages"])}
+    numbered = [key for key in facts if key.startswith(f"gen_ai.{older}.") and key.endswith(".content")]
+    rows = [{"role": facts.get(key.removesuffix("content") + "role"), "content": facts[key]} for key in numbered]
+    return {"messages": rows}
+
+
+def _parsed(value: Any) -> Any:
+    """Return what a text of JSON holds, any other value as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def _exchange(given: Any, came: Any, at: datetime | None, counts: Counter[str]) -> list[ExportedMessage]:
+    """Return what the user said last, and the reply."""
+    said, reply = _last_text(given, _USERS), _last_text(came, _MODELS)
+    counts["left out: runs without a text of the user or the model"] += not (said and reply)
+    exchange = [ExportedMessage(at, "", said)] if said else []
+    return [*exchange, *([ExportedMessage(at, "", reply, by_model=True)] if reply else [])]
+
+
+def _last_text(value: Any, roles: set[str]) -> str:
+    """Return the last text of one of these roles in what went in or came out, in the forms of many frameworks."""
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, dict):
+        for name in ("messages", "generations", "choices"):
+            if value.get(name):
+                return _last_text(value[name], roles)
+        if isinstance(value.get("message"), dict):
+            return _last_text([value["message"]], roles)
+        texts = (message_text(value[name]) for name in _TEXTS if value.get(name))
+        return next(filter(None, map(str.strip, texts)), "")
+    for one in reversed(value) if isinstance(value, list) else ():
+        if isinstance(one, list):
+            return _last_text(one, roles)
+        if not isinstance(one, dict):
+            continue
+        inside = one.get("kwargs") if isinstance(one.get("kwargs"), dict) else one.get("message", one)
+        inside = inside if isinstance(inside, dict) else one
+        role = str(inside.get("role") or inside.get("type") or next(iter(roles))).lower()
+        if role in roles:
+            parts = inside.get("parts")
+            return message_text(parts if parts else inside.get("content") or inside.get("text") or "").strip()
+    return ""
