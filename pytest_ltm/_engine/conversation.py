@@ -448,12 +448,21 @@ class Conversation:
         self.script.check(lane, request)
         try:
             exchange = self.channel.ask(
-                lane.example.key, kind, request.text, needles, answer=answer, user=request.user, alone=alone
+                lane.example.key,
+                kind,
+                request.text,
+                needles,
+                answer=answer,
+                user=request.user,
+                alone=alone,
+                withdrawn=lane.withdrawn_values(request),
             )
         except AgentFault as fault:
             self._note(fault)
             raise
         lane.own.append(exchange)
+        if isinstance(request, Say) and request.tells:
+            lane.told[exchange.number] = request.tells
         if kind == "ask":
             lane.questions.append(CreditedQuestion(exchange.number, needles))
         self._heard(exchange)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # The fields of a definition file; only `steps` must be there.
 FIELDS = ("steps", "expected", "parameters", "replies")
 # The fields that a step may have: exactly one of the first three.
-STEP_FIELDS = ("say", "ask", "wait", "about", "user")
+STEP_FIELDS = ("say", "ask", "wait", "about", "user", "tells")
 
 
 def to_json(definition: Definition) -> dict[str, Any]:
@@ -57,11 +57,17 @@ def read_step(step: Field) -> Step:
     kind = step_kind(step)
     if kind == "wait":
         return read_wait(step.mapping((kind,))[kind])
-    fields = step.mapping(("ask", "about", "user") if kind == "ask" else (kind, "user"))
+    fields = step.mapping(("ask", "about", "user") if kind == "ask" else (kind, "user", "tells"))
     user = fields["user"].text() if "user" in fields else ""
     if kind == "say":
-        return Say(fields["say"].text(), user=user)
+        return Say(fields["say"].text(), user=user, tells=read_tells(fields))
     return Ask(fields["ask"].text(), fields["about"].texts() if "about" in fields else (), user=user)
+
+
+def read_tells(fields: Mapping[str, Field]) -> dict[str, str | None]:
+    """Return the values that a step tells, by what they are about; null withdraws one."""
+    told = fields["tells"].mapping() if "tells" in fields else {}
+    return {subject: None if value.value is None else value.text() for subject, value in told.items()}
 
 
 def step_kind(step: Field, known: Iterable[str] = STEP_FIELDS) -> str:
@@ -135,7 +141,8 @@ def _step_to_json(step: Step) -> dict[str, Any]:
     if isinstance(step, (Say, Ask)):
         text = {"say": step.text} if isinstance(step, Say) else {"ask": step.text}
         about = {"about": list(step.about)} if isinstance(step, Ask) and step.about else {}
-        return {**text, **about, **({"user": step.user} if step.user else {})}
+        tells = {"tells": dict(step.tells)} if isinstance(step, Say) and step.tells else {}
+        return {**text, **about, **({"user": step.user} if step.user else {}), **tells}
     if isinstance(step, Wait):
         return {"wait": _wait_to_json(step)}
     raise DefinitionError(f"definition: steps: expected Say, Ask or Wait, got {show_value(step)}.")

@@ -1,0 +1,102 @@
+"""What a memory did with what it was told, measured: one entry for tables, summaries, exports and gates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from pytest_ltm._journal.memory_ledger import FactMemory, MemoryResult
+    from pytest_ltm._journal.result import ScenarioResult
+
+
+class MemoryMeasure(Struct, frozen=True, kw_only=True):
+    """A share, or a mean, over the facts, questions or records of all examples."""
+
+    name: str
+    label: str
+    definition: str
+    pair: Callable[[MemoryResult], tuple[float, int]]
+    """How much it is of one example, and of how many."""
+    unit: str = "share"
+    higher_is_better: bool = True
+
+    def of_rows(self, rows: Iterable[ScenarioResult]) -> float | None:
+        """Return it over examples; None where it is known of none."""
+        pairs = [self.pair(row.memory) for row in rows if row.memory is not None]
+        count = sum(of for _, of in pairs)
+        return sum(much for much, _ in pairs) / count if count else None
+
+
+def _facts(change: str, keep: Callable[[FactMemory], bool]) -> Callable[[MemoryResult], tuple[float, int]]:
+    def pair(result: MemoryResult) -> tuple[float, int]:
+        facts = [fact for fact in result.facts if fact.known and fact.change == change]
+        return sum(map(keep, facts)), len(facts)
+
+    return pair
+
+
+def _found(result: MemoryResult) -> tuple[float, int]:
+    ranks = [fact.rank for fact in result.facts if fact.rank is not None]
+    return sum(rank > 0 for rank in ranks), len(ranks)
+
+
+def _lag(result: MemoryResult) -> tuple[float, int]:
+    lags = [fact.lag for fact in result.facts if fact.lag is not None]
+    return sum(lags), len(lags)
+
+
+def _is_written(fact: FactMemory) -> bool:
+    return fact.lag is not None
+
+
+MEASURES = (
+    MemoryMeasure(
+        name="kept", label="kept", pair=_facts("new", _is_written),
+        definition="of the facts that were told, the share of which a record had the value",
+    ),
+    MemoryMeasure(
+        name="updated", label="updated", pair=_facts("update", _is_written),
+        definition="of the facts that replaced an earlier value, the share of which a record had the new one",
+    ),
+    MemoryMeasure(
+        name="found", label="found", pair=_found,
+        definition="of the facts that were in memory when a question needed them, the share that was found for it",
+    ),
+    MemoryMeasure(
+        name="stale_served", label="stale served", pair=lambda result: result.stale, higher_is_better=False,
+        definition="of the questions on a value that the memory had replaced, the share for which the old one was found",
+    ),
+    MemoryMeasure(
+        name="deleted_served", label="deleted served", pair=lambda result: result.deleted, higher_is_better=False,
+        definition="of the questions on what was withdrawn or deleted, the share for which it was found",
+    ),
+    MemoryMeasure(
+        name="invented", label="invented", pair=lambda result: result.invented, higher_is_better=False,
+        definition="of the records written while a scenario spoke, the share with a name or a number that nobody had "
+        "said",
+    ),
+    MemoryMeasure(
+        name="lag", label="written after", pair=_lag, unit="ratio", higher_is_better=False,
+        definition="after how many exchanges a record had the value of a fact, mean",
+    ),
+    MemoryMeasure(
+        name="writes", label="writes a message", pair=lambda result: result.writes, unit="ratio",
+        higher_is_better=False, definition="records added, changed and deleted for each of the scenarios' exchanges",
+    ),
+)  # fmt: skip
+
+
+def count_facts(rows: Iterable[ScenarioResult]) -> int | None:
+    """Return the number of facts of which it is known what became of them; None where no memory is known."""
+    known = [row.memory for row in rows if row.memory is not None]
+    return sum(fact.known for memory in known for fact in memory.facts) if known else None
+
+
+def count_lost(rows: Sequence[ScenarioResult]) -> Counter[str]:
+    """Return how many examples lost marks at each step from telling to answering."""
+    return Counter(row.memory.lost for row in rows if row.memory is not None and row.memory.lost)
