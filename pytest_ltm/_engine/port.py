@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from pytest_ltm._calls.traces import SpanReceiver
     from pytest_ltm._journal.cost import Account
     from pytest_ltm._journal.timings import Timings
     from pytest_ltm._model.agent import Capabilities, ExpectedReply, Reply, Usage
@@ -253,10 +254,14 @@ class LivePort:
         tariff: Tariff | None = None,
         account: Account | None = None,
         watch: Callable[[], float] = stopwatch_seconds,
+        traces: SpanReceiver | None = None,
     ) -> None:
         self._make, self._known, self._checkpoints = make, known, checkpoints or Checkpoints(None)
         self._counter, self._clock, self._timings, self._watch = counter, clock, timings, watch
         self._calling, self._tariff, self._account = calling, tariff or Tariff(), account
+        self._traces = traces
+        if traces is not None:
+            traces.begin_conversation()
         self._said = Transcript()
         self._line: AgentLine | None = None
         self._first: bytes | None = None
@@ -325,6 +330,8 @@ class LivePort:
         def ask() -> tuple[Reply, float, tuple[str, ...] | None, tuple[str, ...], tuple[MemoryOperation, ...]]:
             line, self._used = self.line, True
             self._settle(line)
+            if self._traces is not None:
+                self._traces.begin_exchange(message.exchange)
             began = self._watch()
             line.announce(message.by)
             if prompts:
@@ -342,7 +349,7 @@ class LivePort:
                 if "DeletesRecords" in self.capabilities:
                     for record in deletes:
                         line.delete(record)
-                memory = line.written()
+                memory = line.written() + self._traced(patient=message.kind == "ask")
                 if self.capabilities.saves and not message.alone:
                     self._checkpoints.keep_state(message.exchange, line.save())
             return reply, seconds, retrieved, in_context, memory
@@ -368,10 +375,12 @@ class LivePort:
         self._have("")
 
         def tell() -> tuple[Reply, float, tuple[MemoryOperation, ...]]:
+            if self._traces is not None:
+                self._traces.begin_exchange(told.exchange)
             began, line = stopwatch_seconds(), self.line
             took = self._tell(told.message, told.reply, self._clock.now)
             seconds = stopwatch_seconds() - began
-            memory = line.written()
+            memory = line.written() + self._traced()
             if self.capabilities.saves and (self._checkpoints.is_empty or line.saves_cheaply):
                 with self._losing(took.usage):
                     self._checkpoints.keep_state(told.exchange, line.save())
@@ -502,6 +511,9 @@ class LivePort:
             return line.tell(message, reply, user)
         finally:
             self._lose(line.lost)
+
+    def _traced(self, *, patient: bool = False) -> tuple[MemoryOperation, ...]:
+        return () if self._traces is None else self._traces.operations(self._exchange, patient=patient)
 
     def _settle(self, line: AgentLine) -> None:
         if "Settles" in self.capabilities and self._said:

@@ -75,6 +75,8 @@ class MemoryLedger(Struct):
     """By exchange the texts that were written; "" of a deletion."""
     first_said: dict[str, int] = field(default_factory=dict)
     """By word the exchange that said it first, as far as `_read`."""
+    is_mute: bool = False
+    """Something was written of which nobody says what it says."""
     _read: int = 0
 
     @property
@@ -89,6 +91,7 @@ class MemoryLedger(Struct):
             if one.what == "found":
                 self.found.setdefault(at, []).append(one)
                 continue
+            self.is_mute |= one.text is None and one.what != "deleted"
             texts = self.writes.setdefault(at, [])
             texts.append(one.text or "")
             name = one.record or f"{at}.{len(texts)}"
@@ -272,7 +275,7 @@ def _fact(fact: FactMemory, served: Sequence[_Served], history: _TellingHistory,
     if fact.change == "withdrawal":
         return fact
     lag = ledger.lag(fact.needle, fact.value, history.about(fact.subject))
-    known = lag is not None or bool(fact.subject) or not ledger.writes.get(fact.needle)
+    known = lag is not None or ((bool(fact.subject) or not ledger.writes.get(fact.needle)) and not ledger.is_mute)
     ranks = [
         one.rank(fact.value)
         for one in served

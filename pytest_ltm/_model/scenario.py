@@ -24,8 +24,8 @@ class Say:
     user: str = field(default="", kw_only=True)
     """Whose message it is, for an agent that SeparatesUsers; "": nobody's in particular."""
     tells: Mapping[str, str | None] = field(default_factory=dict, kw_only=True, hash=False)
-    """The values that it tells by what they are about, to measure what a memory makes of them: a later value of the same
-    replaces an earlier one, None withdraws it. Neither agent nor score depends on it, so it is in no fingerprint."""
+    """The values that it tells by what they are about, to measure what a memory makes of them: a later value replaces
+    an earlier one, None withdraws it. Neither agent nor score depends on it, so it is in no fingerprint."""
 
     def __post_init__(self) -> None:
         _need_text(self.text)

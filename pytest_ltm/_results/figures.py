@@ -363,16 +363,13 @@ _MEMORY = (
         lambda column: count_facts(column.rows),
         "facts told",
         missing="absent",
-        definition="what the agent's memory did with the facts that scenarios told, where it says so; absent otherwise. "
+        definition="what the agent's memory did with the facts that were told, where it says so; absent otherwise. "
         "`facts`: how many; "
         + "; ".join(f"`{one.name}`: {one.definition}" for one in MEASURES)
         + "; `never_written`, `not_found`, `not_used`: examples that lost marks because a fact was never written, was "
         "written and not found, or was found and not used",
     ),
-    *(
-        Figure(f"memory.{one.name}", one.unit, _measured(one), one.label, missing="absent")
-        for one in MEASURES
-    ),
+    *(Figure(f"memory.{one.name}", one.unit, _measured(one), one.label, missing="absent") for one in MEASURES),
     *(
         Figure(f"memory.{name}", "count", _lost_at(label), f"marks lost: {label}", missing="absent")
         for name, label in _LOST.items()

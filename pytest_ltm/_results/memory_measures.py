@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from pytest_ltm._results.text import NOTHING, shorten_text
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -69,7 +71,7 @@ MEASURES = (
     ),
     MemoryMeasure(
         name="stale_served", label="stale served", pair=lambda result: result.stale, higher_is_better=False,
-        definition="of the questions on a value that the memory had replaced, the share for which the old one was found",
+        definition="of the questions on a value that the memory had replaced, the share that the old one was found for",
     ),
     MemoryMeasure(
         name="deleted_served", label="deleted served", pair=lambda result: result.deleted, higher_is_better=False,
@@ -100,3 +102,28 @@ def count_facts(rows: Iterable[ScenarioResult]) -> int | None:
 def count_lost(rows: Sequence[ScenarioResult]) -> Counter[str]:
     """Return how many examples lost marks at each step from telling to answering."""
     return Counter(row.memory.lost for row in rows if row.memory is not None and row.memory.lost)
+
+
+def needle_rows(rows: Iterable[ScenarioResult]) -> list[tuple[str, ...]]:
+    """Return a row for each fact: the example, what it told, whether it was written, found, and what it earned."""
+    return [
+        (f"{row.agent} {row.id}", *_fact_texts(fact), *_answered(row, row.memory.lost))
+        for row in rows
+        if row.memory is not None
+        for fact in row.memory.facts
+    ]
+
+
+def _fact_texts(fact: FactMemory) -> tuple[str, str, str]:
+    told = f"{fact.subject}: {fact.value or 'withdrawn'}" if fact.subject else fact.value
+    lag = {None: "never", 0: "at once"}.get(fact.lag, f"after {fact.lag} exchanges")
+    written = NOTHING if fact.change == "withdrawal" else lag if fact.known else "in other words"
+    found = {None: NOTHING, 0: "no"}.get(fact.rank, f"at rank {fact.rank}")
+    return f"#{fact.needle} {shorten_text(told, _LONGEST)}", written, found
+
+
+def _answered(row: ScenarioResult, lost: str) -> tuple[str, str]:
+    return NOTHING if row.score is None else f"{row.score:.2f}", lost or NOTHING
+
+
+_LONGEST = 120

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 # What a tool may be given, by the method of a store that it stands for; a server needs the first two alone.
 _GIVEN = {
-    "add": ("text", "role", "at", "session", "user"), "search": ("query", "k", "user"), "settle": ("user",), "delete": ("id", "user"),
+    "add": ("text", "role", "at", "session", "user"), "search": ("query", "k", "user"), "settle": ("user",),
+    "delete": ("id", "user"),
     "add_session": ("messages", "at", "session", "user"), "written": ("user",),
 }  # fmt: skip
 _NEEDED = ("add", "search")

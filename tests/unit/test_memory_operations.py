@@ -163,7 +163,7 @@ def test_a_lost_mark_says_where_it_was_lost(fault: str, place: str) -> None:
 
 
 def test_of_an_agent_that_says_nothing_of_its_memory_nothing_is_measured() -> None:
-    row = played_by(lambda: (lambda message: "unknown"))
+    row = played_by(lambda: lambda message: "unknown")
 
     assert row.memory is None
     assert all(one.of_rows([row]) is None for one in MEASURES)

@@ -317,7 +317,8 @@ class Stored(TakesTurns):
         said = [[one.text, one.role, one.at.isoformat() if one.at else None] for one in self._said.values()]
         ids = [[key, one.text] for key, one in self._by_id.items()]
         whole = {
-            "user": self._user, "now": now, "used": used, "said": said, "ids": ids, "records": self._records, "keys": self._keys,
+            "user": self._user, "now": now, "used": used, "said": said, "ids": ids, "records": self._records,
+            "keys": self._keys,
             "session": self._session, "spoke": None if self._spoke is None else self._spoke.isoformat(),
             "unsettled": self._unsettled,
         }  # fmt: skip
