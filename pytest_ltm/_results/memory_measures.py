@@ -22,6 +22,8 @@ class MemoryMeasure(Struct, frozen=True, kw_only=True):
     name: str
     label: str
     definition: str
+    words: str = ""
+    """What a gate calls it; "": no rule is about it."""
     pair: Callable[[MemoryResult], tuple[float, int]]
     """How much it is of one example, and of how many."""
     unit: str = "share"
@@ -58,27 +60,33 @@ def _is_written(fact: FactMemory) -> bool:
 
 MEASURES = (
     MemoryMeasure(
-        name="kept", label="kept", pair=_facts("new", _is_written),
+        name="kept", words="the share of facts that memory kept", label="kept",
+        pair=_facts("new", _is_written),
         definition="of the facts that were told, the share of which a record had the value",
     ),
     MemoryMeasure(
-        name="updated", label="updated", pair=_facts("update", _is_written),
+        name="updated", words="the share of changes that memory kept", label="updated",
+        pair=_facts("update", _is_written),
         definition="of the facts that replaced an earlier value, the share of which a record had the new one",
     ),
     MemoryMeasure(
-        name="found", label="found", pair=_found,
+        name="found", words="the share of facts that memory found", label="found",
+        pair=_found,
         definition="of the facts that were in memory when a question needed them, the share that was found for it",
     ),
     MemoryMeasure(
-        name="stale_served", label="stale served", pair=lambda result: result.stale, higher_is_better=False,
+        name="stale_served", words="the share of questions served old values", label="stale served",
+        pair=lambda result: result.stale, higher_is_better=False,
         definition="of the questions on a value that the memory had replaced, the share that the old one was found for",
     ),
     MemoryMeasure(
-        name="deleted_served", label="deleted served", pair=lambda result: result.deleted, higher_is_better=False,
+        name="deleted_served", words="the share of questions served deleted values", label="deleted served",
+        pair=lambda result: result.deleted, higher_is_better=False,
         definition="of the questions on what was withdrawn or deleted, the share for which it was found",
     ),
     MemoryMeasure(
-        name="invented", label="invented", pair=lambda result: result.invented, higher_is_better=False,
+        name="invented", words="the share of invented records", label="invented",
+        pair=lambda result: result.invented, higher_is_better=False,
         definition="of the records written while a scenario spoke, the share with a name or a number that nobody had "
         "said",
     ),
@@ -91,6 +99,10 @@ MEASURES = (
         higher_is_better=False, definition="records added, changed and deleted for each of the scenarios' exchanges",
     ),
 )  # fmt: skip
+
+
+# Where a mark may be lost, from telling to answering.
+PLACES = ("never written", "written, not found", "found, not used")
 
 
 def count_facts(rows: Iterable[ScenarioResult]) -> int | None:

@@ -138,7 +138,7 @@ OPTIONS = (
            "the user comes back to a fresh agent with only its memory: N sessions in each memory span, or one every:8h",
            "", lazy_parser("_model.sessions:parse_sessions_option")),
     Option("--ltm-traces", "auto|PORT",
-           "receive what an agent's memory does as OpenTelemetry spans, on this port of this machine; auto: on a free one",
+           "receive what an agent's memory does as OpenTelemetry spans, on this port of the machine, or a free one",
            "", parse_traces_port),
     Option("--ltm-judge", "SPEC", "judge beyond rules: openai:MODEL[@URL], pkg.mod:Class, or none", "none"),
     Option("--ltm-judge-votes", "N", "votes that confirm a judge's 'no'; an odd number", "3", parse_votes),

@@ -23,7 +23,8 @@ class Bot:
         self.span("create_memory", [message])
         return "ok"
     def span(self, operation, texts):
-        values = {"gen_ai.operation.name": operation, "gen_ai.memory.records": json.dumps([{"content": one} for one in texts])}
+        records = json.dumps([{"content": one} for one in texts])
+        values = {"gen_ai.operation.name": operation, "gen_ai.memory.records": records}
         attributes = [{"key": key, "value": {"stringValue": value}} for key, value in values.items()]
         span = {"startTimeUnixNano": str(time.time_ns()), "attributes": attributes}
         self.post(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}).encode())

@@ -370,7 +370,7 @@ def test_of_endless_stderr_head_and_tail_are_kept(bot: Any, tmp_path: Path, monk
     assert len(kept) < 2_200
 
 
-def test_a_process_says_what_its_memory_did_settles_and_deletes(bot: Bot) -> None:
+def test_a_process_says_what_its_memory_did_settles_and_deletes(bot: Callable[..., Any]) -> None:
     agent = bot(
         """
         if "message" in request: say(reply="hi")

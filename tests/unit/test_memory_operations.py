@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
@@ -18,6 +17,8 @@ from pytest_ltm._results.memory_measures import MEASURES, count_lost
 from pytest_ltm.testing import run_conversation
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from pytest_ltm._journal.result import ScenarioResult
 
 PEOPLE = ("Ada", "Bruno", "Carla", "Dario", "Elena", "Fausto", "Greta", "Hugo", "Irma", "Jonas")
@@ -89,8 +90,14 @@ class Memory:
 
 def homes() -> Definition:
     """Ten people are told of, some move, one is withdrawn, and all are asked for."""
-    told = [Say(f"{name} lives in {town}.", tells={f"{name}'s home": town}) for name, town in zip(PEOPLE, TOWNS)]
-    moves = [Say(f"{name} moved to {town}.", tells={f"{name}'s home": town}) for name, town in zip(PEOPLE, NEW_TOWNS)]
+    told = [
+        Say(f"{name} lives in {town}.", tells={f"{name}'s home": town})
+        for name, town in zip(PEOPLE, TOWNS, strict=False)
+    ]
+    moves = [
+        Say(f"{name} moved to {town}.", tells={f"{name}'s home": town})
+        for name, town in zip(PEOPLE, NEW_TOWNS, strict=False)
+    ]
     gone = Say("Please forget where Greta is.", tells={"Greta's home": None})
     questions = [
         Ask(f"Where is {name} now?", about=[say.text for say in (*told, *moves, gone) if name in say.text])
@@ -104,8 +111,12 @@ def played_by(agent: Callable[[], object]) -> ScenarioResult:
 
     def body(ltm: Ltm) -> None:
         answers = ltm.play(definition)
-        now = {**dict(zip(PEOPLE, TOWNS)), **dict(zip(PEOPLE, NEW_TOWNS)), "Greta": "unknown"}
-        for name, answer in zip(PEOPLE, answers):
+        now = {
+            **dict(zip(PEOPLE, TOWNS, strict=False)),
+            **dict(zip(PEOPLE, NEW_TOWNS, strict=False)),
+            "Greta": "unknown",
+        }
+        for name, answer in zip(PEOPLE, answers, strict=False):
             ltm.check(name, answer == now[name])
 
     record, journal = ConversationRecord(), Journal(io.StringIO())
@@ -163,7 +174,7 @@ def test_a_lost_mark_says_where_it_was_lost(fault: str, place: str) -> None:
 
 
 def test_of_an_agent_that_says_nothing_of_its_memory_nothing_is_measured() -> None:
-    row = played_by(lambda: lambda message: "unknown")
+    row = played_by(lambda: lambda _: "unknown")
 
     assert row.memory is None
     assert all(one.of_rows([row]) is None for one in MEASURES)

@@ -122,11 +122,11 @@ METRICS = (
     ),
     *(
         GateMetric(
-            one.name, "share", f"the share of facts, questions or records {one.label} by the memory", one.definition,
+            one.name, "share", one.words, one.definition,
             higher_is_better=one.higher_is_better, against=False, of_rows=one.of_rows,
         )
         for one in MEASURES
-        if one.unit == "share"
+        if one.words
     ),
     GateMetric(
         "p", "chance", "the chance of such a drop if nothing changed",
