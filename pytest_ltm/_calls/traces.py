@@ -99,7 +99,7 @@ class SpanReceiver:
         return tuple(one for one in result if one is not None)
 
     def take_in(self, request: Any) -> None:
-        """Take in a request of OTLP as JSON values; what is no span of a memory is left out."""
+        """Take in a request of OTLP as JSON values; spans that tell nothing of a memory are left out."""
         came = [(began, one) for span in _spans(request) for began, one in _operations(span)]
         with self._lock:
             self._waiting += came[: max(0, _MOST_WAITING - len(self._waiting))]

@@ -125,7 +125,7 @@ class HttpSettings:
     settle: str = ""
     """Where to post before a message, to wait until what was told can be found; "": nowhere."""
     delete: str = ""
-    """Where to post the `id` of a record that is to be deleted; "": nowhere."""
+    """Where to post the `id` of a record, to have it deleted; "": nowhere."""
     keeps_conversations: bool = False
     """Whether the server still knows a conversation's id when a run is resumed."""
     max_message_tokens: int | None = None

@@ -67,3 +67,50 @@ def test_in_a_run_spans_are_measured_and_change_no_score(pytester: pytest.Pytest
 def test_conversations_at_the_same_time_cannot_be_told_apart(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest("--ltm-agent=full", "--ltm-traces=auto", "--ltm-concurrency=2")
     result.stderr.fnmatch_lines("*--ltm-traces: spans of conversations at the same time cannot be told apart*")
+
+
+SDK = '''
+import json
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+class Bot:
+    """Keeps what it is told word for word; its exporter knows nothing of the run."""
+    def __init__(self):
+        self.kept, self.provider = [], TracerProvider()
+        self.provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+        self.tracer = self.provider.get_tracer("bot")
+    def reply(self, message):
+        asked = "?" in message
+        texts = self.kept[::-1] if asked else [message]
+        with self.tracer.start_as_current_span("memory") as span:
+            span.set_attribute("gen_ai.operation.name", "search_memory" if asked else "create_memory")
+            span.set_attribute("gen_ai.memory.records", json.dumps([{"content": one} for one in texts]))
+        if not asked:
+            self.kept.append(message)
+        return " ".join(texts) if asked else "ok"
+    def close(self):
+        self.provider.shutdown()
+'''
+
+
+@pytest.mark.slow
+def test_an_agent_with_the_sdks_own_exporter_is_measured_as_it_is(pytester: pytest.Pytester) -> None:
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="the SDK's exporter is not installed")
+    pytester.makepyfile(sdk_bot=SDK)
+    pytester.makepyfile(
+        test_home="""
+        def test_home(ltm):
+            ltm.say("Ada lives in Porto.", tells={"Ada's home": "Porto"})
+            ltm.say("Ada has moved to Turku.", tells={"Ada's home": "Turku"})
+            ltm.wait(span=0.9)
+            ltm.check("names the town", "Turku" in ltm.ask("Where does Ada live?"))
+        """
+    )
+    pytester.runpytest_subprocess("--ltm-agent=sdk_bot:Bot", "--ltm-traces=auto", "test_home.py").assert_outcomes(
+        passed=1
+    )
+    [summary] = pytester.path.glob(".ltm/runs/*/summary.json")
+    memory = json.loads(summary.read_text())["results"][0]["memory"]
+    assert (memory["kept"], memory["updated"], memory["found"], memory["stale_served"]) == (1, 1, 1, 1)

@@ -13,7 +13,10 @@ from pytest_ltm import Ask, Definition, Ltm, Reply, Say, Wait
 from pytest_ltm._engine.scoring import scenario_result
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.journal import Journal
+from pytest_ltm._model.definition import from_json, to_json
+from pytest_ltm._model.plan import Plan, plan_differences
 from pytest_ltm._results.memory_measures import MEASURES, count_lost
+from pytest_ltm._storage.errors import ScenarioError
 from pytest_ltm.testing import run_conversation
 
 if TYPE_CHECKING:
@@ -178,3 +181,36 @@ def test_of_an_agent_that_says_nothing_of_its_memory_nothing_is_measured() -> No
 
     assert row.memory is None
     assert all(one.of_rows([row]) is None for one in MEASURES)
+
+
+def test_what_is_told_stands_in_definitions_and_in_no_fingerprint() -> None:
+    told, untold = Say("Ada lives in Porto.", tells={"home": "Porto", "work": None}), Say("Ada lives in Porto.")
+    one, other = (Definition(steps=(say, Ask("Where?"))) for say in (told, untold))
+
+    assert from_json(to_json(one), where="x.json") == one
+    plans = [Plan(examples=(example("a", definition=each),), **PLAN) for each in (one, other)]
+    assert plans[0].fingerprint == plans[1].fingerprint
+    assert plan_differences(*plans) == []
+    assert Plan.from_json(plans[0].to_json()).examples[0].definition == one
+
+
+@pytest.mark.parametrize("tells", [{"home": 3}, {3: "Porto"}])
+def test_what_is_told_is_texts(tells: Any) -> None:
+    with pytest.raises(ScenarioError, match="a mapping of texts to texts, or to None for what is withdrawn"):
+        Say("Ada lives in Porto.", tells=tells)
+
+
+PLAN: dict[str, Any] = {
+    "seed": 0, "trial": 0, "span": 2_000, "tokenizer": "cl100k_base", "filler": "counting", "scoring": "current",
+    "judge": "none", "judge_votes": 1, "time": "simulated", "opening": "",
+}  # fmt: skip
+
+
+def test_names_of_records_have_to_have_been_said_dates_and_first_words_need_not() -> None:
+    ledger = ConversationRecord().memory
+    ledger.first_said.update({"ada": 1, "porto": 1})
+
+    assert not ledger.invents("Ada moved to Porto on 2026-03-04 at 10:15, in March. The user is glad", 2)
+    assert ledger.invents("Ada moved to Turku", 2)
+    assert ledger.invents("Ada's code is 4711", 2)
+    assert ledger.invents("Ada moved to Porto", 0)
