@@ -129,14 +129,20 @@ def _drawer(rng: random.Random, locale: str | None, given: Sequence[str]) -> Cal
     return lambda: str(maker.first_name())
 
 
-def told(rng: random.Random, names: list[str], language: Language = ENGLISH) -> list[Say]:
-    """Return one statement for each name: an introduction, then changes, of which half do not say that they are one."""
+def told(rng: random.Random, names: list[str], language: Language = ENGLISH, *, lasting: bool = False) -> list[Say]:
+    """Return one statement for each name: an introduction, then changes, of which half do not say that they are one.
+
+    `lasting`: former names are still wanted, so that none is out of date.
+    """
     introductions, changes, unmarked = (
         language.find_text(f"names.{part}", texts)
         for part, texts in (("introductions", INTRODUCTIONS), ("changes", CHANGES), ("unmarked", WITHOUT_THE_WORD))
     )
     return [
-        Say(worded(rng, either(rng, changes, unmarked) if place else introductions, name=name))
+        Say(
+            worded(rng, either(rng, changes, unmarked) if place else introductions, name=name),
+            tells={f"name {place + 1}" if lasting else "name": name},
+        )
         for place, name in enumerate(names)
     ]
 

@@ -88,7 +88,10 @@ def colours(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     for _ in range(whole(parameters, "colour_changes", 3)):
         told.append(rng.choice([colour for colour in COLOURS if told[-1:] != [colour]]))
     says = [
-        Say(worded(rng, either(rng, named, unnamed) if place else first, colour=telling.word(colour)))
+        Say(
+            worded(rng, either(rng, named, unnamed) if place else first, colour=telling.word(colour)),
+            tells={"favourite colour": str(telling.word(colour))},
+        )
         for place, colour in enumerate(told)
     ]
     question = Ask(worded(rng, asking.find_text("colours.questions", QUESTIONS)), about=(says[-1].text,))

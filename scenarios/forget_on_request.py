@@ -139,11 +139,13 @@ def forget_on_request(rng: random.Random, parameters: Mapping[str, Any]) -> Defi
 
 
 def _told(rng: random.Random, topic: Topic, value: str) -> Fact:
-    return Fact(topic, value, Say(worded(rng, TOLD, clause=filled(rng, topic.clause).format(v=value))))
+    said = worded(rng, TOLD, clause=filled(rng, topic.clause).format(v=value))
+    return Fact(topic, value, Say(said, tells={topic.label: value}))
 
 
 def _request(rng: random.Random, fact: Fact) -> Say:
-    return Say(worded(rng, rng.choice((BY_LABEL, BY_VALUE)), label=fact.topic.label, v=fact.value))
+    said = worded(rng, rng.choice((BY_LABEL, BY_VALUE)), label=fact.topic.label, v=fact.value)
+    return Say(said, tells={fact.topic.label: None})
 
 
 def asked(topic: Topic) -> list[str]:

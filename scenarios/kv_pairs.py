@@ -69,7 +69,10 @@ def kv_pairs(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
         needles = tuple(say.text for say in entries)
     else:
         named, unnamed = telling.find_text("kv_pairs.entries", ENTRIES), telling.find_text("kv_pairs.unnamed", UNNAMED)
-        entries = [Say(worded(rng, either(rng, named, unnamed), key=key, value=value)) for key, value in links]
+        entries = [
+            Say(worded(rng, either(rng, named, unnamed), key=key, value=value), tells={key: value})
+            for key, value in links
+        ]
         needles = tuple(say.text for say in entries[:levels])
         rng.shuffle(entries)
     nested, plain = asking.find_text("kv_pairs.nested", NESTED), asking.find_text("kv_pairs.plain", PLAIN)

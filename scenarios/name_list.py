@@ -31,7 +31,7 @@ def name_list(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """
     telling, asking = parse_languages(parameters)
     names = first_names(rng, number_of_names(parameters, 5), locale(parameters), telling)
-    statements = told(rng, names, telling)
+    statements = told(rng, names, telling, lasting=True)
     form = worded(rng, (asking.find_text("names.form", FORM),))
     question = Ask(
         worded(rng, asking.find_text("names.all", QUESTIONS), form=form),

@@ -26,7 +26,7 @@ def needle(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     telling, asking = parse_languages(parameters)
     hay, depth = Hay(rng, telling), depth_of(rng, parameters)
     place, code = hay.place(), hay.code()
-    say = Say(hay.told(place, code))
+    say = Say(hay.told(place, code), tells={place.said(telling): code})
     others = hay.near(place, near)
     rng.shuffle(others)
     beside = [(number / max(near - 1, 1), Say(text)) for number, (text, _) in enumerate(others)]

@@ -25,7 +25,7 @@ def needles(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     telling, asking = parse_languages(parameters)
     hay = Hay(rng, telling)
     places = [(hay.place(), hay.code()) for _ in range(number)]
-    by_code = {code: Say(hay.told(place, code)) for place, code in places}
+    by_code = {code: Say(hay.told(place, code), tells={place.said(telling): code}) for place, code in places}
     others = [other for place, _ in places for other in hay.near(place, near)]
     says = [*by_code.values(), *(Say(text) for text, _ in others)]
     rng.shuffle(says)

@@ -80,7 +80,8 @@ def never_told(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     facts = []
     for owner, thing in zip(rng.sample(OWNERS, number), rng.sample(THINGS, number), strict=True):
         kind, value = rng.choice((NAME, PLACE)), inventions.name()
-        say = Say(worded(rng, TOLD[kind], owner=owner, thing=thing, v=value))
+        said = worded(rng, TOLD[kind], owner=owner, thing=thing, v=value)
+        say = Say(said, tells={f"{owner}'s {thing}, {kind}": value})
         facts.append(Fact(owner, thing, kind, value, say))
     asked = [_true(rng, fact, facts) for fact in rng.sample(facts, questions)]
     asked += [_false(rng, fact, facts) for fact in rng.sample(facts, questions)]

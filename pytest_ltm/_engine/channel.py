@@ -111,14 +111,15 @@ class Channel:
         answer: str | None = None,
         user: str = "",
         alone: bool = False,
+        withdrawn: Sequence[str] = (),
     ) -> Exchange:
         """Send a message and return the exchange; AgentFault if no reply came, which adds no tokens.
 
         `images`: files that an AcceptsImages agent sees beside it; their names are written down, and add no tokens.
         `tokens`: of the text, where they are known; every text is counted once. `answer`: what full marks ask for,
         for a control. `user`: whose message it is, for an agent that SeparatesUsers. `alone`: the agent must not
-        remember it. ConversationOver if there is no agent to send it to, or no place to write it down: then it was not
-        sent.
+        remember it. `withdrawn`: values whose records are deleted after it, of an agent that DeletesRecords.
+        ConversationOver if there is no agent to send it to, or no place to write it down: then it was not sent.
         """
         is_new, number = self._begin(by)
         recorded = self.port.upcoming(events.MessageSent)
@@ -132,7 +133,8 @@ class Channel:
         )  # fmt: skip
         self.journal.write(message)
         try:
-            reply = self.port.reply(message, images, self._prompts(answer, about))
+            deletes = self.record.memory.holders(withdrawn)
+            reply = self.port.reply(message, images, self._prompts(answer, about), deletes)
         except AgentFault as fault:
             self._fault(number, fault)
             raise

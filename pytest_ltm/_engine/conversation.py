@@ -452,12 +452,14 @@ class Conversation:
         try:
             exchange = self.channel.ask(
                 lane.example.key, kind, request.text, needles, images=images, answer=answer, user=request.user,
-                alone=alone,
+                alone=alone, withdrawn=lane.withdrawn_values(request),
             )  # fmt: skip
         except AgentFault as fault:
             self._note(fault)
             raise
         lane.own.append(exchange)
+        if isinstance(request, Say) and request.tells:
+            lane.told[exchange.number] = request.tells
         if kind == "ask":
             lane.questions.append(CreditedQuestion(exchange.number, needles))
         self._heard(exchange)

@@ -14,13 +14,13 @@ from msgspec import Struct
 
 from pytest_ltm._model.agent import SEES_CLOCK
 from pytest_ltm._model.handle import Sheet
-from pytest_ltm._model.scenario import Wait
+from pytest_ltm._model.scenario import Say, Wait
 from pytest_ltm._model.score import NO_ORACLE, Score, Unscored
 from pytest_ltm._model.transcript import TranscriptView
 from pytest_ltm._storage.errors import ScenarioError, Unmeasured, did_you_mean, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from pytest_ltm._model.plan import PlannedExample
@@ -125,6 +125,8 @@ class Lane:
     start: int | None = None
     """Tokens of the conversation that count towards spans, when it began."""
     own: list[Exchange] = field(default_factory=list)
+    told: dict[int, Mapping[str, str | None]] = field(default_factory=dict)
+    """The values that its exchanges told, by what they are about; None: withdrawn."""
     questions: list[CreditedQuestion] = field(default_factory=list)
     watching: list[Watching] = field(default_factory=list)
     broken: BaseException | None = None
@@ -191,6 +193,11 @@ class Lane:
         if self.span is None or tokens <= self.span:
             return ""
         return f"its text alone is longer than its memory span of {self.span:,} tokens: give it a longer --ltm-span"
+
+    def withdrawn_values(self, request: Request) -> tuple[str, ...]:
+        """Return the values told before that a message withdraws."""
+        gone = [about for about, value in request.tells.items() if value is None] if isinstance(request, Say) else []
+        return tuple(value for told in self.told.values() for about in gone if (value := told.get(about)) is not None)
 
     def measured_span(self, transcript: Transcript) -> int | None:
         """Return the tokens that count towards its span, from its start to the start of its last question."""

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import Tariff
 from pytest_ltm._journal.retrieval_recall import retrieval_ranks
-from pytest_ltm._journal.timings import ReplyTime, Retry, TellTime
+from pytest_ltm._journal.timings import ReplyTime, Retry, SettleTime, TellTime
 from pytest_ltm._model.agent import NOT_RESTORABLE
 from pytest_ltm._model.transcript import Transcript
 from pytest_ltm._storage.clock import stopwatch_seconds
@@ -26,11 +26,13 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from pytest_ltm._calls.traces import SpanReceiver
     from pytest_ltm._journal.cost import Account
     from pytest_ltm._journal.timings import Timings
     from pytest_ltm._model.agent import Capabilities, ExpectedReply, Reply, Usage
+    from pytest_ltm._model.memory import MemoryOperation
     from pytest_ltm._model.tokens import TokenCounter
-    from pytest_ltm._model.transcript import Exchange
+    from pytest_ltm._model.transcript import Exchange, Kind
     from pytest_ltm._storage.clock import Clock
 
 E = TypeVar("E", bound=events.Event)
@@ -85,6 +87,15 @@ class AgentLine(Protocol):
     def in_context(self) -> tuple[str, ...]:
         """Return what stood before the agent for its last reply anyway, as far as it shows that."""
 
+    def settle(self) -> None:
+        """Wait until what the agent was told can be found, if it says when that is."""
+
+    def written(self) -> tuple[MemoryOperation, ...]:
+        """Return what the agent's memory did since this was last asked, if it shows that."""
+
+    def delete(self, record: str) -> None:
+        """Have the agent delete a record of its memory."""
+
     def close(self) -> str | None:
         """Let the agent go; returns a notice if it would not go quietly."""
 
@@ -121,11 +132,16 @@ class Port(Protocol):
         """
 
     def reply(
-        self, message: events.MessageSent, images: Sequence[str] = (), prompts: Sequence[ExpectedReply] = ()
+        self,
+        message: events.MessageSent,
+        images: Sequence[str] = (),
+        prompts: Sequence[ExpectedReply] = (),
+        deletes: Sequence[str] = (),
     ) -> events.ReplyReceived:
         """Return the reply to a message and the images in these files; AgentFault if there is none.
 
-        `prompts`: what full marks ask for, for a control that is Prompted.
+        `prompts`: what full marks ask for, for a control that is Prompted. `deletes`: the records that an agent is to
+        delete after it.
         """
 
     def tell(self, told: events.FillerSent) -> events.FillerSent:
@@ -238,10 +254,14 @@ class LivePort:
         tariff: Tariff | None = None,
         account: Account | None = None,
         watch: Callable[[], float] = stopwatch_seconds,
+        traces: SpanReceiver | None = None,
     ) -> None:
         self._make, self._known, self._checkpoints = make, known, checkpoints or Checkpoints(None)
         self._counter, self._clock, self._timings, self._watch = counter, clock, timings, watch
         self._calling, self._tariff, self._account = calling, tariff or Tariff(), account
+        self._traces = traces
+        if traces is not None:
+            traces.begin_conversation()
         self._said = Transcript()
         self._line: AgentLine | None = None
         self._first: bytes | None = None
@@ -296,15 +316,23 @@ class LivePort:
         self._clock.tick()
 
     def reply(
-        self, message: events.MessageSent, images: Sequence[str] = (), prompts: Sequence[ExpectedReply] = ()
+        self,
+        message: events.MessageSent,
+        images: Sequence[str] = (),
+        prompts: Sequence[ExpectedReply] = (),
+        deletes: Sequence[str] = (),
     ) -> events.ReplyReceived:
         """Ask the agent; one that remembers a question to be asked alone is put back before the next message."""
         self._exchange = message.exchange
         self._have(message.by)
         strays = message.alone and not self.capabilities.leaves_no_trace
 
-        def ask() -> tuple[Reply, float, tuple[str, ...] | None, tuple[str, ...]]:
-            began, line, self._used = self._watch(), self.line, True
+        def ask() -> tuple[Reply, float, tuple[str, ...] | None, tuple[str, ...], tuple[MemoryOperation, ...]]:
+            line, self._used = self.line, True
+            self._settle(line)
+            if self._traces is not None:
+                self._traces.begin_exchange(message.exchange)
+            began = self._watch()
             line.announce(message.by)
             if prompts:
                 line.prompt(prompts)
@@ -318,19 +346,23 @@ class LivePort:
             seconds = self._watch() - began
             with self._losing(reply.usage):
                 retrieved, in_context = line.retrieved(), line.in_context()
+                if "DeletesRecords" in self.capabilities:
+                    for record in deletes:
+                        line.delete(record)
+                memory = line.written() + self._traced(patient=message.kind == "ask")
                 if self.capabilities.saves and not message.alone:
                     self._checkpoints.keep_state(message.exchange, line.save())
-            return reply, seconds, retrieved, in_context
+            return reply, seconds, retrieved, in_context, memory
 
         with self._accounting():
-            reply, seconds, retrieved, in_context = self._calling(message.by, ask)
+            reply, seconds, retrieved, in_context, memory = self._calling(message.by, ask)
         self._asked = message, seconds
         return events.ReplyReceived(
             exchange=message.exchange, text=reply.text, tokens=self._counter.count(reply.text), usage=reply.usage,
             cost_usd=reply.cost_usd, hypothetical=reply.hypothetical, retrieved=retrieved,
             places=() if retrieved is None else self._places(message, retrieved, in_context), now=self._clock.tick(),
             lost=self._charge_lost(), finish_reason=reply.finish_reason, thoughts=reply.thoughts,
-            mishaps=reply.mishaps,
+            mishaps=reply.mishaps, memory=_as_asked(memory, message.kind),
         )  # fmt: skip
 
     def tell(self, told: events.FillerSent) -> events.FillerSent:
@@ -342,22 +374,25 @@ class LivePort:
         self._exchange = told.exchange
         self._have("")
 
-        def tell() -> tuple[Reply, float]:
+        def tell() -> tuple[Reply, float, tuple[MemoryOperation, ...]]:
+            if self._traces is not None:
+                self._traces.begin_exchange(told.exchange)
             began, line = stopwatch_seconds(), self.line
             took = self._tell(told.message, told.reply, self._clock.now)
             seconds = stopwatch_seconds() - began
+            memory = line.written() + self._traced()
             if self.capabilities.saves and (self._checkpoints.is_empty or line.saves_cheaply):
                 with self._losing(took.usage):
                     self._checkpoints.keep_state(told.exchange, line.save())
-            return took, seconds
+            return took, seconds, memory
 
         with self._accounting():
-            took, seconds = self._calling("", tell)
+            took, seconds, memory = self._calling("", tell)
         self._timings.write(TellTime(exchange=told.exchange, seconds=round(seconds, 6)))
         told = replace(
             told, reply_tokens=self._counter.count(told.reply), now=self._clock.tick(), usage=took.usage,
             cost_usd=took.cost_usd, hypothetical=took.hypothetical, lost=self._charge_lost(),
-            mishaps=took.mishaps,
+            mishaps=took.mishaps, memory=_as_asked(memory, "filler"),
         )  # fmt: skip
         self._charge(told, calls=0)
         return told
@@ -406,6 +441,8 @@ class LivePort:
             with contextlib.suppress(AgentFault):  # it will be told after the first message
                 self._first = line.save()
         self._behind, self._strayed, self._used = False, False, True
+        with contextlib.suppress(AgentFault):
+            self.line.written()  # what telling it all again wrote is known
 
     def _hold_state(self) -> None:
         """Before the agent strays, keep the state that it is put back to; without one it is told all again."""
@@ -475,6 +512,15 @@ class LivePort:
         finally:
             self._lose(line.lost)
 
+    def _traced(self, *, patient: bool = False) -> tuple[MemoryOperation, ...]:
+        return () if self._traces is None else self._traces.operations(self._exchange, patient=patient)
+
+    def _settle(self, line: AgentLine) -> None:
+        if "Settles" in self.capabilities and self._said:
+            began = self._watch()
+            line.settle()
+            self._timings.write(SettleTime(exchange=self._exchange, seconds=round(self._watch() - began, 6)))
+
     # --- its replies and what they cost
 
     def _places(
@@ -540,6 +586,11 @@ class LivePort:
         return lost
 
 
+def _as_asked(memory: Sequence[MemoryOperation], kind: Kind) -> tuple[MemoryOperation, ...]:
+    """Return what is kept of operations: what was found matters where it answers a question."""
+    return tuple(one for one in memory if one.what != "found" or kind == "ask" or one.exchange is not None)
+
+
 class RecordedEvents(Protocol):
     """What is recorded of a conversation, from where it is."""
 
@@ -586,10 +637,16 @@ class Recorded:
             self._follow(message.now)
 
     def reply(
-        self, message: events.MessageSent, images: Sequence[str] = (), prompts: Sequence[ExpectedReply] = ()
+        self,
+        message: events.MessageSent,
+        images: Sequence[str] = (),
+        prompts: Sequence[ExpectedReply] = (),
+        deletes: Sequence[str] = (),
     ) -> events.ReplyReceived:
         """Return the recorded reply, or raise the recorded fault; a message that was in flight is sent again."""
-        return self._taken(events.ReplyReceived, message.exchange) or self._then.reply(message, images, prompts)
+        return self._taken(events.ReplyReceived, message.exchange) or self._then.reply(
+            message, images, prompts, deletes
+        )
 
     def new_session(self) -> str | None:
         """Have the agent that goes on made anew; one of the record is gone."""

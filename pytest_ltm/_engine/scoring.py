@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._journal.memory_ledger import memory_result
 from pytest_ltm._journal.result import (
     Cause,
     ExampleMetric,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.lane import CreditedQuestion, Ending, Lane
     from pytest_ltm._journal.cost import Bill
     from pytest_ltm._journal.fold import ConversationRecord
+    from pytest_ltm._journal.memory_ledger import MemoryLedger, MemoryResult
     from pytest_ltm._model.transcript import Kind, Transcript
 
 
@@ -37,12 +39,14 @@ def scenario_result(
     guesses: Collection[int] = (),
     own_wish: bool = False,
     reading: str = "",
+    memory: MemoryLedger | None = None,
     **place: Any,
 ) -> ScenarioResult:
     """Return the result of an example.
 
     `costs`: dollars by exchange, where the agent told them; `guesses`: the exchanges where it did not tell all.
     `own_wish`: its error only says that it skipped itself. `reading`: the version of the reading that rules go by.
+    `memory`: what the agent's memory did.
     `place` has the fields that say where it was played: agent, span_label, trial, nodeid.
     """
     outcome, cause, reason = classify_ending(ending, lane.example.threshold)
@@ -75,6 +79,7 @@ def scenario_result(
         estimated=any(exchange.number in guesses for exchange in lane.own),
         questions=questions,
         metrics=tuple(ExampleMetric(*one) for one in _metrics(lane.body.sheet.metrics, questions, outcome).items()),
+        memory=_memory(lane, questions, memory, transcript, is_lost=score is not None and score.value < 1),
         **place,
     )
 
@@ -85,6 +90,20 @@ def _metrics(own: Mapping[str, float], questions: Sequence[QuestionResult], outc
         return retrieval_metrics(questions)
     found = evidence_found(questions, own) if outcome == "failed" else None
     return own if found is None else {**own, "wrong_but_found": float(found)}
+
+
+def _memory(
+    lane: Lane,
+    questions: Sequence[QuestionResult],
+    ledger: MemoryLedger | None,
+    transcript: Transcript,
+    *,
+    is_lost: bool,
+) -> MemoryResult | None:
+    if ledger is None or not ledger.is_known:
+        return None
+    ledger.hear(transcript)
+    return memory_result(lane.told, questions, ledger, [one.number for one in lane.own], is_lost=is_lost)
 
 
 def _named_with(rule: str, reading: str) -> str:

@@ -19,6 +19,7 @@ from pytest_ltm._journal import codec
 from pytest_ltm._journal.checksum_chain import Chain, find_damages, strip_checksum
 from pytest_ltm._journal.codec import JournalRecord, NonNegativeInt, RecordCodec, whole_lines
 from pytest_ltm._model.agent import Mishap, Usage
+from pytest_ltm._model.memory import MemoryOperation
 from pytest_ltm._model.transcript import Kind
 from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import LtmError
@@ -110,6 +111,8 @@ class ReplyReceived(JournalRecord, tag="reply", frozen=True, kw_only=True):
     """What was thought for it, apart from the text."""
     mishaps: tuple[Mishap, ...] = ()
     """What went wrong within the agent on the way, without making it a fault."""
+    memory: tuple[MemoryOperation, ...] = ()
+    """What the agent's memory did since the exchange before, as far as anybody says."""
 
 
 class FillerSent(JournalRecord, tag="filler", frozen=True, kw_only=True):
@@ -133,6 +136,8 @@ class FillerSent(JournalRecord, tag="filler", frozen=True, kw_only=True):
     """What attempts before it used that came to nothing."""
     mishaps: tuple[Mishap, ...] = ()
     """What went wrong within the agent on the way."""
+    memory: tuple[MemoryOperation, ...] = ()
+    """What the agent's memory did since the exchange before."""
 
 
 class WaitBegan(JournalRecord, tag="wait", frozen=True, kw_only=True):
@@ -298,9 +303,9 @@ def without_texts(event: Event) -> Event:
         case MessageSent():
             return replace(event, text="")
         case ReplyReceived():
-            return replace(event, text="", retrieved=None, thoughts="")
+            return replace(event, text="", retrieved=None, thoughts="", memory=())
         case FillerSent():
-            return replace(event, message="", reply="")
+            return replace(event, message="", reply="", memory=())
         case ModelAsked(reply=str()):
             return replace(event, prompt="", reply="")
         case ModelAsked():

@@ -8,6 +8,7 @@ from msgspec import Struct, convert, field
 
 from pytest_ltm._calls import CUT_SHORT
 from pytest_ltm._journal import events
+from pytest_ltm._journal.memory_ledger import MemoryLedger
 from pytest_ltm._model.agent import CUT_OFF, Mishap, add_mishaps
 from pytest_ltm._model.transcript import RAW, Exchange, Reading, Transcript
 from pytest_ltm._storage.clock import START
@@ -75,6 +76,8 @@ class ConversationRecord(Struct):
     """The exchange of the last message, or of what was told last."""
     faults_in_a_row: int = 0
     """Faults since the last reply."""
+    memory: MemoryLedger = field(default_factory=MemoryLedger)
+    """What the agent's memory did."""
     mishaps: dict[str, Mishap] = field(default_factory=dict)
     """What went wrong within the agent without making a fault, summed up, by what it was."""
     reason: str | None = None
@@ -209,11 +212,13 @@ class ConversationRecord(Struct):
         if event.finish_reason in CUT_SHORT and not any(each.what.startswith(CUT_OFF) for each in event.mishaps):
             add_mishaps(self.mishaps, [Mishap(f"{CUT_OFF}its limit")])
         add_mishaps(self.mishaps, event.mishaps)
+        self.memory.add(event.exchange, event.memory)
         self._said(_fold_exchange(asked, event, self.reading), event.now)
 
     def _filler(self, event: events.FillerSent) -> None:
         self.speaking, self.last = "", event.exchange
         add_mishaps(self.mishaps, event.mishaps)
+        self.memory.add(event.exchange, event.memory)
         self._said(
             Exchange(
                 number=event.exchange,

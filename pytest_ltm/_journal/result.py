@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct, structs
 
+from pytest_ltm._journal.memory_ledger import MemoryResult  # noqa: TC001 - read from records
 from pytest_ltm._model.agent import Mishap  # noqa: TC001 - read from records
 from pytest_ltm._model.score import NO_ORACLE, UNDECIDED, Check
 from pytest_ltm._model.transcript import Count  # noqa: TC001 - read from records
@@ -220,6 +221,8 @@ class ScenarioResult:
     questions: tuple[QuestionResult, ...] = ()
     metrics: tuple[ExampleMetric, ...] = ()
     """Figures beside the score, in the order in which the scenario noted them."""
+    memory: MemoryResult | None = field(default=None, metadata={SPARSE: True})
+    """What the agent's memory did with what was told; None where nobody says."""
     automatic: Automatic | None = None
     """What the rules said, where a person has amended the verdict; None: not amended."""
 
@@ -450,6 +453,8 @@ class Pace(Struct, frozen=True, kw_only=True):
     """Its replies; None where they were not timed."""
     storing: CallDurations | None = None
     """What it was only told."""
+    settling: CallDurations | None = None
+    """Until what it was told could be found."""
 
 
 # The label of the only memory span that a data set has, which is also `SPAN` where unused plugins may look.

@@ -50,6 +50,13 @@ class TellTime(_Timing, frozen=True, kw_only=True, tag="told"):
     seconds: float
 
 
+class SettleTime(_Timing, frozen=True, kw_only=True, tag="settled"):
+    """How long the agent took until what it was told before that exchange could be found."""
+
+    exchange: NonNegativeInt
+    seconds: float
+
+
 class Retry(_Timing, frozen=True, kw_only=True, tag="retry"):
     """An attempt to send a message that is followed by another."""
 
@@ -122,10 +129,10 @@ class Ended(_Timing, frozen=True, kw_only=True, tag="ended"):
 
 
 Timing: TypeAlias = (
-    ReplyTime | TellTime | Retry | JudgeTime | JudgeRetry | UserTime | UserRetry | Resumed | Began | Ended
+    ReplyTime | TellTime | SettleTime | Retry | JudgeTime | JudgeRetry | UserTime | UserRetry | Resumed | Began | Ended
 )
 _LINES: RecordCodec[Timing] = RecordCodec(get_args(Timing), "these timings")
-T = TypeVar("T", ReplyTime, TellTime, Retry, JudgeTime, JudgeRetry, UserTime, UserRetry, Resumed, Began, Ended)
+T = TypeVar("T", bound=Timing)
 
 
 class Timings:
@@ -151,7 +158,9 @@ class Timings:
     def write(self, timing: Timing) -> None:
         """Append what was timed; DiskFault if it cannot be kept."""
         if self._file is not None:
-            line = encode_record(replace(timing, at=wall_time()), clean=isinstance(timing, (ReplyTime, TellTime)))
+            line = encode_record(
+                replace(timing, at=wall_time()), clean=isinstance(timing, (ReplyTime, TellTime, SettleTime))
+            )
             append_line(self._file, Chain().seal_line(line))
 
     def sync(self) -> None:

@@ -297,6 +297,37 @@ class ShowsContext(Protocol):
 
 
 @runtime_checkable
+class ShowsWrites(Protocol):
+    """Reports what its memory did."""
+
+    def written(self) -> Sequence[tuple[str, object, str | None]]:
+        """Return what was done since this was called last.
+
+        Rows `("added", id, text)`, `("changed", id, text)`, `("deleted", id, None)`, and `("found", id, text)` of what
+        was found for the last message, best first.
+        """
+        ...
+
+
+@runtime_checkable
+class Settles(Protocol):
+    """Takes its time until what it was told can be found."""
+
+    def settle(self) -> object:
+        """Return once it can be found; called before each message that is replied to, and timed apart."""
+        ...
+
+
+@runtime_checkable
+class DeletesRecords(Protocol):
+    """Deletes records of its memory; of one that ShowsWrites, those are deleted that a user withdraws."""
+
+    def delete(self, record: str) -> object:
+        """Delete the record of this id."""
+        ...
+
+
+@runtime_checkable
 class AcceptsImages(Protocol):
     """Takes images beside a message."""
 
@@ -324,7 +355,8 @@ CAPABILITIES: Mapping[str, type] = {
     capability.__name__: capability
     for capability in (
         Resettable, Stateless, Checkpointable, KeepsUsers, SeparatesUsers, AnswersAlone, AcceptsHistory, TimeAware,
-        ReportsUsage, CountsTokens, LimitsMessages, ShowsRetrieval, ShowsContext, AcceptsImages, Configured,
+        ReportsUsage, CountsTokens, LimitsMessages, ShowsRetrieval, ShowsContext, ShowsWrites, Settles, DeletesRecords,
+        AcceptsImages, Configured,
     )
 }  # fmt: skip
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # The fields of a definition file; only `steps` must be there.
 FIELDS = ("steps", "expected", "parameters", "replies")
 # The fields that a step may have: exactly one of the first three.
-STEP_FIELDS = ("say", "ask", "wait", "about", "user", "alone", "images")
+STEP_FIELDS = ("say", "ask", "wait", "about", "user", "alone", "images", "tells")
 
 
 def to_json(definition: Definition) -> dict[str, Any]:
@@ -57,10 +57,10 @@ def read_step(step: Field) -> Step:
     kind = step_kind(step)
     if kind == "wait":
         return read_wait(step.mapping((kind,))[kind])
-    fields = step.mapping(("ask", "about", "user", "alone", "images") if kind == "ask" else (kind, "user"))
+    fields = step.mapping(("ask", "about", "user", "alone", "images") if kind == "ask" else (kind, "user", "tells"))
     user = fields["user"].text() if "user" in fields else ""
     if kind == "say":
-        return Say(fields["say"].text(), user=user)
+        return Say(fields["say"].text(), user=user, tells=read_tells(fields))
     return Ask(
         fields["ask"].text(),
         fields["about"].texts() if "about" in fields else (),
@@ -68,6 +68,12 @@ def read_step(step: Field) -> Step:
         alone=fields["alone"].boolean() if "alone" in fields else None,
         images=fields["images"].texts() if "images" in fields else (),
     )
+
+
+def read_tells(fields: Mapping[str, Field]) -> dict[str, str | None]:
+    """Return the values that a step tells, by what they are about; null withdraws one."""
+    told = fields["tells"].mapping() if "tells" in fields else {}
+    return {subject: None if value.value is None else value.text() for subject, value in told.items()}
 
 
 def step_kind(step: Field, known: Iterable[str] = STEP_FIELDS) -> str:
@@ -145,6 +151,8 @@ def _step_to_json(step: Step) -> dict[str, Any]:
         if isinstance(step, Ask):
             more |= {"alone": step.alone} if step.alone is not None else {}
             more |= {"images": list(step.images)} if step.images else {}
+        elif step.tells:
+            more |= {"tells": dict(step.tells)}
         return {**text, **about, **more}
     if isinstance(step, Wait):
         return {"wait": _wait_to_json(step)}

@@ -200,13 +200,16 @@ class Ltm:
         heard = self._heard()
         return heard[-1].raw_reply if heard else ""
 
-    def say(self, text: str, *, user: str = "") -> str:
+    def say(self, text: str, *, user: str = "", tells: Mapping[str, str | None] | None = None) -> str:
         """Tell the agent something and return its reply, which earns no credit.
 
         Args:
             text: The message; it must not be empty.
             user: Whose message it is, where several people use one agent: an id that its `reply(message, user=...)` is
                 given.
+            tells: The values that it tells by what they are about, as `{"favourite colour": "ochre"}`: a later value
+                of the same replaces an earlier one, None withdraws it. The agent never sees it; it measures what a
+                memory wrote, found and served.
 
         Returns:
             The agent's reply.
@@ -216,7 +219,7 @@ class Ltm:
             Unmeasured: If there is a user and the agent does not separate users: the example is Unscored.
         """
         __tracebackhide__ = True
-        reply: str = self._send(Say(text, user=user))
+        reply: str = self._send(Say(text, user=user, tells=tells or {}))
         return reply
 
     def ask(self, text: str, about: Iterable[str] = (), *, answer: str | None = None, user: str = "") -> str:

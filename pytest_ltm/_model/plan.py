@@ -79,6 +79,10 @@ class PlannedExample:
         data = {f.name: _plain_json_value(getattr(self, f.name)) for f in fields(self)}
         return data | {"definition": None if self.definition is None else to_json(self.definition)}
 
+    def compared_json(self) -> dict[str, Any]:
+        """Return the same without what neither agent nor score depends on."""
+        return self.to_json() | {"definition": compared_definition(self.definition)}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -168,7 +172,7 @@ class Plan:
     @property
     def fingerprint(self) -> str:
         """`sha256:...` over the canonical JSON form: equal for equal plans, in any process."""
-        return _json_digest(self.to_json())
+        return _json_digest(self.to_json() | {"examples": [example.compared_json() for example in self.examples]})
 
 
 def plan_differences(
@@ -188,13 +192,21 @@ def plan_differences(
         for name in first
         if name != "examples" and not _same_json(first[name], second[name])
     ]
-    ours = {example.key: example.to_json() for example in one.examples}
-    theirs = {example.key: example.to_json() for example in other.examples}
+    ours = {example.key: example.compared_json() for example in one.examples}
+    theirs = {example.key: example.compared_json() for example in other.examples}
     sentences += [f"{key} is only in {plans[0]}." for key in ours if key not in theirs]
     sentences += [f"{key} is only in {plans[1]}." for key in theirs if key not in ours]
     for key in sorted(ours.keys() & theirs.keys()):
         sentences += _example_differences(key, ours[key], theirs[key], names)
     return sentences
+
+
+def compared_definition(definition: Definition | None) -> dict[str, Any] | None:
+    """Return a definition's JSON values without what neither agent nor score depends on."""
+    data = None if definition is None else to_json(definition)
+    for step in data["steps"] if data else ():
+        step.pop("tells", None)
+    return data
 
 
 def source_version(source: str) -> str:

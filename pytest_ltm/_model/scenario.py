@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_ltm._model.transcript import Exchange
@@ -22,9 +23,14 @@ class Say:
     """The message."""
     user: str = field(default="", kw_only=True)
     """Whose message it is, for an agent that SeparatesUsers; "": nobody's in particular."""
+    tells: Mapping[str, str | None] = field(default_factory=dict, kw_only=True, hash=False)
+    """The values that it tells by what they are about, to measure what a memory makes of them: a later value replaces
+    an earlier one, None withdraws it. Neither agent nor score depends on it, so it is in no fingerprint."""
 
     def __post_init__(self) -> None:
         _need_text(self.text)
+        if not all(isinstance(text, (str, NoneType)) for text in (*self.tells, *self.tells.values())):
+            raise ScenarioError(f"tells={self.tells!r}: a mapping of texts to texts, or to None for what is withdrawn")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec import Struct
 
 from pytest_ltm._language.words import has_phrase, plain_words, space_delimited
-from pytest_ltm._model.definition import STEP_FIELDS, read_wait, step_kind
+from pytest_ltm._model.definition import STEP_FIELDS, read_tells, read_wait, step_kind
 from pytest_ltm._model.scenario import Ask, Definition, Say, Step, Wait
 from pytest_ltm._storage import schema as _yaml
 from pytest_ltm._storage.errors import did_you_mean
@@ -27,7 +27,7 @@ SUFFIX = ".ltm.yml"
 class Handle(Protocol):
     """What a scenario needs of the conversation: `pytest_ltm.Ltm` is one."""
 
-    def say(self, text: str, *, user: str = "") -> str:
+    def say(self, text: str, *, user: str = "", tells: Mapping[str, str | None] | None = None) -> str:
         """Tell the agent something."""
         ...
 
@@ -121,7 +121,7 @@ def play_yaml_scenario(scenario: YamlScenario, ltm: Handle) -> None:
     for item in scenario.steps:
         step = item.step
         if isinstance(step, Say):
-            ltm.say(step.text, user=step.user)
+            ltm.say(step.text, user=step.user, tells=step.tells)
         elif isinstance(step, Wait):
             ltm.wait(span=step.span, tokens=step.tokens, time=step.time)
         else:
@@ -135,10 +135,10 @@ def _parse_step(field: Field) -> YamlStep:
     line = field.line or 1
     if kind == "wait":
         return YamlStep(read_wait(field.mapping((kind,))[kind]), line)
-    fields = field.mapping(("ask", "about", "user", "expect") if kind == "ask" else (kind, "user"))
+    fields = field.mapping(("ask", "about", "user", "expect") if kind == "ask" else (kind, "user", "tells"))
     user = fields["user"].text() if "user" in fields else ""
     if kind == "say":
-        return YamlStep(Say(fields["say"].text(), user=user), line)
+        return YamlStep(Say(fields["say"].text(), user=user, tells=read_tells(fields)), line)
     question = Ask(fields["ask"].text(), fields["about"].texts() if "about" in fields else (), user=user)
     return YamlStep(question, line, _parse_checks(fields["expect"]) if "expect" in fields else ())
 

@@ -11,6 +11,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from pytest_ltm._results.columns import HAMPERED
+from pytest_ltm._results.memory_measures import MEASURES, PLACES, count_facts, count_lost
 from pytest_ltm._results.statistics.totals import group_by, pass_k, weighted_reach
 from pytest_ltm._results.text import NOTHING, format_dollars, format_percent, short_count, span_of_time
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from pytest_ltm._results.columns import Column
+    from pytest_ltm._results.memory_measures import MemoryMeasure
 
 # Where tables have a figure; `trials`: in the terminal if there are several, `verbose`: with `-v`.
 Report: TypeAlias = Literal["terminal", "trials", "verbose", "markdown", "html"]
@@ -344,6 +346,38 @@ def _tries_label(text: str) -> Callable[[Sequence[Column]], str]:
     return lambda columns: text.format(max(column.pass_k_trials for column in columns))
 
 
+def _measured(measure: MemoryMeasure) -> Callable[[Column], float | None]:
+    return lambda column: measure.of_rows(column.rows)
+
+
+def _lost_at(place: str) -> Callable[[Column], int | None]:
+    return lambda column: None if count_facts(column.rows) is None else count_lost(column.rows)[place]
+
+
+def _lost_text(column: Column) -> str:
+    return "/".join(str(count_lost(column.rows)[place]) for place in PLACES)
+
+
+# What its memory did, where anybody says.
+_MEMORY = (
+    Figure(
+        "memory.facts", "count", lambda column: count_facts(column.rows), "facts told", missing="absent",
+        definition="what the agent's memory did with the facts that were told, where it says so; absent otherwise. "
+        "`facts`: how many; "
+        + "; ".join(f"`{one.name}`: {one.definition}" for one in MEASURES)
+        + "; `never_written`, `not_found`, `not_used`: examples that lost marks because a fact was never written, was "
+        "written and not found, or was found and not used",
+    ),
+    *(
+        Figure(f"memory.{one.name}", one.unit, _measured(one), one.label, missing="absent",
+               reports="terminal markdown html" if one.unit == "share" else "verbose markdown html")
+        for one in MEASURES
+    ),
+    Figure("memory.never_written", "count", _lost_at(PLACES[0]), "lost: not written/found/used", missing="absent",
+           text=_lost_text),
+    Figure("memory.not_found", "count", _lost_at(PLACES[1]), missing="absent"),
+    Figure("memory.not_used", "count", _lost_at(PLACES[2]), missing="absent"),
+)  # fmt: skip
 # What it earned.
 SCORES = (
     Figure(
@@ -504,6 +538,11 @@ EFFORTS = (
         "storing_seconds", "storing in s, median/p95", "pace.storing",
         "the same of exchanges that the agent was told and did not answer; absent where it was told none",
     ),
+    *_durations(
+        "settling_seconds", "settling in s, median/p95", "pace.settling",
+        "how long an agent that says so took until what it was told could be found; absent where none does",
+    ),
+    *_MEMORY,
     Figure(
         "tokens_a_second", "ratio", lambda column: _ratio(column.sum_of("reply_tokens"), _agent_seconds(column)),
         definition="reply_tokens / agent_seconds", missing="null",

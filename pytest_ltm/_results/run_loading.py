@@ -171,7 +171,10 @@ def _read_paces(columns: object) -> tuple[Pace, ...]:
             agent=row["agent"],
             span_label=row["span_label"],
             asking=CallDurations(total=row["agent_seconds"], **row.get("reply_seconds", {})),
-            storing=None if "storing_seconds" not in row else CallDurations(total=0.0, **row["storing_seconds"]),
+            **{
+                name: None if f"{name}_seconds" not in row else CallDurations(total=0.0, **row[f"{name}_seconds"])
+                for name in ("storing", "settling")
+            },
         )
         for row in rows
         if row.get("agent_seconds") is not None

@@ -16,13 +16,16 @@ if TYPE_CHECKING:
         Checkpointable,
         Configured,
         CountsTokens,
+        DeletesRecords,
         KeepsUsers,
         LimitsMessages,
         Reply,
         ReportsUsage,
         Resettable,
+        Settles,
         ShowsContext,
         ShowsRetrieval,
+        ShowsWrites,
         Stateless,
         TimeAware,
         Usage,
@@ -31,15 +34,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CAPABILITIES", "AcceptsHistory", "AcceptsImages", "Agent", "AnswersAlone", "Checkpointable", "Configured",
-    "CountsTokens", "Echo", "KeepsUsers", "LimitsMessages", "Reply", "ReportsUsage", "Resettable", "ShowsContext",
-    "ShowsRetrieval", "Silent", "Stateless", "TimeAware", "Usage",
+    "CountsTokens", "DeletesRecords", "Echo", "KeepsUsers", "LimitsMessages", "Reply", "ReportsUsage", "Resettable",
+    "Settles", "ShowsContext", "ShowsRetrieval", "ShowsWrites", "Silent", "Stateless", "TimeAware", "Usage",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazy_exports(
     "pytest_ltm",
     {
         "_model.agent": "CAPABILITIES AcceptsHistory AcceptsImages Agent AnswersAlone Checkpointable Configured "
-        "CountsTokens KeepsUsers LimitsMessages Reply ReportsUsage Resettable ShowsContext ShowsRetrieval Stateless "
+        "CountsTokens DeletesRecords KeepsUsers LimitsMessages Reply ReportsUsage Resettable Settles ShowsContext "
+        "ShowsRetrieval ShowsWrites Stateless "
         "TimeAware Usage",
         "agents._controls": "Echo Silent",
     },

@@ -349,7 +349,8 @@ _METHODS = {
     "Resettable": ("reset",), "AcceptsHistory": ("accept",), "Checkpointable": ("save", "load"),
     "KeepsUsers": ("begin_session",), "SeparatesUsers": ("reply",), "AnswersAlone": ("answer_alone",),
     "TimeAware": ("tell_time",), "ShowsRetrieval": ("retrieved",), "ReportsUsage": ("usage",),
-    "ShowsContext": ("in_context",),
+    "ShowsContext": ("in_context",), "ShowsWrites": ("written",), "Settles": ("settle",),
+    "DeletesRecords": ("delete",),
     "CountsTokens": ("count_tokens",), "AcceptsImages": ("reply_with_images",), "Configured": ("configuration",),
 }  # fmt: skip
 # Characters of what somebody else wrote that errors show.

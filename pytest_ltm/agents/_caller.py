@@ -14,6 +14,7 @@ from pytest_ltm._calls.hub import OutOfTime, call_in_own_thread, own_thread
 from pytest_ltm._calls.logged_errors import LoggedErrors
 from pytest_ltm._calls.time_limits import FORK_MESSAGE, copied
 from pytest_ltm._model.agent import Agent, Announced, Apart, Reply, TakesTurns, Usage
+from pytest_ltm._model.memory import check_operations
 from pytest_ltm._model.tokens import APPROX, token_counter
 from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.errors import AgentError, AgentFault, DatasetError, LtmInternalError
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm._calls.retry import Failed, Retries
     from pytest_ltm._model.agent import ExpectedReply
+    from pytest_ltm._model.memory import MemoryOperation
 
 # For pytest: who reads of an agent's exception wants the agent's frames, not these.
 __tracebackhide__ = True
@@ -174,6 +176,22 @@ class AgentCaller:
         if "ShowsContext" not in self.capabilities:
             return ()
         return check_texts(self._call("in_context"), "in_context", self._door.refusal)
+
+    def settle(self) -> None:
+        """Wait until what a Settles agent was told can be found."""
+        if "Settles" in self.capabilities:
+            self._call("settle")
+
+    def written(self) -> tuple[MemoryOperation, ...]:
+        """Return what the memory of a ShowsWrites agent did since this was last asked, nothing for any other."""
+        if "ShowsWrites" not in self.capabilities:
+            return ()
+        return check_operations(self._call("written"), self._door.refusal)
+
+    def delete(self, record: str) -> None:
+        """Have a DeletesRecords agent delete a record of its memory."""
+        self._must("DeletesRecords")
+        self._call("delete", record)
 
     def close(self) -> str | None:
         """Close the agent (its `aclose` or `close`, if any) and its loop; return a notice if that failed."""

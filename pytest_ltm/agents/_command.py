@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._model.agent import Promised, Reply
+from pytest_ltm._model.memory import operation_rows
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.schema import Field, to_record
 from pytest_ltm.agents._adapt import (
@@ -32,7 +33,10 @@ if TYPE_CHECKING:
 
 
 # The capabilities that a process may have.
-CAPABILITIES = ("Resettable", "SeparatesUsers", "AnswersAlone", "AcceptsHistory", "Checkpointable", "TimeAware")
+CAPABILITIES = (
+    "Resettable", "SeparatesUsers", "AnswersAlone", "AcceptsHistory", "Checkpointable", "TimeAware", "ShowsWrites",
+    "Settles", "DeletesRecords",
+)  # fmt: skip
 # An exchange that is only known from a state.
 _UNKNOWN = ("", "", "")
 _COUNTS = ("input_tokens", "output_tokens", "cached_tokens", "calls")
@@ -132,6 +136,18 @@ class CommandAgent:
 
     def _tell_time(self, now: datetime) -> None:
         self._now = now.isoformat()
+
+    def _written(self) -> Any:
+        if self._process is None:
+            return []
+        return operation_rows(self._asked({"written": True}, "written")["written"])
+
+    def _settle(self) -> None:
+        if self._process is not None:
+            self._asked({"settle": True}, "ok")
+
+    def _delete(self, record: str) -> None:
+        self._asked({"delete": record}, "ok")
 
     # --- the process
 

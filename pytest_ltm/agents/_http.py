@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from pytest_ltm._model.agent import SAVES_REFERENCE, Promised, Reply
+from pytest_ltm._model.memory import operation_rows
 from pytest_ltm._storage.errors import AgentError, AgentFault, TransientFault, describe_error
 from pytest_ltm._storage.schema import Field
 from pytest_ltm._storage.secrets import remember_secret
@@ -87,7 +88,9 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SECRET_HEADER = re.compile(r"authorization|cookie|key|token|secret|password", re.IGNORECASE)
 _MESSAGE, _CONVERSATION, _REPLY = JsonPath("message"), JsonPath("conversation"), JsonPath("reply")
 _NUMBERS = ("input_tokens", "output_tokens", "cached_tokens", "calls", "cost_usd")
-_PATHS = ("message", "conversation", "user", "time", "reply", *_NUMBERS)
+_PATHS = ("message", "conversation", "user", "time", "reply", "written", *_NUMBERS)
+# Settings that are in no fingerprint where they are not given: they came later.
+_LATER = ("written", "settle", "delete")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +120,12 @@ class HttpSettings:
     """Where to post before the first message, as a URL relative to `url`; "": nowhere."""
     history: str = ""
     """Where to post an exchange that the agent is told; "": nowhere."""
+    written: JsonPath | None = None
+    """The response's field for what the agent's memory did: a list of {"what", "id", "text"}."""
+    settle: str = ""
+    """Where to post before a message, to wait until what was told can be found; "": nowhere."""
+    delete: str = ""
+    """Where to post the `id` of a record, to have it deleted; "": nowhere."""
     keeps_conversations: bool = False
     """Whether the server still knows a conversation's id when a run is resumed."""
     max_message_tokens: int | None = None
@@ -132,7 +141,7 @@ class HttpSettings:
                 raise AgentError(
                     f"the header {name!r} would be a secret in a file. Name an environment variable: '${{MY_TOKEN}}'"
                 )
-        for text in (self.url, self.reset, self.history, *self.headers.values()):
+        for text in (self.url, self.reset, self.history, self.settle, self.delete, *self.headers.values()):
             fill_variables(text)
 
     @property
@@ -141,7 +150,8 @@ class HttpSettings:
         having = {
             "Resettable": self.reset, "SeparatesUsers": self.user is not None, "AcceptsHistory": self.history,
             "TimeAware": self.time is not None, "Checkpointable": self.keeps_conversations, "Configured": True,
-            SAVES_REFERENCE: self.keeps_conversations,
+            SAVES_REFERENCE: self.keeps_conversations, "ShowsWrites": self.written is not None,
+            "Settles": self.settle, "DeletesRecords": self.delete,
         }  # fmt: skip
         return frozenset(name for name, has in having.items() if has)
 
@@ -158,6 +168,7 @@ class HttpSettings:
         plain = {name: getattr(self, name) for name in self.__slots__}
         numbers = {name: path.text for name, path in self.numbers.items()}
         shown = {name: value.text if isinstance(value, JsonPath) else value for name, value in plain.items()}
+        shown = {name: value for name, value in shown.items() if value or name not in _LATER}
         return {**shown, "numbers": numbers, "body": dict(self.body), "headers": dict(self.headers)}
 
 
@@ -193,7 +204,11 @@ def read_settings(url: str, parameters: Field) -> HttpSettings:
 
 def _read_setting(name: str, field: Field) -> Any:
     if name in _PATHS:
-        return None if field.value is None and name in {"conversation", "user", "time"} else _parse_json_path(field)
+        return (
+            None
+            if field.value is None and name in {"conversation", "user", "time", "written"}
+            else _parse_json_path(field)
+        )
     return _READERS[name](field)
 
 
@@ -219,6 +234,8 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
     "timeout": parse_seconds,
     "reset": _parse_url,
     "history": _parse_url,
+    "settle": _parse_url,
+    "delete": _parse_url,
     "keeps_conversations": Field.boolean,
     "max_message_tokens": Field.tokens,
 }
@@ -256,6 +273,8 @@ class HttpAgent:
             timeout=httpx.Timeout(settings.timeout, connect=min(settings.timeout or _CONNECT, _CONNECT)),
         )
         self._conversation, self._now, self._begun = _new_id(), "", False
+        self._rows: list[Any] = []
+        """What the memory did that nobody has asked for yet."""
         grant_capabilities(self, settings.capabilities, settings.max_message_tokens)
 
     def reply(self, message: str) -> Reply:
@@ -294,6 +313,16 @@ class HttpAgent:
 
     def _tell_time(self, now: datetime) -> None:
         self._now = now.isoformat()
+
+    def _written(self) -> list[Any]:
+        rows, self._rows = self._rows, []
+        return rows
+
+    def _settle(self) -> None:
+        self._post(self._settings.settle, self._common())
+
+    def _delete(self, record: str) -> None:
+        self._took(self._post(self._settings.delete, {**self._common(), "id": record}))
 
     def _save(self) -> bytes:
         return json.dumps([self._conversation, self._begun]).encode()
@@ -377,8 +406,11 @@ class HttpAgent:
         return text
 
     def _took(self, data: Any) -> tuple[Usage | None, float | None]:
-        """Return what an answer says of usage and cost."""
+        """Return what an answer says of usage and cost, and keep what it says of memory."""
         result = {}
+        if self._settings.written is not None:
+            with suppress(LookupError):
+                self._rows += operation_rows(self._settings.written.read(data))
         for name, path in self._settings.numbers.items():
             with suppress(LookupError):
                 result[name] = path.read(data)

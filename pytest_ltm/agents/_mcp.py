@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._calls import Spec
 from pytest_ltm._model.agent import Promised
+from pytest_ltm._model.memory import operation_rows
 from pytest_ltm._storage.errors import AgentError, AgentFault, describe_error
 from pytest_ltm.agents._adapt import AgentSource, AgentUnavailable, is_keyless
 from pytest_ltm.agents._process import guarded_command
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 # What a tool may be given, by the method of a store that it stands for; a server needs the first two alone.
 _GIVEN = {
     "add": ("text", "role", "at", "session", "user"), "search": ("query", "k", "user"), "settle": ("user",),
+    "delete": ("id", "user"),
     "add_session": ("messages", "at", "session", "user"), "written": ("user",),
 }  # fmt: skip
 _NEEDED = ("add", "search")
@@ -84,20 +86,18 @@ class Server:
                 f"{', '.join(self._schemas) or 'none'}; a file says which of them adds and which searches"
             )
 
-        for name, method in {
-            "settle": self._settle,
-            "written": self._written,
-            "add_session": self._add_session,
-        }.items():
+        for name in ("settle", "written", "add_session", "delete"):
             if tools[name].name in self._schemas:
-                setattr(self, name, method)
+                setattr(self, name, getattr(self, f"_{name}"))
 
     def _settle(self) -> None:
         self._called("settle", {"user": self._user})
 
+    def _delete(self, record: Any) -> None:
+        self._called("delete", {"id": record, "user": self._user})
+
     def _written(self) -> Any:
-        given = _only_list(self._called("written", {"user": self._user}))
-        return [tuple(map(one.get, ("what", "id", "text"))) if isinstance(one, dict) else one for one in given]
+        return operation_rows(_only_list(self._called("written", {"user": self._user})))
 
     def _add_session(self, messages: list[dict[str, Any]], *, at: datetime, session: str, user: str) -> None:
         self._user = user

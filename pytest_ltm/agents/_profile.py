@@ -387,6 +387,7 @@ class CostSimulator:
         message: events.MessageSent,
         images: Sequence[str] = (),  # noqa: ARG002 - nobody looks
         prompts: Sequence[ExpectedReply] = (),
+        deletes: Sequence[str] = (),  # noqa: ARG002 - there are none
     ) -> events.ReplyReceived:
         """Return a reply of typical length, and note what it would take."""
         self._tell_time()

@@ -195,6 +195,16 @@ class AgentApart(Apart):
         texts: list[str] = self._asked({"in_context": True}, "in_context")["in_context"]
         return texts
 
+    def _written(self) -> list[tuple[str, str, str | None]]:
+        rows = self._asked({"written": True}, "written")["written"]
+        return [(row["what"], row.get("record", ""), row.get("text")) for row in rows]
+
+    def _settle(self) -> None:
+        self._asked({"settle": True}, "ok")
+
+    def _delete(self, record: str) -> None:
+        self._asked({"delete": record}, "ok")
+
     # --- the process
 
     def _took(self, answer: Mapping[str, Any]) -> Reply:

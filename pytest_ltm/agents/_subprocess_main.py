@@ -18,6 +18,7 @@ from pathlib import Path
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from msgspec import to_builtins
 from msgspec.structs import asdict
 
 from pytest_ltm._calls.event_loop import LoopShare
@@ -34,6 +35,7 @@ from pytest_ltm._calls.logged_errors import LoggedErrors
 from pytest_ltm._calls.retry import broken_off, classify_failure
 from pytest_ltm._calls.time_limits import FORK_MESSAGE, copied, end_copy
 from pytest_ltm._model.agent import CAPABILITIES, Reply, Usage
+from pytest_ltm._model.memory import check_operations
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.errors import AgentError, AgentFault, text_of
 from pytest_ltm.agents._adapt import allow_missing_keys, capabilities_of, dotted_source
@@ -155,6 +157,17 @@ class _Child:
     def _in_context(self, _: dict[str, Any]) -> dict[str, Any]:
         return {"in_context": check_texts(self._call("in_context"), "in_context", _refuse)}
 
+    def _written(self, _: dict[str, Any]) -> dict[str, Any]:
+        return {"written": to_builtins(check_operations(self._call("written"), _refuse))}
+
+    def _settle(self, _: dict[str, Any]) -> dict[str, Any]:
+        self._call("settle")
+        return {"ok": True}
+
+    def _delete(self, request: dict[str, Any]) -> dict[str, Any]:
+        self._call("delete", request["delete"])
+        return {"ok": True}
+
     def _count(self, request: dict[str, Any]) -> dict[str, Any]:
         return {"tokens": _token_count(self._call("count_tokens", request["count"]))}
 
@@ -181,6 +194,7 @@ class _Child:
     _ANSWERS: ClassVar[Mapping[str, Callable[[Any, dict[str, Any]], dict[str, Any]]]] = {
         "message": _reply, "accept": _accept, "save": _save, "load": _load, "reset": _reset, "now": _tell_time,
         "usage": _usage, "retrieved": _retrieved, "in_context": _in_context, "count": _count, "close": _close,
+        "written": _written, "settle": _settle, "delete": _delete,
     }  # fmt: skip
     """By the field that a request has."""
 

@@ -222,6 +222,7 @@ class PlayedConversation:
             pass_k=body.known.marks.pass_k,
             floor=float(body.known.marks.floor),
             own_wish=isinstance(ending.error, SKIPS),
+            memory=channel.record.memory,
             reading=self.plan.reading.version if self.plan.scoring == "current" else "",
             **({} if self._judge is None else self._judge.told_of(lane.example.key)),
             **self._users.told_of(lane.example.key),

@@ -58,6 +58,7 @@ from pytest_ltm.agents._capabilities import near_misses
 from pytest_ltm.plugin.internals.setup import users_traceback
 from pytest_ltm.plugin.judging import CACHE, run_judge
 from pytest_ltm.plugin.options import option_value
+from pytest_ltm.plugin.state import TRACES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -373,7 +374,13 @@ class LiveMode(ConversationMode):
     ) -> LivePort:
         given = self.given
         self._live = site.live_port(
-            make, timings, tariff=given.tariff, account=given.account, watch=own_time, **options
+            make,
+            timings,
+            tariff=given.tariff,
+            account=given.account,
+            watch=own_time,
+            traces=given.config.stash.get(TRACES, None),
+            **options,
         )
         return self._live
 

@@ -46,6 +46,11 @@ class IntegerParser:
         return number
 
 
+def parse_traces_port(text: str) -> int | None:
+    """Return the port on which spans are received: 0 for any, None where none is; ConfigurationError for another."""
+    return None if not text else 0 if text == "auto" else IntegerParser(1)(text)
+
+
 class SecondsParser:
     """The parser of a finite number of seconds, 0 or more."""
 
@@ -132,6 +137,9 @@ OPTIONS = (
     Option("--ltm-sessions", "N|every:TIME",
            "the user comes back to a fresh agent with only its memory: N sessions in each memory span, or one every:8h",
            "", lazy_parser("_model.sessions:parse_sessions_option")),
+    Option("--ltm-traces", "auto|PORT",
+           "receive what an agent's memory does as OpenTelemetry spans, on this port of the machine, or a free one",
+           "", parse_traces_port),
     Option("--ltm-judge", "SPEC", "judge beyond rules: openai:MODEL[@URL], pkg.mod:Class, or none", "none"),
     Option("--ltm-judge-votes", "N", "votes that confirm a judge's 'no'; an odd number", "3", parse_votes),
     Option("--ltm-judge-cache", "on|off", "reuse the judge's earlier replies (on) or ask again (off)", "on",
@@ -183,7 +191,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "--ltm-seed", "--ltm-language", "--ltm-dry-run", "--ltm-resume", "--ltm-rescore", "--ltm-live",
     ),
     "agents and judges": (
-        "--ltm-agent-process", "--ltm-no-probe", "--ltm-sessions", "--ltm-thoughts", "--ltm-time",
+        "--ltm-agent-process", "--ltm-no-probe", "--ltm-sessions", "--ltm-thoughts", "--ltm-time", "--ltm-traces",
         "--ltm-reply-timeout", "--ltm-retries", "--ltm-concurrency", "--ltm-judge", "--ltm-judge-votes",
     ),
     "gate": ("--ltm-save", "--ltm-compare", "--ltm-compare-plans", "--ltm-compare-fail", "--ltm-fail-under"),

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from pytest_ltm._calls.hub import sleep_here
-from pytest_ltm._model.definition import to_json
-from pytest_ltm._model.plan import Plan, PlannedExample, definition_rng
+from pytest_ltm._model.plan import Plan, PlannedExample, compared_definition, definition_rng
 from pytest_ltm._model.scenario import LAST, Definition
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.clock import Clock, SignallingClock, SimulatedClock, WallClock
@@ -106,7 +105,7 @@ def regenerate_definitions(known: Iterable[LtmItem], settings: RunSettings) -> d
     for one in known:
         try:
             definition = _example_definition(one, settings)
-            made[one.key] = None if definition is None else to_json(definition)
+            made[one.key] = compared_definition(definition)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is told
             made[one.key] = describe_error(error)
     return made

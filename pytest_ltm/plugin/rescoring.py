@@ -33,7 +33,7 @@ from pytest_ltm._journal.result import KeptVerdict, write_results
 from pytest_ltm._journal.run_file import read_run_file
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.agent import Capabilities
-from pytest_ltm._model.definition import to_json as definition_json
+from pytest_ltm._model.plan import compared_definition
 from pytest_ltm._results.text import wrap_text
 from pytest_ltm._storage.errors import JudgeError, LtmError, UserError
 from pytest_ltm._storage.locks import lock_holder
@@ -158,7 +158,7 @@ class Rescoring:
             return []
         texts = plan_differences(recorded, plan_for(group, self._run.settings).plan)
         if not texts:
-            then = {one.key: one.definition and definition_json(one.definition) for one in recorded.examples}
+            then = {one.key: compared_definition(one.definition) for one in recorded.examples}
             self._made_anew |= {
                 f"{group[0].conversation} {key}": made if isinstance(made, str) else "it is generated differently now"
                 for key, made in regenerate_definitions(group, self._run.settings).items()

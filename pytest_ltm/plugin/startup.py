@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from functools import partial
@@ -50,7 +51,7 @@ from pytest_ltm.plugin.selection import LanguageFilter, Selection, Sharding
 from pytest_ltm.plugin.session import Costs, LtmRun
 from pytest_ltm.plugin.settings import RunSettings, in_languages
 from pytest_ltm.plugin.signals import Signals
-from pytest_ltm.plugin.state import RUN
+from pytest_ltm.plugin.state import RUN, TRACES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -71,6 +72,7 @@ def start_run(config: pytest.Config) -> None:
 
 
 def _register_plugins(config: pytest.Config) -> None:
+    _receive_traces(config)
     selection = Selection(config)
     settings = _run_settings(config, has_paths=selection.has_paths)
     forecasts: dict[tuple[str, str], Forecast] = {}
@@ -342,6 +344,41 @@ def _chosen_concurrency(config: pytest.Config) -> int | None:
 
         read_option(config, "--ltm-concurrency", lambda: allow_files(wanted))
     return wanted
+
+
+def _receive_traces(config: pytest.Config) -> None:
+    """Listen for the spans of agents, before anything of them is imported: exporters read the environment then."""
+    port, option = _options.option_value(config, "ltm_traces"), config.option
+    if port is None or option.ltm_dry_run or option.ltm_rescore or option.collectonly:
+        return
+    if _options.option_value(config, "ltm_concurrency") != 1:
+        raise pytest.UsageError(
+            "--ltm-traces: spans of conversations at the same time cannot be told apart. Leave --ltm-concurrency out; "
+            "with -n each worker has a port of its own (--ltm-traces=auto)"
+        )
+    if _options.option_value(config, "ltm_time") not in ("simulated", "sleep"):
+        raise pytest.UsageError("--ltm-traces: spans are placed by their time, so --ltm-time is simulated or sleep")
+    try:
+        importlib.import_module("opentelemetry.proto")
+    except ImportError:
+        raise pytest.UsageError(
+            "--ltm-traces needs an extra. Install it with: pip install 'pytest-ltm[otel]'"
+        ) from None
+    from pytest_ltm._calls.traces import SpanReceiver
+
+    receiver = config.stash[TRACES] = read_option(config, "--ltm-traces", lambda: SpanReceiver(port))
+    before = {name: os.environ.get(name) for name in receiver.variables}
+    os.environ.update(receiver.variables)
+
+    def close() -> None:
+        receiver.close()
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+    config.add_cleanup(close)
 
 
 def _wants_debugger(config: pytest.Config) -> bool:

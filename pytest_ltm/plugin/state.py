@@ -12,6 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from pytest_ltm._calls.traces import SpanReceiver
     from pytest_ltm._engine.conversation import Conversation
     from pytest_ltm._engine.lane import Lane
     from pytest_ltm._journal.result import ConversationName, ScenarioResult
@@ -68,6 +69,8 @@ class ItemSide(Protocol):
 RUN: pytest.StashKey[RunState] = pytest.StashKey()
 # Until the item has been reported.
 LANE: pytest.StashKey[ItemSide] = pytest.StashKey()
+# What takes in the spans of agents, where a run is to.
+TRACES: pytest.StashKey[SpanReceiver] = pytest.StashKey()
 # Of an item that has been reported, by its conversation: pytest need not run it.
 REPORTED: pytest.StashKey[bool] = pytest.StashKey()
 

@@ -80,6 +80,10 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
         ({"passed": 1}, "train                                          1.00"),
         ({"passed": 1}, "gate: passed (1 rule, each for one agent at one memory span)"),
     ],
+    "memory_operations": [
+        ({"passed": 1}, "updated                                            100%"),
+        ({"passed": 1}, "gate: failed: store_fact_store_Stubborn at 4k, 1 rule broken (exit status 1)"),
+    ],
     "library_stores": [],
     "memory_store": [({"passed": 1}, "train                1.00")],
     "langchain_agent": [({"passed": 1}, "train                1.00")],

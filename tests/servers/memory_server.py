@@ -49,11 +49,17 @@ def add_session(messages: list[dict[str, str]], session: str) -> None:
 
 
 def written() -> list[dict[str, Any]]:
-    return [{"what": "added", "id": note["id"], "text": note["text"]} for note in notes[-pending[-1] :]]
+    new = notes[-pending[-1] :] if pending[-1] else []
+    return [{"what": "added", "id": note["id"], "text": note["text"]} for note in new]
 
 
 def settle() -> None:
     settled.append(len(notes))
+
+
+def delete(id: str) -> None:  # noqa: A002 - the name that the tool's argument has
+    notes[:] = [note for note in notes if note["id"] != id]
+    pending.append(0)
 
 
 def remember(content: str) -> str:
@@ -67,7 +73,7 @@ def recall(about: str, limit: int) -> list[str]:
 
 if __name__ == "__main__":
     server = MCPServer("memory")
-    more = (add_session, written, settle) if "--sessions" in sys.argv else ()
+    more = (add_session, written, settle, delete) if "--sessions" in sys.argv else ()
     for tool in (remember, recall) if "--plain" in sys.argv else (add, search, *more):
         server.add_tool(tool)
     server.run()

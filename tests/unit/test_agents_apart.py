@@ -15,6 +15,7 @@ import pytest
 
 from pytest_ltm._calls.retry import Retries
 from pytest_ltm._model.agent import CAPABILITIES
+from pytest_ltm._model.memory import MemoryOperation
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.agents._caller import AgentCaller
@@ -69,6 +70,9 @@ class Able:
     def count_tokens(self, text): return len(text)
     def retrieved(self): return ["a", "b"]
     def in_context(self): return ["c"]
+    def written(self): return [("added", 7, "a record"), ("deleted", "8", None)]
+    def settle(self): self.heard.append("settled")
+    def delete(self, record): self.heard.append("deleted " + record)
     def configuration(self): return {"tone": self.tone}
 
 class Kept(Able):
@@ -169,6 +173,10 @@ def test_an_agent_can_do_there_what_it_can_do_here(bots: Path) -> None:
         assert "'one', ['m', 'r'], 'told'" in speaker.ask("told").text
         assert (speaker.retrieved(), speaker.in_context()) == (("a", "b"), ("c",))
         assert agent.count_tokens("four") == 4
+        assert speaker.written() == (MemoryOperation("added", "7", "a record"), MemoryOperation("deleted", "8"))
+        speaker.settle()
+        speaker.delete("8")
+        assert "'settled', 'deleted 8'" in speaker.ask("told").text
         assert agent.reply_with_images("see", [b"\xff"]).text == "see [b'\\xff']"
         assert speaker.ask("why?", alone=True).text == "why? alone"
 

@@ -368,3 +368,20 @@ def test_of_endless_stderr_head_and_tail_are_kept(bot: Any, tmp_path: Path, monk
     assert kept.endswith("line 4998\nline 4999\n")
     assert "characters are left out here" in kept
     assert len(kept) < 2_200
+
+
+def test_a_process_says_what_its_memory_did_settles_and_deletes(bot: Callable[..., Any]) -> None:
+    agent = bot(
+        """
+        if "message" in request: say(reply="hi")
+        elif "written" in request: say(written=[dict(what="added", id="m1", text="likes tea")])
+        else: deleted = request.get("delete", "settled"); print(deleted, file=sys.stderr, flush=True); say(ok=True)
+        """,
+        capabilities=["ShowsWrites", "Settles", "DeletesRecords"],
+    )
+    assert agent.written() == []
+    agent.reply("a")
+    assert agent.written() == [("added", "m1", "likes tea")]
+    agent.settle()
+    agent.delete("m1")
+    agent.close()

@@ -279,3 +279,23 @@ def test_a_spec_without_a_url_is_refused(spec: str) -> None:
 def test_a_url_is_a_spec(spec: str) -> None:
     with closing(find_agent(spec).make()) as made:  # type: ignore[type-var]
         assert made.configuration()["http"]["url"] == "http://127.0.0.1:1/chat"  # type: ignore[attr-defined]
+
+
+def test_what_its_memory_did_is_read_where_the_settings_say_and_records_are_deleted_by_a_post() -> None:
+    rows = [{"what": "added", "id": 1, "text": "likes tea"}, {"what": "deleted", "id": 2}]
+    with (
+        serving(lambda _: {"reply": "hi", "memory": rows}) as server,
+        agent(server.url, written="memory", settle="/settle", delete="/delete") as one,
+    ):
+        one.settle()
+        one.reply("a")
+        assert one.written() == [("added", 1, "likes tea"), ("deleted", 2, None)]
+        one.delete("7")
+    assert [post.path for post in server.posts] == ["/settle", "/", "/delete"]
+    assert server.posts[2].body["id"] == "7"
+    assert capabilities_of(one) >= {"ShowsWrites", "Settles", "DeletesRecords"}
+
+
+def test_settings_of_memory_are_in_no_fingerprint_where_they_are_not_given() -> None:
+    with agent("http://h/") as one:
+        assert one.configuration()["http"].keys().isdisjoint({"written", "settle", "delete"})

@@ -80,7 +80,10 @@ def test_a_file_saved_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
         ({"steps": [{}]}, "x.json: steps[0]: expected one step with exactly one of say, ask and wait, got {}."),
         ({"steps": [{"about": "A."}]}, "exactly one of say, ask and wait, got {'about': 'A.'}."),
         ({"steps": [{"say": "A.", "ask": "B?"}]}, "exactly one of say, ask and wait"),
-        ({"steps": [{"say": "A.", "about": "B."}]}, "x.json: steps[0].about: unknown field; known fields: say, user."),
+        (
+            {"steps": [{"say": "A.", "about": "B."}]},
+            "x.json: steps[0].about: unknown field; known fields: say, user, tells.",
+        ),
         (
             {"steps": [{"wait": 3}]},
             "x.json: steps[0].wait: expected a mapping with the fields span, tokens, time, history, got 3.",

@@ -54,6 +54,12 @@ def test_a_server_may_take_sessions_say_what_it_wrote_and_be_settled() -> None:
         agent.accept(TRAIN, "Noted.")
         agent.reply(QUESTION)
         assert f"1: {TRAIN.upper()}\n{TRAIN}\nNoted." in agent.retrieved()
+        rows = agent.written()
+        assert rows[:2] == [("added", "m0", f"1: {TRAIN.upper()}"), ("added", "m1", "1: NOTED.")]
+        assert {what for what, _, _ in rows[2:]} == {"found"}
+        agent.delete("m0")
+        agent.reply(QUESTION)
+        assert "m0" not in {key for what, key, _ in agent.written() if what == "found"}
 
 
 @pytest.mark.slow

@@ -91,7 +91,8 @@ class Recorder:
         self.answer = answer
         self.happened: list[object] = []
 
-    def say(self, text: str, *, user: str = "") -> str:
+    def say(self, text: str, *, user: str = "", tells: object = None) -> str:
+        del tells
         self.happened.append(("say", text, user) if user else ("say", text))
         return ""
 
@@ -200,7 +201,10 @@ def test_what_is_wrong_is_said_with_file_line_field_and_what_was_expected(
         ("steps: []", "steps: asks nothing, so there is nothing to score"),
         ("steps: [{say: A.}, {ask: B}]", "steps: no question has an `expect:`, so there is nothing to score."),
         ("steps: [{ask: B, expect: {contains: A}}]", "steps[0].ask: asks before anything was said"),
-        ("steps: [{say: A., expect: {contains: A}}]", "steps[0].expect: unknown field; known fields: say, user."),
+        (
+            "steps: [{say: A., expect: {contains: A}}]",
+            "steps[0].expect: unknown field; known fields: say, user, tells.",
+        ),
     ],
 )
 def test_a_scenario_that_cannot_be_scored_is_an_error(text: str, sentence: str, tmp_path: Path) -> None:

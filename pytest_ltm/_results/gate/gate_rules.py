@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from pytest_ltm._journal.retrieval_recall import recall_at
 from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._results.memory_measures import MEASURES
 from pytest_ltm._results.statistics.totals import mean_or_none, pass_k, score_share, scores_by_scenario, total_score
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 
@@ -118,6 +119,14 @@ METRICS = (
     GateMetric(
         "errors", "share", "the share of examples with an error", "share of examples that ended in an error",
         higher_is_better=False, of_rows=lambda rows: mean_or_none([float(row.outcome == "error") for row in rows]),
+    ),
+    *(
+        GateMetric(
+            one.name, "share", one.words, one.definition,
+            higher_is_better=one.higher_is_better, against=False, of_rows=one.of_rows,
+        )
+        for one in MEASURES
+        if one.words
     ),
     GateMetric(
         "p", "chance", "the chance of such a drop if nothing changed",

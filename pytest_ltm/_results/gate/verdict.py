@@ -9,6 +9,7 @@ from msgspec import Struct, structs
 
 from pytest_ltm._journal.result import at_span, why_unmeasured
 from pytest_ltm._language.lists import join_some
+from pytest_ltm._results.memory_measures import MEASURES
 from pytest_ltm._results.statistics.comparison import compare_runs, compare_scenarios
 from pytest_ltm._results.statistics.pairs import pair_rows
 from pytest_ltm._results.statistics.spans_reached import effective_span
@@ -192,6 +193,9 @@ def _unknown_metric(rule: Rule, no_cost: str, where: str = "") -> Found:
             "unmeasurable",
             f"{rule.subject} is unknown: no question has needles, or the agent shows no retrieved texts",
         )
+    if rule.metric.name in {measure.name for measure in MEASURES}:
+        cure = "give it written(), or have its spans received (--ltm-traces)"
+        return "unmeasurable", f"{rule.subject} is unknown: the agent says nothing of its memory; {cure}"
     why = f"no example has {f'{rule.metric.tries} trials with ' if rule.metric.tries else ''}a score{where}"
     return "unmeasurable", f"{rule.subject} is unknown: {no_cost if rule.metric.unit == 'usd' else why}"
 

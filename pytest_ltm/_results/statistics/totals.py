@@ -9,7 +9,7 @@ from statistics import median
 from typing import TYPE_CHECKING, TypeVar
 
 from pytest_ltm._journal.result import CallDurations, Pace
-from pytest_ltm._journal.timings import ReplyTime, TellTime
+from pytest_ltm._journal.timings import ReplyTime, SettleTime, TellTime
 from pytest_ltm._results.statistics.counts import pass_at_k, pass_hat_k
 
 if TYPE_CHECKING:
@@ -153,8 +153,9 @@ def agent_paces(timed: Mapping[tuple[str, str], Iterable[Timing]]) -> tuple[Pace
         timings = list(of)
         asking = _call_durations([one.seconds for one in timings if isinstance(one, ReplyTime)])
         storing = _call_durations([one.seconds for one in timings if isinstance(one, TellTime)])
+        settling = _call_durations([one.seconds for one in timings if isinstance(one, SettleTime)])
         if asking or storing:
-            result.append(Pace(agent=agent, span_label=span_label, asking=asking, storing=storing))
+            result.append(Pace(agent=agent, span_label=span_label, asking=asking, storing=storing, settling=settling))
     return tuple(result)
 
 

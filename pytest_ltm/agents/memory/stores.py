@@ -37,7 +37,7 @@ Steps: TypeAlias = "Generator[Any, Any, Any]"
 class Store(Protocol):
     """A memory under test; each method may be async. `save() -> bytes` and `load(bytes)` if it can be restored.
 
-    Optional: `add_session(messages, *, at, session, user)` in place of `add`, `written()` and `settle()`.
+    Optional: `add_session(messages, *, at, session, user)` in place of `add`, `written()`, `settle()` and `delete(id)`.
     """
 
     def add(self, text: str, *, role: str, at: datetime, session: str, user: str) -> Any:
@@ -95,6 +95,9 @@ class Stored(TakesTurns):
             self.reset = self._reset
         if callable(getattr(store, "save", None)) and callable(getattr(store, "load", None)):
             self.save, self.load = self._save, self._load
+        for method in ("written", "settle", "delete"):
+            if self._offers(method):
+                setattr(self, method, getattr(self, f"_{method}"))
 
     def _begin(self) -> None:
         self._user = uuid.uuid4().hex
@@ -102,6 +105,10 @@ class Stored(TakesTurns):
         self._by_id: dict[str, Utterance] = {}
         self._records: dict[str, tuple[str, ...]] = {}
         """What the store says that it wrote: its own text, and the sayings behind it, by id."""
+        self._keys: dict[str, Any] = {}
+        """Its ids as it gave them."""
+        self._rows: list[tuple[str, Any, str | None]] = []
+        """What it did that nobody has asked for yet."""
         self._session, self._spoke = 1, cast("datetime | None", None)
         self._pending: list[Utterance] = []
         """What was said in this session, for a store that takes whole sessions."""
@@ -176,13 +183,35 @@ class Stored(TakesTurns):
         self._said = {text: Utterance(role, text, _parse_moment(at)) for text, role, at in kept["said"]}
         self._by_id = {key: self._said[text] for key, text in kept["ids"]}
         self._records = {key: tuple(texts) for key, texts in kept["records"].items()}
+        self._keys, self._rows = kept.get("keys", {}), []
         self._session, self._spoke, self._pending = kept["session"], _parse_moment(kept["spoke"]), []
         self._unsettled = kept["unsettled"]
         for text in self._said:
             self._heard.add(text, self._user)
         return self._called("load", b64decode(kept["store"]))
 
+    def _written(self) -> list[tuple[str, Any, str | None]]:
+        rows, self._rows = self._rows, []
+        return rows
+
+    def _settle(self) -> Any:
+        return run_steps(self._settling())
+
+    def _delete(self, record: str) -> Any:
+        return run_steps(self._deleting(record))
+
     # --- the same for stores with and without await
+
+    def _settling(self) -> Steps:
+        yield from self._flush()
+        if self._unsettled and self._offers("settle"):
+            yield self._called("settle")
+        self._unsettled = False
+
+    def _deleting(self, record: str) -> Steps:
+        yield from self._flush()
+        yield self._called("delete", self._keys.get(record, record))
+        yield from self._note_written([])
 
     def _closing(self) -> Steps:
         self._thinker.close()
@@ -198,14 +227,14 @@ class Stored(TakesTurns):
             )
 
     def _replying(self, message: str, *, adds: bool = True) -> Steps:
-        yield from self._flush()
-        if self._unsettled and self._offers("settle"):
-            yield self._called("settle")
-        self._unsettled = False
+        yield from self._settling()
         asks = takes_user(getattr(self._store, "search", None))
         result = yield self._called("search", message, k=self._reading.k, **({"user": self._user} if asks else {}))
         self._searches += bool(self._said)
-        notes = [self._note(one, number) for number, one in enumerate(self._listed(result))]
+        listed = self._listed(result)
+        notes = [self._note(one, number) for number, one in enumerate(listed)]
+        keys = [one[0] if isinstance(one, (tuple, list)) and len(one) == _PARTS else None for one in listed]
+        self._rows += [("found", key, note.said[0].text) for key, (note, _) in zip(keys, notes, strict=True)]
         self._empty += bool(self._said) and not notes
         self._found = [text for _, text in notes]
         shown = self._reading.choose_notes([note for note, _ in notes], self._now)
@@ -262,6 +291,8 @@ class Stored(TakesTurns):
         given = yield self._called("written")
         for one in given if isinstance(given, (list, tuple)) else [given]:
             what, key, text = one if isinstance(one, (list, tuple)) and len(one) == _WRITTEN else (None, None, None)
+            self._rows.append((what, key, text))
+            self._keys[str(key)] = key if isinstance(key, (str, int)) else str(key)
             if what == "deleted":
                 self._records.pop(str(key), None)
             elif what in {"added", "changed"} and isinstance(text, str):
@@ -287,6 +318,7 @@ class Stored(TakesTurns):
         ids = [[key, one.text] for key, one in self._by_id.items()]
         whole = {
             "user": self._user, "now": now, "used": used, "said": said, "ids": ids, "records": self._records,
+            "keys": self._keys,
             "session": self._session, "spoke": None if self._spoke is None else self._spoke.isoformat(),
             "unsettled": self._unsettled,
         }  # fmt: skip

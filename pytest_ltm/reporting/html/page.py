@@ -13,6 +13,7 @@ from importlib.resources import files
 from itertools import combinations, zip_longest
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._results.memory_measures import needle_rows
 from pytest_ltm._results.metrics import agent_metrics
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import format_percent, score_text, short_count
@@ -87,6 +88,8 @@ def _dump_redacted(value: object) -> str:
 MOST_EXAMPLES = 10_000
 # Contested answers that are listed: the run's folder has all.
 MOST_GRADED = 200
+# Facts of which it is listed what a memory made of them: results.json has all.
+MOST_NEEDLES = 2_000
 # The most bytes of time lines in the file; the first is always there.
 LINES = 12_000_000
 
@@ -232,6 +235,7 @@ def render_page(material: Material, most: int, lines: int) -> str:
         depths=depth_maps(material, parcels.asked, broken, shown),
         gaps=by_gap(material),
         averages=[one for run in material.runs for one in agent_metrics(run.result)],
+        needles=needle_rows(row.result for row in material.rows)[:MOST_NEEDLES],
         first_rows=FIRST_ROWS,
         rules=deciding_rules(material),
         origins=[run_origin(run) for run in material.runs],

@@ -1,0 +1,314 @@
+"""Memory by construction: what was told is known, so what a memory wrote, found and served of it can be measured."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
+
+from pytest_ltm._language.words import STOP_WORDS, has_phrase, plain_words, space_delimited
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from pytest_ltm._journal.result import QuestionResult
+    from pytest_ltm._model.memory import MemoryOperation
+    from pytest_ltm._model.transcript import Transcript
+
+
+Lost = Literal["", "never written", "written, not found", "found, not used"]
+# What may be a name or a number: capitals inside a sentence, and digits that are no date or time.
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_DATES = re.compile(
+    r"\d+[-/.:T]\d+\S*|\b(?:19|20)\d\d\b|\b\d{1,2}(?:st|nd|rd|th)?\b|"
+    r"\b(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sep|Oct|Nov|Dec|Mon|Tues?|Wed|Thurs?|Fri|Sat|Sun)[a-z]*\b"
+)
+_SENTENCE = re.compile(r"(?:\A|[.!?:;\n\"(\[{])\W*")
+# Words for who speaks, which whoever writes of a conversation needs.
+_SPEAKERS = frozenset({"user", "assistant", "i", "ai"})
+
+
+class FactMemory(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of one fact that was told."""
+
+    needle: int
+    """The exchange that told it."""
+    value: str
+    """What a record must have; of a fact that was withdrawn "" ."""
+    subject: str = ""
+    """What it is about; "" where nobody says: then its value is the whole message."""
+    change: Literal["new", "update", "withdrawal"] = "new"
+    lag: int | None = None
+    """After how many exchanges a record had it; None: never."""
+    known: bool = True
+    """Whether that can be told: not of a message whose records have other words, where nobody says its value."""
+    rank: int | None = None
+    """Its place among what was found for the last question about it; 0: not there, None: not asked, or not written."""
+
+
+class MemoryResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a memory did with what one example told; each pair is how often, and of how many."""
+
+    facts: tuple[FactMemory, ...] = ()
+    stale: tuple[int, int] = (0, 0)
+    """Questions on a value that the memory had replaced, for which the old one was found."""
+    deleted: tuple[int, int] = (0, 0)
+    """Questions after something was withdrawn, for which it was found; records found that had been deleted."""
+    invented: tuple[int, int] = (0, 0)
+    """Records, written while the example spoke, with a name or a number that nobody had said."""
+    writes: tuple[int, int] = (0, 0)
+    """Operations that write, and the example's exchanges."""
+    lost: Lost = ""
+    """Where a lost mark was lost; "" where none was, or that cannot be told."""
+
+
+class MemoryLedger(Struct):
+    """All operations of a conversation."""
+
+    records: dict[str, list[tuple[int, str | None]]] = field(default_factory=dict)
+    """By id what a record said from which exchange on; None: it is deleted."""
+    found: dict[int, list[MemoryOperation]] = field(default_factory=dict)
+    """By exchange, best first."""
+    writes: dict[int, list[str]] = field(default_factory=dict)
+    """By exchange the texts that were written; "" of a deletion."""
+    first_said: dict[str, int] = field(default_factory=dict)
+    """By word the exchange that said it first, as far as `_read`."""
+    is_mute: bool = False
+    """Something was written of which nobody says what it says."""
+    _read: int = 0
+
+    @property
+    def is_known(self) -> bool:
+        """Whether anybody says what the memory does."""
+        return bool(self.writes or self.found)
+
+    def add(self, exchange: int, operations: Iterable[MemoryOperation]) -> None:
+        """Go on by what was done at an exchange."""
+        for one in operations:
+            at = exchange if one.exchange is None else one.exchange
+            if one.what == "found":
+                self.found.setdefault(at, []).append(one)
+                continue
+            self.is_mute |= one.text is None and one.what != "deleted"
+            texts = self.writes.setdefault(at, [])
+            texts.append(one.text or "")
+            name = one.record or f"{at}.{len(texts)}"
+            self.records.setdefault(name, []).append((at, None if one.what == "deleted" else one.text))
+
+    def texts_of(self, record: str, upto: int) -> list[str]:
+        """Return all that a record has said up to an exchange."""
+        return [text for at, text in self.records.get(record, ()) if at <= upto and text is not None]
+
+    def is_deleted(self, record: str, upto: int) -> bool:
+        """Return whether a record was deleted before an exchange."""
+        last = [text for at, text in self.records.get(record, ()) if at < upto][-1:]
+        return last == [None]
+
+    def holders(self, values: Collection[str]) -> list[str]:
+        """Return the ids of the records that have one of these values now."""
+        return [
+            name
+            for name, texts in self.records.items()
+            if texts[-1][1] is not None and any(_holds(texts[-1][1], value) for value in values)
+        ]
+
+    def lag(self, told_at: int, value: str, about: AbstractSet[str]) -> int | None:
+        """Return after how many exchanges a record had a value; None: never.
+
+        A later record must also share a word with what it is `about`: the value may come up elsewhere.
+        """
+        later = (at for at, text in self._written(told_at) if _holds(text, value) and _is_about(text, about))
+        here = any(_holds(text, value) for text in self.writes.get(told_at, ()))
+        first = told_at if here else min(later, default=None)
+        return None if first is None else first - told_at
+
+    def _written(self, since: int) -> Iterator[tuple[int, str]]:
+        return ((at, text) for at, texts in self.writes.items() if at >= since for text in texts)
+
+    def invents(self, text: str, at: int) -> bool:
+        """Return whether a record has a name or a number that nobody said up to an exchange; dates are left out."""
+        starts = {found.end() for found in _SENTENCE.finditer(text)}
+        dates = [found.span() for found in _DATES.finditer(text)]
+        for word in _WORD.finditer(text):
+            is_name = any(map(str.isdigit, word[0])) or (word[0][0].isupper() and word.start() not in starts)
+            dated = any(start <= word.start() < end for start, end in dates)
+            if (
+                is_name
+                and not dated
+                and any(self._unsaid(part, at) for part in plain_words(word[0].removesuffix("'s")))
+            ):
+                return True
+        return False
+
+    def _unsaid(self, word: str, at: int) -> bool:
+        stem = word.removesuffix("s")
+        said = min(self.first_said.get(word, at + 1), self.first_said.get(stem, at + 1))
+        return said > at and word not in _SPEAKERS and word not in STOP_WORDS
+
+    def hear(self, transcript: Transcript) -> None:
+        """Know the words of all that was said."""
+        for exchange in transcript[self._read :]:
+            for word in plain_words(f"{exchange.message} {exchange.raw_reply}"):
+                self.first_said.setdefault(word, exchange.number)
+                self.first_said.setdefault(word.removesuffix("s"), exchange.number)
+        self._read = len(transcript)
+
+
+def memory_result(
+    told: Mapping[int, Mapping[str, str | None]],
+    questions: Sequence[QuestionResult],
+    ledger: MemoryLedger,
+    own: Collection[int],
+    *,
+    is_lost: bool,
+) -> MemoryResult | None:
+    """Return what the memory did with what an example told, by its exchanges (`own`); None if nobody says."""
+    if not ledger.is_known:
+        return None
+    history = _TellingHistory(told, questions)
+    served = [_Served(question, history, ledger) for question in questions]
+    facts = tuple(_fact(fact, served, history, ledger) for fact in history.facts)
+    writes = [(at, text) for at in own for text in ledger.writes.get(at, ())]
+    texts = [(at, text) for at, text in writes if text]
+    return MemoryResult(
+        facts=facts,
+        stale=_sum_pairs(one.stale for one in served),
+        deleted=_sum_pairs(one.deleted for one in served),
+        invented=(sum(ledger.invents(text, at) for at, text in texts), len(texts)),
+        writes=(len(writes), len(own)),
+        lost=_where_lost(facts) if is_lost else "",
+    )
+
+
+class _TellingHistory:
+    """What an example told, in order; of a needle that says no more its whole message."""
+
+    def __init__(self, told: Mapping[int, Mapping[str, str | None]], questions: Sequence[QuestionResult]) -> None:
+        needles = {needle.number: needle.text for question in questions for needle in question.needles}
+        self.texts = needles
+        self.facts: list[FactMemory] = []
+        self._values: dict[str, list[tuple[int, str | None]]] = {}
+        for number in sorted({*told, *needles}):
+            for subject, value in told.get(number, {}).items():
+                before = self._values.setdefault(subject, [])
+                change: Literal["new", "update", "withdrawal"] = "update" if before else "new"
+                self.facts.append(
+                    FactMemory(
+                        needle=number, subject=subject, value=value or "",
+                        change="withdrawal" if value is None else change,
+                    )
+                )  # fmt: skip
+                before.append((number, value))
+            if not told.get(number):
+                self.facts.append(FactMemory(needle=number, value=needles[number]))
+
+    def current(self, subject: str, upto: int) -> tuple[int, str | None]:
+        """Return the value of a subject at an exchange, and when it was told."""
+        return [(at, value) for at, value in self._values[subject] if at < upto][-1]
+
+    def former(self, subject: str, upto: int) -> set[str]:
+        """Return the other values that it had before."""
+        value = self.current(subject, upto)[1]
+        return {one for at, one in self._values[subject] if at < upto and one is not None and one != value}
+
+    def about(self, subject: str) -> set[str]:
+        """Return the words by which a record shows that it is about a subject."""
+        values = {word for _, value in self._values.get(subject, ()) for word in plain_words(value or "")}
+        texts = [self.texts.get(at, "") for at, _ in self._values.get(subject, ())]
+        return {word for text in (subject, *texts) for word in plain_words(text)} - values - set(STOP_WORDS)
+
+
+class _Served:
+    """What was found for one question."""
+
+    def __init__(self, question: QuestionResult, history: _TellingHistory, ledger: MemoryLedger) -> None:
+        self.number, self._history, self._ledger = question.number, history, ledger
+        self.needles = {needle.number for needle in question.needles}
+        self.found = ledger.found.get(question.number, ())
+        self.subjects = dict.fromkeys(fact.subject for fact in history.facts if fact.needle in self.needles)
+        self.subjects.pop("", None)
+
+    @property
+    def stale(self) -> tuple[int, int]:
+        """Whether an old value was found that the memory had replaced, for each subject of which that could be."""
+        pairs = []
+        for subject in self.subjects:
+            at, value = self._history.current(subject, self.number)
+            former, about = self._history.former(subject, self.number), self._history.about(subject)
+            lag = None if value is None else self._ledger.lag(at, value, about)
+            if value is not None and former and lag is not None and at + lag < self.number:
+                pairs.append(any(self._has_any(text, former, about, value) for text in self._texts))
+        return sum(pairs), len(pairs)
+
+    @property
+    def deleted(self) -> tuple[int, int]:
+        """The same of what was withdrawn, and of records that the memory itself had deleted."""
+        pairs = []
+        for subject in self.subjects:
+            if self._history.current(subject, self.number)[1] is None:
+                former, about = self._history.former(subject, self.number), self._history.about(subject)
+                pairs.append(any(self._has_any(text, former, about) for text in self._texts))
+        ghosts = sum(self._ledger.is_deleted(one.record, self.number) for one in self.found)
+        return (sum(pairs), len(pairs)) if pairs else (ghosts, ghosts)
+
+    @property
+    def _texts(self) -> list[str]:
+        said = [(one.text, self._ledger.texts_of(one.record, self.number)[-1:]) for one in self.found]
+        return [text if text is not None else "".join(known) for text, known in said]
+
+    @staticmethod
+    def _has_any(text: str, values: set[str], about: set[str], current: str = "") -> bool:
+        is_current = bool(current) and _holds(text, current)
+        return not is_current and _is_about(text, about) and any(_holds(text, value) for value in values)
+
+    def rank(self, value: str) -> int:
+        """Return the place of the first record found that has, or ever had, a value; 0 if there is none."""
+        for place, (one, text) in enumerate(zip(self.found, self._texts, strict=True), 1):
+            if any(_holds(each, value) for each in (text, *self._ledger.texts_of(one.record, self.number))):
+                return place
+        return 0
+
+
+def _fact(fact: FactMemory, served: Sequence[_Served], history: _TellingHistory, ledger: MemoryLedger) -> FactMemory:
+    if fact.change == "withdrawal":
+        return fact
+    lag = ledger.lag(fact.needle, fact.value, history.about(fact.subject))
+    known = lag is not None or ((bool(fact.subject) or not ledger.writes.get(fact.needle)) and not ledger.is_mute)
+    ranks = [
+        one.rank(fact.value)
+        for one in served
+        if fact.needle in one.needles
+        and lag is not None
+        and fact.needle + lag <= one.number
+        and (not fact.subject or history.current(fact.subject, one.number)[0] == fact.needle)
+    ]
+    return FactMemory(
+        needle=fact.needle, subject=fact.subject, value=fact.value, change=fact.change, lag=lag, known=known,
+        rank=ranks[-1] if ranks else None,
+    )  # fmt: skip
+
+
+def _where_lost(facts: Sequence[FactMemory]) -> Lost:
+    """Return where it was lost first; earlier values of a subject do not count."""
+    last = {fact.subject or str(fact.needle): fact for fact in facts if fact.known}
+    needed = [fact for fact in last.values() if fact.change != "withdrawal"]
+    if not needed:
+        return ""
+    if any(fact.lag is None for fact in needed):
+        return "never written"
+    return "written, not found" if any(fact.rank == 0 for fact in needed) else "found, not used"
+
+
+def _sum_pairs(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    listed = list(pairs)
+    return sum(one for one, _ in listed), sum(of for _, of in listed)
+
+
+def _holds(text: str, value: str) -> bool:
+    return bool(value) and has_phrase(space_delimited(text), value)
+
+
+def _is_about(text: str, about: AbstractSet[str]) -> bool:
+    return not about or not about.isdisjoint(plain_words(text))

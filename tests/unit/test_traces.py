@@ -1,0 +1,184 @@
+"""Spans of a memory: what they become, and that nothing which comes in changes a score or ends a run."""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+import json
+import threading
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import pytest
+
+pytest.importorskip("opentelemetry.proto", reason="the extra `otel` is not installed")
+
+from google.protobuf.json_format import ParseDict
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from pytest_ltm._calls.traces import SpanReceiver
+from pytest_ltm._model.memory import LONGEST_RECORD, MOST_OPERATIONS, MemoryOperation
+from pytest_ltm._storage.clock import wall_time
+from pytest_ltm._storage.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def now() -> int:
+    return int(wall_time().timestamp() * 10**9)
+
+
+def span(operation: str, records: object = None, *, began: int | None = None, **more: Any) -> dict[str, Any]:
+    values = {"gen_ai.operation.name": operation, **more}
+    if records is not None:
+        values["gen_ai.memory.records"] = records if isinstance(records, str) else json.dumps(records)
+    attributes = [{"key": key, "value": {"stringValue": value}} for key, value in values.items()]
+    return {"name": f"{operation} notes", "startTimeUnixNano": str(began or now()), "attributes": attributes}
+
+
+def request(*spans: Any) -> dict[str, Any]:
+    return {"resourceSpans": [{"scopeSpans": [{"spans": list(spans)}]}]}
+
+
+def post(receiver: SpanReceiver, body: bytes, kind: str = "application/json", **headers: str) -> int:
+    url = urlsplit(receiver.variables["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"])
+    with closing(http.client.HTTPConnection(str(url.hostname), url.port, timeout=30)) as client:
+        client.request("POST", url.path, body, {"Content-Type": kind, **headers})
+        return client.getresponse().status
+
+
+def send(receiver: SpanReceiver, *spans: Any) -> int:
+    return post(receiver, json.dumps(request(*spans)).encode())
+
+
+@pytest.fixture
+def receiver() -> Iterator[SpanReceiver]:
+    with closing(SpanReceiver()) as made:
+        made.begin_conversation()
+        made.begin_exchange(0)
+        yield made
+
+
+def taken(receiver: SpanReceiver, number: int = 0) -> tuple[MemoryOperation, ...]:
+    return receiver.operations(number, patient=False)
+
+
+def test_every_operation_of_the_conventions_is_read(receiver: SpanReceiver) -> None:
+    kinds = ("create_memory", "update_memory", "upsert_memory")
+    send(receiver, *(span(kind, [{"id": "m1", "content": kind}]) for kind in kinds))
+    more: Any = {"gen_ai.memory.record.id": "m1"}
+    send(receiver, span("delete_memory", **more))
+    send(receiver, span("search_memory", [{"id": "m2", "content": "best"}, {"id": "m3", "content": {"a": 1}}]))
+    send(receiver, span("create_memory_store"), span("chat"))
+    assert taken(receiver) == (
+        MemoryOperation("added", "m1", "create_memory"),
+        MemoryOperation("changed", "m1", "update_memory"),
+        MemoryOperation("changed", "m1", "upsert_memory"),
+        MemoryOperation("deleted", "m1"),
+        MemoryOperation("found", "m2", "best", 1),
+        MemoryOperation("found", "m3", '{"a": 1}', 2),
+    )
+    assert taken(receiver) == ()
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+def test_protobuf_is_read_as_json_is(receiver: SpanReceiver, *, packed: bool) -> None:
+    whole = ParseDict(request(span("create_memory", [{"id": "m1", "content": "tea"}])), ExportTraceServiceRequest())
+    body = gzip.compress(whole.SerializeToString()) if packed else whole.SerializeToString()
+    more = {"Content-Encoding": "gzip"} if packed else {}
+    assert post(receiver, body, "application/x-protobuf", **more) == 200
+    assert taken(receiver) == (MemoryOperation("added", "m1", "tea"),)
+
+
+def test_a_late_span_belongs_to_the_exchange_in_which_it_began(receiver: SpanReceiver) -> None:
+    began = now()
+    receiver.begin_exchange(1)
+    send(receiver, span("create_memory", ["tea"], began=began))
+    assert taken(receiver, 1) == (MemoryOperation("added", "", "tea", exchange=0),)
+
+
+def test_spans_in_disorder_are_put_in_the_order_in_which_they_began(receiver: SpanReceiver) -> None:
+    began = now()
+    send(
+        receiver, span("update_memory", ["second"], began=began + 2), span("create_memory", ["first"], began=began + 1)
+    )
+    assert [one.text for one in taken(receiver)] == ["first", "second"]
+
+
+@pytest.mark.parametrize("shift", [-3600, 3600], ids=["before the conversation", "in the future"])
+def test_a_span_of_another_time_belongs_to_no_exchange(receiver: SpanReceiver, shift: int) -> None:
+    send(receiver, span("create_memory", ["forged"], began=now() + shift * 10**9))
+    assert taken(receiver) == ()
+
+
+def test_huge_spans_are_cut_and_huge_requests_refused(receiver: SpanReceiver) -> None:
+    send(receiver, span("create_memory", ["x" * 10**6]), span("search_memory", ["y"] * (3 * MOST_OPERATIONS)))
+    one, *found = taken(receiver)
+    assert len(one.text or "") == LONGEST_RECORD
+    assert len(found) == MOST_OPERATIONS
+    url = urlsplit(receiver.variables["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"])
+    with closing(http.client.HTTPConnection(str(url.hostname), url.port, timeout=30)) as client:
+        client.putrequest("POST", url.path)
+        client.putheader("Content-Length", str(2**40))
+        client.endheaders()
+        assert client.getresponse().status == 413
+
+
+HOSTILE = {
+    "no json": b"{",
+    "deep": b"[" * 200_000,
+    "a list": b"[]",
+    "null": b"null",
+    "spans of another kind": json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [1, None, "x"]}]}]}).encode(),
+    "attributes of another kind": json.dumps(request({"attributes": [{"value": 1}]})).encode(),
+    "a time that is none": json.dumps(request(span("create_memory", "[]") | {"startTimeUnixNano": "soon"})).encode(),
+    "records that are none": json.dumps(request(span("create_memory", "{["))).encode(),
+    "half a character": json.dumps(request(span("create_memory", ["\ud800"]))).encode(),
+    "an infinite score": json.dumps(request(span("search_memory", '[{"content": "a", "score": 1e999}]'))).encode(),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("kind", ["application/json", "application/x-protobuf"])
+def test_hostile_requests_are_answered_and_the_next_is_read(receiver: SpanReceiver, name: str, kind: str) -> None:
+    assert post(receiver, HOSTILE[name], kind) in (200, 400)
+    taken(receiver)
+    assert send(receiver, span("create_memory", ["tea"])) == 200
+    assert [one.text for one in taken(receiver)] == ["tea"]
+
+
+def test_a_page_in_a_browser_and_a_bomb_are_refused(receiver: SpanReceiver) -> None:
+    body = json.dumps(request(span("create_memory", ["tea"]))).encode()
+    assert post(receiver, body, Origin="http://evil.example") == 413
+    bomb = gzip.compress(b" " * 2**25)
+    assert post(receiver, bomb, **{"Content-Encoding": "gzip"}) == 400
+    assert taken(receiver) == ()
+
+
+def test_keys_in_spans_do_not_reach_the_journal(receiver: SpanReceiver) -> None:
+    send(receiver, span("create_memory", ["my key is sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"]))
+    assert "abcdefghijklmnop" not in str(taken(receiver)[0].text)
+
+
+def test_what_waits_has_a_limit(receiver: SpanReceiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_ltm._calls.traces._MOST_WAITING", 3)
+    send(receiver, span("search_memory", ["a"] * 10))
+    assert len(taken(receiver)) == 3
+
+
+def test_a_question_waits_for_the_spans_of_its_search(receiver: SpanReceiver) -> None:
+    send(receiver, span("create_memory", ["tea"]))
+    taken(receiver)
+    receiver.begin_exchange(1)
+    late = threading.Timer(0.05, lambda: send(receiver, span("search_memory", ["tea"])))
+    late.start()
+    assert receiver.operations(1, patient=True) == (MemoryOperation("found", "", "tea", 1),)
+    late.join()
+
+
+def test_a_port_that_is_taken_is_told(receiver: SpanReceiver) -> None:
+    port = urlsplit(receiver.variables["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"]).port or 0
+    with pytest.raises(ConfigurationError, match=f"port {port} of this machine cannot be listened on"):
+        SpanReceiver(port)
