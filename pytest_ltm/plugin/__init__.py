@@ -96,6 +96,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker; begin an LTM run if the command line asks for one."""
     config.addinivalue_line("markers", MARKER)
     if options.starts_ltm_run(config):
+        from pytest_ltm.plugin.garbage import hold_back
+
+        hold_back(config)
         from pytest_ltm.plugin.startup import start_run
 
         options.refuse_misspelt_keys(config)
