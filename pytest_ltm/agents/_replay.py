@@ -93,6 +93,12 @@ class RecordedReplies:
             for rank, text in enumerate(given.retrieved or (), start=1)
         ]
 
+    def written(self, place: int) -> list[tuple[str, str, str | None]]:
+        """Return what the agent's memory did up to a recorded reply, as far as it is told in full."""
+        given = self._given[place]
+        done = given.memory if isinstance(given, events.ReplyReceived) else ()
+        return [(one.what, one.record, one.text) for one in done if one.text is not None or one.what == "deleted"]
+
     def in_context(self, place: int) -> list[str]:
         """Return the earlier messages of the speaker of which it is not known that they had to be retrieved."""
         given, (speaker, _) = self._given[place], self.messages[place]
@@ -362,6 +368,8 @@ class JournalReplay(Announced):
         """A bit for each recorded message that was said."""
         self._last = 0
         """The place of the message that was said last."""
+        self._unshown: int | None = None
+        """The same, until what the memory did for it has been asked for."""
         self.max_message_tokens = replies.max_message_tokens or _MOST
         grant_capabilities(self, replies.capabilities - {"Checkpointable"}, None)
 
@@ -397,7 +405,7 @@ class JournalReplay(Announced):
         if place is None:
             raise AgentFault(self._why_not(recorded))
         self._taken |= 1 << place
-        self._last = place
+        self._last = self._unshown = place
         return self._replies.reply(place)
 
     def _accept(self, message: str, reply: str, user: str = "") -> None:
@@ -408,6 +416,10 @@ class JournalReplay(Announced):
 
     def _retrieved(self) -> Sequence[str]:
         return self._replies.retrieved(self._last)
+
+    def _written(self) -> Sequence[tuple[str, str, str | None]]:
+        place, self._unshown = self._unshown, None
+        return [] if place is None else self._replies.written(place)
 
     def _in_context(self) -> Sequence[str]:
         return self._replies.in_context(self._last)

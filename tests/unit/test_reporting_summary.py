@@ -17,6 +17,7 @@ from run_folders import played
 from sample_runs import row
 
 from pytest_ltm._journal.amendments import Amendment, apply_amendments
+from pytest_ltm._journal.memory_ledger import FactMemory, MemoryResult
 from pytest_ltm._journal.result import CallDurations, ExampleMetric, Pace, Precheck
 from pytest_ltm._model.agent import Mishap
 from pytest_ltm._results.run_loading import LoadedRun
@@ -96,10 +97,11 @@ def test_every_example_has_its_properties_outcome_and_reason() -> None:
 
 def test_every_metric_named_is_in_the_summary() -> None:
     held = amended().conversations[0]
-    rows = tuple(replace(row, user_calls=1, floor=0.1, upper=1.0) for row in held.scenarios)
+    did = MemoryResult(facts=(FactMemory(needle=1, value="ochre", lag=0),))
+    rows = tuple(replace(row, user_calls=1, floor=0.1, upper=1.0, memory=did) for row in held.scenarios)
     voiced = replace(held, asked_together=1, scenarios=rows, mishaps=(Mishap("notebooks unreadable", 1, 3),))
     taken = CallDurations(total=2.0, median=0.5, p95=1.0)
-    pace = Pace(agent=voiced.agent, span_label=voiced.span_label, asking=taken, storing=taken)
+    pace = Pace(agent=voiced.agent, span_label=voiced.span_label, asking=taken, storing=taken, settling=taken)
     text = json.dumps({**summary(sample_runs.run(voiced, paces=(pace,))), "metrics": {}}) + json.dumps(
         user_properties(row("a", 1.0, gap=1, upper=1.0))
     )
