@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -163,8 +164,8 @@ def verify_run(run: Path, work: Path, given: Namespace, *, foreign: bool) -> Ver
 
 
 def _rule_imported(run: LoadedRun, result: Verification) -> None:
-    from pytest_ltm._lab.commands.import_answers import rule_again
-
+    # loaded by name, as the lab's commands are: nothing below depends on the lab
+    rule_again = import_module("pytest_ltm._lab.commands.import_answers").rule_again
     count, differing = rule_again(run)
     result.differs.extend(Discrepancy(f"{folder}/{RESULTS}", text) for folder, text in differing)
     if left := len(run.result.scenarios) - count:
