@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 HOLDS, DIFFERS, UNCHECKED = 0, 1, 2
 FORMAT = "pytest-ltm verification 1"
 _PLAYED = {0, 1, 75}
+_NAMED = 5  # examples in a sentence
 # What of the recorded command line is repeated: nothing that names files to write or code to run.
 _REPEATED = (
     "ltm_agent", "ltm_span", "ltm_isolated", "ltm_suite", "ltm_definitions", "ltm_seed", "ltm_examples", "ltm_trials",
@@ -162,8 +164,8 @@ def verify_run(run: Path, work: Path, given: Namespace, *, foreign: bool) -> Ver
 
 
 def _rule_imported(run: LoadedRun, result: Verification) -> None:
-    from pytest_ltm._lab.commands.import_answers import rule_again
-
+    # loaded by name, as the lab's commands are: nothing below depends on the lab
+    rule_again = import_module("pytest_ltm._lab.commands.import_answers").rule_again
     count, differing = rule_again(run)
     result.differs.extend(Discrepancy(f"{folder}/{RESULTS}", text) for folder, text in differing)
     if left := len(run.result.scenarios) - count:
@@ -267,8 +269,12 @@ def _note_rescoring(source: Path, made: Path, summary: Mapping[str, Any], result
     result.unchecked.extend(
         f"{name}: its verdict was not reached again: {why}" for name, why in told.get("kept", {}).items()
     )
-    if left_out := told.get("left_out"):
-        result.unchecked.append(f"{pluralize(left_out, 'verdict')} not reached again")
+    rows = [(name, row) for name in again for row in read_results(source / name / RESULTS).scenarios]
+    reached = {(name, row.id) for name in again for row in read_results(made / name / RESULTS).scenarios}
+    # what never had a score has none that another version could miss
+    lost = [row.id for name, row in rows if row.score is not None and (name, row.id) not in reached]
+    if lost:
+        result.unchecked.append(f"{pluralize(len(lost), 'verdict')} not reached again: {', '.join(lost[:_NAMED])}")
     replies = sum(len(ConversationRecord.read_record(source / name / JOURNAL).replies) for name in names)
     here = summary.get("pytest_ltm_version")
     defined = any((source / name / "definitions").is_dir() for name in names)

@@ -11,6 +11,7 @@ import io
 import json
 from collections import Counter
 from itertools import islice
+from math import isclose
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, structs
@@ -125,7 +126,8 @@ def _journal_discrepancies(folder: Path, result: ConversationResult, *, imported
     if not (folder / JOURNAL).exists():
         named = f" ({result.journal})" if result.journal else ", which they do not name,"
         gone = f"the journal that its results are made from{named} is missing"
-        return [Discrepancy(f"{here}/{JOURNAL}", gone)] * bool(result.journal or (result.scenarios and not imported))
+        scored = any(row.score is not None for row in result.scenarios)
+        return [Discrepancy(f"{here}/{JOURNAL}", gone)] * bool(result.journal or (scored and not imported))
     damaged = _damaged_lines(folder / JOURNAL)
     if damaged or not result.journal:  # results of nothing, or imported ones, do not say what they are made from
         return damaged
@@ -386,7 +388,8 @@ def _value_differences(said: object, now: object, path: str) -> Iterator[str]:
         sides = [{_entry_label(one, number): one for number, one in enumerate(side)} for side in (said, now)]
         for label in sides[1]:
             yield from _value_differences(sides[0].get(label), sides[1][label], f"{path}[{label}]")
-    elif said != now:
+    elif said != now and not (isinstance(said, float) and isinstance(now, float) and isclose(said, now)):
+        # the order in which a mean is summed may change its last digit
         yield f"{path} is {show_value(said)}, and the results say {show_value(now)}"
 
 

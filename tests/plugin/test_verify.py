@@ -12,7 +12,8 @@ from recorded_bundles import BUNDLES, FORGERIES, WHOLE
 from run_folders import latest_run
 
 from pytest_ltm._cli import main
-from pytest_ltm._cli.bundle import MANIFEST
+from pytest_ltm._cli.bundle import MANIFEST, open_bundle
+from pytest_ltm.reporting.verification import find_discrepancies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,6 +80,8 @@ def test_a_flipped_score_is_named_by_every_command(run: Path, capsys: pytest.Cap
     assert "scored again" in differing(found)
     assert main(["show", str(run)]) == 0
     assert "note: does not hold: " in capsys.readouterr().out
+    assert main(["show", str(run), "colours/0"]) == 0
+    assert "note: does not hold: " in capsys.readouterr().out
     assert main(["export", str(run), "--to=csv", "-o", "tables"]) == 1
     assert "does not hold: " in capsys.readouterr().err
     assert main(["doctor", "--verify", str(run)]) == 1
@@ -129,6 +132,40 @@ def test_the_forged_bundles_of_the_docs_do_not(name: str, what: str, capsys: pyt
     status, found = verify(BUNDLES / f"{name}.ltm.zip", capsys, "--record-only")
     assert status == 1
     assert what in differing(found)
+
+
+def _edit_summary_plan(run: Path) -> None:
+    rewrite_json(run / "summary.json", lambda value: value["plan"].update(scoring="paper"))
+
+
+def _edit_judge(run: Path) -> None:
+    rewrite_json(run / "run.json", lambda value: value["settings"].update(judge="openai:large"))
+    rewrite_json(run / "summary.json", lambda value: value["plan"].update(judge="openai:large"))
+
+
+def _copy_trial(run: Path) -> None:
+    copied = shutil.copytree(run / "full~2k~0", run / "full~2k~7")
+    rewrite_json(copied / "results.json", lambda value: value.update(trial="7"))
+
+
+def _unname_journal(run: Path) -> None:
+    (run / "full~2k~0" / "journal.jsonl").unlink()
+    rewrite_json(run / "full~2k~0" / "results.json", lambda value: value.update(journal=""))
+
+
+@pytest.mark.parametrize(("forge", "what"), [
+    (_edit_summary_plan, "summary.json: its scoring is 'paper', and run.json says 'current'"),
+    (_edit_judge, "judge is 'openai:large', and full~2k~0 was played with 'none'"),
+    (_copy_trial, "trial is '7', and full~2k~7 was played with '0'"),
+    (_unname_journal, "which they do not name, is missing"),
+])  # fmt: skip
+def test_a_forgery_that_leaves_every_journal_whole_is_named(
+    forge: Callable[[Path], None], what: str, tmp_path: Path
+) -> None:
+    run, _ = open_bundle(BUNDLES / WHOLE, tmp_path, None)
+    assert find_discrepancies(run) == []
+    forge(run)
+    assert what in "\n".join(map(str, find_discrepancies(run)))
 
 
 def test_another_seed_is_named(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

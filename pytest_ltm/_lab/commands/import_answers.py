@@ -102,7 +102,7 @@ def import_answers(given: Namespace) -> int:
     """
     answers, problems = read_published_answers(given.files, given.data)
     if not answers:
-        why = f": {problems[0]}" if problems else ""
+        why = f": {problems[0]}" if problems else ": no object in it has a question or its id, and an answer"
         raise DatasetError(f"{given.files[0]}: holds no answer that can be read{why}")
     ruled = [RuledAnswer(answer, answer.ruling) for answer in answers]
     if given.json:
@@ -168,11 +168,11 @@ def comparison_sentence(ruled: Sequence[RuledAnswer]) -> str:
     judges = {one.answer.judge for one in graded}
     judge = (next(iter(judges)) or "its judge") if len(judges) == 1 else f"its {len(judges)} judges"
     by_judge = 100 * sum(one.passed is True for one in graded) / len(graded)
-    low = 100 * sum(one.right for one in graded) / len(graded)
-    high = 100 * sum(one.ruling.verdict != "no" for one in graded) / len(graded)
+    bounds = (sum(one.right for one in graded), sum(one.ruling.verdict != "no" for one in graded))
+    by_rules = " to ".join(dict.fromkeys(f"{100 * count / len(graded):.0f}" for count in bounds))
     differing = sum(one.differs for one in graded)
     return (
-        f"{by_judge:.0f} % right by {judge}, {low:.0f} to {high:.0f} % by rules: {pluralize(differing, 'answer')} of "
+        f"{by_judge:.0f} % right by {judge}, {by_rules} % by rules: {pluralize(differing, 'answer')} of "
         f"{len(graded):,} differ; {_kappa_words(graded)}"
     )
 
