@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections import defaultdict
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -114,5 +115,5 @@ def _cells(metrics: Mapping[str, list[float]], names: Sequence[str]) -> list[str
 
 
 def _table(heads: Sequence[str], rows: Iterator[list[str]] | list[list[str]]) -> Iterator[str]:
-    for row in (heads, ["---"] * len(heads), *rows):
+    for row in chain((heads, ["---"] * len(heads)), rows):  # each as soon as it is measured
         yield f"| {' | '.join(row)} |"

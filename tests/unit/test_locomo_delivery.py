@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from locomo_files import SECRET, second, talk, written
 
-from pytest_ltm._storage.errors import DatasetError
+from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.datasets import LOCOMO
 from pytest_ltm.datasets.locomo.delivery import CHARACTERS, history_exchanges, opening_message, told_after
 from pytest_ltm.testing import run_conversation
@@ -187,7 +187,7 @@ def photo(folder: Path, content: bytes) -> str:
     ],
 )
 def test_a_photo_that_cannot_be_sent_is_an_error_before_the_run(tmp_path: Path, content: bytes, sentence: str) -> None:
-    with pytest.raises(DatasetError, match=sentence):
+    with pytest.raises(ConfigurationError, match=sentence):
         suite(tmp_path, images=photo(tmp_path, content))
 
 
@@ -196,16 +196,16 @@ def test_a_photo_that_is_a_pipe_or_leads_nowhere_is_an_error(tmp_path: Path) -> 
     folder = tmp_path / "photos"
     folder.mkdir()
     os.mkfifo(folder / "cello.jpg")
-    with pytest.raises(DatasetError, match=r"cello\.jpg: cannot be read: .*not a regular file"):
+    with pytest.raises(ConfigurationError, match=r"--ltm-locomo-images: .*cello\.jpg: cannot be read: .*not a reg"):
         suite(tmp_path, images=str(folder))
     (folder / "cello.jpg").unlink()
     (folder / "cello.jpg").symlink_to(tmp_path / "gone.jpg")
-    with pytest.raises(DatasetError, match=r"cello\.jpg: cannot be read: No such file"):
+    with pytest.raises(ConfigurationError, match=r"--ltm-locomo-images: .*cello\.jpg: cannot be read: No such file"):
         suite(tmp_path, images=str(folder))
 
 
 def test_a_folder_without_any_of_the_photos_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match="none of the 1 photos is here"):
+    with pytest.raises(ConfigurationError, match="none of the 1 photos is here"):
         suite(tmp_path, images=str(tmp_path))
 
 
@@ -228,5 +228,5 @@ def test_a_photo_that_disappears_during_the_run_ends_it_and_says_so(tmp_path: Pa
 
 
 def test_a_folder_of_photos_that_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match="no folder of photos"):
+    with pytest.raises(ConfigurationError, match="no folder of photos"):
         suite(tmp_path, images=str(tmp_path / "nowhere"))

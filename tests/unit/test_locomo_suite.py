@@ -161,7 +161,7 @@ def test_corrections_that_fit_no_question_are_noted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rows", [{"a": 1}, [{"question": "Who?"}], [1]])
 def test_a_file_that_is_no_audit_is_refused(tmp_path: Path, rows: Any) -> None:
-    with pytest.raises(DatasetError, match=r"audit\.json"):
+    with pytest.raises(ConfigurationError, match=r"audit\.json"):
         with_audit(tmp_path, rows)
 
 

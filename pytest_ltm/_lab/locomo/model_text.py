@@ -500,16 +500,15 @@ def _draft_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, An
         question_record(LABELS[one["category"]], one["question"], one["answer"], list(dict.fromkeys(one["evidence"])))
         for one in asked
     ]
-    events, dates = [_session_events(draft, outline, plan) for outline in plan], [outline.at for outline in plan]
+    events = [
+        {who: [text.partition(": ")[2] for text in texts] for who, texts in _events_since(draft, outline, plan).items()}
+        | {"date": written_day(outline.at)}
+        for outline in plan
+    ]
+    dates = [outline.at for outline in plan]
     observations = [draft.observations(number) for number in range(len(draft.kept))]
     summaries = [one[draft.speakers[0]]["summary"] for one in draft.kept]
     return conversation_record(name, draft.speakers, dates, draft.sessions, qa, events, observations, summaries)
-
-
-def _session_events(draft: _Draft, outline: Outline, plan: list[Outline]) -> dict[str, Any]:
-    news = _events_since(draft, outline, plan)
-    by_who = {who: [text.partition(": ")[2] for text in texts] for who, texts in news.items()}
-    return {**by_who, "date": written_day(outline.at)}
 
 
 # --- A file that people have edited: what no longer holds.

@@ -280,13 +280,10 @@ class Facts:
         """Return up to eight statements of each saying."""
         result = []
         for place, saying in enumerate(self.said):
-            told = [one for one in split_into_sentences(saying.text[:MAX_CLOSELY_READ]) if _states_a_fact(one)]
-            result += [ExtractedFact(one, (place,)) for one in told[:_MOST]]
+            told = [one for one in split_into_sentences(saying.text[:MAX_CLOSELY_READ]) if not one.endswith("?")]
+            facts = [one for one in told if _OWN.search(one) or _NAMED.search(one)]
+            result += [ExtractedFact(one, (place,)) for one in facts[:_MOST]]
         return tuple(result)
-
-
-def _states_a_fact(sentence: str) -> bool:
-    return not sentence.endswith("?") and bool(_OWN.search(sentence) or _NAMED.search(sentence))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -214,8 +214,9 @@ def _amount_or_phrase(gold: str, question: str, text: str) -> Ruling:
         if not doubt and _DOUBT.search(text) and not _DOUBT.search(gold):
             doubt = "doubts"
         return Ruling("unscored", f"has its words, and {doubt}") if doubt else Ruling("yes", "has its words")
+    shares_words = token_f1(text, gold) > 0 or bool(content_stems(gold) & content_stems(text))
     return in_other_words(gold, question, text, full=False) or Ruling(
-        "unscored", "has some of its words" if _shares_words(gold, text) else "has none of its words"
+        "unscored", "has some of its words" if shares_words else "has none of its words"
     )
 
 
@@ -229,7 +230,3 @@ def _has_part(part: str, text: str) -> bool:
         return False
     room = len(plain_words(part)) + 2
     return len(wanted) > _FEW or any(wanted <= set(spoken[start : start + room]) for start in range(len(spoken)))
-
-
-def _shares_words(gold: str, text: str) -> bool:
-    return token_f1(text, gold) > 0 or bool(content_stems(gold) & content_stems(text))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -22,7 +23,7 @@ from pytest_ltm.datasets.locomo.samples import Category
 from pytest_ltm.datasets.locomo.tasks import EventSummaries, NextTurns, load_embedding
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_ltm._model.plan import Questions
     from pytest_ltm._model.told_history import PastExchange
@@ -59,16 +60,27 @@ class LocomoOptions:
     """Whether each question is asked of the history alone."""
 
 
+@contextmanager
+def _errors_of(option: str) -> Iterator[None]:
+    """Raise a DatasetError as a ConfigurationError that names the option: the message would go to --ltm-data."""
+    try:
+        yield
+    except DatasetError as error:
+        raise ConfigurationError(f"--ltm-locomo-{option}: {error}") from error
+
+
 class LocomoSuite:
     """The questions of a LoCoMo file."""
 
     def __init__(self, data: LocomoData, choices: LocomoOptions, seed: int) -> None:
         self._data, self._choices, self._seed = data, choices, seed
-        self._audit = load_audit(Path(choices.audit), data.samples) if choices.audit else None
+        with _errors_of("audit"):
+            self._audit = load_audit(Path(choices.audit), data.samples) if choices.audit else None
         if choices.embeddings:
             load_embedding(choices.embeddings)  # what is no function is told now
         samples = _chosen_samples(data, choices.conversations)
-        self._photos, missing = photos_in(Path(choices.images), samples) if choices.images else ({}, "")
+        with _errors_of("images"):
+            self._photos, missing = photos_in(Path(choices.images), samples) if choices.images else ({}, "")
         way_out = "Rename one, or name one with --ltm-locomo-conversations"
         self._samples = by_unique_label({one.id: one for one in samples}, ids="sample_ids", way_out=way_out)
         self._last: tuple[str, Sequence[PastExchange]] = ("", ())

@@ -275,8 +275,10 @@ class NextTurns:
         heard = {one for exchange in told for one in exchange.ids}
         turn, earlier = session.turns[place], session.turns[:place]
         recent = [one for one in earlier if self._noted or one.id not in heard] or [earlier[-1]]
+        last = earlier[-1].id
+        about = () if self._noted or last not in heard else held_by(told, [last])
         return Definition(
-            steps=(Wait(history=len(told)), Ask(_asked_next(session, turn, recent), self._about(told, earlier))),
+            steps=(Wait(history=len(told)), Ask(_asked_next(session, turn, recent), about)),
             expected={"said": turn.text, "photo": turn.caption},
             parameters={"sample": sample.id, "speaker": turn.speaker, "turn": name, "embeddings": self._embeddings},
         )
@@ -291,13 +293,6 @@ class NextTurns:
             order[session_of(one.id)] < here
             or (not self._noted and session_of(one.id) == session.number and known.issuperset(one.ids))
             for one in past
-        )
-
-    def _about(self, past_exchanges: Sequence[PastExchange], earlier: Sequence[LocomoTurn]) -> tuple[str, ...]:
-        """Return the turn before, where it was told."""
-        last = earlier[-1].id
-        return (
-            () if self._noted or not any(last in one.ids for one in past_exchanges) else held_by(past_exchanges, [last])
         )
 
 
