@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
-import random
 import shutil
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from _commands import ROOT, run
+from chance import chance_put_back
 from json_server import Answer, serving
 
 from pytest_ltm.agents._discovery import load_frameworks
@@ -155,20 +155,11 @@ def embeddings(post: Any) -> Answer:
     return Answer(body, headers={"Connection": "close"})
 
 
-@pytest.fixture
-def chance_put_back() -> Iterator[None]:
-    """Let a library draw from the module-level `random`, as mem0 does, where our own code never may."""
-    state = random.getstate()
-    yield
-    random.setstate(state)
-
-
-@pytest.mark.usefixtures("chance_put_back")
 def test_a_store_of_mem0_works_behind_a_chat_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEM0_TELEMETRY", "False")
     monkeypatch.setenv("MEM0_DIR", str(tmp_path))
-    mem0 = pytest.importorskip("mem0", reason="mem0 is not installed")
-    with serving(embeddings) as server:
+    with chance_put_back(), serving(embeddings) as server:
+        mem0 = pytest.importorskip("mem0", reason="mem0 is not installed")
         service = {"api_key": "none", "openai_base_url": server.url, "model": "m"}
         memory = mem0.Memory.from_config({
             "embedder": {"provider": "openai", "config": {**service, "embedding_dims": 64}},

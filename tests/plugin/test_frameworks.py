@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import random
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from chance import chance_put_back
 from chat_server import says
 from run_folders import latest_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from chat_server import ChatServer
     from conftest import Project
 
@@ -95,14 +92,6 @@ class Bot:
 """,
 }
 """By the module of the framework."""
-
-
-@contextmanager
-def chance_put_back() -> Iterator[None]:
-    """Let a library draw from the module-level `random`, as LangGraph does, where our own code never may."""
-    state = random.getstate()
-    yield
-    random.setstate(state)
 
 
 @pytest.mark.filterwarnings("default")  # the libraries' own

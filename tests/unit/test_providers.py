@@ -351,7 +351,7 @@ def test_no_module_beyond_the_registry_decides_by_the_name_of_a_provider() -> No
         for path in package.rglob("*.py")
         if path.parent.name != "_calls"
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, (ast.Compare, ast.match_case))
+        if isinstance(node, ast.Compare)
         and {*KINDS} & {each.value for each in ast.walk(node) if isinstance(each, ast.Constant)}
     ]
     assert compared == []
