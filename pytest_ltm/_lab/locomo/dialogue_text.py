@@ -142,14 +142,21 @@ class _Speaker:
             places.sort(key=lambda place: bool(drafts[place].reveals))
             for number, event in enumerate(beside):
                 place = places[number % len(places)]
-                told[place] += self._unasked(event, photo=not any(one.caption for one in (drafts[place], *told[place])))
+                near = [one for near in (place, place - 1, place + 1) for one in (drafts[near], *told[near])]
+                photo = not any(one.caption for one in (drafts[place], *told[place]))
+                told[place] += self._unasked(event, "\n".join(one.text for one in near), photo=photo)
         return told
 
-    def _unasked(self, event: Event, *, photo: bool) -> list[_DraftTurn]:
-        """Return the event's opening and one of its details that nobody has to ask for; `photo`: it may show one."""
+    def _unasked(self, event: Event, near: str, *, photo: bool) -> list[_DraftTurn]:
+        """Return the event's opening and one of its details that nobody has to ask for; `photo`: it may show one.
+
+        A detail of which a sentence stands `near` it gives way to another, or is left out.
+        """
         kind = tellable_kinds()[event.kind]
-        detail = self._rng.choice([one for one in kind.details if photo or not one.caption])
-        return [self._opening(event, kind, ""), self._answer(event, detail)]
+        able = [one for one in kind.details if photo or not one.caption]
+        details = [self._answer(event, one) for one in (self._rng.choice(able), *able)]
+        fresh = [one for one in details if not any(part in near for part in re.split(r"(?<=[.!?]) ", one.text))]
+        return [self._opening(event, kind, ""), *fresh[:1]]
 
     def _varied(self, purpose: str, most: float = inf) -> str:
         """Return a sentence with one of its [alternatives|others] each, of about at most that many words."""
