@@ -61,7 +61,7 @@ class Start(Struct, frozen=True, kw_only=True):
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the folder, what the agent is made with, and the agent."""
-    parser.add_argument("folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="the project (default: this folder)")
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="(default: here)")
     add_skill(parser)
     names = [*load_frameworks(), *TEMPLATE_FILES["stubs"]]
     parser.add_argument(
