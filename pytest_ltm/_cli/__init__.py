@@ -54,7 +54,7 @@ _HISTORIES = "_lab.commands.longmemeval_histories"
 # The commands under the headings of `ltm --help`.
 GROUPS: Mapping[str, Mapping[str, Command]] = {
     "Get started": {
-        "init": Command("_cli.init", "write_first_files", "write an agent to replace, a scenario and a workflow"),
+        "init": Command("_cli.init", "write_first_files", "set up an agent, a scenario, a workflow and a baseline"),
         "list": Command("_cli.listing", "list_bundled", "list the bundled suites, scenarios or agents"),
         "check-agent": Command("_cli.check_agent", "check_agent", "send an agent five messages and see what it can do"),
         "doctor": Command("_cli.doctor", "show_diagnosis", "diagnose a run or the installation, and suggest a fix"),

@@ -61,7 +61,7 @@ class Start(Struct, frozen=True, kw_only=True):
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the folder, what the agent is made with, and the agent."""
-    parser.add_argument("folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="(default: this one)")
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="(default: here)")
     add_skill(parser)
     names = [*load_frameworks(), *TEMPLATE_FILES["stubs"]]
     parser.add_argument(
@@ -192,16 +192,13 @@ def _parse_modules(folder: Path) -> Iterator[tuple[str, ast.Module]]:
 def _python_files(folder: Path) -> Iterator[Path]:
     """Yield the Python files of a project in order, without entering what is skipped: an environment has thousands."""
     for parent, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not _is_skipped(name) and not _is_environment(parent, name))
+        environments = {name for name in folders if Path(parent, name, "pyvenv.cfg").is_file()}
+        folders[:] = sorted(name for name in {*folders} - environments if not _is_skipped(name))
         yield from (Path(parent, name) for name in sorted(files) if name.endswith(".py") and not _is_skipped(name))
 
 
 def _is_skipped(name: str) -> bool:
     return name.startswith((".", "test_")) or name in _SKIPPED
-
-
-def _is_environment(parent: str, name: str) -> bool:
-    return Path(parent, name, "pyvenv.cfg").is_file()
 
 
 def _imported_packages(tree: ast.Module) -> set[str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from functools import partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli.arguments import add_ltm_dir, positive_integer
@@ -16,10 +18,12 @@ from pytest_ltm.reporting.markdown import STEP_SUMMARY
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable
 
 
-# Characters of a tool's answer; of a longer one the middle is left out.
+# Characters of a tool's answer; of a longer one the middle is left out, or whole examples.
 LONGEST = 40_000
+_LEFT_OUT = "{count:,} more examples are left out: choose a trial, or see `ltm show --json`"
 _READING_SECONDS = 120
 _ENDING_SECONDS = 30  # in which a run that was told to end writes its results
 _REFUSED = (
@@ -84,12 +88,13 @@ class _Tools:
         """List the runs of this project as JSON, newest first: when, agents, totals, how each ended."""
         return await self._read("runs", "--json", str(self._given.ltm_dir))
 
-    async def show(self, run: str = "latest", failed: bool = True) -> str:
+    async def show(self, run: str = "latest", failed: bool = True, trial: str = "") -> str:
         """Show the totals and examples of a run as JSON.
 
-        run: a run ID or 'latest'. failed: only examples that did not pass.
+        run: a run ID or 'latest'. failed: only examples that did not pass. trial: only this one.
         """
-        return await self._read("show", "--json", *["--failed"] * failed, *self._place(), "--", run)
+        words = [*["--failed"] * failed, f"--trial={trial}", *self._place()]
+        return await _answer(["-m", "pytest_ltm", "show", "--json", *words, "--", run], _READING_SECONDS, _fit_examples)
 
     async def explain(self, item: str, run: str = "latest", agent: str = "", span: str = "", trial: str = "") -> str:
         """Explain a lost mark as JSON: what was told, how many tokens before the question, the answer, the verdict.
@@ -145,7 +150,23 @@ class _Tools:
         return await _answer(["-m", "pytest_ltm", *words], _READING_SECONDS)
 
 
-async def _answer(words: list[str], seconds: float) -> str:
+def _shorten(text: str) -> str:
+    return shorten_text(text, LONGEST)
+
+
+def _fit_examples(text: str) -> str:
+    """Return the JSON of a run with as many examples as an answer may have; a note says how many are left out."""
+    run = json.loads(text)
+    lengths = accumulate(len(json.dumps(each)) + 2 for each in run["examples"])
+    room = LONGEST - len(json.dumps({**run, "examples": []})) - len(_LEFT_OUT) - 20
+    fitting = sum(length <= room for length in lengths)
+    if left_out := len(run["examples"]) - fitting:
+        run["examples"] = run["examples"][:fitting]
+        run["notes"].append(_LEFT_OUT.format(count=left_out))
+    return json.dumps(run)
+
+
+async def _answer(words: list[str], seconds: float, fit: Callable[[str], str] = _shorten) -> str:
     """Return what a Python process prints, while the server goes on answering; ToolError with why it printed nothing.
 
     A process that takes longer is told to end, as Ctrl-C would tell it, and then ended.
@@ -156,7 +177,7 @@ async def _answer(words: list[str], seconds: float) -> str:
     output, errors = map(for_screen, await to_thread.run_sync(partial(_run_python, words, seconds)))
     if not output.strip():
         raise ToolError(shorten_text(errors.strip() or "nothing was printed", LONGEST))
-    return shorten_text(output.strip(), LONGEST)
+    return fit(output.strip())
 
 
 def _run_python(words: list[str], seconds: float) -> tuple[str, str]:

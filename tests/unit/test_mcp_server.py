@@ -60,6 +60,17 @@ def test_the_tools_that_start_an_agent_are_marked_as_not_reading_only(project: P
     ]
 
 
+def test_a_run_with_many_examples_is_shown_as_whole_json(tmp_path: Path) -> None:
+    rows = [played(str(n), nodeid=f"ltm/colours::test_colours[full-2k-0-{n}]", score=0.0) for n in range(300)]
+    write_run(tmp_path / ".ltm" / "runs" / "r1", held(rows))
+    [(_, text)] = ask(tmp_path, ("show", {"run": "r1"}))
+    shown = json.loads(text)
+    left_out = f"{300 - len(shown['examples']):,} more examples are left out"
+    assert 100 < len(shown["examples"]) < 300
+    assert shown["notes"][-1].startswith(left_out)
+    assert len(text) <= 40_000
+
+
 def test_runs_are_listed_shown_explained_and_compared(project: Path) -> None:
     runs, shown, explained, compared = ask(
         project,

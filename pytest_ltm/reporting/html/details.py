@@ -183,7 +183,10 @@ def timeline_json(rows: Sequence[ExampleEntry], record: ConversationRecord) -> d
         "tokens": record.transcript.position,
         "lanes": [_lane_json(row, examples[row.key]) for row in ordered],
         "marks": [_mark_json(each, lanes, asked) for each in said],
-        "jumps": [_jump_json(each) for each in _join_jumps(record.jumps)],
+        "jumps": [
+            [jump.position, f"+{describe_duration(jump.to - jump.before)}", f"{jump.to:%Y-%m-%d %H:%M}"]
+            for jump in _join_jumps(record.jumps)
+        ],
         "links": [
             [needle.number, question.number, needle.rank]
             for row in ordered
@@ -225,10 +228,6 @@ def _join_jumps(jumps: Sequence[Leap]) -> list[Leap]:
         else:
             joined.append(jump)
     return joined
-
-
-def _jump_json(jump: Leap) -> list[Any]:
-    return [jump.position, f"+{describe_duration(jump.to - jump.before)}", f"{jump.to:%Y-%m-%d %H:%M}"]
 
 
 def _shorten_filler(exchange: Exchange) -> str:

@@ -107,10 +107,6 @@ class Opinions:
         """Return the node ids of all answers in dispute."""
         return [nodeid for nodeid in self._blind if self.is_disputed(nodeid)]
 
-    def settlement_of(self, nodeid: str) -> tuple[str, ReviewDecision] | None:
-        """Return who settled what was said of an answer, and how."""
-        return self._settled.get(nodeid)
-
     def credit(self, nodeid: str) -> float | None:
         """Return the credit on which all agree who gave one, or that settled it; None where there is none."""
         if settled := self._settled.get(nodeid):
