@@ -10,6 +10,7 @@ import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
+from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
@@ -21,7 +22,7 @@ from pytest_ltm.plugin.internals.item_context import cut_file
 
 if TYPE_CHECKING:
     import warnings
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator, Iterable, Iterator
 
     AnyReport = TypeVar("AnyReport", pytest.TestReport, pytest.CollectReport)
 
@@ -312,14 +313,25 @@ _DEEPEST = 12
 
 def _clean_report(report: AnyReport) -> None:
     report.sections[:] = [(_clean_text(name), _clean_text(text)) for name, text in report.sections]
-    for name in ("user_properties", "wasxfail"):
-        if getattr(report, name, None):
-            setattr(report, name, _clean_deep(getattr(report, name), _DEEPEST))
+    properties = getattr(report, "user_properties", ())
+    if not _are_clean(properties):
+        report.user_properties = _clean_deep(properties, _DEEPEST)
+    if getattr(report, "wasxfail", ""):
+        report.wasxfail = _clean_text(report.wasxfail)
     if report.longrepr is None or report.passed:
         return
     text = str(report.longrepr)
     if _clean_text(text) != text:
         report.longrepr = _clean_deep(report.longrepr, _DEEPEST)
+
+
+def _are_clean(properties: Iterable[tuple[str, object]]) -> bool:
+    """Return whether texts and numbers, looked through all at once, have nothing to clean; False of anything else."""
+    parts = [part for pair in properties for part in pair if not isinstance(part, (int, float, NoneType))]
+    if not all(isinstance(part, str) for part in parts):
+        return False
+    text = "\n".join(map(str, parts))
+    return _clean_text(text) == text
 
 
 def _clean_text(text: str) -> str:
