@@ -22,7 +22,7 @@ from pytest_ltm.plugin.internals.item_context import cut_file
 
 if TYPE_CHECKING:
     import warnings
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Generator, Iterator
 
     AnyReport = TypeVar("AnyReport", pytest.TestReport, pytest.CollectReport)
 
@@ -313,11 +313,10 @@ _DEEPEST = 12
 
 def _clean_report(report: AnyReport) -> None:
     report.sections[:] = [(_clean_text(name), _clean_text(text)) for name, text in report.sections]
-    properties = getattr(report, "user_properties", ())
-    if not _are_clean(properties):
-        report.user_properties = _clean_deep(properties, _DEEPEST)
-    if getattr(report, "wasxfail", ""):
-        report.wasxfail = _clean_text(report.wasxfail)
+    for name in ("user_properties", "wasxfail"):
+        held = getattr(report, name, None)
+        if held and not _are_clean(held):
+            setattr(report, name, _clean_deep(held, _DEEPEST))
     if report.longrepr is None or report.passed:
         return
     text = str(report.longrepr)
@@ -325,9 +324,10 @@ def _clean_report(report: AnyReport) -> None:
         report.longrepr = _clean_deep(report.longrepr, _DEEPEST)
 
 
-def _are_clean(properties: Iterable[tuple[str, object]]) -> bool:
+def _are_clean(held: str | list[tuple[str, object]]) -> bool:
     """Return whether texts and numbers, looked through all at once, have nothing to clean; False of anything else."""
-    parts = [part for pair in properties for part in pair if not isinstance(part, (int, float, NoneType))]
+    pairs = [(held, "")] if isinstance(held, str) else held
+    parts = [part for pair in pairs for part in pair if not isinstance(part, (int, float, NoneType))]
     if not all(isinstance(part, str) for part in parts):
         return False
     text = "\n".join(map(str, parts))
