@@ -87,23 +87,26 @@ def _map_texts(value: Any, shown: Callable[[str], str], hides: Callable[[str], b
     return [_map_texts(part, shown, hides) for part in value] if isinstance(value, list | tuple) else value
 
 
-def _iter_json_texts(value: Any) -> Iterator[str]:
-    """Yield every text in JSON values, keys included."""
+def _add_json_texts(value: Any, texts: list[str]) -> None:
+    """Add every text in JSON values, keys included."""
     if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for pair in value.items():
-            yield from _iter_json_texts(pair)
+        texts.append(value)
     elif isinstance(value, list | tuple):
         for part in value:
-            yield from _iter_json_texts(part)
+            _add_json_texts(part, texts)
+    elif isinstance(value, Mapping):
+        for key, part in value.items():
+            _add_json_texts(key, texts)
+            _add_json_texts(part, texts)
 
 
 def _hides_one(written: str, value: Any) -> bool:
     """Return whether an escape hides a key: what is written of a line break and `sk-...` is the word `nsk-...`."""
     if "\\" not in written or not may_have_credentials(written):
         return False
-    text = "\n".join(_iter_json_texts(value))
+    texts: list[str] = []
+    _add_json_texts(value, texts)
+    text = "\n".join(texts)
     return redact_secrets(text) != text
 
 

@@ -10,6 +10,7 @@ import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
+from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
@@ -313,13 +314,24 @@ _DEEPEST = 12
 def _clean_report(report: AnyReport) -> None:
     report.sections[:] = [(_clean_text(name), _clean_text(text)) for name, text in report.sections]
     for name in ("user_properties", "wasxfail"):
-        if getattr(report, name, None):
-            setattr(report, name, _clean_deep(getattr(report, name), _DEEPEST))
+        held = getattr(report, name, None)
+        if held and not _are_clean(held):
+            setattr(report, name, _clean_deep(held, _DEEPEST))
     if report.longrepr is None or report.passed:
         return
     text = str(report.longrepr)
     if _clean_text(text) != text:
         report.longrepr = _clean_deep(report.longrepr, _DEEPEST)
+
+
+def _are_clean(held: str | list[tuple[str, object]]) -> bool:
+    """Return whether texts and numbers, looked through all at once, have nothing to clean; False of anything else."""
+    pairs = [(held, "")] if isinstance(held, str) else held
+    parts = [part for pair in pairs for part in pair if not isinstance(part, (int, float, NoneType))]
+    if not all(isinstance(part, str) for part in parts):
+        return False
+    text = "\n".join(map(str, parts))
+    return _clean_text(text) == text
 
 
 def _clean_text(text: str) -> str:

@@ -23,6 +23,7 @@ SCENARIO = """
 import gc
 
 def test_it(ltm):
+    ltm.say("Hello.")
     ltm.ask("Hello?")
     assert gc.isenabled()
 """

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import logging
 import os
+import sys
 import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -18,6 +18,7 @@ from pytest_ltm._calls.hub import own_thread
 from pytest_ltm._storage.clock import stopwatch_seconds
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
@@ -344,14 +345,23 @@ class RunningLoop:
 
     def put_in(self) -> asyncio.AbstractEventLoop | None:
         """Run in this item's loop, if it is in any."""
-        outside = asyncio._get_running_loop()
-        asyncio._set_running_loop(self._mine)
+        module = _asyncio()
+        if module is None:
+            return None
+        outside: asyncio.AbstractEventLoop | None = module._get_running_loop()
+        module._set_running_loop(self._mine)
         return outside
 
     def take_out(self, outside: asyncio.AbstractEventLoop | None) -> None:
         """Run in whichever loop was running."""
-        self._mine = asyncio._get_running_loop()
-        asyncio._set_running_loop(outside)
+        module = _asyncio()
+        if module is not None:
+            self._mine = module._get_running_loop()
+            module._set_running_loop(outside)
+
+
+def _asyncio() -> Any:
+    return sys.modules.get("asyncio")  # until somebody has imported it no loop runs
 
 
 # --- Warnings: filters and records of an item's own.
