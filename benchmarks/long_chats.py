@@ -40,10 +40,14 @@ def write_chat(folder: Path, tokens: int) -> None:
                 file.write(",\n")
             messages = list(_messages(rng, place, batch))
             if said >= len(facts) * tokens / 10:
-                messages[0]["content"] = f"The key of cupboard {len(facts) + 101} hangs behind the {_WORDS[len(facts)]}."
+                messages[0]["content"] = (
+                    f"The key of cupboard {len(facts) + 101} hangs behind the {_WORDS[len(facts)]}."
+                )
                 facts.append((place, _WORDS[len(facts)]))
             said += sum(len(one["content"].split()) for one in messages) * _TOKENS_A_WORD
-            json.dump({"batch_number": batch + 1, "turns": [messages[n : n + 2] for n in range(0, len(messages), 2)]}, file)
+            json.dump(
+                {"batch_number": batch + 1, "turns": [messages[n : n + 2] for n in range(0, len(messages), 2)]}, file
+            )
             place += len(messages)
         file.write("]")
     probes = [

@@ -45,9 +45,7 @@ CONVERSION = 1
 _temporary: list[tempfile.TemporaryDirectory[str]] = []
 
 
-def convert_once(
-    name: str, read: HistoryReader, path: Path, cache: Path | None, *, source: str, opening: str
-) -> Path:
+def convert_once(name: str, read: HistoryReader, path: Path, cache: Path | None, *, source: str, opening: str) -> Path:
     """Return the file of the interchange that is made of a file or folder as it is now, if need be made anew.
 
     `cache`: the folder in which it is kept between runs.

@@ -156,7 +156,8 @@ def chosen_letters(answer: str, options: Mapping[str, str], *, several: bool = F
     text = re.sub(_LETTER.format(letters=letters), marked, answer.strip())
     capitals = "|".join(re.escape(one) for one in map(str.upper, options) if one not in ("A", "I")) or "(?!)"
     beside = rf"\s*(?:,|&|/|and|or)+\s*(?:{capitals})\b"
-    text = re.sub(rf"\b({capitals}|[AI](?={beside}))\b", marked, text)
+    after = r"(?:(?<=and )|(?<=or )|(?<=, ))[AI](?=\W*$)"
+    text = re.sub(rf"\b({capitals}|[AI](?={beside})|{after})\b", marked, text)
     if several:
         levelled = re.sub(r"\b(?:not|nor)\s+optionnumber\w+", "", text.lower())
         return {one.value for one in _letter_mentions(levelled, options)}

@@ -51,7 +51,9 @@ def read_langfuse(path: Path, _splitting: Splitting, counts: Counter[str]) -> It
     for where, trace in _rows(path):
         with faults_of_export(where):
             talk = talks.setdefault(str(trace.get("sessionId") or trace.get("session_id") or trace["id"]), [])
-            talk += _exchange(_parsed(trace.get("input")), _parsed(trace.get("output")), iso_time(trace["timestamp"]), counts)
+            talk += _exchange(
+                _parsed(trace.get("input")), _parsed(trace.get("output")), iso_time(trace["timestamp"]), counts
+            )
     yield from (Talk(name, said) for name, said in talks.items())
 
 
@@ -154,8 +156,9 @@ def _last_text(value: Any, roles: set[str]) -> str:
             return _last_text(one, roles)
         if not isinstance(one, dict):
             continue
-        inside = one.get("kwargs") if isinstance(one.get("kwargs"), dict) else one.get("message", one)
-        inside = inside if isinstance(inside, dict) else one
+        inside = one
+        for wrapping in ("message", "kwargs"):
+            inside = inside[wrapping] if isinstance(inside.get(wrapping), dict) else inside
         role = str(inside.get("role") or inside.get("type") or next(iter(roles))).lower()
         if role in roles:
             parts = inside.get("parts")

@@ -110,8 +110,8 @@ class LogsAnswer:
         """Return the figures beside the score, by name; those of claims once the answer has been scored.
 
         `f1`: of the tokens shared with the nearest gold answer; `contains`: whether a gold answer stands in it word for
-        word; `official`: of claims, as BEAM's code counts them, where all are graded; `proven`: the share of claims
-        that rules prove; `recall`: the share of the evidence in what was `retrieved`. Missing ones are left out.
+        word; of claims `official`: as BEAM's code counts them, `corrected`: their mean, both where a judge has graded all,
+        and `proven`: the share that rules prove; `recall`: the share of the evidence in what was `retrieved`. Missing ones are left out.
         """
         values = {}
         if self._gold and not (self._facts["never_told"] or self._facts.get("options")):
@@ -122,8 +122,9 @@ class LogsAnswer:
             )
         if self._proven:
             values["proven"] = mean_claims([grade or 0.0 for grade in self._proven])
-        if grades := [grade for grade in self._grades if grade is not None]:
-            values |= {"official": official_claims(grades)} if len(grades) == len(self._grades) else {}
+        grades = [grade for grade in self._grades if grade is not None]
+        if self._judge is not None and grades and len(grades) == len(self._grades):
+            values |= {"official": official_claims(grades), "corrected": mean_claims(grades)}
         if retrieved is not None and (evidence := self._facts["evidence"]):
             there = {*retrieved, *map(session_of, retrieved)}
             values["recall"] = sum(one in there for one in evidence) / len(evidence)

@@ -177,7 +177,9 @@ class LogsFile:
         for asked in user.questions.values():
             if asked.asked and undated:
                 yield f"{self.path}:{asked.line}: date: no session{whose} has one to compare it with. Leave it out"
-            for field_, one in [("evidence", one) for one in asked.evidence] + [("after", asked.after)] * bool(asked.after):
+            for field_, one in [("evidence", one) for one in asked.evidence] + [("after", asked.after)] * bool(
+                asked.after
+            ):
                 where = f"{self.path}:{asked.line}: {field_}"
                 result = user.sessions.get(one) or known.get(one)
                 if result is None:
