@@ -18,6 +18,7 @@ from benchmarks import (
     gate,
     killed,
     length,
+    long_chats,
     memory,
     memory_linear,
     model_results,
@@ -64,6 +65,9 @@ BENCHMARKS = {
         workers.many,
         20,
         "SIZE agents at five spans in three trials on two workers: time, memory, the controller's cost",
+    ),
+    "long-chats": Benchmark(
+        long_chats.long_chats, 10_000_000, "time and peak memory of chats of SIZE tokens and less in the form of BEAM"
     ),
     "workers": Benchmark(
         workers.workers,

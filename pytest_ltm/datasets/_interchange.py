@@ -12,7 +12,7 @@ from msgspec import Struct, field
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-FORMAT = "ltm-logs"
+FORMAT: Literal["ltm-logs"] = "ltm-logs"
 SCHEMA = Path(__file__).with_name("logs.schema.json")
 """The published schema of a line."""
 VERSION = 2

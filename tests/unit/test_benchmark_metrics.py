@@ -62,7 +62,7 @@ def test_matches_know_no_case_articles_and_punctuation() -> None:
         ("Only save it.", False, False),
     ],
 )  # fmt: skip
-def test_phrases_are_matched_as_a_set_or_a_sequence(answer: str, ordered: bool, right: bool) -> None:  # noqa: FBT001 - a row of the table
+def test_phrases_are_matched_as_a_set_or_a_sequence(answer: str, ordered: bool, right: bool) -> None:
     assert match_phrases(answer, ["save", "publish"], ordered=ordered) is right
 
 

@@ -352,7 +352,8 @@ EXPORTS: dict[str, tuple[str, Any, list[tuple[str, str, str]]]] = {
         "messages.json", [{"ID": 1, "Timestamp": "2026-01-02 10:00:00", "Contents": "Ahoy"}], [("user", "", "Ahoy")],
     ),
     "sharegpt": (
-        "share.json", [{"id": "x", "conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Yes"}]}],
+        "share.json",
+        [{"id": "x", "conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Yes"}]}],
         [("user", "", "Hi"), ("assistant", "", "Yes")],
     ),
     "lists of messages": (
@@ -370,21 +371,22 @@ EXPORTS: dict[str, tuple[str, Any, list[tuple[str, str, str]]]] = {
     "langfuse": (
         "traces.json",
         [{"id": "a", "sessionId": "s", "timestamp": "2026-01-02T10:00:00Z", "input": "Hi",
-          "output": "{\"role\": \"assistant\", \"content\": \"Hello\"}"}],
+          "output": '{"role": "assistant", "content": "Hello"}'}],
         [("user", "", "Hi"), ("assistant", "", "Hello")],
     ),
     "spans": (
         "spans.jsonl",
         [{"name": "chat m", "start_time": "2026-01-02T10:00:00Z", "attributes": {
             "gen_ai.operation.name": "chat", "gen_ai.conversation.id": "c",
-            "gen_ai.input.messages": "[{\"role\": \"user\", \"parts\": [{\"type\": \"text\", \"content\": \"Hi\"}]}]",
+            "gen_ai.input.messages": '[{"role": "user", "parts": [{"type": "text", "content": "Hi"}]}]',
             "gen_ai.output.messages":
-                "[{\"role\": \"assistant\", \"parts\": [{\"type\": \"text\", \"content\": \"Hello\"}]}]"}}],
+                '[{"role": "assistant", "parts": [{"type": "text", "content": "Hello"}]}]'}}],
         [("user", "", "Hi"), ("assistant", "", "Hello")],
     ),
     "spans of a collector": (
         "otlp.json",
-        {"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "chat", "traceId": "t", "startTimeUnixNano": "1767348000000000000",
+        {"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "chat", "traceId": "t",
+          "startTimeUnixNano": "1767348000000000000",
           "attributes": [{"key": "gen_ai.operation.name", "value": {"stringValue": "chat"}},
                          {"key": "gen_ai.prompt.0.role", "value": {"stringValue": "user"}},
                          {"key": "gen_ai.prompt.0.content", "value": {"stringValue": "Hi"}},
@@ -415,13 +417,15 @@ def test_spans_of_a_memory_are_calls(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "content", "turns"), EXPORTS.values(), ids=EXPORTS)
+@pytest.mark.parametrize(("name", "content"), [row[:2] for row in EXPORTS.values()], ids=EXPORTS)
 def test_a_field_of_an_export_missing_or_of_a_wrong_type_is_read_or_named(
-    tmp_path: Path, name: str, content: Any, turns: Any
+    tmp_path: Path, name: str, content: Any
 ) -> None:
+    faults = []
+    changes: list[tuple[Any, ...]] = [(), (None,), (7,), ("x",), ([],), ({},), (1e300,)]
     layout = layout_of(written_export(tmp_path, name, content))
     for way in paths_of(content):
-        for value in ((), (None,), (7,), ("x",), ([],), ({},), (1e300,)):
+        for value in changes:
             odd = copy.deepcopy(content)
             part: Any = odd
             for step in way[:-1]:
@@ -434,8 +438,8 @@ def test_a_field_of_an_export_missing_or_of_a_wrong_type_is_read_or_named(
             try:
                 split(path, layout)
             except DatasetError as error:
-                assert path.name in str(error) or "have a time" in str(error), str(error)
-    assert turns
+                faults.append(str(error))
+    assert [one for one in faults if name not in one and "have a time" not in one] == []
 
 
 def written_export(tmp_path: Path, name: str, content: Any) -> Path:

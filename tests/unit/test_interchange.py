@@ -185,7 +185,8 @@ def test_claims_are_open_until_a_judge_grades_them_and_both_sums_stand_side_by_s
     alone = LogsAnswer(definition)
     found = alone(["The Otter."])
     assert isinstance(found, Score)
-    assert (found.value, found.upper) == (pytest.approx(1 / 3), 1.0)
+    assert found.value == pytest.approx(1 / 3)
+    assert found.upper == 1
     assert "official" not in alone.metrics("The Otter.")
     judge = FakeJudge({"claim": "Only a part of it. GRADE: partly"})
     graded = LogsAnswer(definition, judge)

@@ -1,4 +1,4 @@
-"""WhatsApp's export: a text file. Each telephone writes dates in its own way, so that only the whole file shows which."""
+"""WhatsApp's export: a text file. Each telephone writes dates in its own way: only the whole file shows which."""
 
 from __future__ import annotations
 

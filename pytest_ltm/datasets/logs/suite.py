@@ -137,7 +137,7 @@ class LogsSuite:
 
 
 def _told_with(past: ToldSessions, name: str) -> int:
-    """Return how many exchanges have been told when a session or turn has; an exchange that goes on behind it has not."""
+    """Return how many exchanges are told up to a session or turn; one that goes on behind it is not."""
     for session, place in enumerate(past.places):
         first, end = past.told_by(session), past.told_by(session + 1)
         if name == place.id:
