@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_ltm._language.clauses import normalize_text
 from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm._language.words import phrase_pattern, plain_words
+from pytest_ltm._language.words import has_phrase, phrase_pattern, plain_words, space_delimited
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -67,6 +67,12 @@ def repeats_told(reply: str) -> bool:
     rows = _rows_told(reply.told) if isinstance(reply, ToldReply) else {}
     repeated = {rows[row] for row in _rows_of(_QUOTED.sub(" . ", reply)) if row in rows} if rows else set()
     return len(repeated) >= _SEVERAL
+
+
+def copies_message(reply: str, message: str) -> bool:
+    """Tell whether a whole message of five words or more stands in a reply outside quotation marks."""
+    words = plain_words(message)
+    return len(words) >= _IN_A_ROW and has_phrase(space_delimited(_QUOTED.sub(" . ", reply)), message)
 
 
 def is_told(reply: str, part: str) -> bool:

@@ -9,6 +9,7 @@ from pytest_ltm._language.clauses import split_sentences
 from pytest_ltm._language.commitment import is_misspelt
 from pytest_ltm._language.overlap import rouge_l
 from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.recital import REPEATS, copies_message
 from pytest_ltm._language.words import (
     casefold_plain,
     content_stems,
@@ -18,14 +19,14 @@ from pytest_ltm._language.words import (
     strip_punctuation,
     word_stem,
 )
-from pytest_ltm._model.score import Unscored
+from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm.evaluators._rules import RuleCheck, Ruled, judge_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_ltm._model.judge_request import Judge
-    from pytest_ltm._model.score import Score, Scoring
+    from pytest_ltm._model.score import Scoring
     from pytest_ltm._model.transcript import Exchange
 
 
@@ -50,8 +51,15 @@ class QuoteAtReply(Ruled):
     judge: Judge | None = None
 
     def __call__(self, since: Sequence[Exchange], /) -> Score | Unscored | None:
-        """Return None while it is too early, 1 if the quote stands in reply `nth` alone, else 0."""
-        return self.verdict([exchange.reply for exchange in since])
+        """Return None while it is too early, 1 if the quote stands in reply `nth` alone, else 0.
+
+        Reply `nth` must not hold the instruction as well: that is the conversation repeated.
+        """
+        verdict = self.verdict([exchange.reply for exchange in since])
+        if not isinstance(verdict, Score) or not verdict.value or not self.follows_own_rules:
+            return verdict
+        reply = since[self.nth - 1].reply
+        return self.score(0, REPEATS, reply) if copies_message(reply, since[0].message) else verdict
 
     def verdict(self, replies: Sequence[str]) -> Score | Unscored | None:
         """Return the verdict on the replies since the instruction, its own reply first."""

@@ -13,7 +13,7 @@ from pytest_ltm._language.json import NoJSON, json_values, published_json
 from pytest_ltm._language.numbers import NUMBERS
 from pytest_ltm._language.overlap import rouge_l
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm._language.recital import REPEATS, recites_messages
+from pytest_ltm._language.recital import REPEATS, recites_messages, repeats_told
 from pytest_ltm._language.refusal import only_offers_example
 from pytest_ltm._language.words import BULLET, casefold_plain, evidence_snippet, plain_words, word_stem
 from pytest_ltm.evaluators._rules import LEXICON, Ruled, last_answer
@@ -74,7 +74,7 @@ class ListsItems(Ruled):
     def _ours(self, answer: str) -> Score:
         if only_offers_example(answer):
             return self.score(0, "does not know the list and shows an example", answer)
-        if recites_messages(answer) and not any(
+        if (recites_messages(answer) or repeats_told(answer)) and not any(
             self._expected_among(_items_of_value(value, 3)) for value in json_values(answer)
         ):
             return self.score(0, REPEATS, answer)

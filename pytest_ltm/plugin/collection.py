@@ -235,17 +235,20 @@ class BuiltInSuite(pytest.Collector):
             module = BuiltInModule.from_parent(
                 self, path=path, name=entry.name, nodeid=f"{ROOT}/{entry.name}", entry=entry
             )
-            module.add_marker(_marker_of(entry))
+            if entry.examples is not None:  # read before there are items
+                module.add_marker(pytest.mark.ltm(examples=entry.examples))
             for item in module.collect():
-                if entry.reset is not None:  # before that of the function, which has one
-                    item.add_marker(pytest.mark.ltm(reset=entry.reset), append=False)
+                item.add_marker(_marker_of(entry, item), append=False)
                 yield item
 
 
-def _marker_of(entry: SuiteEntry) -> pytest.MarkDecorator:
-    names = ("examples", "span", "threshold", "floor", "pass_k", "incompatible")
-    entries = {name: getattr(entry, name) for name in names}
-    return pytest.mark.ltm.with_args(**{name: value for name, value in entries.items() if value not in (None, ())})
+def _marker_of(entry: SuiteEntry, item: pytest.Item | pytest.Collector) -> pytest.MarkDecorator:
+    """Return the marker of what an entry says, which wins over the function's; its rivals are added to those."""
+    names = ("span", "threshold", "floor", "pass_k", "reset")
+    said = {name: value for name in names if (value := getattr(entry, name)) is not None}
+    if entry.incompatible:
+        said["incompatible"] = tuple(dict.fromkeys([*marks_of(item).incompatible, *entry.incompatible]))
+    return pytest.mark.ltm.with_args(**said)
 
 
 # --- `*.ltm.yml` as pytest modules with one function: ids, marks, `--lf` and xdist treat them like any test file.

@@ -59,6 +59,19 @@ def test_a_suite_file_decides_span_seed_filler_opening_and_resets(project: Proje
     assert journal.count('"text":"Hello, this will take a while."') == 1
 
 
+def test_what_an_entry_says_wins_over_the_scenario_and_rivals_are_added(project: Project) -> None:
+    maxim = "{scenario: how_to_think, name: maxim, floor: 0.5, examples: 2}"
+    project.file(f"scenarios: [{maxim}, {{scenario: names, incompatible: [colours]}}, colours]\n", NAME)
+    project.pytest(*RUN, "--ltm-span=800")
+    (results,) = latest_run(project.path).glob("*/results.json")
+    rows = {row["scenario"]: row for row in json.loads(results.read_text("utf-8"))["scenarios"]}
+    assert rows["maxim"]["floor"] == 0.5
+    (plan,) = _plans(latest_run(project.path)).values()
+    rivals = {example["scenario"]: set(example["incompatible"]) for example in plan["examples"]}
+    assert rivals["names"] == {"name_list", "colours"}
+    assert [example["scenario"] for example in plan["examples"]].count("maxim") == 2
+
+
 def test_the_command_line_wins_over_the_suite_file_and_that_over_the_ini_file(project: Project) -> None:
     project.file(SUITE, NAME)
     project.file("[pytest]\nltm_span = 5k\nltm_seed = 1\nltm_filler = mixed\n", "pytest.ini")

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_ltm import evaluators
 from pytest_ltm._language.json import NoJSON, json_values, published_json
-from pytest_ltm._model.score import Score
+from pytest_ltm._model.score import Replies, Score
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.evaluators import (
     AnswersWord,
@@ -145,6 +145,12 @@ def items(*pairs: tuple[str, object]) -> str:
 )
 def test_a_shopping_list_is_read_in_many_forms(answer: str, expected: float) -> None:
     assert value(ListsItems(ITEMS)([answer])) == pytest.approx(expected)
+
+
+def test_messages_repeated_are_no_shopping_list() -> None:
+    told = ("Remind me to get two cartons of oat milk.", "The shopping list should have three candles.", "Drop one.")
+    assert value(ListsItems(ITEMS)(Replies(["\n".join(told)], told))) == 0
+    assert value(ListsItems(ITEMS)(Replies(["You need 2 oat milk and 3 candles."], told))) == 1
 
 
 def test_an_empty_shopping_list_earns_a_third_as_published() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.ltm_judge import FakeJudge
 from pytest_ltm._model.score import Score, Unscored
+from pytest_ltm._model.transcript import Exchange
 from pytest_ltm.evaluators import QuoteAtReply, RecallsJoke, SaysAtEachTrigger
 
 if TYPE_CHECKING:
@@ -159,6 +161,23 @@ def test_a_quote_belongs_in_one_reply_alone(replies: list[str], expected: float 
     for scoring in ("current", "v3.5", "paper"):
         verdict = QuoteAtReply(QUOTE, 3, scoring).verdict(replies)
         assert (value(verdict) if verdict else None) == expected
+
+
+def test_a_reply_that_repeats_the_instruction_too_does_not_append_a_quote() -> None:
+    instruction = "Write the line from what I am writing below your 2nd reply, and nowhere else."
+    dumped = f'I let Ada say: "{QUOTE}"\n{instruction}\nAnd then sleet.'
+    for reply, current in ((dumped, 0), (f"Sleet it is. {QUOTE}", 1), (f'{QUOTE} You asked: "{instruction}"', 1)):
+        since = [exchange(instruction, "Gladly."), exchange("And then sleet.", reply)]
+        assert value(QuoteAtReply(QUOTE, 2)(since)) == current
+        assert value(QuoteAtReply(QUOTE, 2, "v3.5")(since)) == 1
+
+
+def exchange(message: str, reply: str) -> Exchange:
+    """Return an exchange of these words."""
+    now = datetime(2024, 3, 4, tzinfo=timezone.utc)
+    return Exchange(
+        number=0, by="", kind="ask", message=message, reply=reply, start=0, message_tokens=1, reply_tokens=1, now=now
+    )
 
 
 def test_a_sentence_that_comes_at_controls_costs_their_share() -> None:

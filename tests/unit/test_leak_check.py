@@ -177,3 +177,20 @@ def test_what_cannot_be_looked_through_is_told(capsys: pytest.CaptureFixture[str
     assert "Did you mean 'standard'?" in capsys.readouterr().err
     assert main(["leak-check", "gone.json"]) == 2
     assert "there is no file 'gone.json'" in capsys.readouterr().err
+
+
+def test_nothing_to_compare_is_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    marked = longmemeval(tmp_path / "marked.json", "By the way ,")
+    alone = tmp_path / "alone.json"
+    alone.write_text(json.dumps(json.loads((tmp_path / "marked.json").read_bytes())[:1]), encoding="utf-8")
+    assert main(["leak-check", marked, "--reference", str(alone)]) == 2
+    assert "nothing can be compared" in capsys.readouterr().err
+    assert main(["leak-check", str(alone)]) == 2
+    assert "nothing to look for" in capsys.readouterr().err
+
+
+def test_without_a_scenario_on_both_sides_nothing_has_a_limit() -> None:
+    cats, dogs = history("By the way", kind="cat"), history(kind="dog")
+    assert not CueTable.compare_cues(AMONG, cats, dogs).has_limit
+    assert CueTable.compare_cues(AMONG, cats, cats).has_limit
+    assert not CueTable.compare_cues(FILLER, cats, cats).has_limit

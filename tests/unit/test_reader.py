@@ -323,6 +323,21 @@ def test_the_name_that_something_else_goes_by_is_not_the_users() -> None:
     assert json.loads(answer) == ["Ada"]
 
 
+def test_names_are_kept_while_another_is_forgotten_and_somebody_greets() -> None:
+    every = "What were all the names I have given you up to now? Answer with a JSON list."
+    *_, kept, _, left = heard(
+        full(),
+        "From now on I go by the name of Ada.",
+        "Please forget the name of Imberuvik. I'd rather nobody knew.",
+        "Hello, I travel to work by cable car. Yours, Timothy.",
+        every,
+        "Please forget every name that I have given myself.",
+        every,
+    )
+    assert json.loads(kept) == ["Ada"]
+    assert json.loads(left) == []
+
+
 def test_a_question_after_another_name_is_not_taken_for_one_after_the_own() -> None:
     *_, cat, own = heard(
         full(), "My cat is called Kelvin.", "My name is Odile.", "What is my cat called?", "What is my name?"

@@ -76,17 +76,21 @@ def run(given: Namespace) -> int:
     source = LeakCheckInput(given.seeds, given.span, options, sessions=given.sessions)
     theirs = source.texts(given.reference) if given.reference else {}
     if theirs:  # no more is played than is compared
-        source = replace(source, seeds=min(given.seeds, max(map(_count_conversations, theirs.values()))))
+        if (most := max(map(_count_conversations, theirs.values()))) < _FEWEST:
+            raise _nothing_compared(given.reference)
+        source = replace(source, seeds=min(given.seeds, most))
     ours = source.texts(given.what)
     for table in ours.keys() & theirs.keys():
         most = min(_count_conversations(side[table]) for side in (ours, theirs))
         ours[table], theirs[table] = _first_conversations(ours[table], most), _first_conversations(theirs[table], most)
     looked = [CueTable.compare_cues(name, texts, theirs.get(name, ())) for name, texts in ours.items()]
     breaches = [sentence for table in looked for sentence in table.breaches]
-    if theirs and not any(table.ours and table.theirs for table in looked):
+    if theirs and not any(table.has_limit for table in looked):
+        raise _nothing_compared(given.reference)
+    if not any(table.ours for table in looked):
         raise ConfigurationError(
-            f"{' '.join(given.reference)}: nothing can be compared: one conversation teaches nothing of others. "
-            "Name several folders after --reference, or play more --seeds"
+            f"{' '.join(given.what)}: nothing to look for, or one conversation alone, which teaches nothing of others. "
+            "Name texts with evidence, and play more --seeds"
         )
     skipping = source.skip_filler(given.what, ours)
     if given.json:
@@ -97,6 +101,13 @@ def run(given: Namespace) -> int:
         lines += [str(skipping), ""] if skipping else []
         print("\n".join([*lines, *(f"- {sentence}" for sentence in breaches)]).rstrip())
     return LEAKS if breaches else 0
+
+
+def _nothing_compared(reference: Sequence[str]) -> ConfigurationError:
+    return ConfigurationError(
+        f"{' '.join(reference)}: nothing can be compared: no scenario is on both sides, or one side is a single "
+        "conversation, which teaches nothing of others. Name several folders after --reference, or play more --seeds"
+    )
 
 
 def _count_conversations(texts: Sequence[Text]) -> int:
@@ -336,9 +347,14 @@ class CueTable:
         return cls(name, _count_conversations(ours), one, other)
 
     @property
+    def has_limit(self) -> bool:
+        """Whether there is something on both sides that the limit is for."""
+        return self.name != FILLER and ALL_SUITES in self.ours and ALL_SUITES in self.theirs
+
+    @property
     def breaches(self) -> list[str]:
         """A sentence for each share at which much more is found than in the reference."""
-        if self.name == FILLER or not (ALL_SUITES in self.ours and ALL_SUITES in self.theirs):
+        if not self.has_limit:
             return []
         pairs = zip(SHARES, self.ours[ALL_SUITES].recalls, self.theirs[ALL_SUITES].recalls, strict=True)
         return [

@@ -92,7 +92,7 @@ _ABOUT = lazy_pattern(
     r"|\brefer to me\b|\bknown me\b",
     re.IGNORECASE | re.DOTALL,
 )
-_NAME = r"((?-i:[A-ZÀ-ÖØ-ÞĀĆČĎĘĚŁŃŇŘŚŞŠŤŹŻŽ\u4e00-\u9fff])[\w’'-]*)"
+_NAME = r"((?-i:(?!I\b)[A-ZÀ-ÖØ-ÞĀĆČĎĘĚŁŃŇŘŚŞŠŤŹŻŽ\u4e00-\u9fff])[\w’'-]*)"
 _TOLD = [word_pattern(one, re.IGNORECASE, NAME=_NAME) for one in WORDS["names"]]
 _UNTOLD = [
     word_pattern(one, re.IGNORECASE, NAME=_NAME, NOW=r"(?:now|these days|from (?:now|here|today)(?: on)?)")
@@ -117,7 +117,7 @@ class Names(Topic):
     """Keeps every name that the user tells as the own one."""
 
     kinds = ("name",)
-    forgets = lazy_pattern(r"\b(?:forget|disregard)\b.*\bnames?\b", re.IGNORECASE | re.DOTALL)
+    forgets = lazy_pattern(r"\b(?:forget|disregard)\b.*\bnames?\b(?! of\b)", re.IGNORECASE | re.DOTALL)
 
     def claims(self, text: str) -> bool:
         """Return whether a message is about a name of the user's."""
