@@ -140,7 +140,7 @@ def test_beam_is_told_without_its_plan_and_asked_with_claims_and_evidence(folder
     assert suite.notes == (
         "cut: plan indices behind what users say, such as ->-> 1,1: 2",
         "dates guessed: sessions without a time anchor have that of the one before: 1",
-        "left out: evidence that is no message of the chat: 1",
+        "left out: evidence that the chat does not hold: 1",
     )
 
 
@@ -322,3 +322,28 @@ def test_the_command_writes_a_file_and_a_table_of_what_was_cut(
 def test_the_described_sample_of_each_kind_is_opened_whole(kind: str) -> None:
     suite = opened(kind, SHARED / kind)
     assert questions(suite)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("folder", "questions"),
+    [("beam", 3), ("halumem", 1), ("memoryagentbench", 2), ("personamem", 1), ("longmemeval-v2", 4)],
+    indirect=["folder"],
+)
+def test_each_kind_is_played_and_the_oracle_is_never_wrong(
+    folder: Path, questions: int, pytester: pytest.Pytester, request: pytest.FixtureRequest
+) -> None:
+    kind = request.node.callspec.params["folder"]
+    run = pytester.runpytest_subprocess(f"--ltm-suite={kind}", f"--ltm-data={folder}", "--ltm-agent=oracle", "-q")
+    outcomes = run.parseoutcomes()
+    assert outcomes.get("passed", 0) + outcomes.get("skipped", 0) == questions, run.stdout.str()
+    assert run.ret == 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the described formats are not beside the project")
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_described_sample_of_each_kind_is_played(kind: str, pytester: pytest.Pytester) -> None:
+    run = pytester.runpytest_subprocess(f"--ltm-suite={kind}", f"--ltm-data={SHARED / kind}", "--ltm-agent=full", "-q")
+    assert "errors" not in run.parseoutcomes()
+    assert run.ret in (0, 1)
