@@ -18,6 +18,7 @@ from benchmarks import (
     gate,
     killed,
     length,
+    long_chats,
     memory,
     memory_linear,
     model_results,
@@ -67,6 +68,9 @@ BENCHMARKS = {
     ),
     "verify": Benchmark(
         length.verification, 1_000_000, "time and memory of `ltm verify` of a conversation of SIZE tokens"
+    ),
+    "long-chats": Benchmark(
+        long_chats.long_chats, 10_000_000, "time and peak memory of chats of SIZE tokens and less in the form of BEAM"
     ),
     "workers": Benchmark(
         workers.workers,

@@ -6,31 +6,31 @@ import json
 import os
 import sys
 import tempfile
-import time
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._storage.clock import stopwatch_seconds
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SIZES = (1, 2, 5, 10)
-"""In millions of tokens."""
 _PAIRS = 20
 """Of a batch."""
-_WORDS = (
-    "garden river market letter window journey station kitchen teacher winter summer bicycle library concert painter "
-    "village harbour bridge engine forest meadow mirror pocket ribbon silver timber valley wagon yellow basket candle "
-    "dinner evening farmer gather hammer island jacket kettle ladder morning needle orchard paper quarter rabbit sailor "
-    "told asked found carried opened painted planted repaired visited watched borrowed finished gathered measured "
-    "slowly early often twice again nearly rather always never gently"
-).split()
+_TEXT = """\
+garden river market letter window journey station kitchen teacher winter summer bicycle library concert painter village
+harbour bridge engine forest meadow mirror pocket ribbon silver timber valley wagon yellow basket candle dinner evening
+farmer gather hammer island jacket kettle ladder morning needle orchard paper quarter rabbit sailor told asked found
+carried opened painted planted repaired visited watched borrowed finished gathered measured slowly early often twice
+again nearly rather always never gently"""
+_WORDS = _TEXT.split()
 _TOKENS_A_WORD = 1.05
 
 
 def write_chat(folder: Path, tokens: int) -> None:
     """Write a chat of about so many tokens, one batch in memory at a time, with a question for each tenth of it."""
-    rng, place, said, facts = Random(f"long chat {tokens}"), 0, 0.0, []
+    rng, place, said = Random(f"long chat {tokens}"), 0, 0.0
+    facts: list[tuple[int, str]] = []
     folder.mkdir(parents=True)
     with (folder / "chat.json").open("w", encoding="utf-8") as file:
         file.write("[")
@@ -40,10 +40,14 @@ def write_chat(folder: Path, tokens: int) -> None:
                 file.write(",\n")
             messages = list(_messages(rng, place, batch))
             if said >= len(facts) * tokens / 10:
-                messages[0]["content"] = f"The key of cupboard {len(facts) + 101} hangs behind the {_WORDS[len(facts)]}."
+                messages[0]["content"] = (
+                    f"The key of cupboard {len(facts) + 101} hangs behind the {_WORDS[len(facts)]}."
+                )
                 facts.append((place, _WORDS[len(facts)]))
             said += sum(len(one["content"].split()) for one in messages) * _TOKENS_A_WORD
-            json.dump({"batch_number": batch + 1, "turns": [messages[n : n + 2] for n in range(0, len(messages), 2)]}, file)
+            json.dump(
+                {"batch_number": batch + 1, "turns": [messages[n : n + 2] for n in range(0, len(messages), 2)]}, file
+            )
             place += len(messages)
         file.write("]")
     probes = [
@@ -64,26 +68,34 @@ def _messages(rng: Random, first: int, batch: int) -> Iterator[dict[str, Any]]:
         yield {**row, **anchor}
 
 
-def run(arguments: list[str]) -> int:
-    """Print time and peak memory for each size; sizes in millions of tokens may be given."""
-    print(f"{'tokens':>12} {'file, MB':>9} {'seconds':>8} {'peak, MB':>9}")
-    for size in [float(one) for one in arguments] or SIZES:
+def long_chats(size: int, _repeats: int) -> Iterator[str]:
+    """Yield time and peak memory of chats of so many tokens, of half, a fifth and a tenth of them."""
+    yield f"{'tokens':>12} {'file, MB':>9} {'seconds':>8} {'peak, MB':>9}"
+    for tokens in (size // 10, size // 5, size // 2, size):
         with tempfile.TemporaryDirectory() as name:
-            folder = Path(name, "chats", f"{size:g}M", "1")
-            write_chat(folder, round(size * 1_000_000))
+            folder = Path(name, "chats", f"{tokens}", "1")
+            write_chat(folder, tokens)
             megabytes = (folder / "chat.json").stat().st_size / 1e6
             seconds, peak = _play(folder, Path(name))
-            print(f"{size * 1e6:>12,.0f} {megabytes:>9,.0f} {seconds:>8,.0f} {peak:>9,.0f}", flush=True)
-    return 0
+            yield f"{tokens:>12,} {megabytes:>9,.0f} {seconds:>8,.0f} {peak:>9,.0f}"
 
 
 def _play(folder: Path, work: Path) -> tuple[float, float]:
     """Return seconds and peak memory in MB of a run."""
-    words = [sys.executable, "-m", "pytest", "--ltm-suite=beam", f"--ltm-data={folder}", "--ltm-agent=bm25:8k", "-q"]
+    words = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--ltm-suite=beam",
+        f"--ltm-data={folder}",
+        "--ltm-agent=bm25:8k",
+        "-q",
+        "--tb=no",
+    ]
     words += ["-p", "no:cacheprovider", f"--rootdir={work}", f"--ltm-dir={work / 'ltm'}"]
-    start = time.monotonic()
-    process = os.spawnv(os.P_NOWAIT, sys.executable, words)
+    start = stopwatch_seconds()
+    process = os.spawnv(os.P_NOWAIT, sys.executable, words)  # noqa: S606 - no shell is what is wanted
     _, status, usage = os.wait4(process, 0)
     if os.waitstatus_to_exitcode(status) not in (0, 1):
         raise SystemExit(f"the run ended with {os.waitstatus_to_exitcode(status)}")
-    return time.monotonic() - start, usage.ru_maxrss / 1000
+    return stopwatch_seconds() - start, usage.ru_maxrss / 1000

@@ -169,7 +169,9 @@ def convert_data(given: Namespace) -> int:
     A table says what was cut, left out or guessed. --ltm-suite=KIND plays the files of a benchmark without this step.
     """
     if given.output.exists():
-        raise DatasetError(f"-o: {given.output} exists already, and is not overwritten. Name another file, or delete it")
+        raise DatasetError(
+            f"-o: {given.output} exists already, and is not overwritten. Name another file, or delete it"
+        )
     source, opening, read = _reader_of(given)
     try:
         counts = write_interchange(given.output, read, given.files, source=source, opening=opening)
@@ -204,7 +206,9 @@ def _reader_of(given: Namespace) -> tuple[str, str, HistoryReader]:
     try:
         zone = ZoneInfo(given.timezone) if given.timezone else None
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise DatasetError(f"--timezone: there is no zone {given.timezone!r}. Name one such as Europe/Berlin") from error
+        raise DatasetError(
+            f"--timezone: there is no zone {given.timezone!r}. Name one such as Europe/Berlin"
+        ) from error
     splitting = Splitting(gap=gap, order=given.dates, assistants=tuple(given.assistant), zone=zone)
     layout = "" if given.kind == CHAT else given.kind
 

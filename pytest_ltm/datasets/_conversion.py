@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 import tempfile
 from collections import Counter
+from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_ltm._storage.disk import Appender
 from pytest_ltm.datasets._interchange import FORMAT, VERSION, Header, history_lines
 from pytest_ltm.datasets.longmemeval.record import FOLDER
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from pytest_ltm.datasets._histories import HistoryReader
 
@@ -28,15 +30,20 @@ def write_interchange(
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         body, whole = Path(folder) / "body", Path(folder) / "whole"
-        with body.open("wb") as file:
-            file.writelines(history_lines(read(paths, counts)))
+        _write_lines(body, history_lines(read(paths, counts)))
         notes = tuple(f"{why}: {count:,}" for why, count in sorted((+counts).items()))
         header = Header(format=FORMAT, version=VERSION, source=source, opening=opening, notes=notes)
-        with whole.open("wb") as file, body.open("rb") as rest:
-            file.writelines(history_lines((), header))
-            shutil.copyfileobj(rest, file)
+        with body.open("rb") as rest:
+            _write_lines(whole, chain(history_lines((), header), rest))
         whole.replace(target)
     return counts
+
+
+def _write_lines(path: Path, lines: Iterable[bytes]) -> None:
+    """Write a new file, one line in memory at a time."""
+    with closing(Appender(path, new=True)) as file:
+        for line in lines:
+            file.append(line)
 
 
 CONVERSION = 1
@@ -45,9 +52,7 @@ CONVERSION = 1
 _temporary: list[tempfile.TemporaryDirectory[str]] = []
 
 
-def convert_once(
-    name: str, read: HistoryReader, path: Path, cache: Path | None, *, source: str, opening: str
-) -> Path:
+def convert_once(name: str, read: HistoryReader, path: Path, cache: Path | None, *, source: str, opening: str) -> Path:
     """Return the file of the interchange that is made of a file or folder as it is now, if need be made anew.
 
     `cache`: the folder in which it is kept between runs.

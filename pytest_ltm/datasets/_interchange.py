@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -11,7 +12,9 @@ from msgspec import Struct, field
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-FORMAT = "ltm-logs"
+FORMAT: Literal["ltm-logs"] = "ltm-logs"
+SCHEMA = Path(__file__).with_name("logs.schema.json")
+"""The published schema of a line."""
 VERSION = 2
 """Of the format; files of version 1 have no header, and no field that came with 2."""
 MATCHES = ("answer", "exact", "contains", "set", "sequence", "order")

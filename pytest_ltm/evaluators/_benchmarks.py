@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import string
-from collections import Counter
 from itertools import combinations
 from math import comb, sqrt
 from typing import TYPE_CHECKING
@@ -34,15 +33,15 @@ def match_exactly(answer: str, golds: Sequence[str]) -> bool:
 
 
 def match_substring(answer: str, golds: Sequence[str]) -> bool:
-    """Return whether a gold answer stands in the answer, even inside a word (MemoryAgentBench, Hu et al., ICLR 2026)."""
+    """Return whether a gold answer stands in the answer, even in a word (MemoryAgentBench, Hu et al., ICLR 2026)."""
     said = squad_text(answer)
     return any(gold in said for gold in map(squad_text, golds) if gold)
 
 
 def match_phrases(answer: str, golds: Sequence[str], *, ordered: bool = False) -> bool:
-    """Return whether the answer is the set, or the sequence, of phrases (LongMemEval-V2, Wu et al., 2026).
+    r"""Return whether the answer is the set, or the sequence, of phrases (LongMemEval-V2, Wu et al., 2026).
 
-    The answer is what stands in the last `\\boxed{}`, if anything does, split at semicolons, line ends or commas: then
+    The answer is what stands in the last `\boxed{}`, if anything does, split at semicolons, line ends or commas: then
     nothing else may be there. An answer in sentences holds if each phrase stands in it, in their order where it counts.
     """
     boxed = _BOXED.findall(answer)
@@ -156,7 +155,8 @@ def chosen_letters(answer: str, options: Mapping[str, str], *, several: bool = F
     text = re.sub(_LETTER.format(letters=letters), marked, answer.strip())
     capitals = "|".join(re.escape(one) for one in map(str.upper, options) if one not in ("A", "I")) or "(?!)"
     beside = rf"\s*(?:,|&|/|and|or)+\s*(?:{capitals})\b"
-    text = re.sub(rf"\b({capitals}|[AI](?={beside}))\b", marked, text)
+    after = r"(?:(?<=and )|(?<=or )|(?<=, ))[AI](?=\W*$)"
+    text = re.sub(rf"\b({capitals}|[AI](?={beside})|{after})\b", marked, text)
     if several:
         levelled = re.sub(r"\b(?:not|nor)\s+optionnumber\w+", "", text.lower())
         return {one.value for one in _letter_mentions(levelled, options)}

@@ -67,10 +67,14 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
         ({}, "single-session-preference           -       0         1"),
     ],
     "own_logs": [
-        ({}, "sessions.jsonl: 3 sessions, 8 turns"),
+        ({}, "sessions.jsonl: 3 sessions, 8 turns, 0 questions"),
         ({}, "amounts: 1 question; gold answers: 1, never told: 0, with evidence: 1"),
         ({}, "shared.jsonl: e-mail addresses: 2, names: 8"),
         ({"passed": 6}, "amounts                 1.00     1.00"),
+    ],
+    "own_dataset": [
+        ({"passed": 2}, "multi_hop            2  0.225     1.000"),
+        ({"passed": 2}, "2 passed in TIME"),
     ],
     "memory_systems": [({"passed": 2}, "platform                      1.00        1.00")],
     "yaml_agent": [({"passed": 1, "failed": 1}, "train                0.00    1.00")],

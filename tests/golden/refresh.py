@@ -20,6 +20,8 @@ import recorded_gate
 import recorded_verdicts
 from golden_runs import RENAMED, played, record
 
+from pytest_ltm.datasets._interchange import SCHEMA as LOGS_SCHEMA
+from pytest_ltm.datasets._interchange import interchange_schema
 from pytest_ltm.reporting.summary import SCHEMA, summary_schema
 
 EMPTY = """\
@@ -47,3 +49,4 @@ if __name__ == "__main__":
         recorded_bundles.record()
     if what in ("all", "schema"):
         SCHEMA.write_text(json.dumps(summary_schema(), indent=1) + "\n", encoding="utf-8")
+        LOGS_SCHEMA.write_text(json.dumps(interchange_schema(), indent=1) + "\n", encoding="utf-8")

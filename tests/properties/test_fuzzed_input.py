@@ -104,7 +104,7 @@ def read_logs(path: Path) -> None:
     """Read all that a file of logs holds."""
     file = LogsFile(path)
     for user in file.users:
-        list(file.sessions(user))
+        list(file.history(user))
 
 
 def run_command(name: str, path: Path) -> None:

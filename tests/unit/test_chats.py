@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
+import shutil
 from collections import Counter
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
 
 import msgspec
 import pytest
 
 from pytest_ltm._cli import main
 from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm.datasets.converters.chats import Splitting, read_chats
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pytest_ltm.datasets import LOGS
+from pytest_ltm.datasets.converters.chats import Splitting, layout_of, read_chats
 
 
 def split(path: Path, layout: str = "", counts: Counter[str] | None = None, **more: Any) -> list[dict[str, Any]]:
-    histories = read_chats([path], layout, Splitting(gap=timedelta(hours=4), **more), Counter() if counts is None else counts)
-    rows: list[dict[str, Any]] = [json.loads(msgspec.json.encode(one)) for history in histories for one in history.sessions]
+    histories = read_chats(
+        [path], layout, Splitting(gap=timedelta(hours=4), **more), Counter() if counts is None else counts
+    )
+    rows: list[dict[str, Any]] = [
+        json.loads(msgspec.json.encode(one)) for history in histories for one in history.sessions
+    ]
     return rows
 
 
@@ -244,6 +250,286 @@ def test_what_has_no_known_form_is_refused_with_the_way_out(tmp_path: Path) -> N
         (tmp_path / name).touch()
         with pytest.raises(DatasetError, match=fault.replace("|", "[|]")):
             split(tmp_path / name)
+
+
+# --- other assistants, messengers and traces
+
+
+def told(tmp_path: Path, name: str, content: Any, **more: Any) -> list[tuple[str, str, str]]:
+    """Return role, name and text of all turns of an export whose layout its content tells."""
+    path = tmp_path / name
+    rows = content if isinstance(content, list) and name.endswith(".jsonl") else [content]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    turns = [turn for one in split(path, **more) for turn in one["turns"]]
+    return [(turn["role"], turn.get("name", ""), turn.get("content", "")) for turn in turns]
+
+
+def test_openai_in_parts_zipped_and_alone_is_one_export(tmp_path: Path) -> None:
+    folder = tmp_path / "export"
+    folder.mkdir()
+    for number in (0, 1):
+        one = {**TALK, "conversation_id": f"c{number}"}
+        (folder / f"conversations-00{number}.json").write_text(json.dumps([one]))
+    (folder / "user.json").write_text("{}")
+    assert [one["session"] for one in split(folder)] == ["c0-1", "c0-2", "c1-1", "c1-2"]
+    packed = shutil.make_archive(str(tmp_path / "packed"), "zip", folder)
+    assert split(Path(packed)) == split(folder)
+    (tmp_path / "single.json").write_text(json.dumps(TALK))
+    assert len(split(tmp_path / "single.json")) == 2
+
+
+def test_voice_is_told_and_memory_writes_thoughts_and_sources_are_not(tmp_path: Path) -> None:
+    odd = talk(*(("assistant", "x", HOUR) for _ in range(4)), ("user", "x", HOUR), ("user", "x", HOUR))
+    nodes = odd["mapping"]
+    nodes["n1"]["message"]["recipient"] = "bio"
+    nodes["n2"]["message"]["content"] = {"content_type": "thoughts", "thoughts": []}
+    nodes["n3"]["message"]["content"]["parts"] = ["Nice \ue200cite\ue202turn0\ue201. See \u30104\u2020source\u3011."]
+    nodes["n4"]["message"]["recipient"] = "canmore.create_textdoc"
+    voice = [{"content_type": "audio_transcription", "text": "My cat is Mo."}, {"content_type": "audio_asset_pointer"}]
+    nodes["n5"]["message"]["content"] = {"content_type": "multimodal_text", "parts": voice}
+    nodes["n6"]["message"]["metadata"] = {"is_visually_hidden_from_conversation": True}
+    counts: Counter[str] = Counter()
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps([odd]))
+    [found] = split(path, counts=counts)
+    assert [one["content"] for one in found["turns"]] == ["Nice. See.", "My cat is Mo."]
+    assert +counts == Counter(
+        {
+            "left out: messages to tools, memory writes and documents": 2, "cut: marks of sources in replies": 1,
+            "left out: messages without text, thoughts, or of tools": 2,
+        }
+    )  # fmt: skip
+
+
+def test_without_any_time_there_is_no_date_and_never_1970(tmp_path: Path) -> None:
+    nothing = talk(("user", "hi", 0), ("assistant", "hello", 0))
+    [found] = openai(tmp_path, nothing)
+    assert "date" not in found
+    [found] = openai(tmp_path, {**nothing, "update_time": 1767000900.0})
+    assert found["date"] == "2025-12-29 09:35+00:00"
+
+
+CLAUDE = [
+    {"uuid": "u", "chat_messages": [
+        {"sender": "human", "text": "", "content": [{"type": "text", "text": "My locker is 17."}],
+         "created_at": "2026-01-02T10:00:00.000000Z", "attachments": [], "files": []},
+        {"sender": "assistant", "text": "Noted.", "content": [{"type": "thinking", "thinking": "hm"}],
+         "created_at": "2026-01-02T10:00:05Z"},
+    ]},
+]  # fmt: skip
+EXPORTS: dict[str, tuple[str, Any, list[tuple[str, str, str]]]] = {
+    "claude": ("conversations.json", CLAUDE, [("user", "", "My locker is 17."), ("assistant", "", "Noted.")]),
+    "gemini activity": (
+        "MyActivity.json",
+        [{"title": "Prompted What is <b>?", "time": "2026-01-02T10:00:00.123Z", "products": ["Gemini Apps"],
+          "safeHtmlItem": [{"html": "<p>A &lt;b&gt; tag.</p>"}]}],
+        [("user", "", "What is <b>?"), ("assistant", "", "A <b> tag.")],
+    ),
+    "gemini studio": (
+        "prompt.json",
+        {"chunkedPrompt": {"chunks": [{"role": "user", "text": "Hi"}, {"role": "model", "text": "x", "isThought": True},
+                                      {"role": "model", "text": "Hello"}]}},
+        [("user", "", "Hi"), ("assistant", "", "Hello")],
+    ),
+    "telegram": (
+        "result.json",
+        {"name": "Ann", "type": "personal_chat", "messages": [
+            {"type": "message", "date": "2026-01-02T10:00:00", "date_unixtime": "1767348000", "from": "Ann",
+             "text": ["Locker ", {"type": "bold", "text": "17"}]},
+            {"type": "service", "action": "phone_call", "date": "2026-01-02T10:00:00", "text": ""}]},
+        [("user", "Ann", "Locker 17")],
+    ),
+    "discord": (
+        "channel.json",
+        {"guild": {"name": "G"}, "channel": {"name": "boats"}, "messages": [
+            {"type": "Default", "timestamp": "2026-01-02T10:00:00+01:00", "content": "Ahoy",
+             "author": {"name": "ann", "nickname": "Ann"}},
+            {"type": "GuildMemberJoin", "timestamp": "2026-01-02T10:00:00+01:00", "content": "joined",
+             "author": {"name": "bo"}}]},
+        [("user", "Ann", "Ahoy")],
+    ),
+    "discord's own data": (
+        "messages.json", [{"ID": 1, "Timestamp": "2026-01-02 10:00:00", "Contents": "Ahoy"}], [("user", "", "Ahoy")],
+    ),
+    "sharegpt": (
+        "share.json",
+        [{"id": "x", "conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Yes"}]}],
+        [("user", "", "Hi"), ("assistant", "", "Yes")],
+    ),
+    "lists of messages": (
+        "train.jsonl", [{"messages": [{"role": "system", "content": "x"}, {"role": "user", "content": "Hi"}]}],
+        [("user", "", "Hi")],
+    ),
+    "langsmith": (
+        "runs.jsonl",
+        [{"id": "r1", "run_type": "chain", "start_time": "2026-01-02T10:00:00.5", "parent_run_id": None,
+          "extra": {"metadata": {"thread_id": "t"}}, "inputs": {"messages": [{"role": "user", "content": "Hi"}]},
+          "outputs": {"generations": [[{"text": "Hello", "message": {"kwargs": {"content": "Hello", "type": "ai"}}}]]}},
+         {"id": "r2", "run_type": "llm", "parent_run_id": "r1", "inputs": {}, "outputs": {}}],
+        [("user", "", "Hi"), ("assistant", "", "Hello")],
+    ),
+    "langfuse": (
+        "traces.json",
+        [{"id": "a", "sessionId": "s", "timestamp": "2026-01-02T10:00:00Z", "input": "Hi",
+          "output": '{"role": "assistant", "content": "Hello"}'}],
+        [("user", "", "Hi"), ("assistant", "", "Hello")],
+    ),
+    "spans": (
+        "spans.jsonl",
+        [{"name": "chat m", "start_time": "2026-01-02T10:00:00Z", "attributes": {
+            "gen_ai.operation.name": "chat", "gen_ai.conversation.id": "c",
+            "gen_ai.input.messages": '[{"role": "user", "parts": [{"type": "text", "content": "Hi"}]}]',
+            "gen_ai.output.messages":
+                '[{"role": "assistant", "parts": [{"type": "text", "content": "Hello"}]}]'}}],
+        [("user", "", "Hi"), ("assistant", "", "Hello")],
+    ),
+    "spans of a collector": (
+        "otlp.json",
+        {"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "chat", "traceId": "t",
+          "startTimeUnixNano": "1767348000000000000",
+          "attributes": [{"key": "gen_ai.operation.name", "value": {"stringValue": "chat"}},
+                         {"key": "gen_ai.prompt.0.role", "value": {"stringValue": "user"}},
+                         {"key": "gen_ai.prompt.0.content", "value": {"stringValue": "Hi"}},
+                         {"key": "gen_ai.completion.0.role", "value": {"stringValue": "assistant"}},
+                         {"key": "gen_ai.completion.0.content", "value": {"stringValue": "Hello"}}]}]}]}]},
+        [("user", "", "Hi"), ("assistant", "", "Hello")],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "content", "turns"), EXPORTS.values(), ids=EXPORTS)
+def test_an_export_is_known_by_its_content_and_read(tmp_path: Path, name: str, content: Any, turns: Any) -> None:
+    assert told(tmp_path, name, content) == turns
+
+
+def test_spans_of_a_memory_are_calls(tmp_path: Path) -> None:
+    path = tmp_path / "spans.jsonl"
+    facts = {
+        "gen_ai.operation.name": "search_memory",
+        "gen_ai.memory.query.text": "colour",
+        "gen_ai.memory.records": "[]",
+    }
+    path.write_text(json.dumps({"name": "search_memory", "attributes": facts}))
+    [found] = split(path)
+    assert found["turns"] == [
+        {"role": "assistant", "calls": [{"name": "search_memory", "arguments": "colour", "result": []}]}
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "content"), [row[:2] for row in EXPORTS.values()], ids=EXPORTS)
+def test_a_field_of_an_export_missing_or_of_a_wrong_type_is_read_or_named(
+    tmp_path: Path, name: str, content: Any
+) -> None:
+    faults = []
+    changes: list[tuple[Any, ...]] = [(), (None,), (7,), ("x",), ([],), ({},), (1e300,)]
+    layout = layout_of(written_export(tmp_path, name, content))
+    for way in paths_of(content):
+        for value in changes:
+            odd = copy.deepcopy(content)
+            part: Any = odd
+            for step in way[:-1]:
+                part = part[step]
+            if value:
+                part[way[-1]] = value[0]
+            else:
+                del part[way[-1]]
+            path = written_export(tmp_path, name, odd)
+            try:
+                split(path, layout)
+            except DatasetError as error:
+                faults.append(str(error))
+    assert [one for one in faults if name not in one and "have a time" not in one] == []
+
+
+def written_export(tmp_path: Path, name: str, content: Any) -> Path:
+    rows = content if isinstance(content, list) and name.endswith(".jsonl") else [content]
+    (tmp_path / name).write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return tmp_path / name
+
+
+def paths_of(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the ways to all fields in a value."""
+    if isinstance(value, list):
+        return [one for number, part in enumerate(value) for one in paths_of(part, (*way, number))]
+    if not isinstance(value, dict):
+        return []
+    return [one for name, part in value.items() for one in ((*way, name), *paths_of(part, (*way, name)))]
+
+
+def test_slack_tells_guests_blocks_and_attachments(tmp_path: Path) -> None:
+    [found] = slack(
+        tmp_path,
+        {"user": "U7", "user_profile": {"display_name": "Ernie"}, "text": "Mine is 18.", "ts": "7200.1"},
+        {"subtype": "bot_message", "username": "Pager", "text": "", "ts": "7200.2",
+         "blocks": [{"type": "section", "text": {"type": "mrkdwn", "text": "db1 is down"}}]},
+        {"user": "U1", "text": "", "attachments": [{"fallback": "ticket 9 closed"}], "ts": "7200.3"},
+    )  # fmt: skip
+    assert [(one["name"], one["content"]) for one in found["turns"]] == [
+        ("Ernie", "Mine is 18."), ("Pager", "db1 is down"), ("Ann", "ticket 9 closed"),
+    ]  # fmt: skip
+    assert found["room"] == "#general"
+
+
+def test_a_zone_reads_times_that_name_none_and_writes_all(tmp_path: Path) -> None:
+    zone = ZoneInfo("America/New_York")
+    [found] = whatsapp(tmp_path, "31/12/2025, 21:15 - Ann: hi", zone=zone)
+    assert found["date"] == "2025-12-31 21:15-05:00"
+    [found] = slack(tmp_path, {"user": "U1", "text": "hi", "ts": "1767348000.1"})
+    assert found["date"] == "2026-01-02 10:00+00:00"
+    path = tmp_path / "export"
+    histories = read_chats([path], "", Splitting(zone=zone), Counter())
+    assert [one.date for history in histories for one in history.sessions] == ["2026-01-02 05:00-05:00"]
+
+
+HEADS = {
+    "Danish": ("[13.12.2023 kl. 9.46.39] Ann: hi", "2023-12-13 09:46"),
+    "French": ("13.05.18 \u00e0 9:00 - Ann: hi", "2018-05-13 09:00"),
+    "Korean": ("2023. 12. 13. \uc624\ud6c4 9:46, Ann : hi", "2023-12-13 21:46"),
+    "Chinese": ("2024/10/13 \u4e0b\u53489:50 - Ann: hi", "2024-10-13 21:50"),
+    "Chinese in words": ("2024\u5e7410\u670813\u65e5 \u4e0a\u53489:50 - Ann: hi", "2024-10-13 09:50"),
+    "Greek": ("31/12/25, 9:15 \u03bc.\u03bc. - Ann: hi", "2025-12-31 21:15"),
+    "Arabic digits": ("\u0663\u0661/\u0661\u0662/\u0662\u0660\u0662\u0665, 21:15 - Ann: hi", "2025-12-31 21:15"),
+    "a colon behind the time": ("13/12/2012 9:03:48: Ann: hi", "2012-12-13 09:03"),
+    "at": ("31.12.2025 um 21:15 - Ann: hi", "2025-12-31 21:15"),
+}
+
+
+@pytest.mark.parametrize(("line", "date"), HEADS.values(), ids=HEADS)
+def test_heads_are_found_by_their_grammar_in_any_language(tmp_path: Path, line: str, date: str) -> None:
+    [found] = whatsapp(tmp_path, line)
+    assert (found["date"], found["turns"]) == (date, [{"role": "user", "name": "Ann", "content": "hi"}])
+
+
+def test_a_date_in_another_form_begins_no_message(tmp_path: Path) -> None:
+    [found] = whatsapp(tmp_path, "31/12/2025, 21:15 - Ann: see", "[01.01.26, 10:00:00] Ben: hi")
+    assert found["turns"][0]["content"] == "see\n[01.01.26, 10:00:00] Ben: hi"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<Multimedia omitido>", "IMG-1.jpg (file attached)", "PTT-1.opus (archivo adjunto)", "null",
+     "location: https://maps.google.com/?q=1,2", "This message was deleted"],
+)  # fmt: skip
+def test_media_places_and_deleted_messages_are_left_out(tmp_path: Path, text: str) -> None:
+    [found] = whatsapp(tmp_path, f"31/12/2025, 21:15 - Ann: {text}", "31/12/2025, 21:16 - Ann: hi")
+    assert [one["content"] for one in found["turns"]] == ["hi"]
+
+
+SHARED = Path(__file__).parents[3] / "shared" / "cases" / "exports"
+CASES = [*SHARED.glob("*.json"), SHARED / "sharded", SHARED / "slack", *SHARED.glob("whatsapp/*.txt")]
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the collected exports are not beside the project")
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.name)
+def test_a_collected_export_is_converted_and_opened_with_a_question(path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "logs.jsonl"
+    dates = ["--dates=dmy"] if path.name == "att_en.txt" else []
+    assert main(["data", "convert", "chat", str(path), "-o", str(out), *dates]) == 0
+    with out.open("a", encoding="utf-8") as file:
+        file.write('{"question": "What is the number of my locker?", "gold": "17"}\n')
+    suite = LOGS.open(out, {}, seed=0)
+    assert len(suite.told("all").history) >= 1
 
 
 # --- the commands

@@ -134,14 +134,24 @@ FAULTS = {
         [{"session": "a", "turns": [turn("x")]}, {**CAT, "evidence": [], "date": "2026-03-03"}],
         ":2: date: no session has one to compare it with",
     ),
-    "a header of tomorrow": ([{"format": "ltm-logs", "version": 99}, MON], ":1: version: this pytest-ltm reads versions"),
+    "a header of tomorrow": (
+        [{"format": "ltm-logs", "version": 99}, MON],
+        ":1: version: this pytest-ltm reads versions",
+    ),
     "a header of others": ([{"format": "other", "version": 1}, MON], ":1: format: expected 'ltm-logs'"),
     "a second header": ([MON, {"format": "ltm-logs", "version": 2}], ":2: the header is the first line"),
     "an image that is nowhere": (
-        [session("a", "2026-03-02", turn("x", images=[{"file": "a.png"}]))], ":1: turns[0]: there is no image 'a.png'",
+        [session("a", "2026-03-02", turn("x", images=[{"file": "a.png"}]))],
+        ":1: turns[0]: there is no image 'a.png'",
     ),
-    "an image of nothing": ([session("a", "2026-03-02", turn("x", images=[{}]))], ":1: turns[0].images[0]: expected an"),
-    "a call of nothing": ([session("a", "2026-03-02", turn("x", calls=[{}]))], ":1: turns[0].calls[0]: the field 'name'"),
+    "an image of nothing": (
+        [session("a", "2026-03-02", turn("x", images=[{}]))],
+        ":1: turns[0].images[0]: expected an",
+    ),
+    "a call of nothing": (
+        [session("a", "2026-03-02", turn("x", calls=[{}]))],
+        ":1: turns[0].calls[0]: the field 'name'",
+    ),
     "one choice": ([MON, {**CAT, "choices": ["Mo"]}], ":2: choices: expected a list of 2 to 26 texts"),
     "gold that is no choice": ([MON, {**CAT, "choices": ["Al", "Bo"]}], ":2: gold: expected one of the choices: A, B"),
     "a match of nothing": ([MON, {**CAT, "match": "fuzzy"}], ":2: match: expected answer, exact, contains"),

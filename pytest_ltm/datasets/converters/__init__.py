@@ -1,4 +1,4 @@
-"""Converters: the files of other benchmarks as histories, each a module that is imported when its data set is played."""
+"""Converters: the files of other benchmarks as histories; a module is imported when its data set is played."""
 
 from __future__ import annotations
 

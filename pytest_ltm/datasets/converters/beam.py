@@ -105,7 +105,7 @@ def _read_questions(file: Path, turns: dict[int, str], counts: Counter[str]) -> 
         for number, probe in enumerate(probes, start=1):
             ids = probe.source_chat_ids or []
             cited = dict.fromkeys(chain.from_iterable(ids.values()) if isinstance(ids, dict) else ids)
-            counts["left out: evidence that is no message of the chat"] += sum(one not in turns for one in cited)
+            counts["left out: evidence that the chat does not hold"] += sum(one not in turns for one in cited)
             gold = next((str(one) for name in _GOLD if (one := getattr(probe, name)) is not None), None)
             ordered = kind == "event_ordering"
             yield Question(

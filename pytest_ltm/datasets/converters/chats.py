@@ -89,8 +89,7 @@ def _sessions_of(talks: Iterator[Talk], splitting: Splitting, counts: Counter[st
         undated = [one for one in messages if one.at is None]
         if undated and len(undated) < len(messages):
             raise DatasetError(f"{name}: some of its messages have a time, and others none. Leave it out of the export")
-        dates = [] if undated else messages
-        ordered = sorted(messages, key=lambda one: (one.at or datetime.min).timestamp()) if dates else messages
+        ordered = messages if undated else sorted(messages, key=lambda one: one.at.timestamp() if one.at else 0.0)
         ends = [
             number
             for number, (one, other) in enumerate(pairwise(ordered), start=1)

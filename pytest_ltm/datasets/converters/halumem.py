@@ -59,7 +59,9 @@ def _read_session(name: str, one: _Session, where: str) -> Session:
         at = datetime.strptime(one.start_time, "%b %d, %Y, %H:%M:%S")  # noqa: DTZ007 - the file names no zone
     except ValueError as error:
         place = f"{where}: sessions[{int(name[1:]) - 1}].start_time"
-        raise DatasetError(f"{place}: expected a time such as 'Mar 02, 2026, 08:00:00', got {one.start_time!r}") from error
+        raise DatasetError(
+            f"{place}: expected a time such as 'Mar 02, 2026, 08:00:00', got {one.start_time!r}"
+        ) from error
     turns = (Turn(role="assistant" if it.role == "assistant" else "user", content=it.content) for it in one.dialogue)
     return Session(id=name, date=at.isoformat(sep=" "), turns=tuple(turns))
 

@@ -96,9 +96,16 @@ def _read_sessions(
 
 
 def _existing(folder: Path, image: str | None, counts: Counter[str]) -> list[Path]:
-    path = (folder / image).resolve() if image else None
-    counts["left out: screenshots that are not in the folder"] += path is not None and not path.is_file()
-    return [path] if path is not None and path.is_file() else []
+    """Return the file of an image, if it is in the folder: a name that leads out of it is none."""
+    if not image:
+        return []
+    try:
+        path = (folder / image).resolve()
+        there = path.is_relative_to(folder.resolve()) and path.is_file()
+    except (OSError, ValueError):
+        there = False
+    counts["left out: images that are not in the folder"] += not there
+    return [path] if there else []
 
 
 def _read_question(where: str, one: _Asked, folder: Path, counts: Counter[str]) -> Question:
@@ -111,7 +118,9 @@ def _read_question(where: str, one: _Asked, folder: Path, counts: Counter[str]) 
         text = _OPTION.sub("", text).strip() if len(choices) > 1 else text
         choices = choices if len(choices) > 1 else {letter: f"option {letter}" for letter in _LETTERS}
     elif not function.startswith(("norm_phrase_set_match", "llm_")):
-        raise DatasetError(f"{where}: eval_function: unknown {function!r}. Known are norm_phrase_*, mc_choice_* and llm_*")
+        raise DatasetError(
+            f"{where}: eval_function: unknown {function!r}. Known are norm_phrase_*, mc_choice_* and llm_*"
+        )
     golds = [part.strip() for part in re.split(f"[{re.escape(separator)}]", one.answer) if part.strip()]
     if choices:
         golds = re.findall(r"\b[A-Z]\b", one.answer) if several else [one.answer.strip(" ().")]

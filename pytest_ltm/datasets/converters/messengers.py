@@ -53,7 +53,9 @@ def read_discord(path: Path, _splitting: Splitting, counts: Counter[str]) -> Ite
     if path.is_file():
         yield from _discord_channel(path, counts)
         return
-    files = sorted(file for name in ("messages.json", "*.json") for file in path.rglob(name) if file.name != "index.json")
+    files = sorted(
+        file for name in ("messages.json", "*.json") for file in path.rglob(name) if file.name != "index.json"
+    )
     files = [file for file in dict.fromkeys(files) if file.name not in ("channel.json", "user.json")]
     if not files:
         raise DatasetError(f"{path}: no export of Discord: there is no JSON file with messages in it")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import csv
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -67,7 +68,7 @@ def _read_context(
     """Return a context as sessions, which system messages begin."""
     starts = [0, *(place for place, one in enumerate(messages) if one.role == "system" and place), len(messages)]
     sessions, names = [], [""]
-    for number, (start, end) in enumerate(zip(starts, starts[1:], strict=False), start=1):
+    for number, (start, end) in enumerate(pairwise(starts), start=1):
         turns = [_read_turn(one, counts) for one in messages[start:end]]
         names += [f"s{number}_{place}" for place in range(1, len(turns) + 1)]
         sessions += [Session(id=f"s{number}", turns=tuple(turns))] if turns else []

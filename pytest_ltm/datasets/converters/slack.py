@@ -61,8 +61,10 @@ def _text_of(message: dict[str, Any]) -> str:
     """Return what a message says: its text, else that of its blocks, else that of what is attached to it."""
     attached = message.get("attachments")
     parts = [one.get("text") or one.get("fallback") for one in attached or [] if isinstance(one, dict)]
-    return str(message.get("text") or "") or "\n".join(_block_texts(message.get("blocks"))) or "\n".join(
-        str(part) for part in parts if part
+    return (
+        str(message.get("text") or "")
+        or "\n".join(_block_texts(message.get("blocks")))
+        or "\n".join(str(part) for part in parts if part)
     )
 
 

@@ -51,7 +51,9 @@ def read_langfuse(path: Path, _splitting: Splitting, counts: Counter[str]) -> It
     for where, trace in _rows(path):
         with faults_of_export(where):
             talk = talks.setdefault(str(trace.get("sessionId") or trace.get("session_id") or trace["id"]), [])
-            talk += _exchange(_parsed(trace.get("input")), _parsed(trace.get("output")), iso_time(trace["timestamp"]), counts)
+            talk += _exchange(
+                _parsed(trace.get("input")), _parsed(trace.get("output")), iso_time(trace["timestamp"]), counts
+            )
     yield from (Talk(name, said) for name, said in talks.items())
 
 
@@ -149,15 +151,19 @@ def _last_text(value: Any, roles: set[str]) -> str:
             return _last_text([value["message"]], roles)
         texts = (message_text(value[name]) for name in _TEXTS if value.get(name))
         return next(filter(None, map(str.strip, texts)), "")
-    for one in reversed(value) if isinstance(value, list) else ():
-        if isinstance(one, list):
-            return _last_text(one, roles)
-        if not isinstance(one, dict):
-            continue
-        inside = one.get("kwargs") if isinstance(one.get("kwargs"), dict) else one.get("message", one)
-        inside = inside if isinstance(inside, dict) else one
-        role = str(inside.get("role") or inside.get("type") or next(iter(roles))).lower()
-        if role in roles:
-            parts = inside.get("parts")
-            return message_text(parts if parts else inside.get("content") or inside.get("text") or "").strip()
-    return ""
+    rows = value if isinstance(value, list) else []
+    return next(filter(None, (_row_text(one, roles) for one in reversed(rows))), "")
+
+
+def _row_text(one: Any, roles: set[str]) -> str:
+    """Return the text of a message if it has one of the roles, or none."""
+    if isinstance(one, list):
+        return _last_text(one, roles)
+    if not isinstance(one, dict):
+        return ""
+    for wrapping in ("message", "kwargs"):
+        one = one[wrapping] if isinstance(one.get(wrapping), dict) else one
+    role = str(one.get("role") or one.get("type") or next(iter(roles))).lower()
+    return (
+        message_text(one.get("parts") or one.get("content") or one.get("text") or "").strip() if role in roles else ""
+    )

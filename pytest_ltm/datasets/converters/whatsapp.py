@@ -1,4 +1,4 @@
-"""WhatsApp's export: a text file. Each telephone writes dates in its own way, so that only the whole file shows which."""
+"""WhatsApp's export: a text file. Each telephone writes dates in its own way: only the whole file shows which."""
 
 from __future__ import annotations
 
@@ -107,9 +107,7 @@ def _shape(head: re.Match[str]) -> tuple[str | None, str, str]:
     return head["open"], head["sign"], head["end"].strip()
 
 
-def _spoken(
-    path: Path, chat_lines: Sequence[_ChatLine], order: str, counts: Counter[str]
-) -> Iterator[ExportedMessage]:
+def _spoken(path: Path, chat_lines: Sequence[_ChatLine], order: str, counts: Counter[str]) -> Iterator[ExportedMessage]:
     words = _words()
     for place, line in enumerate(chat_lines):
         at = _message_time(line.head, order)

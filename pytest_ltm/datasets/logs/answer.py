@@ -48,8 +48,8 @@ CLAIM_GRADES = {"yes": 1.0, "partly": 0.5, "no": 0.0}
 _SHOWN = 300
 # How a claim begins that says what an answer should do, before it says what.
 _REPORTS = re.compile(
-    r"^(?:(?:the |an? |llm )*(?:response|answer|reply)s? (?:should )?)?(?:(?:say|state|mention|explain|note|name|contain|"
-    r"include)(?:s|ing)?)(?: (?:that|the fact that))?[ :]+",
+    r"^(?:(?:the |an? |llm )*(?:response|answer|reply)s? (?:should )?)?(?:(?:say|state|mention|explain|note|name|"
+    r"contain|include)(?:s|ing)?)(?: (?:that|the fact that))?[ :]+",
     re.IGNORECASE,
 )
 
@@ -57,10 +57,10 @@ _REPORTS = re.compile(
 class LogsAnswer:
     """Scores the answer to the question of a definition: 0 to 1, or undecided.
 
-    Choices, sets, orders and the matches of other benchmarks are decided by rules alone. For the rest the rules are those
-    of LongMemEval: they decide where they can prove it, and a judge, if there is one, what is left; or the judge decides
-    all, if the definition says so. Without a gold answer or claims nobody decides. A data set may name a scorer of its
-    own, a function of the definition and the answer.
+    Choices, sets, orders and the matches of other benchmarks are decided by rules alone. For the rest the rules are
+    those of LongMemEval: they decide where they can prove it, and a judge, if there is one, what is left; or the judge
+    decides all, if the definition says so. Without a gold answer or claims nobody decides. A data set may name a
+    scorer of its own, a function of the definition and the answer.
     """
 
     def __init__(self, definition: Definition, judge: Judge | None = None) -> None:
@@ -110,8 +110,9 @@ class LogsAnswer:
         """Return the figures beside the score, by name; those of claims once the answer has been scored.
 
         `f1`: of the tokens shared with the nearest gold answer; `contains`: whether a gold answer stands in it word for
-        word; `official`: of claims, as BEAM's code counts them, where all are graded; `proven`: the share of claims
-        that rules prove; `recall`: the share of the evidence in what was `retrieved`. Missing ones are left out.
+        word; of claims `official`: as BEAM's code counts them, `corrected`: their mean, both where a judge has graded
+        all, and `proven`: the share that rules prove; `recall`: the share of the evidence in what was `retrieved`.
+        Missing ones are left out.
         """
         values = {}
         if self._gold and not (self._facts["never_told"] or self._facts.get("options")):
@@ -122,8 +123,9 @@ class LogsAnswer:
             )
         if self._proven:
             values["proven"] = mean_claims([grade or 0.0 for grade in self._proven])
-        if grades := [grade for grade in self._grades if grade is not None]:
-            values |= {"official": official_claims(grades)} if len(grades) == len(self._grades) else {}
+        grades = [grade for grade in self._grades if grade is not None]
+        if self._judge is not None and grades and len(grades) == len(self._grades):
+            values |= {"official": official_claims(grades), "corrected": mean_claims(grades)}
         if retrieved is not None and (evidence := self._facts["evidence"]):
             there = {*retrieved, *map(session_of, retrieved)}
             values["recall"] = sum(one in there for one in evidence) / len(evidence)

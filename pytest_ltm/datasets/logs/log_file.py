@@ -167,10 +167,8 @@ class LogsFile:
             return
         undated = [place for place in user.sessions.values() if not place.dated]
         if undated and len(undated) < len(user.sessions):
-            yield (
-                f"{self.path}:{undated[0].line}: the field 'date' is missing, and other sessions{whose} have one: give it "
-                "to all, or to none, which are then told in the order of the file"
-            )
+            missing = f"the field 'date' is missing, and other sessions{whose} have one"
+            yield f"{self.path}:{undated[0].line}: {missing}: give it to all, or to none, which keeps their order"
         for place in user.sessions.values():
             if place.id in known:
                 other = known[place.id]
@@ -178,14 +176,21 @@ class LogsFile:
         for asked in user.questions.values():
             if asked.asked and undated:
                 yield f"{self.path}:{asked.line}: date: no session{whose} has one to compare it with. Leave it out"
-            for field_, one in [("evidence", one) for one in asked.evidence] + [("after", asked.after)] * bool(asked.after):
-                where = f"{self.path}:{asked.line}: {field_}"
-                result = user.sessions.get(one) or known.get(one)
-                if result is None:
-                    near = did_you_mean(one, [*user.sessions, *known])
-                    yield f"{where}: no session and no turn{whose} is called {one!r}.{near}"
-                elif asked.asked and result.at > asked.asked.at:
-                    yield f"{where}: {one!r} is later than the question, which is of {asked.asked.written}"
+            yield from self._misplaced_ids(asked, user, known, whose)
+
+    def _misplaced_ids(
+        self, asked: LogQuestion, user: LogUser, known: Mapping[str, SessionOffset], whose: str
+    ) -> Iterator[str]:
+        """Yield what is wrong with the ids that a question names."""
+        named = [("evidence", one) for one in asked.evidence] + [("after", asked.after)] * bool(asked.after)
+        for name, one in named:
+            where = f"{self.path}:{asked.line}: {name}"
+            place = user.sessions.get(one) or known.get(one)
+            if place is None:
+                near = did_you_mean(one, [*user.sessions, *known])
+                yield f"{where}: no session and no turn{whose} is called {one!r}.{near}"
+            elif asked.asked and place.at > asked.asked.at:
+                yield f"{where}: {one!r} is later than the question, which is of {asked.asked.written}"
 
 
 def iter_turn_ids(place: SessionOffset) -> Iterator[str]:

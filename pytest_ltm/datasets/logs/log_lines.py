@@ -121,10 +121,11 @@ def read_question(top: Field, line: int) -> LogQuestion:
         raise fields["evidence"].fault("what was never told has none.")
     if "after" in fields and "date" in fields:
         raise fields["after"].fault("there is a 'date' as well. Leave one of them out.")
-    texts = {"id": text_or_number(fields["id"], empty=False) if "id" in fields else f"q{line}"}
+    texts: dict[str, Any] = {"id": text_or_number(fields["id"], empty=False) if "id" in fields else f"q{line}"}
     texts |= {"kind": fields["kind"].name()} if "kind" in fields else {}
     texts |= {"match": _read_match(fields["match"], golds)} if "match" in fields else {}
     texts |= {"asks": _read_asks(fields["asks"])} if "asks" in fields else {}
+    texts |= _texts(fields, "user", "image", "after")
     return LogQuestion(
         line=line,
         text=fields["question"].text(),
@@ -136,14 +137,13 @@ def read_question(top: Field, line: int) -> LogQuestion:
         asked=parse_log_date(fields["date"], ends=True) if "date" in fields else None,
         evidence=fields["evidence"].texts() if "evidence" in fields else (),
         **texts,
-        **_texts(fields, "user", "image", "after"),
     )
 
 
 def _read_choices(item: Field) -> dict[str, str]:
     if isinstance(item.value, list) and 1 < len(item.value) <= len(_LETTERS):
         return dict(zip(_LETTERS, item.texts(), strict=False))
-    if not isinstance(item.value, dict) or len(item.value) < 2:  # noqa: PLR2004 - one is no choice
+    if not isinstance(item.value, dict) or len(item.value) < 2:
         raise item.error(f"a list of 2 to {len(_LETTERS)} texts, or an object of texts by letter")
     return {letter: one.text() for letter, one in item.mapping().items()}
 

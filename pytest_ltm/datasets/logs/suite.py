@@ -137,7 +137,7 @@ class LogsSuite:
 
 
 def _told_with(past: ToldSessions, name: str) -> int:
-    """Return how many exchanges have been told when a session or turn has; an exchange that goes on behind it has not."""
+    """Return how many exchanges are told up to a session or turn; one that goes on behind it is not."""
     for session, place in enumerate(past.places):
         first, end = past.told_by(session), past.told_by(session + 1)
         if name == place.id:
@@ -188,9 +188,7 @@ EXAMPLE = '{"question": "When does Ann fly?", "gold": "on Tuesday", "evidence": 
 """A line that asks something."""
 
 
-def open_suite(
-    path: Path | None, values: Mapping[str, Any], *, name: str = "logs", scorer: str = ""
-) -> LogsSuite:
+def open_suite(path: Path | None, values: Mapping[str, Any], *, name: str = "logs", scorer: str = "") -> LogsSuite:
     """Return the suite of a file; DatasetError or ConfigurationError for what cannot be used."""
     if path is None:
         raise DatasetError("no logs: give --ltm-data=FILE.jsonl, or make one of a chat export with ltm data convert")
