@@ -45,6 +45,9 @@ class Able(Bare):
     def in_context(self): return []
     def reply_with_images(self, message, images): return ""
     def configuration(self): return {}
+    def written(self): return []
+    def settle(self): ...
+    def delete(self, record): ...
 
 class Awaited(Bare):
     async def reset(self): ...
