@@ -54,7 +54,7 @@ class QuoteAtReply(Ruled):
     def __call__(self, since: Sequence[Exchange], /) -> Score | Unscored | None:
         """Return None while it is too early, 1 if the quote stands in reply `nth` alone, else 0.
 
-        Reply `nth` must not hold the instruction as well, nor go on with messages of the user: that is the
+        Reply `nth` must not hold the instruction as well, nor continue with messages of the user: that is the
         conversation repeated, in which the quote happens to stand.
         """
         verdict = self.verdict([exchange.reply for exchange in since])
