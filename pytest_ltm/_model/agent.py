@@ -323,7 +323,7 @@ class DeletesRecords(Protocol):
     """Deletes records of its memory; of one that ShowsWrites, those are deleted that a user withdraws."""
 
     def delete(self, record: str) -> object:
-        """Delete the record of this id."""
+        """Delete a record; `record`: its id."""
         ...
 
 
