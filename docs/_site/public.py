@@ -37,4 +37,8 @@ def private_names() -> frozenset[str]:
     """Return what the package's modules define: a name among these that is not public is shown without a link."""
     package = Path(pytest_ltm.__file__).parent
     texts = (path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
-    return frozenset(name for text in texts for name in re.findall(r"^(?:class )?([A-Z_]\w*)\b", text, re.MULTILINE))
+    return frozenset(
+        name
+        for text in texts
+        for name in re.findall(r"^(?:class |    (?=\w+: TypeAlias\b))?([A-Z_]\w*)\b", text, re.MULTILINE)
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable  # noqa: TC003 - documentation tools resolve the fields of History
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,7 +11,7 @@ import msgspec
 from msgspec import Struct, field
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 FORMAT: Literal["ltm-logs"] = "ltm-logs"
 SCHEMA = Path(__file__).with_name("logs.schema.json")

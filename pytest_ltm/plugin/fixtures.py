@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -28,6 +29,8 @@ class LtmScheduler:
         run: The run; None where the session is not an LTM run.
     """
 
+    __slots__ = ("_run",)
+
     def __init__(self, run: RunState | None) -> None:
         self._run = run
 
@@ -38,12 +41,13 @@ class LtmScheduler:
     @property
     def agents(self) -> Mapping[str, str]:
         """The agents under test: label -> spec."""
-        return {} if self._run is None else {one.label: one.spec for one in self._run.settings.agents}
+        agents = () if self._run is None else self._run.settings.agents
+        return MappingProxyType({agent.label: agent.spec for agent in agents})
 
     @property
     def spans(self) -> Mapping[str, int | None]:
         """The memory spans: label -> tokens; None where examples are isolated."""
-        return {} if self._run is None else dict(self._run.settings.spans)
+        return MappingProxyType({} if self._run is None else dict(self._run.settings.spans))
 
     @property
     def planned(self) -> tuple[str, ...]:

@@ -111,7 +111,7 @@ class Option(NamedTuple):
 OPTIONS = (
     Option("--ltm-span", "SPAN[,SPAN...]", "memory spans in tokens, such as 2k,32k, or 'isolated'", "2k"),
     Option("--ltm-suite", "NAME|FILE", "built-in suite, *.ltm-suite.yml file, or 'none'", "standard"),
-    Option("--ltm-data", "PATH", "file or folder of the data set for --ltm-suite=locomo, longmemeval or logs"),
+    Option("--ltm-data", "PATH", "file or folder of the data set that --ltm-suite names"),
     Option("--ltm-questions", "alone|together",
            "ask each question of a data set alone after the history, or all in one conversation (default: its paper)",
            parse=one_of("alone", "together")),
