@@ -243,14 +243,21 @@ def _loader_class() -> type[Any]:
     import yaml
 
     class Loader(yaml.SafeLoader):
-        """A safe loader that refuses anchors and aliases, which can make a small file huge."""
+        """A safe loader that refuses anchors and aliases, which can make a small file huge, and a depth without end."""
+
+        _depth = 0
 
         def compose_node(self, parent: Any, index: Any) -> Any:
             event: Any = self.peek_event()  # type: ignore[no-untyped-call]
             if getattr(event, "anchor", None) is not None:
                 problem = "anchors (&name) and aliases (*name) are not supported here; write the value out"
                 raise yaml.composer.ComposerError(None, None, problem, event.start_mark)
-            return super().compose_node(parent, index)
+            self._depth += 1
+            if self._depth > 2 * DEPTH:  # well below that, the reader names the line; Python's own limit may be raised
+                raise RecursionError
+            node = super().compose_node(parent, index)
+            self._depth -= 1
+            return node
 
     return Loader
 
