@@ -373,7 +373,7 @@ _MEMORY = (
                reports="terminal markdown html" if one.unit == "share" else "verbose markdown html")
         for one in MEASURES
     ),
-    Figure("memory.never_written", "count", _lost_at(PLACES[0]), "lost: not written/found/used", missing="absent",
+    Figure("memory.never_written", "count", _lost_at(PLACES[0]), "lost in write/find/use", missing="absent",
            text=_lost_text),
     Figure("memory.not_found", "count", _lost_at(PLACES[1]), missing="absent"),
     Figure("memory.not_used", "count", _lost_at(PLACES[2]), missing="absent"),
