@@ -14,7 +14,7 @@ from pytest_ltm.evaluators import KnowsCurrentFacts
 
 from ._inventions import Inventions
 from ._parameters import last_wait, whole
-from ._wording import filled, worded
+from ._wording import filled, variants, worded
 
 INVENTED = "invented"
 """Stands for a list of values: invented names of towns."""
@@ -150,6 +150,8 @@ class Story:
     mentioned: list[str] = field(default_factory=list)
     firm: bool = False
     """The last statement said what is so, so that it can be withdrawn."""
+    tells: dict[str, str] = field(default_factory=dict)
+    """What is so by the last statement; nothing where that was a rumour."""
 
     def statement(self, rng: random.Random) -> str:
         """Return the next statement."""
@@ -160,6 +162,7 @@ class Story:
             if kind != "rumoured":
                 self.told.append(self.mentioned[-1])
         self.firm = kind in ("first", "changed", "corrected")
+        self.tells = {} if kind == "rumoured" else {self.topic.label: self.told[-1]}
         named = rng.random() < 1 / 2
         wordings = {
             "first": FIRST,
@@ -267,7 +270,9 @@ def _with_exceptions(rng: random.Random, parameters: Mapping[str, Any], topics: 
         clause = filled(rng, habit.clause)  # the same in both, so that the words of a question lead to both or neither
         rule = worded(rng, RULES, clause=clause.format(v=usual))
         other = worded(rng, EXCEPTIONS, clause=clause.format(v=exceptional), when=when)
-        says += [Say(text) for text in rng.sample([rule, other], 2)]
+        subject = next(variants([habit.clause])).format(v="...")
+        tells = {rule: {subject: usual}, other: {f"{subject} {when}": exceptional}}
+        says += [Say(text, tells=tells[text]) for text in rng.sample([rule, other], 2)]
         then = rng.choice((when, OCCASIONS[when]))
         for time, values in ((rng.choice(USUAL), (usual, exceptional)), (then, (exceptional, usual))):
             asked.append((worded(rng, [LEADS + habit.question], when=time), values[0], values, (rule, other)))
@@ -303,7 +308,7 @@ def conflicting_personal_information(rng: random.Random, parameters: Mapping[str
     says: dict[str, list[Say]] = {story.topic.label: [] for story in stories}
     messages: list[Say | Ask] = []
     for story in turns:
-        messages.append(said := Say(story.statement(rng)))
+        messages.append(said := Say(story.statement(rng), tells=story.tells))
         says[story.topic.label].append(said)
     asked = rng.sample(stories, topics)
     messages += [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
-from pytest_ltm._language.words import STOP_WORDS, has_phrase, plain_words, space_delimited
+from pytest_ltm._language.words import STOP_WORDS, has_value, plain_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -111,7 +111,7 @@ class MemoryLedger(Struct):
         return [
             name
             for name, texts in self.records.items()
-            if texts[-1][1] is not None and any(_holds(texts[-1][1], value) for value in values)
+            if texts[-1][1] is not None and any(has_value(texts[-1][1], value) for value in values)
         ]
 
     def lag(self, told_at: int, value: str, about: AbstractSet[str]) -> int | None:
@@ -119,8 +119,8 @@ class MemoryLedger(Struct):
 
         A later record must also share a word with what it is `about`: the value may come up elsewhere.
         """
-        later = (at for at, text in self._written(told_at) if _holds(text, value) and _is_about(text, about))
-        here = any(_holds(text, value) for text in self.writes.get(told_at, ()))
+        later = (at for at, text in self._written(told_at) if has_value(text, value) and _is_about(text, about))
+        here = any(has_value(text, value) for text in self.writes.get(told_at, ()))
         first = told_at if here else min(later, default=None)
         return None if first is None else first - told_at
 
@@ -161,14 +161,18 @@ def memory_result(
     questions: Sequence[QuestionResult],
     ledger: MemoryLedger,
     own: Collection[int],
+    right: Mapping[int, str],
     *,
     is_lost: bool,
 ) -> MemoryResult | None:
-    """Return what the memory did with what an example told, by its exchanges (`own`); None if nobody says."""
+    """Return what the memory did with what an example told, by its exchanges (`own`); None if nobody says.
+
+    `right`: an answer that earns full marks, by question: an old value in it was asked for, and is not stale.
+    """
     if not ledger.is_known:
         return None
     history = _TellingHistory(told, questions)
-    served = [_Served(question, history, ledger) for question in questions]
+    served = [_Served(question, history, ledger, right.get(question.number, "")) for question in questions]
     facts = tuple(_fact(fact, served, history, ledger) for fact in history.facts)
     writes = [(at, text) for at in own for text in ledger.writes.get(at, ())]
     texts = [(at, text) for at, text in writes if text]
@@ -223,8 +227,8 @@ class _TellingHistory:
 class _Served:
     """What was found for one question."""
 
-    def __init__(self, question: QuestionResult, history: _TellingHistory, ledger: MemoryLedger) -> None:
-        self.number, self._history, self._ledger = question.number, history, ledger
+    def __init__(self, question: QuestionResult, history: _TellingHistory, ledger: MemoryLedger, right: str) -> None:
+        self.number, self._history, self._ledger, self._right = question.number, history, ledger, right
         self.needles = {needle.number for needle in question.needles}
         self.found = ledger.found.get(question.number, ())
         self.subjects = dict.fromkeys(fact.subject for fact in history.facts if fact.needle in self.needles)
@@ -237,6 +241,7 @@ class _Served:
         for subject in self.subjects:
             at, value = self._history.current(subject, self.number)
             former, about = self._history.former(subject, self.number), self._history.about(subject)
+            former = set() if any(has_value(self._right, one) for one in former) else former
             lag = None if value is None else self._ledger.lag(at, value, about)
             if value is not None and former and lag is not None and at + lag < self.number:
                 pairs.append(any(self._has_any(text, former, about, value) for text in self._texts))
@@ -260,13 +265,13 @@ class _Served:
 
     @staticmethod
     def _has_any(text: str, values: set[str], about: set[str], current: str = "") -> bool:
-        is_current = bool(current) and _holds(text, current)
-        return not is_current and _is_about(text, about) and any(_holds(text, value) for value in values)
+        is_current = bool(current) and has_value(text, current)
+        return not is_current and _is_about(text, about) and any(has_value(text, value) for value in values)
 
     def rank(self, value: str) -> int:
         """Return the place of the first record found that has, or ever had, a value; 0 if there is none."""
         for place, (one, text) in enumerate(zip(self.found, self._texts, strict=True), 1):
-            if any(_holds(each, value) for each in (text, *self._ledger.texts_of(one.record, self.number))):
+            if any(has_value(each, value) for each in (text, *self._ledger.texts_of(one.record, self.number))):
                 return place
         return 0
 
@@ -304,10 +309,6 @@ def _where_lost(facts: Sequence[FactMemory]) -> Lost:
 def _sum_pairs(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
     listed = list(pairs)
     return sum(one for one, _ in listed), sum(of for _, of in listed)
-
-
-def _holds(text: str, value: str) -> bool:
-    return bool(value) and has_phrase(space_delimited(text), value)
 
 
 def _is_about(text: str, about: AbstractSet[str]) -> bool:

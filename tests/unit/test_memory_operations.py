@@ -109,8 +109,8 @@ def homes() -> Definition:
     return Definition(steps=(*told, Wait(span=0.3), *moves, gone, Wait(span=0.8), *questions))
 
 
-def played_by(agent: Callable[[], object]) -> ScenarioResult:
-    definition = homes()
+def played_by(agent: Callable[[], object], definition: Definition | None = None) -> ScenarioResult:
+    definition = definition or homes()
 
     def body(ltm: Ltm) -> None:
         answers = ltm.play(definition)
@@ -192,6 +192,43 @@ def test_what_is_told_stands_in_definitions_and_in_no_fingerprint() -> None:
     assert plans[0].fingerprint == plans[1].fingerprint
     assert plan_differences(*plans) == []
     assert Plan.from_json(plans[0].to_json()).examples[0].definition == one
+
+
+@pytest.mark.parametrize(
+    ("question", "right", "stale"), [("Where is Ada?", "Oslo", 1), ("Where was Ada before?", "Porto", None)]
+)
+def test_an_old_value_is_stale_unless_a_right_answer_has_it(question: str, right: str, stale: int | None) -> None:
+    told = [
+        Say(f"Ada {how} {town}.", tells={"Ada's home": town})
+        for how, town in (("lives in", "Porto"), ("moved to", "Oslo"))
+    ]
+    asked = Definition(steps=(*told, Ask(question)), replies=(right,))
+    row = played_by(type("Faulty", (Memory,), {"fault": "returns stale"}), asked)
+
+    assert {one.name: one.of_rows([row]) for one in MEASURES}["stale_served"] == stale
+
+
+class Chooser(Memory):
+    """Chooses what the user offers last, and writes down what it chose."""
+
+    def reply(self, message: str) -> Reply:
+        if "or" not in message.split():
+            return Reply("Noted.")
+        choice = message.rsplit(maxsplit=1)[-1].strip("?")
+        self.rows.append(("added", "choice", f"the assistant's choice: {choice}"))
+        return Reply(f"I take {choice}.")
+
+
+def test_what_the_agent_chooses_in_its_reply_is_told_by_it() -> None:
+    question = Ask("Which town, Porto or Oslo?", tells={"the town": ("Porto", "Oslo")})
+    row = played_by(Chooser, Definition(steps=(Say("Choose one."), question)))
+
+    assert row.memory is not None
+    assert [(fact.subject, fact.value, fact.lag) for fact in row.memory.facts if fact.subject] == [
+        ("the town", "Oslo", 0)
+    ]
+    one = Definition(steps=(question,))
+    assert from_json(to_json(one), where="x.json").steps[0] == question
 
 
 @pytest.mark.parametrize("tells", [{"home": 3}, {3: "Porto"}])
