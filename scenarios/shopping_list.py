@@ -201,7 +201,7 @@ def _change(rng: random.Random, shopping: dict[str, int], last: str, language: L
     }
     items = language.phrase("shopping_list.items", "{item}s", item=word)
     text = worded(rng, wordings, item=word, items=items, n=n, **slots)
-    return Say(text, tells={item: items if items in text else str(word)} if kind == "put" else {}), item
+    return Say(text, tells={slots["count"]: items if items in text else str(word)} if kind == "put" else {}), item
 
 
 def _possible(rng: random.Random, shopping: dict[str, int], last: str) -> Iterator[tuple[str, str, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import inf
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
@@ -56,6 +57,8 @@ class MemoryResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Questions on a value that the memory had replaced, for which the old one was found."""
     deleted: tuple[int, int] = (0, 0)
     """Questions after something was withdrawn, for which it was found; records found that had been deleted."""
+    duplicated: tuple[int, int] = (0, 0)
+    """Facts that were told again, of which memory then had more records than one."""
     invented: tuple[int, int] = (0, 0)
     """Records, written while the example spoke, with a name or a number that nobody had said."""
     writes: tuple[int, int] = (0, 0)
@@ -106,12 +109,15 @@ class MemoryLedger(Struct):
         last = [text for at, text in self.records.get(record, ()) if at < upto][-1:]
         return last == [None]
 
-    def holders(self, values: Collection[str]) -> list[str]:
-        """Return the ids of the records that have one of these values now."""
+    def holders(self, values: Collection[str], upto: float = inf, about: AbstractSet[str] = frozenset()) -> list[str]:
+        """Return the ids of the records that have one of these values now, or at an exchange."""
+        now = {
+            name: next((text for at, text in texts[::-1] if at <= upto), None) for name, texts in self.records.items()
+        }
         return [
             name
-            for name, texts in self.records.items()
-            if texts[-1][1] is not None and any(has_value(texts[-1][1], value) for value in values)
+            for name, text in now.items()
+            if text is not None and _is_about(text, about) and any(has_value(text, value) for value in values)
         ]
 
     def lag(self, told_at: int, value: str, about: AbstractSet[str]) -> int | None:
@@ -180,6 +186,10 @@ def memory_result(
         facts=facts,
         stale=_sum_pairs(one.stale for one in served),
         deleted=_sum_pairs(one.deleted for one in served),
+        duplicated=(
+            sum(len(ledger.holders([one], max(own), history.about(subject))) > 1 for subject, one in history.repeated),
+            len(history.repeated),
+        ),
         invented=(sum(ledger.invents(text, at) for at, text in texts), len(texts)),
         writes=(len(writes), len(own)),
         lost=_where_lost(facts) if is_lost else "",
@@ -193,10 +203,15 @@ class _TellingHistory:
         needles = {needle.number: needle.text for question in questions for needle in question.needles}
         self.texts = needles
         self.facts: list[FactMemory] = []
+        self.repeated: set[tuple[str, str]] = set()
+        """The subjects of which the value was told again."""
         self._values: dict[str, list[tuple[int, str | None]]] = {}
         for number in sorted({*told, *needles}):
             for subject, value in told.get(number, {}).items():
                 before = self._values.setdefault(subject, [])
+                if value is not None and before and before[-1][1] == value:
+                    self.repeated.add((subject, value))
+                    continue
                 change: Literal["new", "update", "withdrawal"] = "update" if before else "new"
                 self.facts.append(
                     FactMemory(
