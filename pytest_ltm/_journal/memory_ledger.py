@@ -83,6 +83,11 @@ class MemoryLedger(Struct):
     _read: int = 0
 
     @property
+    def hides_writes(self) -> bool:
+        """Whether it was written what nobody says: what was found must have been, and records say something."""
+        return self.is_mute or (bool(self.found) and not self.writes)
+
+    @property
     def is_known(self) -> bool:
         """Whether anybody says what the memory does."""
         return bool(self.writes or self.found)
@@ -186,12 +191,9 @@ def memory_result(
         facts=facts,
         stale=_sum_pairs(one.stale for one in served),
         deleted=_sum_pairs(one.deleted for one in served),
-        duplicated=(
-            sum(len(ledger.holders([one], max(own), history.about(subject))) > 1 for subject, one in history.repeated),
-            len(history.repeated),
-        ),
+        duplicated=_count_duplicated(history, ledger, max(own, default=0)),
         invented=(sum(ledger.invents(text, at) for at, text in texts), len(texts)),
-        writes=(len(writes), len(own)),
+        writes=(len(writes), len(own) if ledger.writes else 0),
         lost=_where_lost(facts) if is_lost else "",
     )
 
@@ -295,7 +297,7 @@ def _fact(fact: FactMemory, served: Sequence[_Served], history: _TellingHistory,
     if fact.change == "withdrawal":
         return fact
     lag = ledger.lag(fact.needle, fact.value, history.about(fact.subject))
-    known = lag is not None or ((bool(fact.subject) or not ledger.writes.get(fact.needle)) and not ledger.is_mute)
+    known = lag is not None or ((bool(fact.subject) or not ledger.writes.get(fact.needle)) and not ledger.hides_writes)
     ranks = [
         one.rank(fact.value)
         for one in served
@@ -308,6 +310,13 @@ def _fact(fact: FactMemory, served: Sequence[_Served], history: _TellingHistory,
         needle=fact.needle, subject=fact.subject, value=fact.value, change=fact.change, lag=lag, known=known,
         rank=ranks[-1] if ranks else None,
     )  # fmt: skip
+
+
+def _count_duplicated(history: _TellingHistory, ledger: MemoryLedger, upto: int) -> tuple[int, int]:
+    if ledger.hides_writes:
+        return (0, 0)
+    held = [ledger.holders([value], upto, history.about(subject)) for subject, value in history.repeated]
+    return sum(len(names) > 1 for names in held), len(held)
 
 
 def _where_lost(facts: Sequence[FactMemory]) -> Lost:

@@ -186,6 +186,22 @@ def test_of_an_agent_that_says_nothing_of_its_memory_nothing_is_measured() -> No
     assert all(one.of_rows([row]) is None for one in MEASURES)
 
 
+class Searched(Memory):
+    """Says what it finds, and nothing of what it writes."""
+
+    def written(self) -> Sequence[Row]:
+        return [row for row in super().written() if row[0] == "found"]
+
+
+def test_where_only_searches_are_said_nothing_counts_as_never_written() -> None:
+    row = played_by(Searched)
+
+    assert row.memory is not None
+    assert row.memory.lost == ""
+    values = {one.name: one.of_rows([row]) for one in MEASURES}
+    assert {name for name, value in values.items() if value is not None} == {"deleted_served"}
+
+
 def test_what_is_told_stands_in_definitions_and_in_no_fingerprint() -> None:
     told, untold = Say("Ada lives in Porto.", tells={"home": "Porto", "work": None}), Say("Ada lives in Porto.")
     one, other = (Definition(steps=(say, Ask("Where?"))) for say in (told, untold))
