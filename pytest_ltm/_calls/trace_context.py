@@ -20,18 +20,25 @@ def carry_trace(traceparent: str) -> Iterator[None]:
     before = _TRACEPARENT.get()
     _TRACEPARENT.set(traceparent)
     try:
+        with _parent_of_spans(traceparent):
+            yield
+    finally:
+        _TRACEPARENT.set(before)
+
+
+@contextmanager
+def _parent_of_spans(traceparent: str) -> Iterator[None]:
+    try:
         from opentelemetry import context
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
     except ImportError:  # then nobody in this process sends spans
-        context, attached = None, None
-    else:
-        attached = context.attach(TraceContextTextMapPropagator().extract({"traceparent": traceparent}))
+        yield
+        return
+    attached = context.attach(TraceContextTextMapPropagator().extract({"traceparent": traceparent}))
     try:
         yield
     finally:
-        if context is not None and attached is not None:
-            context.detach(attached)
-        _TRACEPARENT.set(before)
+        context.detach(attached)
 
 
 def carry_over(call: Callable[[], T]) -> Callable[[], T]:

@@ -154,9 +154,10 @@ def _step_to_json(step: Step) -> dict[str, Any]:
         if isinstance(step, Ask):
             more |= {"alone": step.alone} if step.alone is not None else {}
             more |= {"images": list(step.images)} if step.images else {}
-        if step.tells:
-            values = step.tells.items()
-            more["tells"] = {one: list(value) if isinstance(step, Ask) else value for one, value in values}
+        if isinstance(step, Say) and step.tells:
+            more["tells"] = dict(step.tells)
+        elif isinstance(step, Ask) and step.tells:
+            more["tells"] = {subject: list(values) for subject, values in step.tells.items()}
         return {**text, **about, **more}
     if isinstance(step, Wait):
         return {"wait": _wait_to_json(step)}

@@ -94,7 +94,7 @@ def test_every_operation_of_the_conventions_is_read(receiver: SpanReceiver, inbo
 
 def test_the_draft_by_which_mem0_is_instrumented_is_read(receiver: SpanReceiver, inbox: SpanInbox) -> None:
     def done(operation: str, **more: Any) -> dict[str, Any]:
-        values = {f"gen_ai.memory.{name.replace('_', '.')}": value for name, value in more.items()}
+        values: dict[str, Any] = {f"gen_ai.memory.{name.replace('_', '.')}": value for name, value in more.items()}
         return span("memory_operation", **{"gen_ai.memory.operation": operation, **values})
 
     added = str(
@@ -112,8 +112,14 @@ def test_the_draft_by_which_mem0_is_instrumented_is_read(receiver: SpanReceiver,
 
 
 def test_what_a_retriever_finds_is_read_from_openinference(receiver: SpanReceiver, inbox: SpanInbox) -> None:
-    documents = {"retrieval.documents.10.document.content": "third", "retrieval.documents.2.document.content": "second"}
-    first = {"retrieval.documents.0.document.id": "m1", "retrieval.documents.0.document.content": "first"}
+    documents: dict[str, Any] = {
+        "retrieval.documents.10.document.content": "third",
+        "retrieval.documents.2.document.content": "second",
+    }
+    first: dict[str, Any] = {
+        "retrieval.documents.0.document.id": "m1",
+        "retrieval.documents.0.document.content": "first",
+    }
     send(receiver, span("None", **{"openinference.span.kind": "RETRIEVER", **documents, **first}))
     assert taken(inbox) == (
         MemoryOperation("found", "m1", "first", 1),
@@ -165,6 +171,11 @@ def test_huge_spans_are_cut_and_huge_requests_refused(receiver: SpanReceiver, in
         assert client.getresponse().status == 413
 
 
+def found_in_draft(text: str) -> dict[str, Any]:
+    values: dict[str, Any] = {"gen_ai.memory.operation": "search", "gen_ai.memory.output.messages": text}
+    return span("memory_operation", **values)
+
+
 HOSTILE = {
     "no json": b"{",
     "deep": b"[" * 200_000,
@@ -176,12 +187,7 @@ HOSTILE = {
     "records that are none": json.dumps(request(span("create_memory", "{["))).encode(),
     "half a character": json.dumps(request(span("create_memory", ["\ud800"]))).encode(),
     "results that are none": json.dumps(
-        request(
-            *(
-                span("memory_operation", **{"gen_ai.memory.operation": "search", "gen_ai.memory.output.messages": text})
-                for text in ("{'a'", "{'a': " * 10_000, "[1, None]", "'" * 2**21, "3")
-            )
-        )
+        request(*(found_in_draft(text) for text in ("{'a'", "{'a': " * 10_000, "[1, None]", "'" * 2**21, "3")))
     ).encode(),
     "an infinite score": json.dumps(request(span("search_memory", '[{"content": "a", "score": 1e999}]'))).encode(),
 }
