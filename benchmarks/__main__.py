@@ -18,6 +18,7 @@ from benchmarks import (
     gate,
     killed,
     length,
+    linear,
     long_chats,
     memory,
     memory_linear,
@@ -126,6 +127,7 @@ OTHERS = {
     "evidence": evidence.main,
     "faults": matrix.main,
     "gallery": gallery.main,
+    "linear": linear.main,
     "model-results": model_results.main,
 }
 """What takes arguments of its own."""
