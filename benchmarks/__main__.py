@@ -19,6 +19,7 @@ from benchmarks import (
     gate,
     killed,
     length,
+    linear,
     long_chats,
     memory,
     memory_linear,
@@ -128,6 +129,7 @@ OTHERS = {
     "evidence": evidence.main,
     "faults": matrix.main,
     "gallery": gallery.main,
+    "linear": linear.main,
     "model-results": model_results.main,
 }
 """What takes arguments of its own."""
