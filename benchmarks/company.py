@@ -57,8 +57,6 @@ def measure_company(agents: Sequence[str], words: Sequence[str], seeds: Sequence
 
 def all_together() -> dict[str, Any]:
     """Return a suite of every scenario of the suites, one example of each."""
-    suites = [
-        yaml.safe_load((scenarios_folder() / f"{suite}{SUFFIX}").read_text(encoding="utf-8")) for suite in SUITES
-    ]
+    suites = [yaml.safe_load((scenarios_folder() / f"{suite}{SUFFIX}").read_text(encoding="utf-8")) for suite in SUITES]
     scenarios = [scenario for suite in suites for scenario in suite["scenarios"]]
     return {"name": "company", "version": 1, "examples": 1, "scenarios": scenarios}
