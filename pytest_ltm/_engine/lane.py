@@ -6,11 +6,10 @@ import contextvars
 import math
 from collections import ChainMap
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from greenlet import GreenletExit, getcurrent, greenlet
-from msgspec import Struct
+from msgspec import Struct, field
 
 from pytest_ltm._model.agent import SEES_CLOCK
 from pytest_ltm._model.handle import Sheet
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class CreditedQuestion:
+class CreditedQuestion(Struct, frozen=True):
     """A message asked for credit, by exchange numbers."""
 
     number: int
@@ -82,8 +80,7 @@ class Body(Protocol):
         """It is over, watchers included: report it."""
 
 
-@dataclass
-class Watching:
+class Watching(Struct):
     """A watcher at work."""
 
     request: Watch
@@ -113,8 +110,7 @@ class Watching:
             self.verdict = Unscored("the watcher gave no verdict before the conversation ended")
 
 
-@dataclass
-class Lane:
+class Lane(Struct):
     """One example of the plan in the conversation."""
 
     index: int

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
+
+from msgspec import Struct
 
 from pytest_ltm._language.clauses import normalize_text
 from pytest_ltm._language.commitment import (
@@ -65,8 +66,7 @@ _LISTED = lazy_pattern(r"[\s,]*(?:(?:and|or|nor|&)\s)?")
 _WITH_SUMS = lazy_pattern(r"[\s,\d()\u00a3$\u20ac]*(?:(?:and|or|nor|&)\s)?")
 
 
-@dataclass(frozen=True, slots=True)
-class WorksOut(Ruled):
+class WorksOut(Ruled, Struct, frozen=True):
     """The mean credit of answers to questions about many facts at once, each by its kind.
 
     A number earns everything where it is right, and a half within a tenth. An order earns its rank agreement (Kendall's

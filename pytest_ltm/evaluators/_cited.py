@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
+
+from msgspec import Struct
 
 from pytest_ltm._language.clauses import normalize_text, phrase_positions
 from pytest_ltm._language.commitment import Mention, asserted_mentions, last_word
@@ -32,8 +33,7 @@ _BEGAN = lazy_pattern(r"\b(born|founded|opened|set up|started) earlier\b", re.IG
 _USELESS = LEXICON.expression(r"\W*(?:is|was|are|were) {cited useless}\b")
 
 
-@dataclass(frozen=True, slots=True)
-class AnswersWithSources(Ruled):
+class AnswersWithSources(Ruled, Struct, frozen=True):
     """The mean over questions of half for the right answer and half for the passages named as its sources, apart.
 
     Sources earn their F1 against the passages needed, on a scale where naming all passages earns nothing. A passage

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
+
+from msgspec import Struct
 
 from pytest_ltm._language.clauses import split_sentences
 from pytest_ltm._language.commitment import is_misspelt
@@ -35,8 +37,7 @@ if TYPE_CHECKING:
 _NEARLY = 0.6
 
 
-@dataclass(frozen=True, slots=True)
-class QuoteAtReply(Ruled):
+class QuoteAtReply(Ruled, Struct, frozen=True):
     """Watch for a quote in the n-th reply and in no other; the reply to the instruction is the first.
 
     Called with the exchanges since the instruction, it returns None while it cannot tell. `v3.5` and `paper` look
@@ -108,8 +109,7 @@ _NEAR = 0.93
 _WORTH_COMPARING = 0.7
 
 
-@dataclass(frozen=True, slots=True)
-class SaysAtEachTrigger(Ruled):
+class SaysAtEachTrigger(Ruled, Struct, frozen=True):
     """The share of activations whose answer says the sentence, less the share of controls whose answer does.
 
     The answers to `controls` messages that mention no trigger come last. `current`: the sentence's words in a row,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
+
+from msgspec import Struct
 
 from pytest_ltm._language.clauses import normalize_text
 from pytest_ltm._language.commitment import Mention, is_alternative
@@ -25,8 +26,7 @@ _WORD = lazy_pattern(r"(?<![^\W_])[^\W_]{1,60}(?![^\W_])")
 _ALIKE = 5
 
 
-@dataclass(frozen=True, slots=True)
-class SpeaksLanguage(Ruled):
+class SpeaksLanguage(Ruled, Struct, frozen=True):
     """The share of the expected forms that answers settle on, written in one word or with hyphens between their parts.
 
     What was told, or is a part of the form, may be named on the way to it; any other form beside it is a second answer,

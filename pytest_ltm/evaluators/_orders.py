@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
+
+from msgspec import Struct
 
 from pytest_ltm._language.clauses import text_nearby
 from pytest_ltm._language.patterns import lazy_pattern
@@ -35,8 +36,7 @@ _WAYS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ObeysOrders(Ruled):
+class ObeysOrders(Ruled, Struct, frozen=True):
     """Of each text the share of orders obeyed, times the share of words left out that no order has; the mean of all.
 
     So nothing is earned by obeying everything that was ever ordered, nor by obeying nothing. Every order has a word of

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
+
+from msgspec import Struct
 
 from pytest_ltm._language.clauses import text_nearby
 from pytest_ltm._language.patterns import lazy_pattern
@@ -32,8 +33,7 @@ _CUE = LEXICON.pattern("reminders cue")
 _OF_THE_USER = LEXICON.pattern("reminders of the user")
 
 
-@dataclass(frozen=True, slots=True)
-class RemindsInTime(Ruled):
+class RemindsInTime(Ruled, Struct, frozen=True):
     """The share of due moments whose first reply reminds, times the share of tasks never named at a wrong moment.
 
     So nothing is earned by never reminding, nor by always doing so. A task is named by its last word; what only

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
+
+from msgspec import Struct
 
 from pytest_ltm._language.clauses import clause_around, normalize_text, sentence_around
 from pytest_ltm._language.commitment import (
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-@dataclass(frozen=True, slots=True)
-class DecodesMessages(Ruled):
+class DecodesMessages(Ruled, Struct, frozen=True):
     """The share of messages decoded: by a keyword, or by another way to say it.
 
     `current`: a keyword that is denied, taken back, or one of two does not count, and each message of others beyond the
