@@ -36,6 +36,8 @@ __tracebackhide__ = True
 MAX_MESSAGE_TOKENS = 4096
 # Seconds that saving an agent may take in all, however fast the agent is.
 SAVING = 1.0
+# Bytes of a state from which an agent is told again what it was told, so that its state need not be in memory.
+VAST = 2**23
 
 
 class AgentCaller:
@@ -77,6 +79,7 @@ class AgentCaller:
         self._call = partial(self._door.call_method, agent)
         self._errors = LoggedErrors()
         self._saved: bytes | None = None
+        self._state_bytes = 0
         """The agent's state, where it is known and nothing was said since."""
         self._told_time: datetime | None = None
         self._saving = self._talking = 0.0
@@ -121,7 +124,7 @@ class AgentCaller:
         self._saving += stopwatch_seconds() - began
         if not isinstance(state, (bytes, bytearray, memoryview)):
             raise AgentFault(f"{self._door.who} saved {shown(state)}; save() returns bytes")
-        self._saved = bytes(state)
+        self._saved, self._state_bytes = bytes(state), len(state)
         return self._saved
 
     @property
