@@ -79,8 +79,8 @@ class AgentCaller:
         self._call = partial(self._door.call_method, agent)
         self._errors = LoggedErrors()
         self._saved: bytes | None = None
-        self._state_bytes = 0
         """The agent's state, where it is known and nothing was said since."""
+        self._state_bytes = 0
         self._told_time: datetime | None = None
         self._saving = self._talking = 0.0
         """Seconds that its calls took."""
@@ -95,10 +95,11 @@ class AgentCaller:
 
         `alone`: it leaves no trace; only agents that can do that are asked so.
         """
-        attempt = partial(self._reply, message, images, user, alone=alone and "AnswersAlone" in self.capabilities)
+        leaves_no_trace = alone and "AnswersAlone" in self.capabilities
+        attempt = partial(self._reply, message, images, user, alone=leaves_no_trace)
         if self._takes_turns is not None and own_thread() is not None:
             attempt = partial(self._in_own_thread, attempt)
-        return self._persist(attempt, message)
+        return self._persist(attempt, message, leaves_no_trace=leaves_no_trace)
 
     def tell(self, message: str, reply: str, user: str = "") -> Reply:
         """Tell an AcceptsHistory agent an exchange of this user; AgentFault if it will not have it.
@@ -239,14 +240,17 @@ class AgentCaller:
         # Nothing is made up of an adapter's server that reports nothing on what it was told.
         return replace(took, usage=None) if took.usage is not None and not took.usage.total else took
 
-    def _persist(self, attempt: Callable[[], Reply], sent: str, *, saves: bool = True) -> Reply:
+    def _persist(
+        self, attempt: Callable[[], Reply], sent: str, *, saves: bool = True, leaves_no_trace: bool = False
+    ) -> Reply:
         """Return what the attempt comes to, and what it used; made again after passing faults, the agent as it was.
 
         `saves`: the agent may be saved for that; otherwise it is restored only if its state is known.
+        `leaves_no_trace`: it need not be restored.
         """
         began, before = stopwatch_seconds() - self._saving, self.usage()
         state = None
-        if self._door.persists:
+        if self._door.persists and not leaves_no_trace:
             state, self._saved = self._state() if saves else self._saved, None
 
         def restore() -> None:
@@ -265,9 +269,12 @@ class AgentCaller:
         try:
             with self._errors.collected():
                 reply = self._door.persist(
-                    attempt, sent=sent, anew=state is not None or "Stateless" in self.capabilities, ready=restore,
+                    attempt,
+                    sent=sent,
+                    anew=leaves_no_trace or state is not None or "Stateless" in self.capabilities,
+                    ready=restore,
                     used=used,
-                )  # fmt: skip
+                )
             if logged := self._errors.take():
                 reply = replace(reply, mishaps=reply.mishaps + logged)
             if reply.usage is not None:
