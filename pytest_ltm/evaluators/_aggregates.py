@@ -169,7 +169,14 @@ _AROUND = 50
 
 
 def _order_credit(answer: str, expected: Sequence[str], _others: Sequence[str]) -> float:
-    texts = _ranked_names(answer, expected)
+    find = partial(find_mentions, names=tuple(expected))
+    text = _last_naming(answer, find, 2)
+    known = {one.value for one in find(text)}
+    for segment in reversed(_SEGMENT.split(text)):
+        if {one.value for one in find(segment)} == known:
+            text = segment
+            break
+    texts = list(dict.fromkeys(one.value for one in asserted_mentions(text, find, formerly=True)))
     if len(expected) < 2:
         return float(texts == list(expected))
     pairs = list(itertools.combinations(expected, 2))
@@ -182,18 +189,6 @@ def _last_naming(answer: str, find: Callable[[str], Sequence[Mention]], least: i
     return normalize_text(
         last_word(whole, lambda part: len({one.value for one in find(normalize_text(part))}) >= least)
     )
-
-
-def _ranked_names(answer: str, names: Sequence[str]) -> list[str]:
-    """Return the names in their order: of the last segment that has them all, or else of the whole answer."""
-    find = partial(find_mentions, names=tuple(names))
-    text = _last_naming(answer, find, 2)
-    known = {one.value for one in find(text)}
-    for segment in reversed(_SEGMENT.split(text)):
-        if {one.value for one in find(segment)} == known:
-            text = segment
-            break
-    return list(dict.fromkeys(one.value for one in asserted_mentions(text, find, formerly=True)))
 
 
 def _pair_agreement(texts: Sequence[str], first: str, second: str) -> int:

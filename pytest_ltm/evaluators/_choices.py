@@ -7,10 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pytest_ltm._language.clauses import clause_around, phrase_positions
-from pytest_ltm._language.commitment import (
-    Mention,
-    is_misspelt,
-)
+from pytest_ltm._language.commitment import Mention, is_misspelt
 from pytest_ltm._language.json import NoJSON, json_values, published_json
 from pytest_ltm._language.numbers import COUNTS, ORDINALS
 from pytest_ltm._language.patterns import lazy_pattern

@@ -71,7 +71,10 @@ class AnswersWithSources(Ruled):
             named = _cited_titles(_brief_answer(answer, ways), ways) - set(self.superseded[place])
             right += ok
             needed = self.sources[place]
-            cited += _title_credit(named, needed, len(self.titles) - len(self.superseded[place]))
+            passages = len(self.titles) - len(self.superseded[place])
+            result = 2 * len(named.intersection(needed)) / (len(named) + len(needed))
+            free = 2 * len(needed) / (passages + len(needed))
+            cited += max(0.0, (result - free) / (1 - free)) if free < 1 else float(result == 1)
             checks.append(Check(f"answer: {self.expected[place][0]}", ok))
             checks += [Check(f"source: {title}", title in named) for title in needed]
             checks += [Check(f"no source: {title}", ok=False) for title in sorted(named - set(needed))]
@@ -79,13 +82,6 @@ class AnswersWithSources(Ruled):
         number = max(len(self.asked), 1)
         reason = f"{right} of {len(self.asked)} answers right, sources worth {cited / number:.2f}"
         return self.score((right + cited) / 2 / number, reason, missed, checks)
-
-
-def _title_credit(named: set[str], needed: Sequence[str], passages: int) -> float:
-    """Return the F1 of the titles named, on a scale from what naming all passages earns to 1."""
-    result = 2 * len(named.intersection(needed)) / (len(named) + len(needed))
-    free = 2 * len(needed) / (passages + len(needed))
-    return max(0.0, (result - free) / (1 - free)) if free < 1 else float(result == 1)
 
 
 def _says_value(kind: str, answer: str, expected: Sequence[str], others: Sequence[str]) -> bool:

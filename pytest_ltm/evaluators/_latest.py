@@ -8,13 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pytest_ltm._language.clauses import normalize_text, phrase_positions, sentence_around
-from pytest_ltm._language.commitment import (
-    Mention,
-    asserted_mentions,
-    find_mentions,
-    is_misspelt,
-    last_word,
-)
+from pytest_ltm._language.commitment import Mention, asserted_mentions, find_mentions, is_misspelt, last_word
 from pytest_ltm._language.json import NoJSON, json_values, published_json
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove

@@ -140,30 +140,27 @@ class _Legs:
     def read(self, tokens: Iterator[_Token]) -> list[Leg]:
         """Return the legs of all tokens."""
         for token in tokens:
-            self._take(token)
+            match token.kind:
+                case "km":
+                    self._distance(_read_kilometres(token.text))
+                case "way":
+                    self._way(token.text[:5] if token.text[:5] in UNIT else token.text[:4])
+                case "side":
+                    self._way("?")
+                case "place":
+                    self._place(token.text)
+                case "open" | "close":
+                    self._bracket(token.kind)
+                case "end":
+                    self.ended, self.describing = "." if token.text in _STOPS else "->", False
+                case "line":
+                    self._line()
+                case "colon" | "word":
+                    self._other(token)
             self.touching = token.kind == "km" or (self.touching and token.kind not in ("place", "end", "line"))
             self.last = token
         self._close()
         return self.legs
-
-    def _take(self, token: _Token) -> None:
-        match token.kind:
-            case "km":
-                self._distance(_read_kilometres(token.text))
-            case "way":
-                self._way(token.text[:5] if token.text[:5] in UNIT else token.text[:4])
-            case "side":
-                self._way("?")
-            case "place":
-                self._place(token.text)
-            case "open" | "close":
-                self._bracket(token.kind)
-            case "end":
-                self.ended, self.describing = "." if token.text in _STOPS else "->", False
-            case "line":
-                self._line()
-            case "colon" | "word":
-                self._other(token)
 
     def _other(self, token: _Token) -> None:
         """Take a colon, the letter of a direction, or the verb that tells where the goal lies."""
@@ -541,13 +538,11 @@ class LiesAt(Ruled):
         single = [(sentence, legs) for sentence, legs in pairs if len(legs) == 1]
         best = [result for result in single if self._concludes(result[0], places)]
         sentence, legs = (best or pairs or [("", [])])[-1]
-        return sentence, [_turned_leg(leg) for leg in legs] if self._tells_way_back(sentence) else legs
-
-    def _tells_way_back(self, sentence: str) -> bool:
-        """Tell whether a sentence says where one stands, seen from what is looked for."""
         start, goal = (re.escape(" ".join(plain_words(place))) or "$^" for place in self.places)
         back = rf"^\W*(?:so )?(?:the )?{start} (?:is|lies|sits)\b.*\bof (?:the )?{goal}\W*$"
-        return self.follows_own_rules and re.match(back, normalize_text(sentence)) is not None
+        return sentence, [_turned_leg(leg) for leg in legs] if (
+            self.follows_own_rules and re.match(back, normalize_text(sentence)) is not None
+        ) else legs
 
     def _concludes(self, sentence: str, places: Sequence[str]) -> bool:
         said = space_delimited(sentence)

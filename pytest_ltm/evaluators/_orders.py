@@ -64,7 +64,8 @@ class ObeysOrders(Ruled):
         missed = ""
         for place, orders in enumerate(self.holding):
             answer, lapsed = answer_at(answers, place), self.lapsed[place] if place < len(self.lapsed) else ()
-            written = _names_thing(answer, answer_at(self.about, place))
+            thing = answer_at(self.about, place)
+            written = not thing or word_stem(thing) in map(word_stem, plain_words(answer))
             new = [
                 Check(f"text {place + 1}: {kind} {word!r}", written and obeys_order(answer, kind, word))
                 for kind, word in orders
@@ -81,10 +82,6 @@ class ObeysOrders(Ruled):
 
 def _share_of_checks(checks: Sequence[Check]) -> float:
     return sum(check.ok for check in checks) / len(checks) if checks else 1.0
-
-
-def _names_thing(text: str, thing: str) -> bool:
-    return not thing or word_stem(thing) in map(word_stem, plain_words(text))
 
 
 def obeys_order(text: str, kind: str, word: str) -> bool:

@@ -15,15 +15,7 @@ from pytest_ltm._language.clauses import (
     sentence_start,
     split_sentences,
 )
-from pytest_ltm._language.commitment import (
-    DENIES,
-    OTHERS,
-    UNKNOWN,
-    Mention,
-    doubt_about,
-    last_word,
-    trim_flood,
-)
+from pytest_ltm._language.commitment import DENIES, OTHERS, UNKNOWN, Mention, doubt_about, last_word, trim_flood
 from pytest_ltm._language.numbers import words_with_digits
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove
@@ -196,7 +188,17 @@ class RecallsSteps(Ruled):
         expected, question = self.expected[place], answer_at(self.questions, place)
         label = f"recalls {expected!r}"
         if self._asks_number(place):
-            ok = _step_numbers(answer) == {expected} and prove(answer, _numeral_mentions).answers(expected) is not False
+            # The numbers that an answer gives to steps; all its numbers, if it names none as such.
+            said = list(words_with_digits(plain_words(answer)))
+            places = [place for place, word in enumerate(said) if word.isdecimal()]
+            labelled = {
+                said[place]
+                for place in places
+                if (place and said[place - 1] in _LABELS) or said[place + 1 : place + 2] == ["step"]
+            }
+            ok = (labelled or {said[place] for place in places}) == {expected} and prove(
+                answer, _numeral_mentions
+            ).answers(expected) is not False
             return RuleCheck(label, answer, ok)
         others = [Recollection(step) for step in self.steps or self.expected if step != expected]
         return _recall_part(label, answer, Recollection(expected, question), others, without=_LABEL)
@@ -206,18 +208,6 @@ def _numeral_mentions(text: str) -> list[Mention]:
     """Return where a levelled text has numbers, in digits or in one word."""
     pairs = ((match.span(), "".join(words_with_digits([match[0]]))) for match in _WORD.finditer(text))
     return [Mention(*span, number) for span, number in pairs if number.isdecimal()]
-
-
-def _step_numbers(answer: str) -> set[str]:
-    """Return the numbers that an answer gives to steps; all its numbers, if it names none as such."""
-    said = list(words_with_digits(plain_words(answer)))
-    places = [place for place, word in enumerate(said) if word.isdecimal()]
-    labelled = {
-        said[place]
-        for place in places
-        if (place and said[place - 1] in _LABELS) or said[place + 1 : place + 2] == ["step"]
-    }
-    return labelled or {said[place] for place in places}
 
 
 # --- How To Think: each answer names the one thing that the user's rule takes.
@@ -333,7 +323,16 @@ class RecallsJoke(Ruled):
         text = trim_flood(text, self._speaks_of_a_joke)
         recalled, *rivals = self._strengths(text)
         rival = max(rivals, default=0.0)
-        value, reason, sure = _weigh_joke(recalled, rival)
+        if recalled >= _CLEAR and rival >= _CLEAR:
+            value, reason, sure = 0.0, "tells another joke as well", True
+        elif recalled >= _CLEAR:
+            value, reason, sure = 1.0, "recalls the joke", rival < _HINT
+        elif recalled >= _HINT and rival < _HINT:
+            value, reason, sure = 0.0, _HINTED, False
+        elif rival >= _HINT:
+            value, reason, sure = 0.0, "recalls another joke", recalled < _HINT
+        else:
+            value, reason, sure = 0.0, "does not recall the joke", True
         if value and _LOST.search(space_delimited(text)) and recalled < _LITERAL:
             value, reason, sure = 0.0, "remembers only part of the joke", False
         unsure = not sure or (max(recalled, rival) < _HINT and _says_something(answer))
@@ -367,18 +366,6 @@ _HINTED = "only hints at the joke"
 _DENIED_FROM = 200
 _LOST = LEXICON.pattern("recall lost")
 _DENIES = LEXICON.pattern("recall denies")
-
-
-def _weigh_joke(recalled: float, rival: float) -> tuple[float, str, bool]:
-    if recalled >= _CLEAR and rival >= _CLEAR:
-        return 0.0, "tells another joke as well", True
-    if recalled >= _CLEAR:
-        return 1.0, "recalls the joke", rival < _HINT
-    if recalled >= _HINT and rival < _HINT:
-        return 0.0, _HINTED, False
-    if rival >= _HINT:
-        return 0.0, "recalls another joke", recalled < _HINT
-    return 0.0, "does not recall the joke", True
 
 
 def _joke_strength(joke: str, others: Sequence[str], answer: str, texts: frozenset[str]) -> float:

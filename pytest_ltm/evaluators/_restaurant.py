@@ -324,7 +324,17 @@ class _Reading:
         self.strange: list[str] = []
         rest = self._mentions(list(sentence))
         self.drinks = self._drinks(rest)
-        self._leftovers(rest)
+        ordered = [item for item in self.menu.items if item.name in self.dishes or item.name in self.before]
+        known = frozenset[str]().union(*(item.stems for item in ordered))
+        strange: list[str] = []
+        for run, aside in _food_runs(rest):
+            foods = [word for word in run if self._is_food(word) and word_stem(word) not in known]
+            called = [] if aside else self._called(run, foods)
+            self.dishes += called
+            strange += [] if called else foods
+        sided = _SIDES.search(" ".join(rest)) is not None
+        if strange and (not (known or self.dishes) or sided or len(set(strange)) >= _ENOUGH_STRANGE):
+            self.strange.append(" ".join(strange))
         drinks = {"|", *(word for drink in self.drinks for word in drink.split())}
         called = frozenset[str]().union(*(item.stems for item in menu.items if item.name in self.dishes))
         small = FILLERS | DRINK_ADJECTIVES | _SMALL | drinks
@@ -390,20 +400,6 @@ class _Reading:
             if not refused:
                 runs[-1].append(word)
         return [" ".join(run) for run in runs if any(word in known for word in run)]
-
-    def _leftovers(self, rest: Sequence[str]) -> None:
-        """Note the dishes called by a part of their names, and what else sounds like food."""
-        ordered = [item for item in self.menu.items if item.name in self.dishes or item.name in self.before]
-        known = frozenset[str]().union(*(item.stems for item in ordered))
-        strange: list[str] = []
-        for run, aside in _food_runs(rest):
-            foods = [word for word in run if self._is_food(word) and word_stem(word) not in known]
-            called = [] if aside else self._called(run, foods)
-            self.dishes += called
-            strange += [] if called else foods
-        sided = _SIDES.search(" ".join(rest)) is not None
-        if strange and (not (known or self.dishes) or sided or len(set(strange)) >= _ENOUGH_STRANGE):
-            self.strange.append(" ".join(strange))
 
     def _is_food(self, word: str) -> bool:
         drinking = word in self.menu.drink_words or word in DRINK_ADJECTIVES
@@ -579,7 +575,12 @@ def recalls_drink(reply: str, drinks: Sequence[str], served: Sequence[str] = ())
     """Stage 5: the reply settles on a drink ordered before, by two thirds of its words, and on no other `served`."""
     if fault := _out_of_role(reply):
         return Stage(False, fault)
-    reply = _after_all(reply, drinks)
+    # What a reply says that was drunk in the end, where it says so of a drink; else all of it.
+    text = _GLADLY.sub("I would like", reply)
+    result = list(_DRANK.finditer(text))
+    rest = text[result[-1].end() :] if result else ""
+    drunk = {word_stem(word) for drink in drinks for word in plain_words(drink)}
+    reply = rest if drunk & _stems(rest) else text
     none = _stems(reply)
     for drink in drinks:
         named = {word_stem(word) for word in plain_words(drink) if word not in FILLERS | _VAGUE}
@@ -596,15 +597,6 @@ def recalls_drink(reply: str, drinks: Sequence[str], served: Sequence[str] = ())
             alone = sum(named & none <= _stems(name) for name in served) == 1
             return Stage(True if alone else None, f"recalls a part of {drink!r}", sure=alone)
     return Stage(False, f"does not recall {' or '.join(map(repr, drinks)) or 'a drink'}", sure=not none)
-
-
-def _after_all(reply: str, drinks: Sequence[str]) -> str:
-    """Return what a reply says that was drunk in the end, where it says so of a drink; else all of it."""
-    text = _GLADLY.sub("I would like", reply)
-    result = list(_DRANK.finditer(text))
-    rest = text[result[-1].end() :] if result else ""
-    drunk = {word_stem(word) for drink in drinks for word in plain_words(drink)}
-    return rest if drunk & _stems(rest) else text
 
 
 _GLADLY = LEXICON.expression(r"\b{restaurant gladly} (?:say no to|refuse|mind)\b", re.IGNORECASE)

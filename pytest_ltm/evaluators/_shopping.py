@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -79,7 +79,12 @@ class ListsItems(Ruled):
         ):
             return self.score(0, REPEATS, answer)
         text = last_word(answer, lambda said: bool(self._expected_among(_read_items(said))))
-        given = _added_up(_read_items(text))
+        items = _read_items(text)
+        totals: dict[str, Item] = {}
+        for name, quantity in items:
+            key = " ".join(word_stem(word) for word in plain_words(name))
+            totals[key] = (name, totals.get(key, (name, 0))[1] + quantity)
+        given = [item for item in totals.values() if item[1] > 0]
         counts = self._expected_among(given)
         if not counts:
             return self.score(0, "names no expected item", answer)
@@ -142,14 +147,6 @@ def _published_items(answer: str) -> list[Item]:
             raise NoJSON(f"no whole 'quantity' in {evidence_snippet(str(entry), 80)}")
         items.append((entry["item"], entry["quantity"]))
     return items
-
-
-def _added_up(items: Iterable[Item]) -> list[Item]:
-    totals: dict[str, Item] = {}
-    for name, quantity in items:
-        key = " ".join(word_stem(word) for word in plain_words(name))
-        totals[key] = (name, totals.get(key, (name, 0))[1] + quantity)
-    return [item for item in totals.values() if item[1] > 0]
 
 
 def _read_items(answer: str) -> list[Item]:

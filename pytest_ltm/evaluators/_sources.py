@@ -9,13 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from pytest_ltm._language.clauses import normalize_text, split_sentences
-from pytest_ltm._language.commitment import (
-    Mention,
-    asserted_mentions,
-    committed_values,
-    find_mentions,
-    last_word,
-)
+from pytest_ltm._language.commitment import Mention, asserted_mentions, committed_values, find_mentions, last_word
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove
 from pytest_ltm._language.recital import recites_messages
@@ -143,30 +137,21 @@ class KnowsSources(Ruled):
         if kind == WHEN:
             return prove(answer, day_mentions).answers({day.value for day in day_mentions(normalize_text(expected))})
         if kind == OWN:
-            return _named_pick(answer, self.others[about]) == picked
+            return (
+                ""
+                if _named_persons(answer) == {USER}
+                else _chosen_option(_blank_out(normalize_text(answer), [_PROMPTS]), self.others[about])
+            ) == picked
         if kind == NEXT:
             return prove(answer, (expected, *others)).answers(expected)
         return (_how_sure(answer) if kind == SURE else _named_speaker(answer, (expected, *others))) == expected
 
 
-def _settled_source(answer: str, names: Sequence[str]) -> str:
-    """Return on which of the names an answer settles, "" if on none."""
-    texts = committed_values(answer, partial(find_mentions, names=tuple(names)))
-    return texts.pop() if len(texts) == 1 else ""
-
-
-def _named_pick(answer: str, options: Sequence[str]) -> str:
-    """Return what an answer says that the agent picked: what it says of the user alone is nothing."""
-    return (
-        ""
-        if _named_persons(answer) == {USER}
-        else _chosen_option(_blank_out(normalize_text(answer), [_PROMPTS]), options)
-    )
-
-
 def _chosen_option(reply: str, options: Sequence[str]) -> str:
     """Return which of the options a reply takes, "" if none or several."""
-    return _settled_source(_blank_out(normalize_text(reply), [_AGAINST]), options)
+    answer = _blank_out(normalize_text(reply), [_AGAINST])
+    texts = committed_values(answer, partial(find_mentions, names=tuple(options)))
+    return texts.pop() if len(texts) == 1 else ""
 
 
 def _repeats_message(answer: str, texts: Iterable[str]) -> bool:

@@ -113,9 +113,17 @@ def _says_of_world(answer: str, expected: str, others: Sequence[str], realm: str
         expected, find = number, partial(_counted_numbers, counted=counted)
     else:
         find = partial(_value_mentions, patterns={value: _any_spelling(value) for value in (expected, *others)})
-    this, other = _world_patterns(realm, frames)
+    named = {frame: rf"\b(?:{_any_spelling(frame)})s?\b" for frame in frames}
+    rest = [pattern for frame, pattern in named.items() if frame != realm]
+    if realm:
+        this, other = f"{named[realm]}|{_INVENTED}", "|".join([_REAL, *rest])
+    else:
+        this, other = _REAL, "|".join([_INVENTED, *rest])
     marks = partial(_world_marks, this=this, other=other)
-    text = _levelled_answer(answer)
+    said = answer[-_LONGEST:].replace("_", " ")
+    text = write_digits(normalize_text(_ITEM.sub("", said) if len(_ITEM.findall(said)) > 1 else said))
+    for pattern, instead in ((_THE_ANIMALS, "they"), (_FROM_TO, "to"), (_FIRST, "formerly"), (_ASKS_BACK, " ")):
+        text = pattern.sub(instead, text)
     text = re.sub(
         rf"\b({_any_spelling(expected)})\W+or\W+(?:{_any_spelling(expected)})\b", r"\1", text
     )  # two words for the same
@@ -123,14 +131,6 @@ def _says_of_world(answer: str, expected: str, others: Sequence[str], realm: str
     for one in _other_world_mentions(text, find(text), marks(text)):
         text = text[: one.start] + " " * (one.end - one.start) + text[one.end :]
     return prove(text, find).answers(expected)
-
-
-def _levelled_answer(answer: str) -> str:
-    said = answer[-_LONGEST:].replace("_", " ")
-    text = write_digits(normalize_text(_ITEM.sub("", said) if len(_ITEM.findall(said)) > 1 else said))
-    for pattern, instead in ((_THE_ANIMALS, "they"), (_FROM_TO, "to"), (_FIRST, "formerly"), (_ASKS_BACK, " ")):
-        text = pattern.sub(instead, text)
-    return text
 
 
 def _any_spelling(spellings: str) -> str:
@@ -166,15 +166,6 @@ def _is_bound(text: str, one: Quantity) -> bool:
 
 # Where a text speaks of a world, and whether of the one asked for.
 Mark = tuple[int, bool]
-
-
-def _world_patterns(realm: str, frames: Sequence[str]) -> tuple[str, str]:
-    """Return patterns for what speaks of the world asked for, and of the others."""
-    named = {frame: rf"\b(?:{_any_spelling(frame)})s?\b" for frame in frames}
-    rest = [pattern for frame, pattern in named.items() if frame != realm]
-    if realm:
-        return f"{named[realm]}|{_INVENTED}", "|".join([_REAL, *rest])
-    return _REAL, "|".join([_INVENTED, *rest])
 
 
 def _world_marks(text: str, this: str, other: str) -> list[Mark]:

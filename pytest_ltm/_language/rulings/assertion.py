@@ -140,7 +140,11 @@ def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
         if reasons and all(reasons):
             worst = next((one for one in reasons if one in (*FINAL, OPEN)), reasons[0])
             return worst if spots or worst == OPEN else f"perhaps {worst}"
-    if _is_now_elsewhere(wordings, question, text):
+    # Whether a clause says what is so now, and no clause says that of the expected answer.
+    mark = _AT_LAST if not _PRESENT.search(normalize_text(question)) else _NOW
+    now = [part for part in _CLAUSES.split(text) if mark.search(part) and not refuses_answer(part)]
+    telling = content_stems(" ".join(wordings)) - content_stems(question)
+    if bool(now and telling) and not any(telling & content_stems(part) for part in now if part.strip()):
         return "says what is so in the end of something else"
     if _is_at_another_place(wordings, question, end):
         return "has it at another place of its list"
@@ -177,14 +181,6 @@ def _is_one_of_two(wording: str, question: str, end: str) -> bool:
     one, link = re.escape(wording), r",? (?:and|&) (?:(?:at|in|to|with|for|the) ){0,2}"
     row = re.search(rf"(?:({_PROPER}){link}{one}|{one}{link}({_PROPER}))(?=\W*(?:$|[.,;:!)\n]))", end)
     return row is not None and content_stems(row[1] or row[2]).isdisjoint(content_stems(f"{question} {wording}"))
-
-
-def _is_now_elsewhere(wordings: Sequence[str], question: str, text: str) -> bool:
-    """Return whether a clause says what is so now, and no clause says that of the expected answer."""
-    mark = _AT_LAST if not _PRESENT.search(normalize_text(question)) else _NOW
-    now = [part for part in _CLAUSES.split(text) if mark.search(part) and not refuses_answer(part)]
-    telling = content_stems(" ".join(wordings)) - content_stems(question)
-    return bool(now and telling) and not any(telling & content_stems(part) for part in now if part.strip())
 
 
 def _is_of_another(wordings: Sequence[str], question: str, end: str) -> bool:

@@ -272,7 +272,10 @@ def _counted_numbers(question: str, text: str, pool: Sequence[Quantity]) -> list
         return [one for one in pool if not one.unit or is_comparable(one.unit, unit)]
     bare = [one for one in pool if not one.unit]
     things = [one for one in bare if word_stem(word) in _next_stems(text, one) or _is_final(text, one)]
-    return [*things, *_single_amounts(text, word_stem(word))] or bare
+    # Where a text speaks of only one such thing: "one" alone counts nothing.
+    thing = word_stem(word)
+    matches = re.finditer(rf"\b(?:only|just) (?:one|a single) (?:\w+ ){{0,2}}{re.escape(thing)}", text)
+    return [*things, *[Quantity(1, "", one.start(), one.end()) for one in matches]] or bare
 
 
 def _measured_amounts(question: str, text: str, pool: Sequence[Quantity]) -> list[Quantity]:
@@ -305,9 +308,3 @@ def _next_stems(text: str, one: Quantity) -> set[str]:
     following = re.findall(r"[\w-]+|[^\w\s]", text[one.end : one.end + 40])[:3]
     stop = next((place for place, word in enumerate(following) if not word[0].isalnum()), len(following))
     return {word_stem(word) for word in following[:stop]}
-
-
-def _single_amounts(text: str, thing: str) -> list[Quantity]:
-    """Return where a text speaks of only one such thing: "one" alone counts nothing."""
-    matches = re.finditer(rf"\b(?:only|just) (?:one|a single) (?:\w+ ){{0,2}}{re.escape(thing)}", text)
-    return [Quantity(1, "", one.start(), one.end()) for one in matches]

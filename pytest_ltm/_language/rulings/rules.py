@@ -191,7 +191,10 @@ def order_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
     """Return the ruling on an answer that should name things in an order."""
     if refused:
         return CANNOT_TELL
-    keys = _distinct_keys(gold.texts[0])
+    # For each thing of the order the stems that no other has; empty if one has none.
+    items = [content_stems(part) for part in _ITEMS.split(normalize_text(gold.texts[0])) if part.strip()]
+    keys = [item - frozenset().union(*(other for other in items if other is not item)) for item in items]
+    keys = keys if all(keys) and _FEWEST <= len(keys) <= _MOST_ITEMS else ()
     segments = [content_stems(part) if part.strip() else frozenset() for part in _ITEMS.split(normalize_text(end))]
     if not keys or _TURNED.search(normalize_text(end)):
         return Ruling("unscored", "an order of events")
@@ -201,13 +204,6 @@ def order_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
     if numbers == sorted(numbers, key=lambda place: place or 0):
         return Ruling("yes", "names them in the order")
     return Ruling("no", "names them in another order")
-
-
-def _distinct_keys(expected: str) -> Sequence[frozenset[str]]:
-    """Return for each thing of the order the stems that no other has; empty if one has none."""
-    items = [content_stems(part) for part in _ITEMS.split(normalize_text(expected)) if part.strip()]
-    keys = [item - frozenset().union(*(other for other in items if other is not item)) for item in items]
-    return keys if all(keys) and _FEWEST <= len(keys) <= _MOST_ITEMS else ()
 
 
 def _last_part_naming(key: frozenset[str], segments: Sequence[frozenset[str]]) -> int | None:
