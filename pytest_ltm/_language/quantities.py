@@ -50,7 +50,6 @@ _SMALL = "|".join([*MULTIPLES, *ONES, *TENS, "couple", "dozen", "half", "an", "a
 _WORDED = lazy_pattern(
     rf"\b(?:({'|'.join(TENS)})[- ]({'|'.join(ONES[1:10])})|({_SMALL}))\b(?:(?=(?: of)?[\s-]{{0,3}}([a-z]+)))?"
 )
-_NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
 _CLOCK = lazy_pattern(r"\b(\d{1,2})(?:[:.](\d{2}))?\s*([ap])\.?m\b")
 _CLOCK_24 = lazy_pattern(r"\b([01]?\d|2[0-3]):([0-5]\d)(?!:?\d|\s*[ap]\.?m\b)")
 _LAP = lazy_pattern(r"\b(2[4-9]|[3-9]\d):([0-5]\d)(?!:?\d)")
@@ -60,10 +59,7 @@ _DAY_OF = lazy_pattern(
 )
 _ISO_DAY = lazy_pattern(r"\b\d{4}[-/](\d{1,2})[-/](\d{1,2})\b")
 _YEAR_AFTER = lazy_pattern(r",?\s+(?:of )?(?:19|20)\d\d\b")
-_AMOUNT = lazy_pattern(
-    rf"(?P<money>(?:us\$|[$£€¥₹]|\b(?:chf|sfr|usd|eur|gbp))\s?)?(?<![\w.])(?P<number>{_NUMBER})(?P<thousand>k\b|\s?thousand\b|\s?million\b)?(?P<percent>\s?%)?(?P<sign>\s?[$£€¥₹](?!\d))?"
-    r"(?:st\b|nd\b|rd\b|th\b)?(?:(?: u\.?s\.?| swiss)?[\s-]{0,3}(?P<unit>[a-z]+))?"
-)
+_AMOUNT = LEXICON.expression(r"{quantities amount}")
 _THOUSANDS = {"k": 1_000, "thousand": 1_000, "million": 1_000_000}
 # Amounts of time so near each other, the larger unit first, are one length: 1 hour and 30 minutes.
 _APART = 24

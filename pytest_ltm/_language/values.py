@@ -27,11 +27,7 @@ _COMPOUND = lazy_pattern(
     re.IGNORECASE,
 )
 _SHORT_KILOMETERS = lazy_pattern(r"\b(\d{1,3})\s?k\b", re.IGNORECASE)
-_LONG_TIME = lazy_pattern(
-    r"\b(\d{1,2}|[a-z]+(?:-[a-z]+)?) minutes?,? (?:and )?(\d{1,2}|"
-    r"[a-z]+(?:-[a-z]+)?) seconds?\b",
-    re.IGNORECASE,
-)
+_LONG_TIME = LEXICON.expression(r"{values long time}", re.IGNORECASE)
 _LAP = lazy_pattern(r"\s*\d{1,2}:\d\d\s*")
 
 

@@ -163,11 +163,7 @@ class ListsNames(Ruled):
         return self.score(value, reason, answer)
 
 
-_IN_A_ROW = lazy_pattern(
-    r"(?:[,;:(\u2192>]|\b(?:and|or|then|as|by|called|named|names?|were|was|became|now|is|are))[ \t\"'*]{1,4}"
-    r"(?P<name>[A-Z][^\W\d_]+(?:-[A-Z][^\W\d_]+)?)(?=[\"'*]*(?:[,;.:)!(\u2192-]|\s*$|\s(?:and|or|then|at|in|\()\b))",
-    re.MULTILINE,
-)
+_IN_A_ROW = LEXICON.expression(r"{latest in a row}", re.MULTILINE)
 _NO_NAMES = LEXICON.words("latest no names")
 
 

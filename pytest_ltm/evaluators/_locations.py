@@ -335,9 +335,7 @@ _NO_UNIT = lazy_pattern(
     rf"\b(\d{{1,3}}(?:\.\d+)?|{'|'.join((*ONES, *TENS))}) (?=(?:north|south|east|west)\b)", re.IGNORECASE
 )
 _WORD_KM = lazy_pattern(rf"\b(?:{_ONE})(?: and)? (?:km|kilomet)", re.IGNORECASE)
-_IN_BRACKETS = lazy_pattern(
-    r"\((?=[^()\n]*(?:north|south|east|west|\b[nsew]\b))([^()\n]*\d ?(?:km|kilomet)[^()\n]*)\)", re.IGNORECASE
-)
+_IN_BRACKETS = LEXICON.expression(r"{locations in brackets}", re.IGNORECASE)
 _DISTANCES = lazy_pattern(r"\d ?(?:km|kilomet)", re.IGNORECASE)
 _SAME_WAY = LEXICON.pattern("locations same way", re.IGNORECASE)
 _EITHER_WAY = lazy_pattern(r"\beither\b|^\W*or\b", re.IGNORECASE | re.MULTILINE)

@@ -443,9 +443,7 @@ _MACHINE = LEXICON.pattern("restaurant machine")
 _HOST = LEXICON.pattern("restaurant host")
 # What waiters say, and no guest at whatever stage.
 _SERVES = LEXICON.pattern("restaurant serves")
-_OTHER_SPEAKER = lazy_pattern(
-    r"^[\s*_>#-]{0,8}(?:the )?(?:waiter|waitress|server)\b[^:\n]{0,20}:", re.IGNORECASE | re.MULTILINE
-)
+_OTHER_SPEAKER = LEXICON.expression(r"{restaurant other speaker}", re.IGNORECASE | re.MULTILINE)
 _ORDERED = "(?:ordered|requested|asked for)"
 _MISTAKE = LEXICON.pattern("restaurant mistake")
 # Words that many drinks have.

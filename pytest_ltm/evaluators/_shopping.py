@@ -26,9 +26,7 @@ Matches: TypeAlias = Callable[[str, str], bool]
 
 _TABLE_ROW = lazy_pattern(r"^\s*\|.*\|\s*$")
 # A line that is an item and its quantity: `3x carrots`, `Carrots: 3`.
-_PLAIN_LINE = lazy_pattern(
-    r"\s*(?:\d{1,4}\s*[x\u00d7]?\s+[^\W\d][\w' -]{0,40}|[^\W\d][\w' -]{0,40}\s*[:=\u2013-]\s*\d{1,4})\s*"
-)
+_PLAIN_LINE = LEXICON.expression(r"{shopping plain line}")
 _TIMES = lazy_pattern(r"(?<=\d)\s*[x\u00d7]|[x\u00d7](?=\d)")
 _FIRST_WORD = lazy_pattern(r"\s*([0-9]{1,9}|[a-z]{1,12})(?![a-z0-9.,])")
 _DIGIT = lazy_pattern(r"\d")

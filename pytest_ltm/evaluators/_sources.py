@@ -43,14 +43,9 @@ _PERSONS = ((AGENT, LEXICON.pattern("sources by agent")), (USER, LEXICON.pattern
 _ALONE = {"me": AGENT, "i": AGENT, "you": USER}
 _CANNOT_SAY = LEXICON.pattern("sources cannot say")
 _SOMEBODY = LEXICON.pattern("sources somebody")
-_NOT_INVOLVED = lazy_pattern(
-    r"\b(?:the|your|that) \w+ (?:(?:had|has) nothing to do with|(?:said|told you) nothing)\b", re.IGNORECASE
-)
+_NOT_INVOLVED = LEXICON.expression(r"{sources not involved}", re.IGNORECASE)
 # Where somebody is named beside a person in the conversation, so that it settles on neither.
-_JOINED = lazy_pattern(
-    r"(?<!not )(?<!not either )(?<!neither )\b(?:you|me|i)\b,? (?:(?:you|me|i),? )?(?:and|or) (?:(?:me|you),? or )?"
-    r"(?:the|your)\b"
-)
+_JOINED = LEXICON.expression(r"{sources joined}")
 # What else could have been taken.
 _AGAINST = LEXICON.expression(r"\b{sources against} \w+|\b(?:between|out of|among|from) \w+ (?:and|or) \w+")
 _POSSESSIVE = lazy_pattern(r"(\b(?:the|your|that|a|an) \w+)['\u2019]s?\b", re.IGNORECASE)

@@ -42,11 +42,7 @@ _INVENTED = (
     r"\b(?:fiction(?:al)?|stor(?:y|ies)|made[- ]up|imaginary|invented|your (?:world|tale|version|book)s?|yours|inside|"
     r"there(?! (?:is|are|was|were|s|would|will)\b))\b"
 )
-_NOT = lazy_pattern(
-    r"\b(?:not|unlike|contrary to|as opposed to|never mind|other than|instead of|rather than|neither|except|"
-    r"(?:any|every)where but|a(?:part|side) from|ignoring|forget(?:ting)?|leaving|setting|regardless of)"
-    r"(?: (?:the|your|my|this|of|in|as|like|from|about|inside|it is|it was|they do|they are|for))* $"
-)
+_NOT = LEXICON.expression(r"{worlds not}")
 # After this it is said of the world that was named, whatever stands before its name: "unlike real cats, which".
 _WHERE = lazy_pattern(r"(?: \w+){0,3},? (?:where|which|who|that)\b")
 # Before the name of a world it only compares: "they bark like real dogs".

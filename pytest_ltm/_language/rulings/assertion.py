@@ -49,15 +49,7 @@ def concluding_part(answer: str) -> str:
 _DENIES = LEXICON.pattern("assertion denies")
 _ONLY_THIS = LEXICON.pattern("assertion only this")
 _CLAUSE = LEXICON.expression(r"{assertion clause}")
-_ASSERTS = (
-    r"(?:i (?:think|guess|believe|suppose|would|assume|recall)|i'd|my guess|guess|probably|perhaps|"
-    r"maybe|likely|might|may|must|should|could|presumably|assum\w+|estimate\w*|approximately|"
-    r"(?:her|his|its|their|the|your|it|he|she|they) (?:\w+ ){0,2}(?:is|was|are|were))"
-)
-_GUESS = re.compile(
-    r"\b(?:but|however|though|although|still|that said|if i had to)\b(?:(?!\bnot\b|n't\b|\bno\b)[^.!?]){0,80}?"
-    rf"\b{_ASSERTS}\b(?! (?:\w+ )?(?:not|un\w+)\b)"
-)
+_GUESS = LEXICON.expression(r"{assertion guess}")
 _TOLD = LEXICON.pattern("speaks of")
 _NOT_SO = phrase_pattern(r"(?:not|no|none|nothing|never|nor|\w+n't)")
 

@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-_ALSO = re.compile(
-    r"\.\s+(?:answers? ranging\b[^\n]*|[^\n]{0,200}\b(?:is|are) also acceptable\b[^\n]*)$", re.IGNORECASE
-)
+_ALSO = LEXICON.expression(r"{gold also}", re.IGNORECASE)
 _ASIDE = re.compile(r"\s*\((?:or )?([^()]{1,60})\)\s*\.?$")
 _ORDERED = LEXICON.expression(r"\b{gold ordered}\b.*\b(?:then|followed by|lastly|finally|and)\b", re.IGNORECASE)
 _ORDER_ASKED = re.compile(r"\b(?:order of|(?:the|what|which|in|correct|chronological) order)\b")
@@ -177,12 +175,7 @@ def answering_quantities(gold: Gold, question: str, end: str, text: str) -> list
     return [one for one in pool if (one.value, one.unit) in bold] or pool
 
 
-_ASIDE_BEFORE = re.compile(
-    r"(?:\b(?:compared (?:to|with)|versus|vs\.?|as opposed to|instead of|rather than|against|beat\w*|"
-    r"(?:up|down) from|off|(?:started|began|starting|beginning)(?: out| off)? (?:with|at|from|on)|at first|previous\w*|"
-    r"prior|former\w*|originally|initially|earlier|last time|used to|(?:aim|goal|target|ask|estimat|quot|budget|"
-    r"promis)\w*|could (?:\w+ ){0,3}to)\b[^.;,()]{0,30}|\b(?:after|also|plus|another) (?:an? |the |your )?)$"
-)
+_ASIDE_BEFORE = LEXICON.expression(r"{gold aside before}")
 # What is said of another time, of an aim, or besides.
 _ASIDE_AFTER = LEXICON.expression(r"{gold aside after}")
 _BRACKETS = re.compile(r"\([^()]*\)")

@@ -14,23 +14,8 @@ if TYPE_CHECKING:
     from pytest_ltm._language.rulings.gold import Gold
 
 
-_START = r"(?:^|[.!?:\n\u2013\u2014]\s*|\bis:?\s*|\b(?:actually|well|therefore|so|say|on balance|overall),?\s*)[\W_]*"
-_LIKELY = r"(?:most |very )?(?:probably|likely)"
-_VERY = r"(?:(?:rather|quite|very|highly|pretty|fairly|most) )?"
-_NOT = r"(?:not?|would not|\w+nt)\b"
-_NO_NAME = r"(?! (?:one|mention|information|doubt))"
-_YES = re.compile(
-    rf"{_START}(?:yes|yeah|yep|yup|definitely|certainly|absolutely|(?:{_VERY}likely|{_LIKELY})(?! {_NOT})|"
-    r"(?:it )?(?:seems|looks|appears) (?:so|likely|that way|like it)|"
-    r"(?:i (?:think|believe|guess|suppose|would say|d say) )?"
-    r"(?:so|(?:you|he|she|they|it) (?:do|does|did|have|has|are|is|was|were|can|will|would))"
-    rf"(?=\s*(?:[;:,.!]|$)))\b{_NO_NAME}|,\s*yes\W*$"
-)
-_NO = re.compile(
-    rf"{_START}(?:no|not yet|nope|not (?:really|so far)|{_VERY}(?:unlikely|doubtful)|{_LIKELY} {_NOT}|hardly)"
-    rf"\b{_NO_NAME}|,\s*no\W*$|\b(?:i (?:doubt|(?:do not|dont|would not|wouldnt) (?:think|say|expect|believe|imagine))|"
-    r"(?:would|will|does|is|likely|probably) (?:likely |probably |most likely )?(?:not|wouldnt|wont|doesnt|isnt))\b"
-)
+_YES = LEXICON.expression(r"{polarity yes}")
+_NO = LEXICON.expression(r"{polarity no}")
 # Says of somebody that it is not so, with nothing before it.
 _DENIES = LEXICON.expression(r"^\W*(?!i\b|we\b|there\b)(?:\w+ ){1,3}?(?:{polarity denies}(?: not|nt)|never)\b")
 _EITHER_WAY = LEXICON.pattern("polarity either way")

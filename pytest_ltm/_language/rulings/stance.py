@@ -30,34 +30,20 @@ MORE, OVER = "names something of which it is a part", "says that it is over"
 DOUBTFUL = frozenset((OPEN, OTHER, MORE, OVER))
 _SAME = r"so|more|less|thereabouts|later|rather|about|around|approximately|in other words|at least|equivalently|not"
 _SMALL = "the|an?|in|on|at|with|by|to|my|your|his|her|its|their|it|was|is|maybe|perhaps|possibly"
-_OR_AFTER = re.compile(
-    rf"[^.;:!?\n()]{{0,40}}?\b(?:or|and/or)\b(?! (?:{_SAME})\b)\W*(?:(?:{_SMALL})\W+)*(?P<other>\w*)"
-)
+_OR_AFTER = LEXICON.expression(r"{stance or after}")
 _OR_BEFORE = re.compile(r"(?P<other>\w*)\W*\bor,? (?:[\w-]+,? ){0,3}$")
 # A choice right before or after a place: whatever the words are.
 _BESIDE = (re.compile(rf"\bor\W+(?:(?:{_SMALL})\W+)*$"), re.compile(rf"\W{{0,3}}\bor\b(?! (?:{_SAME})\b)"))
 _NOT = re.compile(r"\b(?:not|never|(?:is|was|are|were)nt) (?:(?:the|an?|in|on|at|with|my|your)\W+)*\W*$")
 _ONE_OF = LEXICON.expression(r"\b{stance one of}")
 _WHETHER = re.compile(r"\b(?:whether|if) (?:\w+ ){1,3}(?:the |a |an |with |in |on |at |my |your )*$")
-PEOPLE = (
-    r"neighbou?r|sister|brother|friend|colleague|coworker|boss|manager|cousin|mother|mum|mom|father|dad|partner|wife|"
-    r"husband|aunt|uncle|roommate|flatmate|son|daughter|grandmother|grandfather|niece|nephew"
-)
-_VERB = (
-    r"is|was|has|have|had|did|does|likes|prefers|plays|owns|\w+ed|got|went|made|took|bought|gave|found|won|ran|wrote|sold|"
-    r"built|chose|drove|ate|saw|met"
-)
 _MIX = re.compile(r"s?(?: and [\w-]+| [\w-]+)?(?: (?:mix|cross|blend|hybrid|crossbreed))\b|[- ](?:mix|cross)\b")
 _LEFT = re.compile(r"\b(?:left|quit|quitting|leaving) (?:(?:the|my|your|his|her) )?$")
 _LEAVES = re.compile(r"\b(?:le(?:ft|aves?|aving)|quit\w*)\b")
 _PROPER = r"[A-Z][\w'&-]*(?: [A-Z][\w'&-]*){0,3}"
 # Three names or more in a row.
 _LISTED = re.compile(rf"(?:{_PROPER}, )+(?:{_PROPER},? )?(?:and|or) {_PROPER}")
-_SUBJECT = re.compile(
-    rf"^\W*(?:(?:for|and|but|while|whereas|it is|it was|that is|that was|thats) )*(?:(?:your|my|the|his|her|their) "
-    rf"(?:\w+ )?(?P<who>{PEOPLE})s?(?: \w+)?(?: (?:it|this|that))? (?:{_VERB})|(?P<name>[a-z]+) (?:{_VERB})|"
-    r"(?P<owner>[a-z]+)s (?:\w+ )?(?:is|was|are|were))\b"
-)
+_SUBJECT = LEXICON.expression(r"{stance subject}")
 _NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][a-z]+\b")
 
 
