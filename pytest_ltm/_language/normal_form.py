@@ -6,10 +6,13 @@ import html
 import json
 import re
 import unicodedata
+from typing import TYPE_CHECKING
 
-from pytest_ltm._language.fixpoints import settle_text
 from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.patterns import lazy_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def normalize(speech: str) -> str:
@@ -255,3 +258,23 @@ def _simple_words(part: str) -> str:
 def _consists_of(part: str, vocabulary: frozenset[str]) -> bool:
     spoken = _simple_words(part).split()
     return bool(spoken) and all(word in vocabulary for word in spoken)
+
+
+# --- Repeating a pass over a text until it changes nothing.
+
+# What takes more layers off than any model puts on is noise.
+_MOST_PASSES = 8
+
+
+def settle_text(text: str, one_pass: Callable[[str], str]) -> str:
+    """Return what the pass makes of a text once it changes no more; the text itself where it never settles.
+
+    Idempotent for any pass, and as linear as the pass.
+    """
+    before = text
+    for _ in range(_MOST_PASSES):
+        after = one_pass(before)
+        if after == before:
+            return after
+        before = after
+    return text

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
-from pytest_ltm._language.fixpoints import settle_text
 from pytest_ltm._language.lexicon import LEXICON
+from pytest_ltm._language.normal_form import settle_text
 from pytest_ltm._language.patterns import lazy_pattern
 
 if TYPE_CHECKING:

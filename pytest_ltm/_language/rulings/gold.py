@@ -17,12 +17,13 @@ from pytest_ltm._language.quantities import (
     CURRENCIES,
     UNITS,
     Quantity,
+    differs_in_sign,
     distinct_amounts,
     is_comparable,
+    is_same_value,
     read_quantities,
     unit_of,
 )
-from pytest_ltm._language.values import differs_in_sign, is_same_value
 from pytest_ltm._language.words import content_of, content_stems, plain_words, word_stem
 
 if TYPE_CHECKING:

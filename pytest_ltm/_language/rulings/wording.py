@@ -22,9 +22,8 @@ from pytest_ltm._language.meanings import (
 )
 from pytest_ltm._language.refusal import refuses_answer
 from pytest_ltm._language.rulings.amounts import is_turned
-from pytest_ltm._language.rulings.assertion import LISTED, MANY, SHORT, doubt_of, lists_more
 from pytest_ltm._language.rulings.gold import CANNOT_TELL, Ruling
-from pytest_ltm._language.rulings.stance import FINAL, SEVERAL
+from pytest_ltm._language.rulings.stance import FINAL, LISTED, MANY, SEVERAL, SHORT, doubt_of, lists_more
 from pytest_ltm._language.words import STOP_WORDS, is_english, plain_words, word_stem
 
 if TYPE_CHECKING:
