@@ -333,9 +333,9 @@ class _Reading:
         if strange and (not (known or self.dishes) or sided or len(set(strange)) >= _ENOUGH_STRANGE):
             self.strange.append(" ".join(strange))
         drinks = {"|", *(word for drink in self.drinks for word in drink.split())}
-        called = frozenset[str]().union(*(item.stems for item in menu.items if item.name in self.dishes))
+        called_stems = frozenset[str]().union(*(item.stems for item in menu.items if item.name in self.dishes))
         small = FILLERS | DRINK_ADJECTIVES | _SMALL | drinks
-        self.bare = all(word in small or word_stem(word) in called for word in rest)
+        self.bare = all(word in small or word_stem(word) in called_stems for word in rest)
         self.plain = not _NO_ORDER.search(" ".join(rest))
         if "or" in sentence and ("either" in sentence or (len(self.dishes) > 1 and "and" not in sentence)):
             self.dishes = []

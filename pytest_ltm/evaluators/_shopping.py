@@ -88,8 +88,8 @@ class ListsItems(Ruled, Struct, frozen=True):
             return self.score(0, "names no expected item", answer)
         right = sum(n == quantity for n, quantity in counts)
         points = right + (len(counts) - right) / 2
-        items, invented = f"{len(counts)} of {len(self.expected)} items", len(given) - len(counts)
-        reason = f"{items}, {right} right quantities, {invented} invented"
+        named, invented = f"{len(counts)} of {len(self.expected)} items", len(given) - len(counts)
+        reason = f"{named}, {right} right quantities, {invented} invented"
         return self.score(points / max(len(self.expected), len(given)), reason, answer)
 
     def _expected_among(self, given: Sequence[Item]) -> list[tuple[int, int]]:
