@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import count
 from types import MappingProxyType
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_ltm import Ask, Definition, Ltm, Say, Step, Wait
 from pytest_ltm.evaluators import Menu, PlaysGuest, Stage

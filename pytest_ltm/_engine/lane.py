@@ -6,11 +6,10 @@ import contextvars
 import math
 from collections import ChainMap
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from greenlet import GreenletExit, getcurrent, greenlet
-from msgspec import Struct
+from msgspec import Struct, field
 
 from pytest_ltm._language.words import has_value
 from pytest_ltm._model.agent import SEES_CLOCK
@@ -32,8 +31,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class CreditedQuestion:
+class CreditedQuestion(Struct, frozen=True):
     """A message asked for credit, by exchange numbers."""
 
     number: int
@@ -93,8 +91,7 @@ class Body(Protocol):
         """It is over, watchers included: report it."""
 
 
-@dataclass
-class Watching:
+class Watching(Struct):
     """A watcher at work."""
 
     request: Watch
@@ -124,8 +121,7 @@ class Watching:
             self.verdict = Unscored("the watcher gave no verdict before the conversation ended")
 
 
-@dataclass
-class Lane:
+class Lane(Struct):
     """One example of the plan in the conversation."""
 
     index: int

@@ -6,9 +6,10 @@ here, and `python tests/golden/refresh.py schema` writes the schema anew.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from pytest_ltm._results.columns import HAMPERED
 from pytest_ltm._results.memory_measures import MEASURES, PLACES, count_facts, count_lost
@@ -56,8 +57,7 @@ def never(_: Column) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """One figure of a column."""
 
     name: str
