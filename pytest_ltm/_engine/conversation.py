@@ -460,6 +460,9 @@ class Conversation:
         lane.own.append(exchange)
         if told := values_told(request, exchange.reply):
             lane.told[exchange.number] = told
+            if isinstance(request, Ask):
+                for about, chosen in told.items():
+                    lane.unchosen[about] = tuple(one for one in request.tells[about] if one != chosen)
         if kind == "ask":
             lane.questions.append(CreditedQuestion(exchange.number, needles, answer or ""))
         self._heard(exchange)

@@ -134,6 +134,8 @@ class Lane(Struct):
     own: list[Exchange] = field(default_factory=list)
     told: dict[int, Mapping[str, str | None]] = field(default_factory=dict)
     """The values that its exchanges told, by what they are about; None: withdrawn."""
+    unchosen: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The values that questions offered and the replies did not choose, by what they are about."""
     questions: list[CreditedQuestion] = field(default_factory=list)
     watching: list[Watching] = field(default_factory=list)
     broken: BaseException | None = None

@@ -60,7 +60,7 @@ class OwnFacts(Topic):
 
 
 def _held_facts(notes: ReaderNotebook) -> Iterator[tuple[str, str | None]]:
-    """Yield what was told, the oldest first, with its value; None: it is to be forgotten."""
+    """Yield what was told, the oldest first, with its value; None: the user wants it forgotten."""
     for note in reversed(list(notes.visible(_KIND))):
         label, value = note.content
         yield label, value
