@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from msgspec import Struct
 
 from pytest_ltm._language.clauses import clause_around, phrase_positions
-from pytest_ltm._language.commitment import (
-    Mention,
-    is_misspelt,
-)
+from pytest_ltm._language.commitment import Mention, is_misspelt
 from pytest_ltm._language.json import NoJSON, json_values, published_json
 from pytest_ltm._language.numbers import COUNTS, ORDINALS
 from pytest_ltm._language.patterns import lazy_pattern

@@ -233,10 +233,7 @@ class ForgetsOnRequest(Ruled, Struct, frozen=True):
             else:
                 ok = _withholds_value(answer, whose)
                 gone.append(Check(f"has forgotten what answer {place + 1} asks for", ok is True, ok is None))
-        summary, values = (
-            normalize_text(answer_at(answers, len(self.expected))),
-            (*self.kept, *self.forgotten),
-        )
+        summary, values = (normalize_text(answer_at(answers, len(self.expected))), (*self.kept, *self.forgotten))
         recited = recites_messages(summary) or copies_user(summary, values)
         named: set[str] = set() if recited else {one.value for one in find_mentions(summary, values)}
         none = (

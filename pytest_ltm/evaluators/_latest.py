@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from msgspec import Struct
 
 from pytest_ltm._language.clauses import normalize_text, phrase_positions, sentence_around
-from pytest_ltm._language.commitment import (
-    Mention,
-    asserted_mentions,
-    find_mentions,
-    is_misspelt,
-    last_word,
-)
+from pytest_ltm._language.commitment import Mention, asserted_mentions, find_mentions, is_misspelt, last_word
 from pytest_ltm._language.json import NoJSON, json_values, published_json
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove
@@ -168,11 +162,7 @@ class ListsNames(Ruled, Struct, frozen=True):
         return self.score(value, reason, answer)
 
 
-_IN_A_ROW = lazy_pattern(
-    r"(?:[,;:(\u2192>]|\b(?:and|or|then|as|by|called|named|names?|were|was|became|now|is|are))[ \t\"'*]{1,4}"
-    r"(?P<name>[A-Z][^\W\d_]+(?:-[A-Z][^\W\d_]+)?)(?=[\"'*]*(?:[,;.:)!(\u2192-]|\s*$|\s(?:and|or|then|at|in|\()\b))",
-    re.MULTILINE,
-)
+_IN_A_ROW = LEXICON.expression(r"{latest in a row}", re.MULTILINE)
 _NO_NAMES = LEXICON.words("latest no names")
 
 

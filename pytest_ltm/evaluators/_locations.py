@@ -139,30 +139,27 @@ class _Legs:
     def read(self, tokens: Iterator[_Token]) -> list[Leg]:
         """Return the legs of all tokens."""
         for token in tokens:
-            self._take(token)
+            match token.kind:
+                case "km":
+                    self._distance(_read_kilometres(token.text))
+                case "way":
+                    self._way(token.text[:5] if token.text[:5] in UNIT else token.text[:4])
+                case "side":
+                    self._way("?")
+                case "place":
+                    self._place(token.text)
+                case "open" | "close":
+                    self._bracket(token.kind)
+                case "end":
+                    self.ended, self.describing = "." if token.text in _STOPS else "->", False
+                case "line":
+                    self._line()
+                case "colon" | "word":
+                    self._other(token)
             self.touching = token.kind == "km" or (self.touching and token.kind not in ("place", "end", "line"))
             self.last = token
         self._close()
         return self.legs
-
-    def _take(self, token: _Token) -> None:
-        match token.kind:
-            case "km":
-                self._distance(_read_kilometres(token.text))
-            case "way":
-                self._way(token.text[:5] if token.text[:5] in UNIT else token.text[:4])
-            case "side":
-                self._way("?")
-            case "place":
-                self._place(token.text)
-            case "open" | "close":
-                self._bracket(token.kind)
-            case "end":
-                self.ended, self.describing = "." if token.text in _STOPS else "->", False
-            case "line":
-                self._line()
-            case "colon" | "word":
-                self._other(token)
 
     def _other(self, token: _Token) -> None:
         """Take a colon, the letter of a direction, or the verb that tells where the goal lies."""
@@ -336,9 +333,7 @@ _NO_UNIT = lazy_pattern(
     rf"\b(\d{{1,3}}(?:\.\d+)?|{'|'.join((*ONES, *TENS))}) (?=(?:north|south|east|west)\b)", re.IGNORECASE
 )
 _WORD_KM = lazy_pattern(rf"\b(?:{_ONE})(?: and)? (?:km|kilomet)", re.IGNORECASE)
-_IN_BRACKETS = lazy_pattern(
-    r"\((?=[^()\n]*(?:north|south|east|west|\b[nsew]\b))([^()\n]*\d ?(?:km|kilomet)[^()\n]*)\)", re.IGNORECASE
-)
+_IN_BRACKETS = LEXICON.expression(r"{locations in brackets}", re.IGNORECASE)
 _DISTANCES = lazy_pattern(r"\d ?(?:km|kilomet)", re.IGNORECASE)
 _SAME_WAY = LEXICON.pattern("locations same way", re.IGNORECASE)
 _EITHER_WAY = lazy_pattern(r"\beither\b|^\W*or\b", re.IGNORECASE | re.MULTILINE)
@@ -538,13 +533,11 @@ class LiesAt(Ruled, Struct, frozen=True):
         single = [(sentence, legs) for sentence, legs in pairs if len(legs) == 1]
         best = [result for result in single if self._concludes(result[0], places)]
         sentence, legs = (best or pairs or [("", [])])[-1]
-        return sentence, [_turned_leg(leg) for leg in legs] if self._tells_way_back(sentence) else legs
-
-    def _tells_way_back(self, sentence: str) -> bool:
-        """Tell whether a sentence says where one stands, seen from what is looked for."""
         start, goal = (re.escape(" ".join(plain_words(place))) or "$^" for place in self.places)
         back = rf"^\W*(?:so )?(?:the )?{start} (?:is|lies|sits)\b.*\bof (?:the )?{goal}\W*$"
-        return self.follows_own_rules and re.match(back, normalize_text(sentence)) is not None
+        return sentence, [_turned_leg(leg) for leg in legs] if (
+            self.follows_own_rules and re.match(back, normalize_text(sentence)) is not None
+        ) else legs
 
     def _concludes(self, sentence: str, places: Sequence[str]) -> bool:
         said = space_delimited(sentence)

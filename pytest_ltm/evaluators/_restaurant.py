@@ -321,11 +321,21 @@ class _Reading:
         self.strange: list[str] = []
         rest = self._mentions(list(sentence))
         self.drinks = self._drinks(rest)
-        self._leftovers(rest)
+        ordered = [item for item in self.menu.items if item.name in self.dishes or item.name in self.before]
+        known = frozenset[str]().union(*(item.stems for item in ordered))
+        strange: list[str] = []
+        for run, aside in _food_runs(rest):
+            foods = [word for word in run if self._is_food(word) and word_stem(word) not in known]
+            called = [] if aside else self._called(run, foods)
+            self.dishes += called
+            strange += [] if called else foods
+        sided = _SIDES.search(" ".join(rest)) is not None
+        if strange and (not (known or self.dishes) or sided or len(set(strange)) >= _ENOUGH_STRANGE):
+            self.strange.append(" ".join(strange))
         drinks = {"|", *(word for drink in self.drinks for word in drink.split())}
-        called = frozenset[str]().union(*(item.stems for item in menu.items if item.name in self.dishes))
+        called_stems = frozenset[str]().union(*(item.stems for item in menu.items if item.name in self.dishes))
         small = FILLERS | DRINK_ADJECTIVES | _SMALL | drinks
-        self.bare = all(word in small or word_stem(word) in called for word in rest)
+        self.bare = all(word in small or word_stem(word) in called_stems for word in rest)
         self.plain = not _NO_ORDER.search(" ".join(rest))
         if "or" in sentence and ("either" in sentence or (len(self.dishes) > 1 and "and" not in sentence)):
             self.dishes = []
@@ -388,20 +398,6 @@ class _Reading:
                 runs[-1].append(word)
         return [" ".join(run) for run in runs if any(word in known for word in run)]
 
-    def _leftovers(self, rest: Sequence[str]) -> None:
-        """Note the dishes called by a part of their names, and what else sounds like food."""
-        ordered = [item for item in self.menu.items if item.name in self.dishes or item.name in self.before]
-        known = frozenset[str]().union(*(item.stems for item in ordered))
-        strange: list[str] = []
-        for run, aside in _food_runs(rest):
-            foods = [word for word in run if self._is_food(word) and word_stem(word) not in known]
-            called = [] if aside else self._called(run, foods)
-            self.dishes += called
-            strange += [] if called else foods
-        sided = _SIDES.search(" ".join(rest)) is not None
-        if strange and (not (known or self.dishes) or sided or len(set(strange)) >= _ENOUGH_STRANGE):
-            self.strange.append(" ".join(strange))
-
     def _is_food(self, word: str) -> bool:
         drinking = word in self.menu.drink_words or word in DRINK_ADJECTIVES
         return word_stem(word) in self.menu.vocabulary and not drinking
@@ -444,9 +440,7 @@ _MACHINE = LEXICON.pattern("restaurant machine")
 _HOST = LEXICON.pattern("restaurant host")
 # What waiters say, and no guest at whatever stage.
 _SERVES = LEXICON.pattern("restaurant serves")
-_OTHER_SPEAKER = lazy_pattern(
-    r"^[\s*_>#-]{0,8}(?:the )?(?:waiter|waitress|server)\b[^:\n]{0,20}:", re.IGNORECASE | re.MULTILINE
-)
+_OTHER_SPEAKER = LEXICON.expression(r"{restaurant other speaker}", re.IGNORECASE | re.MULTILINE)
 _ORDERED = "(?:ordered|requested|asked for)"
 _MISTAKE = LEXICON.pattern("restaurant mistake")
 # Words that many drinks have.
@@ -575,7 +569,12 @@ def recalls_drink(reply: str, drinks: Sequence[str], served: Sequence[str] = ())
     """Stage 5: the reply settles on a drink ordered before, by two thirds of its words, and on no other `served`."""
     if fault := _out_of_role(reply):
         return Stage(False, fault)
-    reply = _after_all(reply, drinks)
+    # What a reply says that was drunk in the end, where it says so of a drink; else all of it.
+    text = _GLADLY.sub("I would like", reply)
+    result = list(_DRANK.finditer(text))
+    rest = text[result[-1].end() :] if result else ""
+    drunk = {word_stem(word) for drink in drinks for word in plain_words(drink)}
+    reply = rest if drunk & _stems(rest) else text
     none = _stems(reply)
     for drink in drinks:
         named = {word_stem(word) for word in plain_words(drink) if word not in FILLERS | _VAGUE}
@@ -592,15 +591,6 @@ def recalls_drink(reply: str, drinks: Sequence[str], served: Sequence[str] = ())
             alone = sum(named & none <= _stems(name) for name in served) == 1
             return Stage(True if alone else None, f"recalls a part of {drink!r}", sure=alone)
     return Stage(False, f"does not recall {' or '.join(map(repr, drinks)) or 'a drink'}", sure=not none)
-
-
-def _after_all(reply: str, drinks: Sequence[str]) -> str:
-    """Return what a reply says that was drunk in the end, where it says so of a drink; else all of it."""
-    text = _GLADLY.sub("I would like", reply)
-    result = list(_DRANK.finditer(text))
-    rest = text[result[-1].end() :] if result else ""
-    drunk = {word_stem(word) for drink in drinks for word in plain_words(drink)}
-    return rest if drunk & _stems(rest) else text
 
 
 _GLADLY = LEXICON.expression(r"\b{restaurant gladly} (?:say no to|refuse|mind)\b", re.IGNORECASE)

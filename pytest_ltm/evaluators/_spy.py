@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from msgspec import Struct
 
 from pytest_ltm._language.clauses import clause_around, normalize_text, sentence_around
-from pytest_ltm._language.commitment import (
-    Mention,
-    is_alternative,
-    is_misspelt,
-    is_retracted,
-    last_word,
-    trim_flood,
-)
+from pytest_ltm._language.commitment import Mention, is_alternative, is_misspelt, is_retracted, last_word, trim_flood
 from pytest_ltm._language.numbers import DAYS
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.recital import enumerates_everything
