@@ -10,8 +10,8 @@ import msgspec
 from msgspec import Struct
 
 from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm._storage.rows import no_json
-from pytest_ltm.datasets.logs.log_file import LONGEST, iter_numbered_lines
+from pytest_ltm._storage.rows import check_size, no_json
+from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
 from pytest_ltm.datasets.longmemeval.record import iter_record_slices, part_of
 
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ def decode_as(raw: bytes, kind: type[T], where: str) -> T:
 def json_as(path: Path, kind: type[T]) -> T:
     """Return what a JSON file holds."""
     try:
-        if path.stat().st_size > LONGEST:
-            raise DatasetError(f"{path}: larger than {LONGEST:,} bytes, which no file of this kind is. {_CURE}")
+        check_size(path.stat().st_size, str(path))
         return decode_as(path.read_bytes(), kind, str(path))
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
@@ -55,12 +54,16 @@ def lines_as(path: Path, kind: type[T]) -> Iterator[tuple[str, T]]:
 
 def items_as(path: Path, kind: type[T]) -> Iterator[tuple[str, T]]:
     """Yield place and value of each object or list in the JSON list of a file of any size, one at a time."""
+    return ((where, decode_as(raw, kind, where)) for where, raw in iter_items(path, "item"))
+
+
+def iter_items(path: Path, what: str) -> Iterator[tuple[str, bytes]]:
+    """Yield place and content of each object or list in the JSON list of a file; `what`: what errors call one."""
     with closing(iter_record_slices(path)) as places:
         for number, (start, end) in enumerate(places, start=1):
-            where = f"{path}: item {number:,}"
-            if end - start > LONGEST:
-                raise DatasetError(f"{where}: longer than {LONGEST:,} bytes, too long for one item. {_CURE}")
-            yield where, decode_as(part_of(path, start, end), kind, where)
+            where = f"{path}: {what} {number:,}"
+            check_size(end - start, where)
+            yield where, part_of(path, start, end)
 
 
 def files_in(paths: Sequence[Path], *patterns: str) -> list[Path]:

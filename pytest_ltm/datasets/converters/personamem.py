@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from pytest_ltm._storage.errors import DatasetError
+from pytest_ltm._storage.rows import check_size
 from pytest_ltm.datasets._interchange import History, Question, Session, Turn
 from pytest_ltm.datasets.converters.foreign import Foreign, decode_as, files_in, kind_name, lines_as
 
@@ -55,11 +56,15 @@ def _read_rows(file: Path) -> Iterator[tuple[str, _Row]]:
     if file.suffix == ".jsonl":
         yield from lines_as(file, _Row)
         return
-    with file.open(encoding="utf-8-sig", newline="") as content:
-        for number, row in enumerate(csv.DictReader(content), start=2):
-            index: Any = row.get("end_index_in_shared_context")
-            row |= {"end_index_in_shared_context": int(index) if str(index).isdecimal() else index}
-            yield f"{file}:{number}", decode_as(msgspec.json.encode(row), _Row, f"{file}:{number}")
+    check_size(file.stat().st_size, str(file))
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as content:
+            for number, row in enumerate(csv.DictReader(content), start=2):
+                index: Any = row.get("end_index_in_shared_context")
+                row |= {"end_index_in_shared_context": int(index) if str(index).isdecimal() else index}
+                yield f"{file}:{number}", decode_as(msgspec.json.encode(row), _Row, f"{file}:{number}")
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise DatasetError(f"{file}: no table of comma-separated values in UTF-8: {error}") from error
 
 
 def _read_context(
