@@ -132,8 +132,8 @@ class AgentCaller:
 
     @property
     def saves_cheaply(self) -> bool:
-        """Whether saving has taken less time than talking so far, or next to none."""
-        return self._saving <= self._talking + SAVING
+        """Whether saving has taken less time than talking so far, or next to none, and the state is not vast."""
+        return self._saving <= self._talking + SAVING and self._state_bytes <= VAST
 
     def reset(self) -> None:
         """Have a Resettable agent forget everything; AgentFault if it will not."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import closing
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -11,10 +12,12 @@ from msgspec import Struct
 
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.rows import check_size, no_json
+from pytest_ltm.datasets._interchange import Turn
 from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
 from pytest_ltm.datasets.longmemeval.record import iter_record_slices, part_of
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
@@ -24,6 +27,28 @@ _CURE = "The form that is read is in docs/interchange.md: mend the file, or conv
 
 class Foreign(Struct, frozen=True):
     """A base of what converters read: further fields are ignored."""
+
+
+class ForeignMessage(Foreign, frozen=True):
+    """What a user or an assistant says, in the form that most files have."""
+
+    role: str
+    content: str
+
+    def turn(self, counts: Counter[str], cut: re.Pattern[str] | None = None, why: str = "") -> Turn:
+        """Return it as a turn, without what a pattern finds, which is counted: `why` says what that is."""
+        text = cut.sub("", self.content) if cut else self.content
+        counts[why] += text != self.content
+        return Turn(role="assistant" if self.role == "assistant" else "user", content=text or "(nothing)")
+
+
+def date_as(text: str, form: str, where: str) -> str:
+    """Return a date or time of a form of `strptime` as the interchange writes it."""
+    try:
+        return datetime.strptime(text.strip(), form).isoformat(sep=" ")  # noqa: DTZ007 - the files name no zone
+    except ValueError as error:
+        example = datetime(2026, 3, 2, 8).strftime(form)  # noqa: DTZ001
+        raise DatasetError(f"{where}: expected a time such as {example!r}, got {text!r}") from error
 
 
 def decode_as(raw: bytes, kind: type[T], where: str) -> T:
@@ -50,11 +75,6 @@ def lines_as(path: Path, kind: type[T]) -> Iterator[tuple[str, T]]:
     """Yield place and value of each line of a file of JSON lines."""
     for number, _, raw in iter_numbered_lines(path):
         yield f"{path}:{number}", decode_as(raw, kind, f"{path}:{number}")
-
-
-def items_as(path: Path, kind: type[T]) -> Iterator[tuple[str, T]]:
-    """Yield place and value of each object or list in the JSON list of a file of any size, one at a time."""
-    return ((where, decode_as(raw, kind, where)) for where, raw in iter_items(path, "item"))
 
 
 def iter_items(path: Path, what: str) -> Iterator[tuple[str, bytes]]:
