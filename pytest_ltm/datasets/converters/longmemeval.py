@@ -30,7 +30,8 @@ def _read_record(record: LongMemEvalRecord, counts: Counter[str]) -> History:
         used[one.id] += 1
         name = one.id if used[one.id] == 1 else f"{one.id}~{used[one.id]}"
         turns = tuple(
-            Turn(role="user" if turn.role == "user" else "assistant", content=turn.content) for turn in one.turns
+            Turn(role="user" if turn.role == "user" else "assistant", content=turn.content or "(nothing)")
+            for turn in one.turns
         )
         if not turns:
             continue
