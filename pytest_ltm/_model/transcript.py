@@ -101,6 +101,8 @@ class LongExchange(Exchange):
     """An exchange that was told, whose texts are not in memory: a history may have millions of tokens."""
 
     __slots__ = ("_place", "_texts")
+    _place: int
+    _texts: TextFile
 
     def __init__(self, exchange: Exchange, texts: TextFile) -> None:
         for name in _OTHER_FIELDS:
@@ -111,12 +113,12 @@ class LongExchange(Exchange):
         texts.append(exchange.reply)
 
     @property
-    def message(self) -> str:  # type: ignore[override]
+    def message(self) -> str:
         """What the agent was told."""
         return self._texts[self._place]
 
     @property
-    def reply(self) -> str:  # type: ignore[override]
+    def reply(self) -> str:
         """What it was told that it replied."""
         return self._texts[self._place + 1]
 

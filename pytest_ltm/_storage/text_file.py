@@ -7,8 +7,12 @@ import weakref
 from array import array
 from pathlib import Path
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from pytest_ltm._storage.disk import disk_fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _IN_MEMORY = 2**20
 """Bytes up to which there is no file."""
@@ -47,6 +51,10 @@ class TextFile:
         with self._lock:
             self._file.seek(start)
             return self._file.read(end - start).decode("utf-8", "surrogatepass")
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the texts in their order."""
+        return map(self.__getitem__, range(len(self)))
 
     def truncate(self, length: int) -> None:
         """Forget all but the first texts."""
