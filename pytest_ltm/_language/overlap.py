@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rapidfuzz.distance import LCSseq
 
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._storage.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # Characters compared; a longer text is cut, for ROUGE-L takes time with the product of both lengths.
 LIMIT = 20_000
@@ -37,17 +34,17 @@ def _stemmed_words(text: str) -> list[str]:
     return [porter_stem(word) if len(word) > _UNSTEMMED else word for word in words]
 
 
+@lru_cache(maxsize=50_000)
 def porter_stem(word: str) -> str:
     """Return the Porter stem of one word, as NLTK's stemmer with its default extensions gives it."""
-    return _cached_stemmer()(word)
+    return str(_make_stemmer().stem(word))
 
 
 @cache
-def _cached_stemmer() -> Callable[[str], str]:
+def _make_stemmer() -> Any:
     from nltk.stem.porter import PorterStemmer
 
-    stemmer = PorterStemmer()
-    return lru_cache(maxsize=50_000)(lambda word: str(stemmer.stem(word)))
+    return PorterStemmer()
 
 
 def rouge_scores(target: str, text: str) -> dict[str, float]:
