@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks import (
+    company,
     concurrency,
     evidence,
     forgeries,
@@ -124,6 +125,7 @@ BENCHMARKS = {
 
 
 OTHERS = {
+    "company": company.main,
     "evidence": evidence.main,
     "faults": matrix.main,
     "gallery": gallery.main,

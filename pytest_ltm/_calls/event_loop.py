@@ -31,6 +31,7 @@ from pytest_ltm._calls.hub import (
     woken_by,
 )
 from pytest_ltm._calls.time_limits import call_within, undisturbed
+from pytest_ltm._calls.trace_context import carry_into_loop
 from pytest_ltm._storage.clock import paused_since, process_pauses, stopwatch_seconds
 
 if TYPE_CHECKING:
@@ -69,8 +70,9 @@ class outside_any_loop:  # noqa: N801 - used as a function; a class, because eve
     __slots__ = ("_loop", "_task")
 
     def __enter__(self) -> None:
-        given: Any = sys.modules.get("asyncio")  # until somebody has imported it no loop runs
-        self._loop = given and given._get_running_loop()  # noqa: SLF001 - documented for loops and their tests
+        given: Any = sys.modules.get("asyncio")  # until somebody has imported it, and whole, no loop runs here
+        running = getattr(given, "_get_running_loop", None)
+        self._loop = running and running()
         if self._loop is not None:
             self._task = _swap_task(self._loop, None)
             given._set_running_loop(None)  # noqa: SLF001 - as above
@@ -158,7 +160,7 @@ class LoopShare:
         loop = self._loop_here()
         late = None if timeout is None else timeout + 2 * GRACE
         set_call_limit(late)
-        task = self._entered().run(loop.create_task, _limited(awaitable, timeout))
+        task = self._entered().run(loop.create_task, _limited(carry_into_loop(lambda: awaitable)(), timeout))
         try:
             with woken_by(lambda: loop.call_soon_threadsafe(bool)), undisturbed():
                 value, error = call_within(late, partial(loop.run_until_complete, task))
@@ -333,7 +335,9 @@ class ThreadedLoop:
         began, blocked = stopwatch_seconds(), share.blocked
         share.over_at = math.inf if timeout is None else began + timeout + 2 * GRACE
         # In a copy, because the loop's thread may enter the context before this one has left it.
-        future = context.copy().run(asyncio.run_coroutine_threadsafe, self._limited(share, begin, timeout), loop)
+        future = context.copy().run(
+            asyncio.run_coroutine_threadsafe, self._limited(share, carry_into_loop(begin), timeout), loop
+        )
         self._calls[future] = share
         try:
             with woken_by(future.cancel):

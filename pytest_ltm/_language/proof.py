@@ -128,7 +128,7 @@ _LONG = 2
 
 def is_readable(text: str) -> bool:
     """Return whether a text is in a script that the rules read."""
-    return _UNREAD.search(text) is None
+    return text.isascii() or _UNREAD.search(text) is None
 
 
 def _without_mention(answer: str, text: str, values: Sequence[str] | Finder) -> Proof:

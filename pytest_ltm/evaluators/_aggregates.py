@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
+
+from msgspec import Struct
 
 from pytest_ltm._language.clauses import normalize_text, phrase_positions
 from pytest_ltm._language.commitment import (
@@ -70,8 +71,7 @@ _LISTED = lazy_pattern(r"[\s,]*(?:(?:and|or|nor|&)\s)?")
 _WITH_SUMS = lazy_pattern(r"[\s,\d()\u00a3$\u20ac]*(?:(?:and|or|nor|&)\s)?")
 
 
-@dataclass(frozen=True, slots=True)
-class WorksOut(Ruled):
+class WorksOut(Ruled, Struct, frozen=True):
     """The mean credit of answers to questions about many facts at once, each by its kind.
 
     A number earns everything where it is right, and a half within a tenth. An order earns its rank agreement (Kendall's
@@ -308,8 +308,7 @@ _BEGAN = lazy_pattern(r"\b(born|founded|opened|set up|started) earlier\b", re.IG
 _USELESS = LEXICON.expression(r"\W*(?:is|was|are|were) {cited useless}\b")
 
 
-@dataclass(frozen=True, slots=True)
-class AnswersWithSources(Ruled):
+class AnswersWithSources(Ruled, Struct, frozen=True):
     """The mean over questions of half for the right answer and half for the passages named as its sources, apart.
 
     Sources earn their F1 against the passages needed, on a scale where naming all passages earns nothing. A passage

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
+
+from msgspec import Struct
 
 from pytest_ltm._language.clauses import split_sentences, text_nearby
 from pytest_ltm._language.commitment import is_misspelt
@@ -36,8 +38,7 @@ if TYPE_CHECKING:
 _NEARLY = 0.6
 
 
-@dataclass(frozen=True, slots=True)
-class QuoteAtReply(Ruled):
+class QuoteAtReply(Ruled, Struct, frozen=True):
     """Watch for a quote in the n-th reply and in no other; the reply to the instruction is the first.
 
     Called with the exchanges since the instruction, it returns None while it cannot tell. `v3.5` and `paper` look
@@ -109,8 +110,7 @@ _NEAR = 0.93
 _WORTH_COMPARING = 0.7
 
 
-@dataclass(frozen=True, slots=True)
-class SaysAtEachTrigger(Ruled):
+class SaysAtEachTrigger(Ruled, Struct, frozen=True):
     """The share of activations whose answer says the sentence, less the share of controls whose answer does.
 
     The answers to `controls` messages that mention no trigger come last. `current`: the sentence's words in a row,
@@ -224,8 +224,7 @@ _WAYS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ObeysOrders(Ruled):
+class ObeysOrders(Ruled, Struct, frozen=True):
     """Of each text the share of orders obeyed, times the share of words left out that no order has; the mean of all.
 
     So nothing is earned by obeying everything that was ever ordered, nor by obeying nothing. Every order has a word of
@@ -320,8 +319,7 @@ _CUE = LEXICON.pattern("reminders cue")
 _OF_THE_USER = LEXICON.pattern("reminders of the user")
 
 
-@dataclass(frozen=True, slots=True)
-class RemindsInTime(Ruled):
+class RemindsInTime(Ruled, Struct, frozen=True):
     """The share of due moments whose first reply reminds, times the share of tasks never named at a wrong moment.
 
     So nothing is earned by never reminding, nor by always doing so. A task is named by its last word; what only

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+from msgspec import Struct, structs
 
 from pytest_ltm._language.clauses import normalize_text, split_sentences
 from pytest_ltm._language.commitment import Mention, doubt_about, last_word, trim_flood
@@ -48,8 +49,7 @@ _STOPS = frozenset(".!?;")
 _ARTICLES = frozenset(("the", "a", "an"))
 
 
-@dataclass(frozen=True, slots=True)
-class Leg:
+class Leg(Struct, frozen=True):
     """One leg of a route; what the text does not tell is None."""
 
     km: float | None = None
@@ -64,8 +64,7 @@ class Leg:
         return self.km is not None and self.way in UNIT
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(Struct, frozen=True):
     kind: str
     text: str
 
@@ -249,8 +248,7 @@ def _read_kilometres(text: str) -> float:
 _MOST_TELLINGS = 4
 
 
-@dataclass(frozen=True, slots=True)
-class LeadsTo(Ruled):
+class LeadsTo(Ruled, Struct, frozen=True):
     """`current`: the share of legs told as they are, in their order; each leg too many costs one.
 
     `route` holds (kilometres, direction, place) for each leg; the first begins at `start`. A skipped place moves those
@@ -395,7 +393,7 @@ def _going_on(legs: Sequence[Leg], text: str) -> list[Leg]:
     result: list[Leg] = []
     for leg in legs:
         way = leg.way or (result[-1].way if result and leg.km is not None else None)
-        result.append(replace(leg, way=way))
+        result.append(structs.replace(leg, way=way))
     return result
 
 
@@ -492,8 +490,7 @@ _CONCLUDES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class LiesAt(Ruled):
+class LiesAt(Ruled, Struct, frozen=True):
     """Full marks if the last answer concludes with the right distance and direction.
 
     The conclusion is the last sentence with one distance and one direction that names both places or has a word
@@ -549,7 +546,7 @@ class LiesAt(Ruled):
 
 def _turned_leg(leg: Leg) -> Leg:
     ways = list(UNIT)
-    return replace(leg, way=ways[ways.index(leg.way) ^ 1]) if leg.way in UNIT else leg
+    return structs.replace(leg, way=ways[ways.index(leg.way) ^ 1]) if leg.way in UNIT else leg
 
 
 def _claims_distance(sentence: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from pytest_ltm._language.clauses import (
     iter_sentences,
@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from pytest_ltm._model.judge_request import Judge
 
 
-@dataclass(frozen=True, slots=True)
-class KnowsCurrentFacts(Ruled):
+class KnowsCurrentFacts(Ruled, Struct, frozen=True):
     """The share of questions whose answer says what is so now.
 
     An answer may speak of what was so, or of what is not, as long as it sets that aside. The published rules ask a
@@ -69,8 +68,7 @@ class KnowsCurrentFacts(Ruled):
 # --- Delayed Recall: each answer tells the fact that was asked for.
 
 
-@dataclass(frozen=True, slots=True)
-class RecallsFacts(Ruled):
+class RecallsFacts(Ruled, Struct, frozen=True):
     """The share of questions whose answer tells the expected fact.
 
     An answer does if it has the words that carry the fact, beyond those of the question: both of two, else at least
@@ -152,8 +150,7 @@ _LABEL = LEXICON.expression(r"{recall label}", re.IGNORECASE | re.MULTILINE)
 _LABELS = frozenset(("step", "steps", "number", "no"))
 
 
-@dataclass(frozen=True, slots=True)
-class RecallsSteps(Ruled):
+class RecallsSteps(Ruled, Struct, frozen=True):
     """The share of questions whose answer tells the expected step, detail, or number of a step.
 
     A step or a detail is told by the words that carry it, as in `RecallsFacts`, the labels of steps left aside; an
@@ -216,8 +213,7 @@ def _numeral_mentions(text: str) -> list[Mention]:
 _RATHER_THAN = LEXICON.expression(r"(\b{recall rather than}s?\b[^.;!?\n]{1,80}?) over \b[^.,;:!?\n]*", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class AppliesRule(Ruled):
+class AppliesRule(Ruled, Struct, frozen=True):
     """The share of cases whose answer names the right thing and no other.
 
     An answer that names several counts for what it decides on. The published rules ask a model; this rule stands in
@@ -245,8 +241,7 @@ class AppliesRule(Ruled):
 # --- Key-Value Pairs: the answer names the value that was looked up, and none that does not lie on the way to it.
 
 
-@dataclass(frozen=True, slots=True)
-class RecallsValue(Ruled):
+class RecallsValue(Ruled, Struct, frozen=True):
     """Full marks if the last answer holds the value as a word, whatever its case, and none of `others`.
 
     What lies between key and value may be named, too. There are no published results to agree with: every scoring
@@ -284,8 +279,7 @@ _CLEAR_SHARE = 0.4
 _TELLING_LENGTH = 4
 
 
-@dataclass(frozen=True, slots=True)
-class RecallsJoke(Ruled):
+class RecallsJoke(Ruled, Struct, frozen=True):
     """Full marks if the last answer tells one joke, literally or paraphrased, and none of the others.
 
     `others` are the other jokes told in the same example. A joke is told by enough of the words that no other has; one

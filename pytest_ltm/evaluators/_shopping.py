@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+from msgspec import Struct
 
 from pytest_ltm._language.clauses import split_sentences
 from pytest_ltm._language.commitment import is_misspelt, last_word
@@ -42,8 +43,7 @@ _ITEM_KEYS = ("item", "name", "product")
 _COUNT_KEYS = ("quantity", "qty", "count", "amount", "number")
 
 
-@dataclass(frozen=True, slots=True)
-class ListsItems(Ruled):
+class ListsItems(Ruled, Struct, frozen=True):
     """`current`: 1 for each item with its quantity, 1/2 for one with another, / max(items expected, items given).
 
     It reads lists inside objects, plurals, number words, lines, tables and prose, and adds up entries of one item.
@@ -88,8 +88,8 @@ class ListsItems(Ruled):
             return self.score(0, "names no expected item", answer)
         right = sum(n == quantity for n, quantity in counts)
         points = right + (len(counts) - right) / 2
-        items, invented = f"{len(counts)} of {len(self.expected)} items", len(given) - len(counts)
-        reason = f"{items}, {right} right quantities, {invented} invented"
+        named, invented = f"{len(counts)} of {len(self.expected)} items", len(given) - len(counts)
+        reason = f"{named}, {right} right quantities, {invented} invented"
         return self.score(points / max(len(self.expected), len(given)), reason, answer)
 
     def _expected_among(self, given: Sequence[Item]) -> list[tuple[int, int]]:

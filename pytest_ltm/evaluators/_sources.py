@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
+
+from msgspec import Struct
 
 from pytest_ltm._language.clauses import normalize_text, split_sentences
 from pytest_ltm._language.commitment import Mention, asserted_mentions, committed_values, find_mentions, last_word
@@ -68,8 +69,7 @@ _SHRUGS = lazy_pattern(r"(?:not|un) ?(?:\w+ )?(?:sure|certain)$")
 _AT_FIRST = LEXICON.pattern("sources at first")
 
 
-@dataclass(frozen=True, slots=True)
-class KnowsSources(Ruled):
+class KnowsSources(Ruled, Struct, frozen=True):
     """The mean of four parts: who said something, how sure it is, when it was said, and what the agent said itself.
 
     Of questions that name all possible answers, as many are taken off as always the same answer gets right: with each

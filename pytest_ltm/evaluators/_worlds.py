@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
+
+from msgspec import Struct
 
 from pytest_ltm._language.clauses import iter_sentences, normalize_text
 from pytest_ltm._language.commitment import Mention, is_alternative
@@ -64,8 +65,7 @@ _TAG = lazy_pattern(r"\(([^()\n]{1,40})\)")
 _ITEM = lazy_pattern(r"^[ \t]*\d[.)] ", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class KeepsWorldsApart(Ruled):
+class KeepsWorldsApart(Ruled, Struct, frozen=True):
     """The share of right answers about invented worlds, times the share of right answers about the real one.
 
     An answer has to settle on one value for the world it was asked about. What it says of another world ("real cats
@@ -237,8 +237,7 @@ _WORD = lazy_pattern(r"(?<![^\W_])[^\W_]{1,60}(?![^\W_])")
 _ALIKE = 5
 
 
-@dataclass(frozen=True, slots=True)
-class SpeaksLanguage(Ruled):
+class SpeaksLanguage(Ruled, Struct, frozen=True):
     """The share of the expected forms that answers settle on, written in one word or with hyphens between their parts.
 
     What was told, or is a part of the form, may be named on the way to it; any other form beside it is a second answer,

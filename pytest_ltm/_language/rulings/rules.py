@@ -193,7 +193,7 @@ def order_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
     # For each thing of the order the stems that no other has; empty if one has none.
     items = [content_stems(part) for part in _ITEMS.split(normalize_text(gold.texts[0])) if part.strip()]
     keys = [item - frozenset().union(*(other for other in items if other is not item)) for item in items]
-    keys = keys if all(keys) and _FEWEST <= len(keys) <= _MOST_ITEMS else ()
+    keys = keys if all(keys) and _FEWEST <= len(keys) <= _MOST_ITEMS else []
     segments = [content_stems(part) if part.strip() else frozenset() for part in _ITEMS.split(normalize_text(end))]
     if not keys or _TURNED.search(normalize_text(end)):
         return Ruling("unscored", "an order of events")

@@ -15,6 +15,7 @@ from pytest_ltm.agents.reader.kept_secrets import Secrets
 from pytest_ltm.agents.reader.ledger import GiftLedger
 from pytest_ltm.agents.reader.notes import Ability, Appends
 from pytest_ltm.agents.reader.orders import StandingOrders
+from pytest_ltm.agents.reader.own_facts import OwnFacts
 from pytest_ltm.agents.reader.passages import Passages
 from pytest_ltm.agents.reader.person import Colours, ConflictingPersonalInformation, Names
 from pytest_ltm.agents.reader.places import Locations
@@ -31,6 +32,7 @@ ABILITIES: tuple[Ability, ...] = (
     Secrets(),
     ToldHistory(),
     Belongings(),
+    OwnFacts(),
     Tips(),
     Passages(),
     Codes(),
