@@ -155,10 +155,22 @@ class LoopShare:
         threaded = self._threaded()
         if threaded is not None:
             return self._await_in(threaded, lambda _: awaitable, timeout)
-        loop = self._loop_here()
+        if self._has_own or runs_in_hub_thread():  # a thread of one conversation ends with it
+            if self._own is None or self._own.is_running():
+                self._own = _new_loop()
+            loop = self._own
+        else:
+            loops: list[asyncio.AbstractEventLoop] = _HERE.__dict__.setdefault("loops", [])
+            idle = [loop for loop in loops if not loop.is_running()]  # one that runs waits for what is called within it
+            if not idle:
+                idle = [_new_loop()]
+                loops += idle
+            loop = idle[0]
         late = None if timeout is None else timeout + 2 * GRACE
         set_call_limit(late)
-        task = self._entered().run(loop.create_task, _limited(awaitable, timeout))
+        context = copy_context()
+        context.run(_SHARE.set, self)
+        task = context.run(loop.create_task, _limited(awaitable, timeout))
         try:
             with woken_by(lambda: loop.call_soon_threadsafe(bool)), undisturbed():
                 value, error = call_within(late, partial(loop.run_until_complete, task))
@@ -208,11 +220,6 @@ class LoopShare:
             raise error
         return value
 
-    def _entered(self) -> Context:
-        context = copy_context()
-        context.run(_SHARE.set, self)
-        return context
-
     def _threaded(self) -> ThreadedLoop | None:
         if self._stays or not _threaded:
             return None
@@ -220,19 +227,6 @@ class LoopShare:
             if _threaded[-1].lost:
                 _threaded.append(ThreadedLoop(_threaded[-1].blocked))
         return None if threading.current_thread() is _threaded[-1].thread else _threaded[-1]
-
-    def _loop_here(self) -> asyncio.AbstractEventLoop:
-        """Return a loop that turns in this thread: its own, or that of all who wait here."""
-        if self._has_own or runs_in_hub_thread():  # a thread of one conversation ends with it
-            if self._own is None or self._own.is_running():
-                self._own = _new_loop()
-            return self._own
-        loops: list[asyncio.AbstractEventLoop] = _HERE.__dict__.setdefault("loops", [])
-        idle = [loop for loop in loops if not loop.is_running()]  # one that runs waits for what is called within it
-        if not idle:
-            idle = [_new_loop()]
-            loops += idle
-        return idle[0]
 
 
 async def _begin(function: Callable[[], Any], context: Context) -> Any:

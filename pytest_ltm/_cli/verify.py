@@ -148,7 +148,16 @@ def verify_run(run: Path, work: Path, given: Namespace, *, foreign: bool) -> Ver
         result.held.append("what is recorded; verdicts were not reached again")
         return result
     if loaded.result.is_imported:
-        _rule_imported(loaded, result)
+        # loaded by name, as the lab's commands are: nothing below depends on the lab
+        rule_again = import_module("pytest_ltm._lab.commands.import_answers").rule_again
+        count, differing = rule_again(loaded)
+        result.differs.extend(Discrepancy(f"{folder}/{RESULTS}", text) for folder, text in differing)
+        if left := len(loaded.result.scenarios) - count:
+            result.unchecked.append(
+                f"{pluralize(left, 'verdict')} as published: nothing here says how to reach them again"
+            )
+        if count:
+            result.held.append(f"{pluralize(count, 'verdict')} reached again by rules from the published answers")
         return result
     named = {each.path.name for each in loaded.conversations if each.result.journal}
     silent = sorted(path.parent.name for path in run.glob(f"*/{JOURNAL}") if path.parent.name not in named)
@@ -161,17 +170,6 @@ def verify_run(run: Path, work: Path, given: Namespace, *, foreign: bool) -> Ver
     for number, part in enumerate(parts):
         _score_part_again(loaded, part, work / str(number), given, result, foreign=foreign)
     return result
-
-
-def _rule_imported(run: LoadedRun, result: Verification) -> None:
-    # loaded by name, as the lab's commands are: nothing below depends on the lab
-    rule_again = import_module("pytest_ltm._lab.commands.import_answers").rule_again
-    count, differing = rule_again(run)
-    result.differs.extend(Discrepancy(f"{folder}/{RESULTS}", text) for folder, text in differing)
-    if left := len(run.result.scenarios) - count:
-        result.unchecked.append(f"{pluralize(left, 'verdict')} as published: nothing here says how to reach them again")
-    if count:
-        result.held.append(f"{pluralize(count, 'verdict')} reached again by rules from the published answers")
 
 
 def _checked_sentences(run: LoadedRun) -> Iterator[str]:

@@ -320,11 +320,7 @@ class GreenBody:
     def _ended_by(self, error: BaseException) -> None:
         if isinstance(error, self.assertion_types):
             self.assertion = error
-            self.sheet.note_failed_assertion(_first_line(error))
+            text = text_of(error).strip()
+            self.sheet.note_failed_assertion(text.splitlines()[0] if text else type(error).__name__)
         else:
             self.error = error
-
-
-def _first_line(error: BaseException) -> str:
-    text = text_of(error).strip()
-    return text.splitlines()[0] if text else type(error).__name__

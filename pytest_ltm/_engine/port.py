@@ -434,7 +434,14 @@ class LivePort:
             raise ConversationOver(str(error)) from error
         if self._behind:
             try:
-                self._put_back()
+                can, said = self.capabilities, self._said.remembered
+                strayed = self._strayed or len(said) < len(self._said)
+                if can.rewinds or (can.saves and not strayed):
+                    self._load()
+                elif "AcceptsHistory" in can and "Stateless" not in can:
+                    self._tell_all()
+                elif said and not can.restorable:
+                    raise ConversationOver(NOT_RESTORABLE)
             except AgentError as error:
                 raise ConversationOver(f"the agent cannot be restored to where it was: {error}") from error
         elif not self._used and self.capabilities.saves:
@@ -463,16 +470,6 @@ class LivePort:
         self._behind, self._used = saves and "KeepsUsers" not in self.capabilities, False
         notice, self._line = self._line.close(), None
         return notice
-
-    def _put_back(self) -> None:
-        can, said = self.capabilities, self._said.remembered
-        strayed = self._strayed or len(said) < len(self._said)
-        if can.rewinds or (can.saves and not strayed):
-            self._load()
-        elif "AcceptsHistory" in can and "Stateless" not in can:
-            self._tell_all()
-        elif said and not can.restorable:
-            raise ConversationOver(NOT_RESTORABLE)
 
     def _load(self) -> None:
         said, held, tells = self._said.remembered, self._checkpoints, "AcceptsHistory" in self.capabilities

@@ -237,7 +237,11 @@ def _parse_answers(where: str, group: str, row: Any, known: _KnownQuestions) -> 
     if not names:
         raise DatasetError(f"it has no answer: none of {', '.join(_SAID)}")
     kind, category = _kind_of(row, question_id)
-    gold = _gold_text(row, names)
+    values = [row[name] for name in (*_GOLD, "answer") if row.get(name) is not None and name not in names]
+    value = values[0] if values else None
+    if isinstance(value, list):
+        value = value[0] if value else None
+    gold = None if isinstance(value, dict | bool | None) else str(value)
     if gold is None and category is not Category.ADVERSARIAL:
         raise DatasetError(NEEDS_DATA)
     if category is None and kind not in {*TYPES, "abstention"} and not question:
@@ -257,14 +261,6 @@ def _parse_answers(where: str, group: str, row: Any, known: _KnownQuestions) -> 
 
 def _text(row: Row, names: Sequence[str]) -> str:
     return next((str(row[name]) for name in names if isinstance(row.get(name), str | int)), "")
-
-
-def _gold_text(row: Row, said: Sequence[str]) -> str | None:
-    values = [row[name] for name in (*_GOLD, "answer") if row.get(name) is not None and name not in said]
-    value = values[0] if values else None
-    if isinstance(value, list):
-        value = value[0] if value else None
-    return None if isinstance(value, dict | bool | None) else str(value)
 
 
 def _kind_of(row: Row, question_id: str) -> tuple[str, Category | None]:

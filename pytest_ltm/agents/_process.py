@@ -178,7 +178,14 @@ class LineProcess:
 
     def last_words(self) -> str:
         """Return a sentence about the end of its stderr, to follow another one; "" if it said nothing."""
-        texts = _telling_stderr(list(self._tail))
+        # The last lines of a process; of a Python that crashed the first ones of what it said
+        # about that.
+        lines = list(self._tail)
+        crash = next((number for number, line in enumerate(lines) if line.startswith("Fatal Python error")), None)
+        if crash is None:
+            texts = lines[-TAIL:]
+        else:
+            texts = [line for line in lines[crash:] if line and "most recent call first" not in line][:TAIL]
         if not texts:
             return ""
         # By name: the journals of equal runs are equal, wherever they are.
@@ -222,14 +229,6 @@ def _parse_answer_line(line: bytes) -> dict[str, Any]:
         return answer
     shown = shorten_foreign_text(line.decode("utf-8", "replace"))
     raise OutOfStep(f"wrote something to stdout that is not a JSON object: {shown}. Let it print to stderr")
-
-
-def _telling_stderr(lines: list[str]) -> list[str]:
-    """Return the last lines of a process; of a Python that crashed the first ones of what it said about that."""
-    crash = next((number for number, line in enumerate(lines) if line.startswith("Fatal Python error")), None)
-    if crash is None:
-        return lines[-TAIL:]
-    return [line for line in lines[crash:] if line and "most recent call first" not in line][:TAIL]
 
 
 def _write_lines(pipe: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:

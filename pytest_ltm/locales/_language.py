@@ -11,14 +11,32 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 from pytest_ltm._language.words import evidence_snippet
 from pytest_ltm._model.score import Replies
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm.locales._word import make_word
 from pytest_ltm.locales._word_translation import Gloss
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_ltm._model.score import Evaluator, Score, Unscored
-    from pytest_ltm.locales._word import Word
+
+
+class Word(str):  # noqa: SLOT000 - it has a dictionary for its forms
+    """A word as a text says it, with its forms as attributes, for templates: `{item}` and `{item.many}`."""
+
+    forms: Mapping[str, str]
+
+    def __getattr__(self, name: str) -> str:
+        try:
+            return self.forms[name]
+        except KeyError:
+            raise AttributeError(f"{str(self)!r} has no form {name!r}; it has {', '.join(self.forms)}") from None
+
+
+def make_word(forms: Mapping[str, str]) -> Word:
+    """Return a word whose text is the form `said`."""
+    made = Word(forms["said"])
+    made.forms = forms
+    return made
+
 
 T = TypeVar("T")
 # The languages that there are.

@@ -188,24 +188,21 @@ class PlayedConversation:
         try:
             self.conversation.close(reason)
         finally:
-            self._let_go()
+            # Last in, first out, as pytest would: who was never set up is let go at once.
+            for body in reversed(self.bodies.values()):
+                if not body.reported:
+                    body.withdraw_item()
+            if self._judge is not None:
+                self._judge.close()
+            self._users.close()
+            self._opened.close()
+            for body in self.bodies.values():
+                body.release()
         stopped = reason != "complete"
         if not (stopped and replaying):  # less has been replayed so far than the file holds
             self._mode.end_conversation(
                 self.conversation, self._result(stopped=stopped), stopped=stopped, replaying=replaying
             )
-
-    def _let_go(self) -> None:
-        # Last in, first out, as pytest would: who was never set up is let go at once.
-        for body in reversed(self.bodies.values()):
-            if not body.reported:
-                body.withdraw_item()
-        if self._judge is not None:
-            self._judge.close()
-        self._users.close()
-        self._opened.close()
-        for body in self.bodies.values():
-            body.release()
 
     def _example_ended(self, body: ItemBody, lane: Lane, ending: Ending) -> tuple[ScenarioResult, str]:
         channel, place = self.conversation.channel, self.given.place

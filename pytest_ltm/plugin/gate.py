@@ -301,7 +301,16 @@ class Gate:
 
     def _save(self, result: RunResult, status: int) -> str:
         """Return what became of the baseline to save."""
-        why = self._unfit(result, status)
+        # Why the run cannot be a baseline; "" if it is.
+        lost = why_unmeasured(result)
+        if lost:
+            why = lost
+        elif status not in DECIDED or any(held.ended != "complete" for held in result.conversations):
+            why = "the run did not finish"
+        elif self.verdict is None or self.verdict.state == "passed":
+            why = ""
+        else:
+            why = change_report.verdict_line(self.verdict)
         if why:
             return f"baseline {self.options.save!r} not saved: {why}"
         try:
@@ -312,17 +321,6 @@ class Gate:
         except LtmError as error:
             said = one_line(str(error))
         return said.replace(str(self._run.config.rootpath) + os.sep, "")
-
-    def _unfit(self, result: RunResult, status: int) -> str:
-        """Return why the run cannot be a baseline; "" if it is."""
-        lost = why_unmeasured(result)
-        if lost:
-            return lost
-        if status not in DECIDED or any(held.ended != "complete" for held in result.conversations):
-            return "the run did not finish"
-        if self.verdict is None or self.verdict.state == "passed":
-            return ""
-        return change_report.verdict_line(self.verdict)
 
     def status(self, before: int) -> int:
         """Return the exit status, from the one that the session would have; only 0 and 1 are replaced."""

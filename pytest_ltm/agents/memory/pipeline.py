@@ -281,7 +281,36 @@ class Pipeline(Thinks):
         if is_full or self._now.date() != before.date():
             self._extra_days += self._now.date() == before.date()
             self._tokens_today = 0
-            self._end_day()
+            self._sum_up()
+            said = self._memories.log.said
+            if self._settings.notebook.kind == "portrait" and self._day_from < len(said):
+                day = tuple(one for one in said[self._day_from :] if one.text)
+                limit = self._settings.notebook.size // 4
+                text = self._think(roles.Summary(said=day, of="day", size=limit))
+                span = Span(self._day_from, 0, len(said) - 1, self._memories.log.tokens(len(said) - 1))
+                self._store(MemoryItem(span=span, session=self._session, text=text, keys={}))
+                mood = self._think(roles.Summary(said=day, of="personality", size=limit))
+                for of, new in (("history", text), ("portrait", mood)):
+                    task = roles.Summary(said=(Utterance("", new),), of=of, earlier=self._portrait[of], size=2 * limit)
+                    self._portrait[of] = self._think(task)
+            self._day_from = len(said)
+            if self._settings.forgetting != "off":
+                # Forget each memory with the chance that the curve gives it, at a change of day. As the
+                # code has it, the chance is drawn each day anew from the days since the last recall, so
+                # that the chances multiply, a memory has three levels of strength, and none lasts 30
+                # days; in the paper, memories fade along the curve itself.
+                today = self._today()
+                for number in list(self._memories.remembered_numbers()):
+                    day = self._days[self._memories.items[number].span.first]
+                    strength, recalled = self._strength.get(number, (1, day))
+                    if self._settings.forgetting == "code":
+                        days = today - recalled
+                        chance = math.exp(-days / strength) if days < _GONE else 0.0
+                    else:
+                        chance = math.exp(-(today - max(recalled, self._checked)) / strength)
+                    if random.Random(f"{self._settings.draw} {today} {number}").random() >= chance:
+                        self._memories.forget_memory(number)
+                self._checked = today
 
     def _end_session(self) -> None:
         said = self._memories.log.said
@@ -341,24 +370,6 @@ class Pipeline(Thinks):
         if self._settings.notebook.kind == "summary" and new:
             task = roles.Summary(said=new, of="history", earlier=self._pad, size=self._settings.notebook.size)
             self._pad, self._day_from = self._think(task), len(said)
-
-    def _end_day(self) -> None:
-        """Write the day up, and forget."""
-        self._sum_up()
-        said = self._memories.log.said
-        if self._settings.notebook.kind == "portrait" and self._day_from < len(said):
-            day = tuple(one for one in said[self._day_from :] if one.text)
-            limit = self._settings.notebook.size // 4
-            text = self._think(roles.Summary(said=day, of="day", size=limit))
-            span = Span(self._day_from, 0, len(said) - 1, self._memories.log.tokens(len(said) - 1))
-            self._store(MemoryItem(span=span, session=self._session, text=text, keys={}))
-            mood = self._think(roles.Summary(said=day, of="personality", size=limit))
-            for of, new in (("history", text), ("portrait", mood)):
-                task = roles.Summary(said=(Utterance("", new),), of=of, earlier=self._portrait[of], size=2 * limit)
-                self._portrait[of] = self._think(task)
-        self._day_from = len(said)
-        if self._settings.forgetting != "off":
-            self._forget()
 
     def _today(self) -> int:
         return 0 if self._now is None else self._now.toordinal() + self._extra_days
@@ -460,7 +471,10 @@ class Pipeline(Thinks):
         shown = {numbers[note.id] for note in chosen}
         self._found = [number for number in ranked if number in shown]
         for number in self._found:
-            self._strengthen(number)
+            if not (self._settings.forgetting == "off" or self._now is None):
+                strength, _ = self._strength.get(number, (1, 0))
+                most = _LEVELS if self._settings.forgetting == "code" else math.inf
+                self._strength[number] = (int(min(strength + 1, most)), self._today())
         return chosen
 
     def _reread(self, message: str, notes: Sequence[MemoryHit]) -> list[MemoryHit]:
@@ -516,35 +530,6 @@ class Pipeline(Thinks):
             and self._settings.value.unit in {"turn", "round", "chunk"}
             and (self._settings.notebook.kind != "portrait")
         )
-
-    # --- Forgetting: what is not recalled for days.
-
-    def _strengthen(self, number: int) -> None:
-        if self._settings.forgetting == "off" or self._now is None:
-            return
-        strength, _ = self._strength.get(number, (1, 0))
-        most = _LEVELS if self._settings.forgetting == "code" else math.inf
-        self._strength[number] = (int(min(strength + 1, most)), self._today())
-
-    def _forget(self) -> None:
-        """Forget each memory with the chance that the curve gives it, at a change of day.
-
-        As the code has it, the chance is drawn each day anew from the days since the last recall, so that the chances
-        multiply, a memory has three levels of strength, and none lasts 30 days; in the paper, memories fade along the
-        curve itself.
-        """
-        today = self._today()
-        for number in list(self._memories.remembered_numbers()):
-            day = self._days[self._memories.items[number].span.first]
-            strength, last = self._strength.get(number, (1, day))
-            if self._settings.forgetting == "code":
-                days = today - last
-                chance = math.exp(-days / strength) if days < _GONE else 0.0
-            else:
-                chance = math.exp(-(today - max(last, self._checked)) / strength)
-            if random.Random(f"{self._settings.draw} {today} {number}").random() >= chance:
-                self._memories.forget_memory(number)
-        self._checked = today
 
     # --- State.
 

@@ -133,17 +133,15 @@ def parse_reading(fields: Mapping[str, Field], default: Reading | None = None) -
     base = default or Reading()
     given: dict[str, Any] = {name: getattr(base, name) for name in PARAMETERS}
     for name in fields.keys() & given.keys():
-        given[name] = _read_reading_field(name, fields[name])
+        field = fields[name]
+        if name == "k":
+            given[name] = field.whole(least=1)
+        elif name == "budget":
+            given[name] = field.tokens()
+        elif name == "age":
+            given[name] = "date" if field.value == "date" else field.boolean()
+        else:
+            if field.value not in _FORMATS[name]:
+                raise field.error(" or ".join(map(repr, _FORMATS[name])))
+            given[name] = field.value
     return Reading(**given)
-
-
-def _read_reading_field(name: str, field: Field) -> Any:
-    if name == "k":
-        return field.whole(least=1)
-    if name == "budget":
-        return field.tokens()
-    if name == "age":
-        return "date" if field.value == "date" else field.boolean()
-    if field.value not in _FORMATS[name]:
-        raise field.error(" or ".join(map(repr, _FORMATS[name])))
-    return field.value

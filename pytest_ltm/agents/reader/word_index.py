@@ -40,13 +40,10 @@ class WordIndex:
 
     def rank(self, words: Sequence[str]) -> list[int]:
         """Return the numbers of the texts that share a word with the query, best first; of equals the older first."""
-        scores = self._score(words)
-        ranked = [number for number, score in enumerate(scores) if score]
-        ranked.sort(key=scores.__getitem__, reverse=True)
-        return ranked
-
-    def _score(self, words: Sequence[str]) -> list[float]:
-        self._measure_sizes()
+        if len(self._norms) != len(self._sizes):
+            slope = SATURATION * LENGTH * len(self._sizes) / sum(self._sizes)
+            self._norms = [SATURATION * (1 - LENGTH) + slope * size for size in self._sizes]
+            self._worth_once = [1 / (1 + norm) for norm in self._norms]
         norms, worth_once, size = self._norms, self._worth_once, len(self._sizes)
         scores = [0.0] * size
         for word, weight in Counter(words).items():
@@ -57,11 +54,6 @@ class WordIndex:
                 scores[number] += rarity * worth_once[number]
             for number, times in often:
                 scores[number] += rarity * times / (times + norms[number])
-        return scores
-
-    def _measure_sizes(self) -> None:
-        if len(self._norms) == len(self._sizes):
-            return
-        slope = SATURATION * LENGTH * len(self._sizes) / sum(self._sizes)
-        self._norms = [SATURATION * (1 - LENGTH) + slope * size for size in self._sizes]
-        self._worth_once = [1 / (1 + norm) for norm in self._norms]
+        ranked = [number for number, score in enumerate(scores) if score]
+        ranked.sort(key=scores.__getitem__, reverse=True)
+        return ranked

@@ -103,7 +103,9 @@ class LogsAnswer:
             return self._matched(normalize(speech(answer)) if self._facts.get("options") else speech(answer))
         result: Score | Unscored = Unscored("", RULE)
         if self._judge is None or self._facts["judge"] != "all":
-            result = self._ruled(answer)
+            rulings = [self._ruling(gold, answer) for gold in self._gold or [""]]
+            best = min(rulings, key=lambda one: ("yes", "unscored", "no").index(one.verdict))
+            result = verdict_of(best)
         return self._judged(self._judge, answer) if isinstance(result, Unscored) and self._judge else result
 
     def metrics(self, answer: str, retrieved: Sequence[str] | None = None) -> dict[str, float]:
@@ -150,11 +152,6 @@ class LogsAnswer:
             value = (match_exactly if self._match == "exact" else match_substring)(answer, self._gold)
         kind = "number" if self._facts.get("tolerance") else self._match
         return Score(float(value), f"{kind}: {float(value):g} of 1", rule=MATCH_RULE)
-
-    def _ruled(self, answer: str) -> Score | Unscored:
-        rulings = [self._ruling(gold, answer) for gold in self._gold or [""]]
-        best = min(rulings, key=lambda one: ("yes", "unscored", "no").index(one.verdict))
-        return verdict_of(best)
 
     def _ruling(self, gold: str, answer: str) -> Ruling:
         question = self._facts["question"]

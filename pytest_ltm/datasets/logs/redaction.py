@@ -51,7 +51,10 @@ class Redactor:
 
     def __init__(self, salt: bytes, names: Iterable[str] = ()) -> None:
         self._salt = salt
-        self._names = _pattern_of(names)
+        parts = [part for name in names for part in _name_parts(name)]
+        forms = [form for part in parts for form in _name_patterns(part)]
+        forms = sorted(dict.fromkeys(forms), key=len, reverse=True)
+        self._names = re.compile("|".join(forms)) if forms else None
         self._keys: re.Pattern[str] | None = None
         self._found: set[str] = set()
         self._phones: set[str] = set()
@@ -215,7 +218,11 @@ def is_phone(match: re.Match[str]) -> bool:
         return False
     if _DATES.fullmatch(said) or _ADDRESS.fullmatch(said) or _AMOUNT.fullmatch(said):
         return False
-    word = _word_before(before)
+    last = _SENTENCE.split(before)[-1]
+    kinds = [(match.lastgroup or "", match.group().lower()) for match in _ABOUT.finditer(last)]
+    while len(kinds) > 1 and kinds[-1][1] in _NEUTRAL:
+        kinds.pop()
+    word = kinds[-1][0] if kinds else ""
     if word:
         return word == "calling"
     return (
@@ -224,18 +231,6 @@ def is_phone(match: re.Match[str]) -> bool:
         or (digits.startswith("0") and said[1:2] != "." and len(digits) in _TRUNK)
         or (said.isdecimal() and len(digits) in _BARE)
     )
-
-
-def _word_before(text: str) -> str:
-    """Return which kind of word stands nearest before a number: `calling`, `numbering`, or "" for neither.
-
-    A word that numbers something says more than `number` after it: "order number" numbers an order.
-    """
-    last = _SENTENCE.split(text)[-1]
-    kinds = [(match.lastgroup or "", match.group().lower()) for match in _ABOUT.finditer(last)]
-    while len(kinds) > 1 and kinds[-1][1] in _NEUTRAL:
-        kinds.pop()
-    return kinds[-1][0] if kinds else ""
 
 
 # --- Names
@@ -252,13 +247,6 @@ def names_in(path: Path) -> list[str]:
         raise DatasetError(f"{path}: cannot be read as a text in UTF-8: {error}") from error
     texts = [line.partition("#")[0].strip() for line in text.splitlines()]
     return [name for name in texts if name]
-
-
-def _pattern_of(names: Iterable[str]) -> re.Pattern[str] | None:
-    parts = [part for name in names for part in _name_parts(name)]
-    forms = [form for part in parts for form in _name_patterns(part)]
-    forms = sorted(dict.fromkeys(forms), key=len, reverse=True)
-    return re.compile("|".join(forms)) if forms else None
 
 
 def _name_parts(name: str) -> list[str]:

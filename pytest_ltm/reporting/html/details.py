@@ -18,7 +18,7 @@ from pytest_ltm._storage.clock import describe_duration
 from pytest_ltm.reporting.html.charts import shade_class
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_ltm._journal.fold import ConversationRecord, Leap
     from pytest_ltm._journal.result import ExampleMetric, QuestionResult, ScenarioResult
@@ -116,7 +116,11 @@ def _talk_json(result: ScenarioResult, record: ConversationRecord) -> list[dict[
     return [
         {
             "n": exchange.number,
-            "kind": _exchange_class(exchange, asked, needles),
+            "kind": "question"
+            if exchange.number in asked
+            else "needle"
+            if exchange.number in needles
+            else exchange.kind,
             "at": f"at {pluralize(exchange.start, 'token')}, {exchange.now:%Y-%m-%d %H:%M}",
             "gap": _distance_text(before, exchange, record) if before else "",
             "user": exchange.user or "you",
@@ -136,12 +140,6 @@ def _rank_text(rank: int | None) -> str:
 def retrieval_json(retrieved: tuple[str, ...] | None) -> dict[str, list[str]]:
     """Return what an agent retrieved, where it says so, for the page."""
     return {} if retrieved is None else {"found": list(retrieved)}
-
-
-def _exchange_class(exchange: Exchange, asked: Iterable[int], needles: Iterable[int]) -> str:
-    if exchange.number in asked:
-        return "question"
-    return "needle" if exchange.number in needles else exchange.kind
 
 
 def _distance_text(before: Exchange, after: Exchange, record: ConversationRecord) -> str:

@@ -76,11 +76,6 @@ def headline_answers(material: Material) -> list[HeadlineAnswer]:
 
 def agent_sentences(material: Material) -> list[AgentSentence]:
     """Return a sentence on each agent under test, beside the baseline where a gate has compared it with one."""
-    return agent_sentences_for(material.series, _beside_baselines(material))
-
-
-def _beside_baselines(material: Material) -> dict[str, str]:
-    """Return by agent how it stands beside the baseline of its run."""
     beside: dict[str, str] = {}
     for number, run in enumerate(material.runs):
         compared = run.summary.get("comparison")
@@ -88,7 +83,7 @@ def _beside_baselines(material: Material) -> dict[str, str]:
             continue
         names = {each.column.agent: each.agent for each in material.series if each.run == number}
         beside.update({names[agent]: text for agent, text in baseline_standings(compared).items() if agent in names})
-    return beside
+    return agent_sentences_for(material.series, beside)
 
 
 def trust_line(material: Material) -> list[str]:

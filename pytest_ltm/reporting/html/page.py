@@ -102,21 +102,17 @@ def worst_examples(material: Material, most: int = MOST_EXAMPLES) -> frozenset[i
     """
     if len(material.rows) <= most:
         return frozenset(row.key for row in material.rows)
-    scenarios = _examples_by_scenario(material)
-    numbers = range(1, max(map(len, scenarios)) + 1)
-    fitting = bisect(numbers, most, key=lambda n: sum(len(rows) for examples in scenarios for rows in examples[:n]))
-    return frozenset(row.key for examples in scenarios for rows in examples[: max(fitting, 1)] for row in rows)
-
-
-def _examples_by_scenario(material: Material) -> list[list[list[ExampleEntry]]]:
-    """Return the examples of each scenario, worst first; an example is its rows in all columns."""
+    # The examples of each scenario, worst first; an example is its rows in all columns.
     by_name = group_by(material.rows, lambda row: row.result.scenario).values()
     examples = [group_by(rows, lambda row: (row.result.trial, row.result.example)).values() for rows in by_name]
 
     def lowest(rows: Sequence[ExampleEntry]) -> float:
         return min((row.result.score for row in rows if row.result.score is not None), default=0.0)
 
-    return [sorted(of, key=lowest) for of in examples]
+    scenarios = [sorted(of, key=lowest) for of in examples]
+    numbers = range(1, max(map(len, scenarios)) + 1)
+    fitting = bisect(numbers, most, key=lambda n: sum(len(rows) for examples in scenarios for rows in examples[:n]))
+    return frozenset(row.key for examples in scenarios for rows in examples[: max(fitting, 1)] for row in rows)
 
 
 def in_turn(material: Material) -> Iterator[ConversationEntry]:
