@@ -89,8 +89,8 @@ class ShoppingList(Topic):
         if _ASKED.search(turn.text):
             shopping: dict[str, int] = {}
             last = ""
-            for change in reversed(list(notes.visible("shopping"))):
-                kind, named, number = change.content
+            for note in reversed(list(notes.visible("shopping"))):
+                kind, named, number = note.content
                 last = item = named or last
                 before = shopping.get(item, 0)
                 shopping[item] = {"more": before + number, "less": before - number, "set": number, "none": 0}[kind]

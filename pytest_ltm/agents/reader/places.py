@@ -45,8 +45,8 @@ class InventedWorlds(Topic):
             thing = asked["thing"].lower()
             if _REAL.search(text):
                 return f"{_KNOWN[thing].capitalize()}."
-            world = _WORLD.search(text)
-            name = (world["world"] or world["name"]) if world else ""
+            named = _WORLD.search(text)
+            name = (named["world"] or named["name"]) if named else ""
             if not _has_rules(name, notes):
                 return None
             # What the newest rule says of a thing in a world, or of that to which it is alike; "" if
