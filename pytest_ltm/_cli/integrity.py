@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from pytest_ltm._engine.resume import JOURNAL
+from pytest_ltm._engine.recording_folder import JOURNAL
 from pytest_ltm._journal import events, judge_precheck
 from pytest_ltm._journal.checksum_chain import find_damages, flip_bit_back
 from pytest_ltm._results.text import pluralize

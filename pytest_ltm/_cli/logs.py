@@ -22,8 +22,8 @@ from pytest_ltm.datasets._interchange import History
 from pytest_ltm.datasets.converters import KINDS, reader_of
 from pytest_ltm.datasets.converters.chats import LAYOUTS, Splitting, read_chats
 from pytest_ltm.datasets.logs.log_file import LogsFile, iter_numbered_lines
+from pytest_ltm.datasets.logs.log_suite import EXAMPLE, file_notes
 from pytest_ltm.datasets.logs.redaction import SHORTEST_SALT, Redactor, names_in
-from pytest_ltm.datasets.logs.suite import EXAMPLE, file_notes
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

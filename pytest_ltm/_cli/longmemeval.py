@@ -29,7 +29,7 @@ from pytest_ltm.datasets.longmemeval.evaluation import (
     prompt_for,
     rule_on_hypothesis,
 )
-from pytest_ltm.datasets.longmemeval.options import TYPES
+from pytest_ltm.datasets.longmemeval.longmemeval_options import TYPES
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 from pytest_ltm.datasets.longmemeval.retrieval import (
     DEPTHS,

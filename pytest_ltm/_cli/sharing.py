@@ -24,7 +24,7 @@ from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm._storage.sanitize import escape_unprintable, for_file
 from pytest_ltm._storage.secrets import redact_secrets
-from pytest_ltm.reporting.agents import run_sentences
+from pytest_ltm.reporting.agent_sentences import run_sentences
 from pytest_ltm.reporting.exports import every_eval_ever, inspect_ai, junit, mlflow, table_files, wandb
 from pytest_ltm.reporting.exports.loaded import load
 from pytest_ltm.reporting.exports.output import ExportTarget, write_all

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from pytest_ltm._cli.arguments import RUN, add_json, add_ltm_dir, add_pytest_options
-from pytest_ltm._engine.resume import JOURNAL, RESULTS, TIMINGS
+from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._journal import amendments, judge_precheck
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.result import read_results

@@ -15,7 +15,7 @@ from pytest_ltm._engine.conversation import (
     SendFiller,
     TellHistoryPart,
 )
-from pytest_ltm._engine.resume import JOURNAL
+from pytest_ltm._engine.recording_folder import JOURNAL
 from pytest_ltm._journal import events
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.run_file import conversations_in

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from pytest_ltm._engine.lane import Ending
+from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS
 from pytest_ltm._engine.rescore import Playback, plan_of
-from pytest_ltm._engine.resume import JOURNAL, RESULTS
 from pytest_ltm._engine.scoring import classify_ending
 from pytest_ltm._journal.result import ConversationName, ConversationResult, ScenarioResult, read_results
 from pytest_ltm._model.plan import is_of_source

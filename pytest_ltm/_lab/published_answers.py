@@ -19,7 +19,7 @@ from pytest_ltm.datasets.locomo.metric import official_f1
 from pytest_ltm.datasets.locomo.samples import Category
 from pytest_ltm.datasets.locomo.strict import strict_verdict
 from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
-from pytest_ltm.datasets.longmemeval.options import TYPES
+from pytest_ltm.datasets.longmemeval.longmemeval_options import TYPES
 from pytest_ltm.datasets.longmemeval.record import is_abstention
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from pytest_ltm.agents._padding import PADDING_CAPABILITIES, Padding, padded_spe
 from pytest_ltm.agents._registry import EMBEDDED
 from pytest_ltm.agents._timestamped import Timing
 from pytest_ltm.agents._unbuilt import Offer, Remembering
-from pytest_ltm.agents.reader.memory import count_tokens, make_memory
+from pytest_ltm.agents.reader.memory_policies import count_tokens, make_memory
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.fillers import answers_of, reply_of
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pytest_ltm._storage.clock import Clock
     from pytest_ltm.agents._adapt import AgentSource
     from pytest_ltm.agents._unbuilt import FixedContext
-    from pytest_ltm.agents.reader.memory import Memory
+    from pytest_ltm.agents.reader.memory_policies import Memory
 
 E = TypeVar("E", bound=events.Event)
 

@@ -206,7 +206,7 @@ def _make_cheat(name: str) -> Callable[[str], AgentSource]:
     """Return what makes a cheat of the lab, which no run needs unless one is named."""
 
     def make(argument: str) -> AgentSource:
-        cheats = importlib.import_module("pytest_ltm._lab.cheats")
+        cheats = importlib.import_module("pytest_ltm._lab.cheat_agents")
         cheat: AgentSource = cheats.CHEATS[name](argument)
         return cheat
 

@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from pytest_ltm._engine.recording_folder import JOURNAL
 from pytest_ltm._engine.rescore import Playback, as_recorded
-from pytest_ltm._engine.resume import JOURNAL
 from pytest_ltm._journal import events
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.result import ConversationName

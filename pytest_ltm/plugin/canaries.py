@@ -19,7 +19,7 @@ from pytest_ltm._model.plan import definition_rng
 from pytest_ltm._model.score import Unscored
 from pytest_ltm._storage.disk import disk_fault, read_regular, write_whole
 from pytest_ltm._storage.errors import BudgetSpent
-from pytest_ltm.agents.reader.memory import count_tokens
+from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.conversation_setup import connection_of
 from pytest_ltm.plugin.judging import NONE, run_judge

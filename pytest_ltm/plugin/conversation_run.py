@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pytest_ltm._calls.hub import own_thread
 from pytest_ltm._engine.factory import ConversationFactory
-from pytest_ltm._engine.resume import JOURNAL, TIMINGS
+from pytest_ltm._engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._engine.scoring import scenario_result, usage_totals
 from pytest_ltm._engine.verdict_changes import ending_of
 from pytest_ltm._journal import events

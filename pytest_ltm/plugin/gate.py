@@ -26,7 +26,7 @@ from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.items import LTM_ITEM, items_by_conversation
 from pytest_ltm.plugin.options import path_base, read_option
-from pytest_ltm.reporting.agents import next_step, only_guesses, run_sentences
+from pytest_ltm.reporting.agent_sentences import next_step, only_guesses, run_sentences
 from pytest_ltm.reporting.markdown import STEP_SUMMARY, add_to_step_summary, run_markdown
 
 if TYPE_CHECKING:

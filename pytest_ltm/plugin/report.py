@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._engine.resume import JOURNAL, TIMINGS
+from pytest_ltm._engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._journal import amendments as _amendments
 from pytest_ltm._journal.result import RunResult, at_span, lost_examples, misjudged_checks, why_unmeasured
 from pytest_ltm._journal.run_file import SUMMARY, conversations_in, cut_short, newest_first

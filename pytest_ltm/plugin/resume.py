@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec import Struct
 
-from pytest_ltm._engine.resume import JOURNAL, RESULTS, Recording, cannot_go_on, read_recording, recording_differences
+from pytest_ltm._engine.recording_folder import (
+    JOURNAL,
+    RESULTS,
+    Recording,
+    cannot_go_on,
+    read_recording,
+    recording_differences,
+)
 from pytest_ltm._journal.probe_rows import FILE as PROBED
 from pytest_ltm._journal.result import read_results
 from pytest_ltm._journal.run_file import conversations_in, read_run_file

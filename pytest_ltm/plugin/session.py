@@ -16,7 +16,7 @@ from msgspec import structs
 
 from pytest_ltm._calls.event_loop import close_loops, share_in_thread
 from pytest_ltm._calls.time_limits import lift
-from pytest_ltm._engine.resume import JOURNAL, TIMINGS
+from pytest_ltm._engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._journal.cost import LEDGER
 from pytest_ltm._journal.result import ConversationName
 from pytest_ltm._journal.run_file import FILE, LATEST, RunFile, conversations_in, write_run_file

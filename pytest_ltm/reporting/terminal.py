@@ -23,7 +23,7 @@ from pytest_ltm._results.text import (
     verdict_text,
     wrap_text,
 )
-from pytest_ltm.reporting.agents import AgentAtSpan, agents_under_test, largest_span_label, rank_sides
+from pytest_ltm.reporting.agent_sentences import AgentAtSpan, agents_under_test, largest_span_label, rank_sides
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

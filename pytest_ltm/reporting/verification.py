@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, structs
 
 from pytest_ltm._engine.lane import CreditedQuestion
-from pytest_ltm._engine.resume import JOURNAL, RESULTS, TIMINGS
+from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._engine.scoring import question_result
 from pytest_ltm._journal import events, judge_precheck
 from pytest_ltm._journal.checksum_chain import find_damages

@@ -24,7 +24,7 @@ from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import format_dollars, format_percent, one_line
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.agents._mailbox import list_people
-from pytest_ltm.reporting.agents import run_sentences
+from pytest_ltm.reporting.agent_sentences import run_sentences
 from pytest_ltm.reporting.history import read_past
 from pytest_ltm.reporting.html.page import build_report
 from pytest_ltm.web import human_test, live_page, page_parts

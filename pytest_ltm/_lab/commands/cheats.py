@@ -19,7 +19,7 @@ from pytest_ltm._cli import tables
 from pytest_ltm._cli.arguments import add_output, add_pytest_options
 from pytest_ltm._cli.pytest_runs import counting_examples, examples_with_specs, play_run
 from pytest_ltm._journal.result import span_place
-from pytest_ltm._lab.cheats import SPECS
+from pytest_ltm._lab.cheat_agents import SPECS
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.words import BULLET
 from pytest_ltm._model.plan import PlannedExample, definition_rng

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from pytest_ltm._model.tokens import load_encoding
-from pytest_ltm.agents.reader.memory import ENCODING
+from pytest_ltm.agents.reader.memory_policies import ENCODING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

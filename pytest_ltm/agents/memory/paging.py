@@ -23,7 +23,7 @@ from pytest_ltm.agents.memory.reading import MemoryHit, Reading, Utterance, shor
 from pytest_ltm.agents.memory.roles import Summary, asks_something, own_statements
 from pytest_ltm.agents.memory.thinker import PROMPTS, Replying, prompt_tokens
 from pytest_ltm.agents.memory.time_ranges import Range
-from pytest_ltm.agents.reader.memory import count_tokens
+from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

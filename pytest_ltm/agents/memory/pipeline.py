@@ -24,7 +24,7 @@ from pytest_ltm.agents.memory.memories import Memories, MemoryItem
 from pytest_ltm.agents.memory.reading import Utterance, shorten_to_tokens
 from pytest_ltm.agents.memory.thinker import PROMPTS, Replying, prompt_tokens
 from pytest_ltm.agents.memory.time_ranges import Range
-from pytest_ltm.agents.reader.memory import count_tokens
+from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from msgspec import Struct
 
 from pytest_ltm._storage.clock import describe_duration
-from pytest_ltm.agents.reader.memory import count_tokens
+from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -18,7 +18,7 @@ from pytest_ltm.agents._adapt import current_reading
 from pytest_ltm.agents._chat_agent import FRAME, SILENCE
 from pytest_ltm.agents.memory.reading import Reading as NoteReading
 from pytest_ltm.agents.memory.reading import Utterance, time_since
-from pytest_ltm.agents.reader.memory import count_tokens
+from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.reader.reader import VERSION, make_reader
 
 if TYPE_CHECKING:

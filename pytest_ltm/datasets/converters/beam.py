@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm.datasets._interchange import History, Question, Session, Turn
-from pytest_ltm.datasets.converters.foreign import Foreign, decode_as, files_in, items_as, json_as
+from pytest_ltm.datasets.converters.declared_files import Foreign, decode_as, files_in, items_as, json_as
 
 if TYPE_CHECKING:
     from collections import Counter

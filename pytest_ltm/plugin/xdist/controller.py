@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._engine.resume import JOURNAL, RESULTS, cannot_go_on, read_recording
+from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS, cannot_go_on, read_recording
 from pytest_ltm._engine.scoring import usage_totals
 from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import Bill, Tariff

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from pytest_ltm._engine.resume import RESULTS
+from pytest_ltm._engine.recording_folder import RESULTS
 from pytest_ltm._journal import events
 from pytest_ltm._journal.result import to_json
 from pytest_ltm._journal.run_file import FILE as RUN_FILE

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args, get_
 from msgspec import structs
 
 from pytest_ltm._engine.lane import CreditedQuestion
-from pytest_ltm._engine.resume import JOURNAL, RESULTS
+from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS
 from pytest_ltm._engine.scoring import classify_ending, question_result
 from pytest_ltm._engine.verdict_changes import ending_told
 from pytest_ltm._journal.fold import ConversationRecord

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from pytest_ltm._engine.resume import JOURNAL, TIMINGS
+from pytest_ltm._engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._journal import events
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.result import Cause, ConversationResult, Outcome, QuestionResult, ScenarioResult

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ltm._results.statistics.totals import FULL_MARKS, group_by, mean_or_none
 from pytest_ltm._results.text import NOTHING, pluralize, score_text
-from pytest_ltm.reporting.agents import agents_under_test, largest_span_label, rank_sides
+from pytest_ltm.reporting.agent_sentences import agents_under_test, largest_span_label, rank_sides
 from pytest_ltm.reporting.html.charts import Shaded, shade_class
 from pytest_ltm.reporting.html.figure_cells import SKILLS
 

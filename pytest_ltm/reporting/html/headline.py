@@ -15,14 +15,14 @@ from pytest_ltm._results.statistics.pairs import as_scored_row, pair_rows
 from pytest_ltm._results.statistics.spans_reached import effective_span
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import format_dollars, pluralize, short_count
-from pytest_ltm.reporting.agents import agent_sentences_for, baseline_standings, largest_span_label, rank_sides
+from pytest_ltm.reporting.agent_sentences import agent_sentences_for, baseline_standings, largest_span_label, rank_sides
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pytest_ltm._results.columns import Column
     from pytest_ltm._results.sentences import ComparisonText
-    from pytest_ltm.reporting.agents import AgentSentence
+    from pytest_ltm.reporting.agent_sentences import AgentSentence
     from pytest_ltm.reporting.html.report_data import Material, ResultSeries
 
 

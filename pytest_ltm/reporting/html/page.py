@@ -20,7 +20,7 @@ from pytest_ltm._results.text import format_percent, score_text, short_count
 from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.sanitize import escape_unprintable, for_screen
 from pytest_ltm._storage.secrets import dump_json_redacted
-from pytest_ltm.reporting.agents import largest_span_label, rank_sides
+from pytest_ltm.reporting.agent_sentences import largest_span_label, rank_sides
 from pytest_ltm.reporting.html.breaking_points import asked_at, breaking_points, comparable_columns, depth_maps
 from pytest_ltm.reporting.html.charts import score_by_cost, score_by_span, shade_class
 from pytest_ltm.reporting.html.details import example_details, plan_definitions, timeline_json
