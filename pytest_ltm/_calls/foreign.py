@@ -285,9 +285,9 @@ def _cure(error: BaseException) -> str:
     # Code that only the main thread can run, such as signal handlers.
     if "main thread" in text and (runs_in_hub_thread() or own_thread() is not None):
         return ". Say main_thread = True on the agent: its conversations are then played alone, there"
-    if any(said in text for said in _OTHER_LOOP) and (who := lost_by()):
+    if any(sign in text for sign in _OTHER_LOOP) and (who := lost_by()):
         return f". {who} has blocked the event loop for good to which this belongs"
-    if any(said in text for said in _OTHER_LOOP):
+    if any(sign in text for sign in _OTHER_LOOP):
         return (
             f". A loop is run within the call, and what it shares with other conversations belongs to another. "
             f"{_awaitable(error)}: async agents share one loop; or give --ltm-concurrency=1"

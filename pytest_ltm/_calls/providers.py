@@ -55,12 +55,12 @@ class CommandModel:
     def complete(self, messages: Sequence[Message], **_: Any) -> ModelResponse:
         """Return what the command writes to its output; AgentFault if it fails, or writes too much."""
         prompt = "\n\n".join(str(message["content"]) for message in messages if message.get("content"))
-        with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as errors:
+        with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
             asked.write(prompt.encode("utf-8", "backslashreplace"))
             asked.seek(0)
-            status = self._run(asked, said, errors)
-            said.seek(0)
-            text = said.read(LONGEST_ANSWER + 1)
+            status = self._run(asked, output, errors)
+            output.seek(0)
+            text = output.read(LONGEST_ANSWER + 1)
             errors.seek(0)
             words = errors.read(_LONGEST_ERROR).decode("utf-8", "replace").strip()
         long = len(text) > LONGEST_ANSWER

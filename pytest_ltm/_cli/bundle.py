@@ -241,16 +241,16 @@ def _refuse_secrets(name: str, data: bytes) -> None:
 
 def _data_file(run: Path, given: Path | None) -> Path:
     """Return the file of the data set; ConfigurationError if nobody says where it is."""
-    said = given
-    if said is None and (run / RUN_FILE).is_file():
+    named = given
+    if named is None and (run / RUN_FILE).is_file():
         option = json.loads(read_regular(run / RUN_FILE)).get("options", {}).get("ltm_data")
-        said = Path(option) if isinstance(option, str) else None
-    if said is None or not said.is_file():
+        named = Path(option) if isinstance(option, str) else None
+    if named is None or not named.is_file():
         raise ConfigurationError(
             "--data: name the data set's file, whose texts stay out of the bundle; or, if its licence allows it, keep "
             "them: --with-texts"
         )
-    return said
+    return named
 
 
 def _zip_files(run: str, files: dict[str, bytes], source: DataTexts | None) -> tuple[bytes, int]:

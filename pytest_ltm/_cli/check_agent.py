@@ -340,9 +340,11 @@ def _foreign_frames(cause: BaseException | None) -> Iterator[str]:
     """Yield the traceback of an exception of foreign code, without the frames of this package."""
     if cause is not None:
         ours = str(Path(__file__).parents[1])
-        told = traceback.TracebackException.from_exception(cause)
-        told.stack = traceback.StackSummary.from_list([one for one in told.stack if not one.filename.startswith(ours)])
-        yield from "".join(told.format(chain=False)).rstrip().splitlines()
+        report = traceback.TracebackException.from_exception(cause)
+        report.stack = traceback.StackSummary.from_list(
+            [one for one in report.stack if not one.filename.startswith(ours)]
+        )
+        yield from "".join(report.format(chain=False)).rstrip().splitlines()
 
 
 # --- what is printed

@@ -105,13 +105,13 @@ def _shown_exchanges(chat: ExampleChat, *, full: bool) -> list[Exchange]:
     record, result = chat.record, chat.result
     if record is None:
         return []
-    said = sorted((*record.transcript, *record.unanswered.values()), key=lambda each: each.number)
+    exchanges = sorted((*record.transcript, *record.unanswered.values()), key=lambda each: each.number)
     asked = {question.number for question in result.questions}
     asked |= {needle.number for question in result.questions for needle in question.needles}
-    own = [each for each in said if each.by == result.id or each.number in asked]
+    own = [each for each in exchanges if each.by == result.id or each.number in asked]
     if own and result.evidence and not any(result.evidence in each.reply for each in own):
-        own += [each for each in said if each.number > own[-1].number and result.evidence in each.reply][-1:]
-    return [each for each in said if own[0].number <= each.number <= own[-1].number] if own and full else own
+        own += [each for each in exchanges if each.number > own[-1].number and result.evidence in each.reply][-1:]
+    return [each for each in exchanges if own[0].number <= each.number <= own[-1].number] if own and full else own
 
 
 def _exchange_lines(chat: ExampleChat, exchange: Exchange, width: int, *, color: bool, full: bool) -> Iterator[str]:
@@ -136,8 +136,8 @@ def _exchange_kind(result: ScenarioResult, exchange: Exchange) -> str:
         return "question"
     if any(needle.number == exchange.number for question in result.questions for needle in question.needles):
         return "needle"
-    said = {"say": "message", "ask": "question"}.get(exchange.kind, exchange.kind)
-    return said if exchange.by == result.id else f"{one_line(exchange.by)}: {said}" if exchange.by else said
+    kind = {"say": "message", "ask": "question"}.get(exchange.kind, exchange.kind)
+    return kind if exchange.by == result.id else f"{one_line(exchange.by)}: {kind}" if exchange.by else kind
 
 
 def _gap_line(needle: NeedleRef) -> str:

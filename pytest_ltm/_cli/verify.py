@@ -258,15 +258,15 @@ def _score_part_again(
 
 
 def _note_rescoring(source: Path, made: Path, summary: Mapping[str, Any], result: Verification) -> None:
-    told = summary.get("rescored") or {}
+    rescored = summary.get("rescored") or {}
     names = sorted(path.parent.name for path in source.glob(f"*/{JOURNAL}"))
     # a damaged conversation was left out, and may be there anew
     again = {path.parent.name for path in made.glob(f"*/{RESULTS}")}.intersection(names)
-    for name, why in told.get("definitions", {}).items():
+    for name, why in rescored.get("definitions", {}).items():
         result.differs.append(Discrepancy(f"{name}, definition", why))
     result.unchecked.extend(f"{name}: it was not played again" for name in names if name not in again)
     result.unchecked.extend(
-        f"{name}: its verdict was not reached again: {why}" for name, why in told.get("kept", {}).items()
+        f"{name}: its verdict was not reached again: {why}" for name, why in rescored.get("kept", {}).items()
     )
     rows = [(name, row) for name in again for row in read_results(source / name / RESULTS).scenarios]
     reached = {(name, row.id) for name in again for row in read_results(made / name / RESULTS).scenarios}
@@ -279,8 +279,8 @@ def _note_rescoring(source: Path, made: Path, summary: Mapping[str, Any], result
     defined = any((source / name / "definitions").is_dir() for name in names)
     made_anew = ", definitions and expected answers made again from the seed or data" if defined else ""
     result.held.append(
-        f"{pluralize(told.get('same', 0), 'verdict')} reached again from {pluralize(replies, 'reply')} by pytest-ltm "
-        f"{here}{made_anew}"
+        f"{pluralize(rescored.get('same', 0), 'verdict')} reached again from {pluralize(replies, 'reply')} by "
+        f"pytest-ltm {here}{made_anew}"
     )
     if result.made_by not in ("", here):
         result.held.append(

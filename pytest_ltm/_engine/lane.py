@@ -98,10 +98,10 @@ class Watching:
 
     def look(self, *, at_end: bool = False) -> None:
         """Ask the watcher; if it has no verdict when it must, it is Unscored."""
-        said = self.request.watcher(TranscriptView(self.since))
-        if said is not None and not isinstance(said, (Score, Unscored)):
-            raise ScenarioError(f"a watcher returns a Score, Unscored, or None for 'not yet', not {said!r}")
-        self.verdict = said
+        verdict = self.request.watcher(TranscriptView(self.since))
+        if verdict is not None and not isinstance(verdict, (Score, Unscored)):
+            raise ScenarioError(f"a watcher returns a Score, Unscored, or None for 'not yet', not {verdict!r}")
+        self.verdict = verdict
         if self.verdict is not None:
             return
         replies = self.request.replies

@@ -247,14 +247,14 @@ def _parse_answers(where: str, group: str, row: Any, known: _KnownQuestions) -> 
     if category is None and kind not in {*TYPES, "abstention"} and not question:
         raise DatasetError(NEEDS_DATA)
     for name in names:
-        said = row[name] if name in row else row.get("response")
-        if isinstance(said, bool) or not isinstance(said, str | int | float):
-            raise DatasetError(f"{name} is {show_value(said)}, not a text")
+        response = row[name] if name in row else row.get("response")
+        if isinstance(response, bool) or not isinstance(response, str | int | float):
+            raise DatasetError(f"{name} is {show_value(response)}, not a text")
         model = name.removesuffix(_PREDICTION) if name.endswith(_PREDICTION) else _text(row, _SYSTEM)
         grade, judge = _grade_of(row)
         yield PublishedAnswer(
             where=where, agent=model, group=group or str(row.get("sample_id") or ""), id=question_id, question=question,
-            gold=gold or "", said=str(said), kind=kind, category=category, grade=grade, judge=judge,
+            gold=gold or "", said=str(response), kind=kind, category=category, grade=grade, judge=judge,
             f1=next((float(row[one]) for one in (f"{model}_f1", *_F1) if _is_share(row.get(one))), None),
         )  # fmt: skip
 

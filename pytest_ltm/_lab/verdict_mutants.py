@@ -94,8 +94,8 @@ _STAGES = 5
 
 def of_scenario(evaluator: str, args: Mapping[str, Any]) -> Iterator[Made]:
     """Yield mutants of the right answers to what an evaluator of that name and those arguments expects."""
-    for way, said in _MAKERS[evaluator](args) if evaluator in _MAKERS else ():
-        answers = [said] if isinstance(said, str) else said
+    for way, reply in _MAKERS[evaluator](args) if evaluator in _MAKERS else ():
+        answers = [reply] if isinstance(reply, str) else reply
         if evaluator == "PlaysGuest":
             yield way, answers, len(answers) / _STAGES
         elif evaluator in _OF_SEVERAL or way in _EARNS_NOTHING:
@@ -329,8 +329,8 @@ def _cited_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     everything = ", ".join(args["titles"])
     others = [", ".join(title for title in args["titles"] if title not in right) for right in args["sources"]]
     ends = {"denied": [f"I used neither {' nor '.join(right)}." for right in args["sources"]], "changed": others}
-    for way, said in _aggregate_mutants(args):
-        yield way, [f"{text} {end}" for text, end in zip(said, ends.get(way, [everything] * len(said)), strict=True)]
+    for way, reply in _aggregate_mutants(args):
+        yield way, [f"{text} {end}" for text, end in zip(reply, ends.get(way, [everything] * len(reply)), strict=True)]
 
 
 def _world_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:

@@ -137,10 +137,10 @@ def results_in(path: Path) -> tuple[list[ConversationFolder], list[str]]:
 
 def suite_of(plan: object) -> str:
     """Return the suite's name and version as tables show it; "" where files of definitions were played, or none is."""
-    said = plan if isinstance(plan, dict) else {}
-    if not said.get("suite") or said.get("definitions"):
+    plan_fields = plan if isinstance(plan, dict) else {}
+    if not plan_fields.get("suite") or plan_fields.get("definitions"):
         return ""
-    return " ".join(str(said[name]) for name in ("suite", "suite_version") if said.get(name) is not None)
+    return " ".join(str(plan_fields[name]) for name in ("suite", "suite_version") if plan_fields.get(name) is not None)
 
 
 def prechecks_in(path: Path) -> tuple[Precheck, ...]:

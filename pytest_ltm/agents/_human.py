@@ -153,17 +153,17 @@ class WebPerson:
         import asyncio
 
         self._number += 1
-        told, shortened = self._told, self._choices.filler == "shortened"
+        unheard, shortened = self._told, self._choices.filler == "shortened"
         shown = [
-            _mailbox.NoReplyMessage(_shorten_line(one.message), _shorten_line(one.reply)) for one in told[-REMINDED:]
+            _mailbox.NoReplyMessage(_shorten_line(one.message), _shorten_line(one.reply)) for one in unheard[-REMINDED:]
         ]
         asked = _mailbox.HumanPrompt(
             id=_mailbox.message_id(self._number, message),
             number=self._number,
             text=_encodable_text(message),
             now=self._now,
-            told=tuple(shown if shortened else told),
-            more=len(told) - len(shown) if shortened else 0,
+            told=tuple(shown if shortened else unheard),
+            more=len(unheard) - len(shown) if shortened else 0,
             filler=self._choices.filler,
             notes=self._choices.notes,
         )

@@ -239,8 +239,8 @@ class Server:
 
     def _tail(self) -> str:
         self._errors.seek(0)
-        said = self._errors.read().strip()
-        return f". Its stderr ends: {said[-_TAIL:]}" if said else ""
+        errors = self._errors.read().strip()
+        return f". Its stderr ends: {errors[-_TAIL:]}" if errors else ""
 
 
 @asynccontextmanager

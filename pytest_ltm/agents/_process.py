@@ -98,17 +98,17 @@ class LineProcess:
         options |= {"cwd": folder, "env": environment, "start_new_session": True}
         if not _HAS_GUARD:
             return subprocess.Popen(command, **options)  # noqa: S603 - the command is the user's own
-        (held, self._lifeline), (told, ready) = os.pipe(), os.pipe()
+        (held, self._lifeline), (status, ready) = os.pipe(), os.pipe()
         try:
             process = subprocess.Popen(guarded_command(command, held, ready), pass_fds=(held, ready), **options)  # noqa: S603 - as above
         except BaseException:
-            os.close(told)
+            os.close(status)
             self._let_go()
             raise
         finally:
             os.close(held)
             os.close(ready)
-        with os.fdopen(told, "rb") as pipe:
+        with os.fdopen(status, "rb") as pipe:
             fault = pipe.read()
         if fault:
             self._let_go()

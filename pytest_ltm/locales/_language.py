@@ -274,11 +274,11 @@ class Spoken(NamedTuple):
 
 def parse_languages(parameters: Mapping[str, Any]) -> Spoken:
     """Return the languages of an example: its parameter `language`, such as `de`, or `en:de` (told in, asked in)."""
-    said = parameters.get("language", ENGLISH.code)
-    if not isinstance(said, str):
-        raise ConfigurationError(f"language is a code such as 'de', or two as in 'en:de', not {said!r}")
-    told, _, asked = said.partition(":")
-    return Spoken(load_language(told), load_language(asked or told))
+    choice = parameters.get("language", ENGLISH.code)
+    if not isinstance(choice, str):
+        raise ConfigurationError(f"language is a code such as 'de', or two as in 'en:de', not {choice!r}")
+    spoken, _, asked = choice.partition(":")
+    return Spoken(load_language(spoken), load_language(asked or spoken))
 
 
 def parse_language_list(text: str) -> tuple[str, ...]:

@@ -237,10 +237,10 @@ class BuiltInSuite(pytest.Collector):
                 # The marker of what an entry says, which wins over the function's; its rivals are added
                 # to those.
                 names = ("span", "threshold", "floor", "pass_k", "reset")
-                said = {name: value for name in names if (value := getattr(entry, name)) is not None}
+                fields = {name: value for name in names if (value := getattr(entry, name)) is not None}
                 if entry.incompatible:
-                    said["incompatible"] = tuple(dict.fromkeys([*marks_of(item).incompatible, *entry.incompatible]))
-                item.add_marker(pytest.mark.ltm.with_args(**said), append=False)
+                    fields["incompatible"] = tuple(dict.fromkeys([*marks_of(item).incompatible, *entry.incompatible]))
+                item.add_marker(pytest.mark.ltm.with_args(**fields), append=False)
                 yield item
 
 

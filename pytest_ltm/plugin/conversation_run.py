@@ -64,9 +64,9 @@ class PlayedConversation:
         self._time = "simulated" if given.source.apart else settings.time
         self._unreported = list(self.bodies.values())
         """But for those that were found to be reported, from the last."""
-        tokens, told = token_counter(settings.tokenizer), told_in(settings, given.place)
-        self._clock = clock_for(settings.time, self._jumped, conversation_start(told))
-        history = () if told is None else told.history
+        tokens, introduction = token_counter(settings.tokenizer), told_in(settings, given.place)
+        self._clock = clock_for(settings.time, self._jumped, conversation_start(introduction))
+        history = () if introduction is None else introduction.history
         today = plan_for(given.items, settings)
         self.plan = mode.plan(today.plan)
         self._factory = factory = ConversationFactory(

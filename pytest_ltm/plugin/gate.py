@@ -315,12 +315,12 @@ class Gate:
             return f"baseline {self.options.save!r} not saved: {why}"
         try:
             side = structs.replace(side_of_run(self._run.folder.path), result=result)
-            said = save_baseline(side, self.options.save, self._run.config.rootpath / FOLDER, version("pytest-ltm"))
+            saved = save_baseline(side, self.options.save, self._run.config.rootpath / FOLDER, version("pytest-ltm"))
             if only_guesses(result_columns(result)):
-                said += ". It is no better than guessing, so a gate can hardly notice that memory gets worse"
+                saved += ". It is no better than guessing, so a gate can hardly notice that memory gets worse"
         except LtmError as error:
-            said = one_line(str(error))
-        return said.replace(str(self._run.config.rootpath) + os.sep, "")
+            saved = one_line(str(error))
+        return saved.replace(str(self._run.config.rootpath) + os.sep, "")
 
     def status(self, before: int) -> int:
         """Return the exit status, from the one that the session would have; only 0 and 1 are replaced."""
@@ -338,8 +338,8 @@ class Gate:
     def sentences(self, result: RunResult) -> list[str]:
         """Return the sentence on each agent, and the command that comes next."""
         compared = None if self.changes is None else change_report.changes_json(self.changes)
-        said, step = run_sentences(result_columns(result), compared), next_step(result)
-        return [*said[:-1], *(f"{text}. Next: {step}" if step else text for text in said[-1:])]
+        remarks, step = run_sentences(result_columns(result), compared), next_step(result)
+        return [*remarks[:-1], *(f"{text}. Next: {step}" if step else text for text in remarks[-1:])]
 
     def write(self, result: RunResult) -> None:
         """Write the Markdown summary, keep the one to print, and add it to the step summary of a CI job."""

@@ -268,14 +268,14 @@ def _suite_of(config: pytest.Config, *, has_paths: bool) -> _suite.Suite | None:
     # Raise UsageError where the command line itself names two suites, of which the first
     # would be lost.
     words = [str(word) for word in config.invocation_params.args]
-    said = [
+    sources = [
         (*word.split("=", 1), *words[n:])[1]
         for n, word in enumerate(words, start=1)
         if word.split("=")[0] == "--ltm-suite"
     ]
-    if len(set(said)) > 1:
+    if len(set(sources)) > 1:
         raise pytest.UsageError(
-            f"--ltm-suite: a run has one suite, and its settings are those of the run; here are {join_words(said)}. "
+            f"--ltm-suite: a run has one suite, and its settings are those of the run; here are {join_words(sources)}. "
             "Write the entries into one file, or start a run for each"
         )
     given = _options.option_or_ini(config, "ltm_suite")

@@ -258,19 +258,19 @@ def check_rule(rule: Rule, change: Change, *, looks: int = 1) -> Found:
             whose = "the baseline has" if was is None else "the agent reports"
             return _unknown_metric(rule, f"{whose} no cost for all replies (see --ltm-price)", " in both")
         loss = was - is_ if rule.metric.higher_is_better else is_ - was
-        state, told = _check_loss(rule, was, is_, loss)
+        state, sentence = _check_loss(rule, was, is_, loss)
         if state == "failed":
-            told += _largest_losers(
+            sentence += _largest_losers(
                 rule,
                 change.levels,
                 {row.scenario for _, row in both if scope.includes_skills(row.scenario, row.skills)},
             )
             p = change.overall.p_drop
             if rule.metric.name not in ("mean", "total") or rule.scope.kind or p is None or p <= change.overall.alpha:
-                told += ""
+                sentence += ""
             else:
-                told += f"; chance explains as much (one-sided p {p_text(p)})"
-        return state, told
+                sentence += f"; chance explains as much (one-sided p {p_text(p)})"
+        return state, sentence
     pairs = pair_rows(*(_open_as_zero(rule.scope.rows(rows)) for rows in (change.before, change.after))).pairs
     return (
         _check_each_by_chance(rule, pairs, looks)

@@ -88,10 +88,10 @@ class Reading(Struct, frozen=True, kw_only=True):
         return "[\n" + ",\n".join(lines) + "\n]" if self.format == "json" else "\n".join(lines)
 
     def _line(self, note: MemoryHit, now: datetime | None) -> str:
-        told = [self._told(saying, now) for saying in note.said]
+        sayings = [self._told(saying, now) for saying in note.said]
         if self.format == "json":
-            return json.dumps(told, ensure_ascii=False)
-        return "\n".join("".join(_TOLD[field].format(one[field]) for field in _TOLD if field in one) for one in told)
+            return json.dumps(sayings, ensure_ascii=False)
+        return "\n".join("".join(_TOLD[field].format(one[field]) for field in _TOLD if field in one) for one in sayings)
 
     def _told(self, saying: Utterance, now: datetime | None) -> dict[str, str]:
         when = time_since(saying, None if self.age == "date" else now) if self.age else ""

@@ -288,10 +288,10 @@ class Stored(TakesTurns):
     def _flush(self) -> Steps:
         """Hand over what was said in this session since this was last done."""
         if self._pending:
-            said, self._pending = self._pending, []
-            messages = [{"role": one.role, "content": one.text, "at": one.at} for one in said]
-            yield self._called("add_session", messages, at=said[0].at, session=str(self._session), user=self._user)
-            yield from self._note_written(said)
+            pending, self._pending = self._pending, []
+            messages = [{"role": one.role, "content": one.text, "at": one.at} for one in pending]
+            yield self._called("add_session", messages, at=pending[0].at, session=str(self._session), user=self._user)
+            yield from self._note_written(pending)
 
     def _note_written(self, said: Sequence[Utterance]) -> Steps:
         """Learn what the store made of what was said: records with texts of its own stand for that."""

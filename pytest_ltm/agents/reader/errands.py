@@ -185,8 +185,8 @@ def _note_instruction(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     number = _ORDINAL.search(words)
     if number is None or not (_ADD.search(words) and _A_QUOTE.search(words) and _REPLY.search(words)):
         return None
-    said = next(said for said in number.groups() if said)
-    nth = int(said) if said.isdigit() else _IN_WORDS.index(said.lower()) + 2
+    count_text = next(count_text for count_text in number.groups() if count_text)
+    nth = int(count_text) if count_text.isdigit() else _IN_WORDS.index(count_text.lower()) + 2
     due = turn.position + (nth if _LATER.search(words) else nth - 1)
     notes.add(turn, "instruction", {"due": due, "text": words})
     return "I will."
@@ -266,8 +266,8 @@ def _matches_rule(when: str, text: str) -> bool:
     quoted = _WORD_QUOTED.findall(when)
     if quoted:
         return _squeeze_letters(quoted[0]) in {_squeeze_letters(word) for word in _WORD.findall(text)}
-    said, wanted = _telling_words(text), _telling_words(when)
-    return bool(said) and len(said & wanted) >= _ABOUT_IT * len(said)
+    spoken_words, wanted = _telling_words(text), _telling_words(when)
+    return bool(spoken_words) and len(spoken_words & wanted) >= _ABOUT_IT * len(spoken_words)
 
 
 def _squeeze_letters(word: str) -> str:

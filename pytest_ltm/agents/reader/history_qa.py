@@ -72,16 +72,16 @@ def iter_sayings(rest: str, reply: str) -> Iterator[tuple[str, str]]:
         yield USER, sides["user"]
         yield ASSISTANT, sides["assistant"] or ""
     elif _SPEAKER.match(rest):
-        speaker, said = "", ""
+        speaker, text = "", ""
         for line in rest.split("\n"):
             match = _SPEAKER.match(line)
             if match is None:
-                said += f"\n{line}"
+                text += f"\n{line}"
                 continue
             if speaker:
-                yield speaker, said
-            speaker, said = match[1], line[match.end() :]
-        yield speaker, said
+                yield speaker, text
+            speaker, text = match[1], line[match.end() :]
+        yield speaker, text
     else:
         yield USER, rest
         yield ASSISTANT, reply

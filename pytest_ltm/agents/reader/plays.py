@@ -56,10 +56,10 @@ class SallyAnne(Topic):
             return json.dumps({"answer": place or "unknown"})
         said_so = _LINE.match(turn.text)
         marked, line = said_so and said_so["mark"], said_so["line"].strip() if said_so else ""
-        said = next(([kind, *match.groups()] for kind, one in _EVENTS.items() if (match := one.match(line))), None)
-        if said:
-            notes.add(turn, "play", said)
-            notes.add(turn, UNDERSTOOD, said)
+        event = next(([kind, *match.groups()] for kind, one in _EVENTS.items() if (match := one.match(line))), None)
+        if event:
+            notes.add(turn, "play", event)
+            notes.add(turn, UNDERSTOOD, event)
         return "I see." if marked else None  # without the mark it may be anything: others note it as well
 
 

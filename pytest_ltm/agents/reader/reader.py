@@ -35,11 +35,11 @@ class ReadMessage(NamedTuple):
 
     def replied(self, reply: str) -> str:
         """Return a reply with what was said in the words in which it was, and set phrases in the message's language."""
-        said = self.notes.derived(_SAID, _WordMeanings).words(self.notes)
-        if not said and self.language is ENGLISH:
+        words = self.notes.derived(_SAID, _WordMeanings).words(self.notes)
+        if not words and self.language is ENGLISH:
             return reply
-        whole = said.get(reply) or self.language.reply(reply)
-        return whole if whole != reply else "".join(_repeat_sentence(part, said) for part in _SENTENCE.findall(reply))
+        whole = words.get(reply) or self.language.reply(reply)
+        return whole if whole != reply else "".join(_repeat_sentence(part, words) for part in _SENTENCE.findall(reply))
 
 
 class _WordMeanings:

@@ -209,14 +209,14 @@ _BEFORE = 40
 
 def is_phone(match: re.Match[str]) -> bool:
     """Return whether a run of digits is a phone number, by its form and by what is said just before it."""
-    said = match.group().strip()
-    digits = re.sub(r"\D", "", said.replace("(0)", ""))
+    digits_text = match.group().strip()
+    digits = re.sub(r"\D", "", digits_text.replace("(0)", ""))
     before = match.string[max(0, match.start() - _BEFORE) : match.start()]
-    if said.startswith("+") or before.endswith(("@", "wa.me/")):  # mentions, as WhatsApp writes them
+    if digits_text.startswith("+") or before.endswith(("@", "wa.me/")):  # mentions, as WhatsApp writes them
         return True
     if before.rstrip().endswith(("$", "€", "£")):
         return False
-    if _DATES.fullmatch(said) or _ADDRESS.fullmatch(said) or _AMOUNT.fullmatch(said):
+    if _DATES.fullmatch(digits_text) or _ADDRESS.fullmatch(digits_text) or _AMOUNT.fullmatch(digits_text):
         return False
     last = _SENTENCE.split(before)[-1]
     kinds = [(match.lastgroup or "", match.group().lower()) for match in _ABOUT.finditer(last)]
@@ -226,10 +226,10 @@ def is_phone(match: re.Match[str]) -> bool:
     if word:
         return word == "calling"
     return (
-        _NORTH_AMERICAN.fullmatch(said) is not None
+        _NORTH_AMERICAN.fullmatch(digits_text) is not None
         or (digits.startswith("00") and len(digits) > _BARE.stop)
-        or (digits.startswith("0") and said[1:2] != "." and len(digits) in _TRUNK)
-        or (said.isdecimal() and len(digits) in _BARE)
+        or (digits.startswith("0") and digits_text[1:2] != "." and len(digits) in _TRUNK)
+        or (digits_text.isdecimal() and len(digits) in _BARE)
     )
 
 

@@ -60,18 +60,18 @@ class PaperTable(NamedTuple):
 
 def paper_table(runs: Sequence[LoadedRun]) -> PaperTable:
     """Return the table of all agents of some runs; equal labels of several runs are told apart by the run."""
-    found = [(run, column) for run in runs for column in result_columns(run.result)]
-    labels = {(column.agent, run.result.run_id) for run, column in found}
+    run_columns = [(run, column) for run in runs for column in result_columns(run.result)]
+    labels = {(column.agent, run.result.run_id) for run, column in run_columns}
     shared = {agent for agent, _ in labels if sum(agent == other for other, _ in labels) > 1}
-    spans = {column.span_label: column.span or 0 for _, column in found}
+    spans = {column.span_label: column.span or 0 for _, column in run_columns}
     rows: dict[str, dict[str, Column]] = {}
-    for run, column in found:
+    for run, column in run_columns:
         agent = f"{column.name} ({run.result.run_id})" if column.agent in shared else column.name
         rows.setdefault(one_line(agent), {})[column.span_label] = column
     ordered = sorted(spans, key=spans.__getitem__)
     suites = join_words(list(dict.fromkeys(run.result.suite for run in runs if run.result.suite)))
     parts = ["Accuracy in percent by memory span in tokens"]
-    if any(column.interval for _, column in found):
+    if any(column.interval for _, column in run_columns):
         parts.append("95% intervals over conversations in brackets")
     parts.append(f"pytest-ltm {version('pytest-ltm')}" + f", suite {suites}" * bool(suites))
     cells = [(agent, [columns.get(span) for span in ordered]) for agent, columns in rows.items()]

@@ -176,11 +176,11 @@ def timeline_json(rows: Sequence[ExampleEntry], record: ConversationRecord) -> d
     ordered = sorted(rows, key=lambda row: (begins[row.key], row.key))
     lanes = {row.result.id: number for number, row in enumerate(ordered)}
     asked = {(row.result.id, question.number) for row in rows for question in row.result.questions}
-    said = sorted((*record.transcript, *record.unanswered.values()), key=lambda each: each.number)
+    exchanges = sorted((*record.transcript, *record.unanswered.values()), key=lambda each: each.number)
     return {
         "tokens": record.transcript.position,
         "lanes": [_lane_json(row, examples[row.key]) for row in ordered],
-        "marks": [_mark_json(each, lanes, asked) for each in said],
+        "marks": [_mark_json(each, lanes, asked) for each in exchanges],
         "jumps": [
             [jump.position, f"+{describe_duration(jump.to - jump.before)}", f"{jump.to:%Y-%m-%d %H:%M}"]
             for jump in _join_jumps(record.jumps)
@@ -198,7 +198,7 @@ def timeline_json(rows: Sequence[ExampleEntry], record: ConversationRecord) -> d
                 record.fault(each.number),
                 *retrieval_json(each.retrieved).values(),
             ]
-            for each in said
+            for each in exchanges
             if each.by not in lanes
         },
     }

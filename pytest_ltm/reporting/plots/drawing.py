@@ -102,11 +102,11 @@ def draw_plot(content: Content, look: Look) -> RenderedPlot:
         file = io.BytesIO()
         nothing = {"svg": ("Date", "Creator"), "pdf": ("CreationDate", "Creator", "Producer"), "png": ("Software",)}
         figure.savefig(file, format=look.suffix, dpi="figure", metadata=dict.fromkeys(nothing[look.suffix]))
-    said = [str(each.message) for each in caught]
-    if any("collapsed to zero" in text or "not applied" in text for text in said):
+    messages = [str(each.message) for each in caught]
+    if any("collapsed to zero" in text or "not applied" in text for text in messages):
         raise LtmError(_NO_ROOM)
     problems = []
-    if look.suffix != "svg" and any("missing from font" in text for text in said):
+    if look.suffix != "svg" and any("missing from font" in text for text in messages):
         problems.append("the font lacks characters of some names; --font=A,B takes several families")
     if scale < _CROWDED:
         problems.append(f"it is crowded at this size; {fits[0]:.1f}x{fits[1]:.1f}in has room for everything")
@@ -417,14 +417,14 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
     )
     axes.add_collection(
         LineCollection(
-            [[(told, lane), (asked, lane)] for lane, told, asked in content.links],
+            [[(telling, lane), (asked, lane)] for lane, telling, asked in content.links],
             colors=_INK,
             linewidths=0.7,
             zorder=2,
         )
     )
-    told = [mark for mark in content.marks if mark.lane < 0]
-    axes.broken_barh([(mark.start, mark.tokens) for mark in told], (-1.38, 0.76), facecolor="#B8B8B8", zorder=1)
+    telling = [mark for mark in content.marks if mark.lane < 0]
+    axes.broken_barh([(mark.start, mark.tokens) for mark in telling], (-1.38, 0.76), facecolor="#B8B8B8", zorder=1)
     marks = [mark for mark in content.marks if mark.lane >= 0 and mark.kind != "question"]
     size = _scaled_points(18.0 if lanes <= 40 else 8.0)
     axes.scatter(

@@ -92,7 +92,7 @@ class Opinions:
 
     def opinions_by(self, reviewer: str) -> Mapping[str, ReviewDecision]:
         """Return by node id what one reviewer said."""
-        return {nodeid: said[reviewer] for nodeid, said in self._blind.items() if reviewer in said}
+        return {nodeid: opinions[reviewer] for nodeid, opinions in self._blind.items() if reviewer in opinions}
 
     def credits(self, nodeid: str) -> list[float]:
         """Return the credits that reviewers gave an answer, without those who skipped it."""
