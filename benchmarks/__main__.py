@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks import (
+    company,
     concurrency,
     evidence,
     forgeries,
@@ -18,6 +19,7 @@ from benchmarks import (
     gate,
     killed,
     length,
+    linear,
     long_chats,
     memory,
     memory_linear,
@@ -123,9 +125,11 @@ BENCHMARKS = {
 
 
 OTHERS = {
+    "company": company.main,
     "evidence": evidence.main,
     "faults": matrix.main,
     "gallery": gallery.main,
+    "linear": linear.main,
     "model-results": model_results.main,
 }
 """What takes arguments of its own."""

@@ -158,6 +158,11 @@ def paired(rng: random.Random, examples: Sequence[tuple[str, str]]) -> str:
     return "; ".join(filled(rng, rng.choice(PAIRS)).format(gloss=gloss, form=form) for gloss, form in examples)
 
 
+def told_forms(language: str, examples: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return what such pairs tell."""
+    return {f"{gloss} in {language}": form for gloss, form in examples}
+
+
 def question(rng: random.Random, gloss: str, language: str) -> str:
     """Return a question for the form of a phrase."""
     return worded(rng, QUESTIONS, gloss=gloss, language=language, only=worded(rng, ONLY))

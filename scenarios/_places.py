@@ -130,11 +130,17 @@ def told(rng: random.Random, where: str, start: str, legs: Sequence[Leg], langua
         )
     )  # fmt: skip
     before = language.word(start)
-    says = [Say(worded(rng, first if where else first_unnamed, town=where, place=before))]
+    says = [
+        Say(
+            worded(rng, first if where else first_unnamed, town=where, place=before),
+            tells={"the first place": str(before)},
+        )
+    ]
     for number, (km, way, place) in enumerate(legs):
         unnamed = either(rng, following_unnamed, from_there) if number else following_unnamed
         wordings = either(rng, following, unnamed) if where else unnamed
         there = language.word(place)
-        says.append(Say(worded(rng, wordings, town=where, place=there, km=km, way=language.word(way), before=before)))
+        text = worded(rng, wordings, town=where, place=there, km=km, way=language.word(way), before=before)
+        says.append(Say(text, tells={f"what lies {way} of the {before}": str(there)}))
         before = there
     return says

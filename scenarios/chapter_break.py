@@ -14,7 +14,7 @@ from pytest_ltm.datasets import chapter_from_book, chapter_from_dataset
 from pytest_ltm.evaluators import PicksOption
 
 from ._parameters import whole
-from ._town import Beginning, Told, Town, beginnings, town_of
+from ._town import Beginning, Fact, Told, Town, beginnings, town_of
 from ._town_days import TITLES, Days
 from ._town_words import Words
 
@@ -54,14 +54,15 @@ def chapter_break(rng: random.Random, parameters: Mapping[str, Any]) -> Definiti
         return _from_file(rng, parameters)
     town = town_of(rng, whole(parameters, "chapters", 8), whole(parameters, "changes", 3), KEPT)
     words, days = Words(rng, town.people), Days(rng, town.people)
-    sentences: dict[tuple[str, str], str] = {}
-    text = _book(rng, parameters, town, days, words, sentences)
+    told: list[tuple[str, Fact]] = []
+    text = _book(rng, parameters, town, days, words, told)
     made = beginnings(town, rng, OPTIONS, CLAIMS)
     opening = OPENING + (PROMISE if rng.random() < 1 / 2 else "")
     heading = f"Chapter {len(town.chapters) + 1}"
     texts = [f"{heading}\n\n{_beginning(beginning, days, words)}" for beginning in made]
-    needles = [sentences[beginning.broken.key] for beginning in made if beginning.broken]
-    return _definition(rng, parameters, text, texts, opening, needles)
+    last = {fact.key: sentence for sentence, fact in told}
+    needles = [last[beginning.broken.key] for beginning in made if beginning.broken]
+    return _definition(rng, parameters, text, texts, opening, needles, told)
 
 
 def pages(text: str, characters: int) -> list[str]:
@@ -84,15 +85,15 @@ def _book(
     town: Town,
     days: Days,
     words: Words,
-    sentences: dict[tuple[str, str], str],
+    sentences: list[tuple[str, Fact]],
 ) -> str:
-    """Return the text; `sentences` takes up the last sentence about each matter that is not as it was by default."""
+    """Return the text; `sentences` takes up, in order, all that tell a fact."""
     titles = [title for _ in range(-(-len(town.chapters) // len(TITLES))) for title in rng.sample(TITLES, len(TITLES))]
     length = whole(parameters, "chapter_characters", 4200)
     chapters = []
     for number, told in enumerate(town.chapters, start=1):
         pairs = [(one, words.told(one)) for one in told]
-        sentences.update({one.fact.key: sentence for one, sentence in pairs})
+        sentences += [(sentence, one.fact) for one, sentence in pairs]
         chapters.append(f"Chapter {number}: {titles[number - 1]}\n\n{_chapter(rng, days, pairs, length)}")
     return "\n\n".join(chapters)
 
@@ -141,10 +142,19 @@ def _definition(
     options: Sequence[str],
     opening: str,
     needles: Sequence[str] = (),
+    told: Sequence[tuple[str, Fact]] = (),
 ) -> Definition:
-    """Return the conversation about a text; the first of the options is the true one."""
+    """Return the conversation about a text with its sentences that tell facts; the first option is the true one."""
     cut = pages(text, whole(parameters, "page_characters", 4000))
-    read = [Say(f"Page {number} of {len(cut)}:\n\n{page}") for number, page in enumerate(cut, start=1)]
+    facts = [
+        {
+            f"{fact.kind} of {fact.subject}": fact.value
+            for sentence, fact in told
+            if sentence in page and fact.kind != "whole"
+        }
+        for page in cut
+    ]
+    read = [Say(f"Page {n} of {len(cut)}:\n\n{page}", tells=facts[n - 1]) for n, page in enumerate(cut, start=1)]
     order = rng.sample(range(len(options)), len(options))
     offered = [Say(f"Option {number}:\n\n{options[place]}") for number, place in enumerate(order, start=1)]
     about = [page.text for page in read if any(needle in page.text for needle in needles)]

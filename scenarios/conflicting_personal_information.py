@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from functools import partial
+from itertools import starmap
 from typing import Any
 
 import pytest
 
-from pytest_ltm import Ask, Definition, Ltm, Say, spread
+from pytest_ltm import Ask, Definition, Ltm, Say, Step, Wait, spread
 from pytest_ltm.evaluators import KnowsCurrentFacts
 
 from ._inventions import Inventions
 from ._parameters import last_wait, whole
-from ._wording import filled, worded
+from ._wording import filled, variants, worded
 
 INVENTED = "invented"
 """Stands for a list of values: invented names of towns."""
@@ -150,16 +153,19 @@ class Story:
     mentioned: list[str] = field(default_factory=list)
     firm: bool = False
     """The last statement said what is so, so that it can be withdrawn."""
+    tells: dict[str, str] = field(default_factory=dict)
+    """What is so by the last statement; nothing where that was a rumour."""
 
-    def statement(self, rng: random.Random) -> str:
-        """Return the next statement."""
-        kind = rng.choice(self._possible()) if self.told else "first"
+    def statement(self, rng: random.Random, *, plain: bool = False) -> str:
+        """Return the next statement; a `plain` one says of no other that it holds no longer."""
+        kind = rng.choice(self._possible()) if self.told and not plain else "first"
         withdrawn = self.told.pop() if kind == "withdrawn" else None
         if not withdrawn:
             self.mentioned.append(self.values.pop())
             if kind != "rumoured":
                 self.told.append(self.mentioned[-1])
         self.firm = kind in ("first", "changed", "corrected")
+        self.tells = {} if kind == "rumoured" else {self.topic.label: self.told[-1]}
         named = rng.random() < 1 / 2
         wordings = {
             "first": FIRST,
@@ -255,7 +261,10 @@ EXCEPTIONS = (
     "there is one exception: {when} I {clause}[.|, just for once.|, and for a good reason.|, as you will see.]",
     "I {clause} {when}, [but not else|so there|don't ask me why|I must say|for once].",
 )
-CHANGES, EXCEPTION = "changes", "exception"
+CHANGES, SESSIONS, EXCEPTION = "changes", "sessions", "exception"
+GREETINGS = (
+    "[good morning|good evening|good afternoon|here I am again|it's me again|back again|so, another day][.|!]",
+)
 
 
 def _with_exceptions(rng: random.Random, parameters: Mapping[str, Any], topics: int) -> Definition:
@@ -267,7 +276,9 @@ def _with_exceptions(rng: random.Random, parameters: Mapping[str, Any], topics: 
         clause = filled(rng, habit.clause)  # the same in both, so that the words of a question lead to both or neither
         rule = worded(rng, RULES, clause=clause.format(v=usual))
         other = worded(rng, EXCEPTIONS, clause=clause.format(v=exceptional), when=when)
-        says += [Say(text) for text in rng.sample([rule, other], 2)]
+        subject = next(variants([habit.clause])).format(v="...")
+        tells = {rule: {subject: usual}, other: {f"{subject} {when}": exceptional}}
+        says += [Say(text, tells=tells[text]) for text in rng.sample([rule, other], 2)]
         then = rng.choice((when, OCCASIONS[when]))
         for time, values in ((rng.choice(USUAL), (usual, exceptional)), (then, (exceptional, usual))):
             asked.append((worded(rng, [LEADS + habit.question], when=time), values[0], values, (rule, other)))
@@ -286,35 +297,53 @@ def conflicting_personal_information(rng: random.Random, parameters: Mapping[str
     """Return `statements` (default 4) about each of `topics` (default 2), mixed, then a question for each topic.
 
     All messages over the span. What the user said last to be so, and did not withdraw, is expected. `conflict`
-    is `changes` (default) for that, or `exception` for a habit and an exception to it for each topic, both of which
-    hold, with a question for either.
+    is `changes` (default) for that; `sessions`, where each statement comes days after the one before, with a greeting,
+    and does not say that anything has changed; or `exception` for a habit and an exception to it for each topic, both
+    of which hold, with a question for either.
     """
     conflict = parameters.get("conflict", CHANGES)
     if conflict == EXCEPTION:
         return _with_exceptions(rng, parameters, whole(parameters, "topics", 2, 1, len(HABITS)))
-    if conflict != CHANGES:
-        raise ValueError(f"conflict is {CHANGES!r} or {EXCEPTION!r}, not {conflict!r}")
-    topics = whole(parameters, "topics", 2, 1, len(TOPICS))
+    if conflict not in (CHANGES, SESSIONS):
+        raise ValueError(f"conflict is {CHANGES!r}, {SESSIONS!r} or {EXCEPTION!r}, not {conflict!r}")
+    plain = conflict == SESSIONS
+    fitting = [topic for topic in TOPICS if topic.changes or not plain]
+    topics = whole(parameters, "topics", 2, 1, len(fitting))
     statements = whole(parameters, "statements", 4, 1, 9)
     inventions = Inventions(rng)
-    stories = [Story(topic, _values(rng, inventions, topic, statements)) for topic in rng.sample(TOPICS, topics)]
+    stories = [Story(topic, _values(rng, inventions, topic, statements)) for topic in rng.sample(fitting, topics)]
     turns = [story for story in stories for _ in range(statements)]
     rng.shuffle(turns)
+    if plain:
+        turns = [story for _ in range(statements) for story in rng.sample(stories, topics)]
     says: dict[str, list[Say]] = {story.topic.label: [] for story in stories}
     messages: list[Say | Ask] = []
-    for story in turns:
-        messages.append(said := Say(story.statement(rng)))
+    begins: list[str] = []
+    for number, story in enumerate(turns):
+        text = story.statement(rng, plain=plain)
+        if plain and number and number % topics == 0:
+            text = f"{worded(rng, GREETINGS)} {text}"
+            begins.append(text)
+        messages.append(said := Say(text, tells=story.tells))
         says[story.topic.label].append(said)
     asked = rng.sample(stories, topics)
     messages += [
         Ask(worded(rng, [LEADS + story.topic.question]), about=tuple(say.text for say in says[story.topic.label]))
         for story in asked
     ]
+    steps = spread(messages, last_wait(rng, parameters))
     return Definition(
-        steps=spread(messages, last_wait(rng, parameters)),
+        steps=tuple(starmap(partial(_days_before, rng, begins), zip(steps, (*steps[1:], None), strict=True))),
         expected=[story.told[-1] for story in asked],
         parameters={**parameters, "mentioned": [list(_others(story)) for story in asked]},
     )
+
+
+def _days_before(rng: random.Random, begins: Sequence[str], step: Step, following: Step | None) -> Step:
+    """Return a step, with days to wait before the messages that begin a session."""
+    if isinstance(step, Wait) and isinstance(following, Say) and following.text in begins:
+        return replace(step, time=timedelta(days=rng.randint(1, 6)))
+    return step
 
 
 def _values(rng: random.Random, inventions: Inventions, topic: Topic, number: int) -> list[str]:

@@ -155,7 +155,10 @@ def delayed_recall(rng: random.Random, parameters: Mapping[str, Any]) -> Definit
     texts = [_fact(rng, kind, lines, world, value) for kind, value in zip(kinds, values, strict=True)]
     introduction = worded(rng, either(rng, INTRODUCTIONS[:3], INTRODUCTIONS[3:]), n=number, w=world)
     between = rng.choice(LINES if lines else INLINE)
-    facts = Say(f"{introduction}{between if lines else ' '}{between.join(texts)}{'' if lines else '.'}")
+    facts = Say(
+        f"{introduction}{between if lines else ' '}{between.join(texts)}{'' if lines else '.'}",
+        tells={next(variants([kind.named])).format(w=world): value for kind, value in zip(kinds, values, strict=True)},
+    )
     order = rng.sample(range(number), number)
     questions = [Ask(_question(rng, kinds[place], world, lines), about=(facts.text,)) for place in order]
     return Definition(

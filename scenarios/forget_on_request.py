@@ -53,6 +53,21 @@ TOPICS = (
     Topic("[my solicitor is {v}|{v} handles my lawsuits]", "my solicitor", "who is my solicitor?",
           "I'm being sued: whose help do I ask for?"),
 )  # fmt: skip
+MEANINGS = {
+    "my school": "the place where I learnt to read and write",
+    "my doctor": "the one who treats my ailments",
+    "my landlady": "the owner of the house I live in",
+    "where I grew up": "the home of my early years",
+    "my employer": "those who pay my wages",
+    "my first love": "the sweetheart of my youth",
+    "my pet": "the animal in my home",
+    "my club": "the team that I'm in",
+    "my therapist": "the person who listens to my troubles",
+    "my summer house": "the place for the hot months",
+    "my old ship": "the vessel of my sailing days",
+    "my solicitor": "the one who defends me in court",
+}
+"""What a label stands for, with no word by which it is told."""
 TOLD = (
     (
         "[|by the way, |just so you know, |about me: |for your notes: |small thing: |while I think of it: |in "
@@ -93,6 +108,7 @@ OPEN = (
         "on me|you still remember of what I told you about myself][.|, in a line or two.|, please.|, with names.]"
     ),
 )
+NAMED, MEANING = "named", "meaning"
 GONE = "I have forgotten that, as you asked."
 
 
@@ -109,15 +125,19 @@ def forget_on_request(rng: random.Random, parameters: Mapping[str, Any]) -> Defi
     """Return `facts` (default 6), of which the user withdraws `forgotten` (default 2), and questions about both.
 
     All messages over the span. As many kept facts as forgotten ones are asked for, openly or in a roundabout way, and
-    in the end all that the agent knows. Of one kept fact it is said that it stays.
+    in the end all that the agent knows. Of one kept fact it is said that it stays. `requests` are "named" (default), by
+    label or value, or go by "meaning": with no word by which the fact was told.
     """
     number = whole(parameters, "facts", 6, 2, len(TOPICS))
     forgotten = whole(parameters, "forgotten", 2, 1, number // 2)
+    requests_by = parameters.get("requests", NAMED)
+    if requests_by not in (NAMED, MEANING):
+        raise ValueError(f"requests is {NAMED!r} or {MEANING!r}, not {requests_by!r}")
     inventions = Inventions(rng)
     facts = [_told(rng, topic, inventions.name()) for topic in rng.sample(TOPICS, number)]
     chosen = rng.sample(facts, number)
     gone, kept = chosen[:forgotten], chosen[forgotten:]
-    requests = {fact.value: _request(rng, fact) for fact in gone}
+    requests = {fact.value: _request(rng, fact, requests_by) for fact in gone}
     stays = Say(worded(rng, KEEP, label=kept[0].topic.label))
     later = rng.sample([*requests.values(), stays], forgotten + 1)
     asked = rng.sample([*gone, *kept[:forgotten]], 2 * forgotten)
@@ -143,8 +163,9 @@ def _told(rng: random.Random, topic: Topic, value: str) -> Fact:
     return Fact(topic, value, Say(said, tells={topic.label: value}))
 
 
-def _request(rng: random.Random, fact: Fact) -> Say:
-    said = worded(rng, rng.choice((BY_LABEL, BY_VALUE)), label=fact.topic.label, v=fact.value)
+def _request(rng: random.Random, fact: Fact, by: str) -> Say:
+    wordings = BY_LABEL if by == MEANING else rng.choice((BY_LABEL, BY_VALUE))
+    said = worded(rng, wordings, label=MEANINGS[fact.topic.label] if by == MEANING else fact.topic.label, v=fact.value)
     return Say(said, tells={fact.topic.label: None})
 
 

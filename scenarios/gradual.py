@@ -33,6 +33,7 @@ from ._languages import (
     paired,
     pairs_of,
     question,
+    told_forms,
 )
 from ._parameters import last_wait, whole
 from ._wording import worded
@@ -55,14 +56,11 @@ def gradual(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     asked: list[tuple[int, str, Phrase]] = []
     for lesson in range(lessons):
         examples = course.lesson(FIRST_NOUNS if lesson == 0 else MORE_NOUNS, FIRST_FEATURES if lesson == 0 else 1)
-        text = worded(
-            rng,
-            LESSONS if lesson else FIRST_LESSONS,
-            language=course.language,
-            pairs=paired(rng, [(phrase.gloss, course.form(phrase)) for phrase in examples]),
-        )
+        pairs = [(phrase.gloss, course.form(phrase)) for phrase in examples]
+        wordings = LESSONS if lesson else FIRST_LESSONS
+        text = worded(rng, wordings, language=course.language, pairs=paired(rng, pairs))
         course.told(text, examples)
-        messages.append(Say(text))
+        messages.append(Say(text, tells=told_forms(course.language, pairs)))
         for kind, phrase in course.probes(probes):
             messages.append(Ask(question(rng, phrase.gloss, course.language), about=course.sources(phrase)))
             asked.append((lesson, kind, phrase))

@@ -153,7 +153,10 @@ def instruction_recall(rng: random.Random, parameters: Mapping[str, Any]) -> Def
     ending = "." if between == LINES else ""
     told = [form.format(n=n, step=step.removesuffix(".") + ending) for n, step in enumerate(steps, start=1)]
     introduction = worded(rng, either(rng, INTRODUCTIONS[:2], INTRODUCTIONS[2:]), m=machine, n=number)
-    manual = Say(f"{introduction}{LINES if ending else ' '}{between.join(told)}{'' if ending else '.'}")
+    manual = Say(
+        f"{introduction}{LINES if ending else ' '}{between.join(told)}{'' if ending else '.'}",
+        tells={f"{machine}, step {n}": detail for n, detail in enumerate(details, start=1)},
+    )
     pairs = [_question(rng, turn, kinds, details, steps, bool(ending)) for turn in range(asked)]
     questions = [
         Ask(worded(rng, [lead + question for lead in either(rng, NAMED_LEADS, LEADS)], m=machine), about=(manual.text,))

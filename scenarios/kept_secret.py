@@ -257,7 +257,8 @@ def _told(rng: random.Random, thing: Thing, value: str, kind: str, people: Seque
     owner, friend = rng.sample(people, 2)
     since = rng.randint(100, 200)
     text = worded(rng, TOLD[kind], clause=filled(rng, thing.clause).format(v=value), friend=friend, day=_day(since))
-    return Fact(thing, owner, value, kind, friend, since, Say(worded(rng, SPEAKERS, name=owner, text=text)))
+    said = Say(worded(rng, SPEAKERS, name=owner, text=text), tells={thing.called.format(whose=f"{owner}'s"): value})
+    return Fact(thing, owner, value, kind, friend, since, said)
 
 
 def _manners(rng: random.Random, number: int) -> list[str]:

@@ -180,8 +180,11 @@ def large_scale_integration(rng: random.Random, parameters: Mapping[str, Any]) -
     """
     facts = whole(parameters, "facts", 24, 20, 60)
     ledger = book(rng, facts)
-    says = [Say(_told(rng, gift)) for gift in ledger.gifts]
-    says += [Say(worded(rng, HOME, name=name, town=town)) for name, town in ledger.homes.items()]
+    says = [Say(_told(rng, gift), tells={f"{gift.name}'s gift of {gift.day}": gift.purpose}) for gift in ledger.gifts]
+    says += [
+        Say(worded(rng, HOME, name=name, town=town), tells={f"{name}'s town": town})
+        for name, town in ledger.homes.items()
+    ]
     rng.shuffle(says)
     asked = [one(rng, ledger) for one in (_count, _add, _order, _join, _compare)]
     rng.shuffle(asked)

@@ -31,8 +31,8 @@ def needle_chain(rng: random.Random, parameters: Mapping[str, Any]) -> Definitio
     codes = [hay.code() for _ in ways]
     told = [
         [
-            *(Say(hay.linked(one, other)) for one, other in pairwise(way)),
-            Say(hay.told(way[-1], code)),
+            *(Say(hay.linked(a, b), tells={a.said(telling): b.owner}) for a, b in pairwise(way)),
+            Say(hay.told(way[-1], code), tells={way[-1].said(telling): code}),
         ]
         for way, code in zip(ways, codes, strict=True)
     ]

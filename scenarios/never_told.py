@@ -12,6 +12,7 @@ import pytest
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import KnowsAndWithholds
 
+from ._first_names import GIVEN_NAMES
 from ._inventions import Inventions
 from ._parameters import last_wait, whole
 from ._wording import worded
@@ -20,11 +21,17 @@ OWNERS = (
     "sister", "brother", "aunt", "uncle", "neighbour", "boss", "cousin", "landlord", "daughter", "nephew",
     "grandmother", "colleague", "godmother", "tailor",
 )  # fmt: skip
+ACQUAINTANCES = (
+    "neighbour", "boss", "cousin", "colleague", "tailor", "dentist", "teacher", "plumber", "baker", "florist",
+    "optician", "locksmith",
+)  # fmt: skip
+"""Any of them may have any given name."""
 THINGS = (
     "dog", "horse", "parrot", "boat", "donkey", "tortoise", "caravan", "canoe", "goat", "tractor", "violin", "falcon",
     "van", "pony",
 )  # fmt: skip
 NAME, PLACE = "name", "place"
+PEOPLE, NAMESAKES = "people", "namesakes"
 SIGNS = {NAME: "call|name", PLACE: "from|bought|came|come"}
 """Words of a sentence that says such a thing of something."""
 
@@ -72,22 +79,25 @@ def never_told(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """Return `facts` (default 6), then `questions` (default 3) for some of them and as many for what was never told.
 
     All messages over the span. Every word of a question has been told. What was never told is somebody's having what
-    another one has, or the other thing about what they have: its place where the name was told, or its name.
+    another one has, or the other thing about what they have: its place where the name was told, or its name. `owners`
+    is "people" (default), or "namesakes": two of each name, who have a thing of the same kind. So many facts are told
+    `again` (default 0), in other words.
     """
     number = whole(parameters, "facts", 6, 2, 12)
     questions = whole(parameters, "questions", 3, 1, number)
+    again = whole(parameters, "again", 0, 0, number)
     inventions = Inventions(rng)
     facts = []
-    for owner, thing in zip(rng.sample(OWNERS, number), rng.sample(THINGS, number), strict=True):
+    for owner, thing in _owners(rng, parameters, number):
         kind, value = rng.choice((NAME, PLACE)), inventions.name()
-        said = worded(rng, TOLD[kind], owner=owner, thing=thing, v=value)
-        say = Say(said, tells={f"{owner}'s {thing}, {kind}": value})
-        facts.append(Fact(owner, thing, kind, value, say))
+        facts.append(Fact(owner, thing, kind, value, _told(rng, owner, thing, kind, value)))
+    told = [fact.said for fact in facts]
+    told += [_told(rng, one.owner, one.thing, one.kind, one.value, told) for one in rng.sample(facts, again)]
     asked = [_true(rng, fact, facts) for fact in rng.sample(facts, questions)]
     asked += [_false(rng, fact, facts) for fact in rng.sample(facts, questions)]
     rng.shuffle(asked)
     return Definition(
-        steps=spread([*(fact.said for fact in facts), *(ask for ask, _, _ in asked)], last_wait(rng, parameters)),
+        steps=spread([*told, *(ask for ask, _, _ in asked)], last_wait(rng, parameters)),
         expected=[right for _, right, _ in asked],
         parameters={
             **parameters,
@@ -95,6 +105,27 @@ def never_told(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
             "owners": [list(whose.values()) for _, _, whose in asked],
         },
     )
+
+
+def _owners(rng: random.Random, parameters: Mapping[str, Any], number: int) -> list[tuple[str, str]]:
+    """Return so many owners, each with what they have."""
+    owners = parameters.get("owners", PEOPLE)
+    if owners not in (PEOPLE, NAMESAKES):
+        raise ValueError(f"owners is {PEOPLE!r} or {NAMESAKES!r}, not {owners!r}")
+    known = rng.sample(OWNERS if owners == PEOPLE else ACQUAINTANCES, number)
+    things = rng.sample(THINGS, number)
+    if owners == PEOPLE:
+        return list(zip(known, things, strict=True))
+    names = rng.sample(GIVEN_NAMES, number)
+    return [(f"{owner} {names[at // 2]}", things[at // 2]) for at, owner in enumerate(known)]
+
+
+def _told(rng: random.Random, owner: str, thing: str, kind: str, value: str, before: Sequence[Say] = ()) -> Say:
+    """Return a message that tells a fact, in other words than those before."""
+    said = ""
+    while not said or said in [one.text for one in before]:
+        said = worded(rng, TOLD[kind], owner=owner, thing=thing, v=value)
+    return Say(said, tells={f"{owner}'s {thing}, {kind}": value})
 
 
 Asked = tuple[Ask, str, dict[str, str]]
@@ -114,7 +145,7 @@ def _false(rng: random.Random, fact: Fact, facts: Sequence[Fact]) -> Asked:
         whose[fact.value] = SIGNS[fact.kind]
         question = worded(rng, ASKED[kind], owner=fact.owner, thing=fact.thing)
         return Ask(question, about=(fact.said.text,)), "", whose
-    other = rng.choice([one for one in facts if one is not fact])
+    other = rng.choice([one for one in facts if one.thing != fact.thing])
     whose[fact.value] = fact.thing
     question = worded(rng, ASKED[other.kind], owner=fact.owner, thing=other.thing)
     return Ask(question, about=(fact.said.text, other.said.text)), "", whose

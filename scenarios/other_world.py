@@ -86,11 +86,13 @@ class Story:
         out.add(value)
         self.values[thing, frame] = value
 
-    def say(self, wordings: Sequence[str], thing: Thing, frame: Frame) -> str:
+    def say(self, wordings: Sequence[str], thing: Thing, frame: Frame) -> Say:
         """Return a rule as it holds now, in words."""
         base = self.links.get((thing, frame))
-        slots = {"like": thing.like(base)} if base else {"fact": thing.fact(self._said(thing, frame))}
-        return worded(self.rng, wordings, name=frame.name, medium=frame.medium, **slots)
+        value = "" if base else self._said(thing, frame)
+        slots = {"like": thing.like(base)} if base else {"fact": thing.fact(value)}
+        tells = {} if base else {f"{thing.question()} in {frame.name}": value}
+        return Say(worded(self.rng, wordings, name=frame.name, medium=frame.medium, **slots), tells=tells)
 
     def _said(self, thing: Thing, frame: Frame) -> str:
         value = self.values[thing, frame]
@@ -117,11 +119,13 @@ def other_world(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
     inside, outside = _asked(story, questions)
     asked = [*((thing, frame) for thing, frame in inside), *((thing, None) for thing in outside)]
     rng.shuffle(asked)
-    by_place = {place: tuple(text for one, text in told if one in (place, _base(story, place))) for place, _ in told}
+    by_place = {
+        place: tuple(said.text for one, said in told if one in (place, _base(story, place))) for place, _ in told
+    }
     expected = [story.value(thing, frame) if frame else thing.value for thing, frame in asked]
     asks = [_ask(rng, thing, frame, frames, by_place) for thing, frame in asked]
     return Definition(
-        steps=spread([*(Say(text) for _, text in told), *asks], last_wait(rng, parameters)),
+        steps=spread([*(said for _, said in told), *asks], last_wait(rng, parameters)),
         expected=[
             f"{value} {thing.unit}" if thing.unit else spellings(value)
             for (thing, _), value in zip(asked, expected, strict=True)
@@ -157,7 +161,7 @@ def _drawn(
 
 def _told(
     story: Story, drawn: tuple[Sequence[Place], Sequence[tuple[Place, Thing]]], changes: int
-) -> list[tuple[Place, str]]:
+) -> list[tuple[Place, Say]]:
     """Return all messages that tell rules, in their order, each with what it is about."""
     rng, (ruled, linked) = story.rng, drawn
     for (thing, _), base in linked:
@@ -169,7 +173,7 @@ def _told(
     for wordings, place, after in rng.sample(later, len(later)):
         order.insert(rng.randint(order.index((TOLD, after)) + 1, len(order)), (wordings, place))
     story.links = dict(linked)
-    told = list[tuple[Place, str]]()
+    told = list[tuple[Place, Say]]()
     for wordings, place in order:
         if wordings is not LIKE:
             story.rule(*place)

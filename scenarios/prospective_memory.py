@@ -105,7 +105,8 @@ def prospective_memory(rng: random.Random, parameters: Mapping[str, Any]) -> Def
     quotes = telling.find_text("prospective_memory.quotes", QUOTES)
     quote, author, nth = rng.choice(quotes), _author(rng, parameters), rng.choice(range(least, most + 1))
     statement = Say(
-        worded(rng, telling.find_text("prospective_memory.statements", STATEMENTS), quote=quote, author=author)
+        worded(rng, telling.find_text("prospective_memory.statements", STATEMENTS), quote=quote, author=author),
+        tells={f"the line of {author}": quote},
     )
     ordinal, reply = rng.choice(ORDINALS[nth]), rng.choice(asking.find_text("prospective_memory.reply", REPLY))
     slots = {"author": author, "nth": asking.word(ordinal), "reply": reply}

@@ -192,7 +192,9 @@ def research(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
         for wordings, count, kind, answer, rivals in rng.sample(KINDS, asked)
     ]
     passages = _passages(rng, questions, facts, (number, corrected))
-    entries = {passage.title: Say(_said(rng, passage)) for passage in passages}
+    entries = {
+        passage.title: Say(_said(rng, passage), tells={" of ".join(passage.key): passage.value}) for passage in passages
+    }
     current = {passage.key: passage for passage in passages}
     before = {passage.key: passage.corrects for passage in passages if passage.corrects}
     asks, expected, others, sources, superseded = [], list[list[str]](), list[list[str]](), [], []

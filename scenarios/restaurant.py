@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import count
 from types import MappingProxyType
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_ltm import Ask, Definition, Ltm, Say, Step, Wait
 from pytest_ltm.evaluators import Menu, PlaysGuest, Stage
@@ -209,7 +209,8 @@ def _beginning(
     ]
     role, welcome = worded(rng, ROLES), _waiter(rng, WELCOME, menu="\n".join(lines).strip())
     role = " ".join([role, worded(rng, WISHES, **wishes)] if wishes else [role])
-    return Say(role), Wait(span=WAITS[0]), Ask(welcome, about=(role,))
+    tells = {what: wishes[what] for what in wishes if what in ("fancies", "avoids")}
+    return Say(role, tells=tells), Wait(span=WAITS[0]), Ask(welcome, about=(role,))
 
 
 def _waiter(rng: random.Random, wordings: Sequence[str], **slots: str) -> str:

@@ -148,7 +148,7 @@ class Story:
     rng: random.Random
     language: Language
     stage: Stage = field(default_factory=Stage)
-    lines: list[str] = field(default_factory=list)
+    lines: list[Say] = field(default_factory=list)
     puppets: list[str] = field(default_factory=list)
     visits: dict[str, int] = field(default_factory=dict)
     """How often each puppet has come into the room of the thing."""
@@ -162,7 +162,9 @@ class Story:
         beginning = self.rng.choice(either(self.rng, named, unnamed))
         wordings = self.language.find_text(f"sally_anne.{kind}", LINES[kind])
         words = {slot: self.language.word(name) for slot, name in names.items()}
-        self.lines.append(worded(self.rng, [beginning + wording for wording in wordings], **words))
+        # Of the places a question may need any: none replaces another.
+        where = {f"the {names['thing']}, line {len(self.lines) + 1}": str(words["box"])} if "box" in names else {}
+        self.lines.append(Say(worded(self.rng, [beginning + wording for wording in wordings], **words), tells=where))
 
 
 def sally_anne(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
@@ -201,7 +203,7 @@ def sally_anne(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     )
     opening = worded(rng, telling.find_text("sally_anne.openings", OPENINGS), cast=cast)
     opening += f" {rng.choice(telling.find_text('sally_anne.rule', RULE))}" if rng.random() < 1 / 2 else ""
-    steps = spread([Say(opening), *map(Say, story.lines), Ask(question)], last_wait(rng, parameters))
+    steps = spread([Say(opening), *story.lines, Ask(question)], last_wait(rng, parameters))
     boxes = dict.fromkeys(box for _, box in story.stage.things[thing])
     extra = {"question": asked, "other_places": [box for box in boxes if box != chosen.answer]}
     return Definition(steps=steps, expected=str(asking.word(chosen.answer)), parameters={**parameters, **extra})

@@ -157,8 +157,8 @@ def shopping_list(rng: random.Random, parameters: Mapping[str, Any]) -> Definiti
     changes: list[Say] = []
     last = ""
     for _ in range(number):
-        text, last = _change(rng, shopping, last, telling)
-        changes.append(Say(text))
+        said, last = _change(rng, shopping, last, telling)
+        changes.append(said)
     form = worded(rng, asking.find_text("shopping_list.forms", FORMS))
     asked = worded(rng, asking.find_text("shopping_list.questions", QUESTIONS), form=form)
     question = Ask(asked, about=tuple(change.text for change in changes))
@@ -168,8 +168,8 @@ def shopping_list(rng: random.Random, parameters: Mapping[str, Any]) -> Definiti
     )
 
 
-def _change(rng: random.Random, shopping: dict[str, int], last: str, language: Language) -> tuple[str, str]:
-    """Change the list in one of the ways that it allows; return the sentence that says so, and the thing.
+def _change(rng: random.Random, shopping: dict[str, int], last: str, language: Language) -> tuple[Say, str]:
+    """Change the list in one of the ways that it allows; return the message that says so, and the thing.
 
     The first change speaks of the list. Of the others half do not, and some of what was named `last` do not name it.
     """
@@ -200,7 +200,8 @@ def _change(rng: random.Random, shopping: dict[str, int], last: str, language: L
         for slot in ("count", "more")
     }
     items = language.phrase("shopping_list.items", "{item}s", item=word)
-    return worded(rng, wordings, item=word, items=items, n=n, **slots), item
+    text = worded(rng, wordings, item=word, items=items, n=n, **slots)
+    return Say(text, tells={slots["count"]: items if items in text else str(word)} if kind == "put" else {}), item
 
 
 def _possible(rng: random.Random, shopping: dict[str, int], last: str) -> Iterator[tuple[str, str, int]]:

@@ -175,8 +175,9 @@ def spy_meeting(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
     frames = rng.sample(telling.find_text("spy_meeting.sent", SENT), len(sent))
     for frame, name, (kind, number) in zip(frames, senders, sent, strict=True):
         clues, _ = telling.find_text(f"spy_meeting.{kind}s", CODED[kind])[number]
-        message = rng.choice(telling.find_text(f"spy_meeting.{kind}", MESSAGES[kind])).format(clue=rng.choice(clues))
-        says.append(Say(frame.format(name=name, message=message)))
+        wording, clue = rng.choice(telling.find_text(f"spy_meeting.{kind}", MESSAGES[kind])), rng.choice(clues)
+        said = frame.format(name=name, message=wording.format(clue=clue))
+        says.append(Say(said, tells={f"the message of {name}": clue}))
     lead, asked = (
         rng.choice(asking.find_text(f"spy_meeting.{part}", texts))
         for part, texts in (("leads", LEADS), ("questions", QUESTIONS))

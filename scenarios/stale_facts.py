@@ -168,10 +168,10 @@ def stale_facts(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
         story.days.append(day)
         value = story.values[len(story.days)]
         if story.form == INDIRECT:
-            said = Say(worded(rng, MOVED, place=homes[value], day=day))
+            said = Say(worded(rng, MOVED, place=homes[value], day=day), tells={f"home since {day}": homes[value]})
         else:
             clause = filled(rng, rng.choice((story.topic.named, story.topic.unnamed))).format(v=value)
-            said = Say(worded(rng, CHANGED, clause=clause, day=day))
+            said = Say(worded(rng, CHANGED, clause=clause, day=day), tells={story.topic.label: value})
         story.says.append(said)
         says.append(said)
         if story.form == DIRECT and not story.never and rng.random() < 1 / 2:
@@ -217,7 +217,7 @@ def _days(rng: random.Random, number: int) -> list[str]:
 
 def _first(rng: random.Random, story: Story) -> Say:
     clause = filled(rng, rng.choice((story.topic.named, story.topic.unnamed))).format(v=story.values[0])
-    return Say(worded(rng, FIRST, clause=clause))
+    return Say(worded(rng, FIRST, clause=clause), tells={story.topic.label: story.values[0]})
 
 
 def _rule(rng: random.Random, inventions: Inventions, story: Story, homes: dict[str, str]) -> list[Say]:
@@ -229,8 +229,10 @@ def _rule(rng: random.Random, inventions: Inventions, story: Story, homes: dict[
         filled(rng, CASES[0]).format(place=homes[value], clause=clause.format(v=value))
         for value in rng.sample(list(homes), len(homes))
     ]
-    rule = Say(worded(rng, RULES, label=story.topic.label, cases="; ".join(cases)))
-    home = Say(worded(rng, HOMES, place=homes[story.values[0]]))
+    tells = {f"{story.topic.label} in {homes[value]}": value for value in story.values}
+    rule = Say(worded(rng, RULES, label=story.topic.label, cases="; ".join(cases)), tells=tells)
+    first = homes[story.values[0]]
+    home = Say(worded(rng, HOMES, place=first), tells={"home at first": first})
     return rng.sample([rule, home], 2)
 
 

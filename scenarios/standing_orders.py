@@ -198,7 +198,9 @@ class Story:
         when = filled(self.rng, holds[order.condition]).format(what=order.holds)
         slots = {"old": order.word, "label": LABELS[order.kind], "holds": when, **slots}
         chosen = filled(self.rng, wording)
-        self.messages.append(Say(worded(self.rng, [chosen], be="be " if "et {label}" in chosen else "", **slots)))
+        tells = {slots["label"]: order.word} if wordings in (TOLD, NEW_WORD) else {}
+        text = worded(self.rng, [chosen], be="be " if "et {label}" in chosen else "", **slots)
+        self.messages.append(Say(text, tells=tells))
 
 
 def standing_orders(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:

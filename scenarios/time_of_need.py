@@ -103,7 +103,8 @@ def time_of_need(rng: random.Random, parameters: Mapping[str, Any]) -> Definitio
     while len(talk) < len(moments):
         talk[worded(rng, CHAT)] = None
     last = last_wait(rng, parameters)
-    says = tuple(Say(order.pop("text")) for order in orders)
+    things = [{task: task.rpartition(" ")[2]} for task in (order["task"] for order in orders[: number + 2])]
+    says = tuple(Say(order.pop("text"), tells=tells) for order, tells in zip(orders, [*things, {}, {}], strict=True))
     asks = [Ask(text, about=tuple(say.text for say in says)) for text in talk]
     steps: list[Say | Ask | Wait] = []
     messages: list[Say | Ask] = [*says, *asks]

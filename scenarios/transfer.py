@@ -27,6 +27,7 @@ from ._languages import (
     Structure,
     paired,
     question,
+    told_forms,
 )
 from ._parameters import last_wait, whole
 from ._wording import worded
@@ -147,7 +148,8 @@ def _pair(
         examples = [(one.gloss, structure.form(roots[one.noun], one.features)) for one in shown]
         wordings = (ALIKE if alike else UNLIKE) if place else FIRST_LESSONS
         text = worded(rng, wordings, language=names[place], other=names[0], pairs=paired(rng, examples))
-        tongues.append(Tongue(names[place], roots, structure, Say(text), frozenset(shown)))
+        lesson = Say(text, tells=told_forms(names[place], examples))
+        tongues.append(Tongue(names[place], roots, structure, lesson, frozenset(shown)))
     return tongues[0], tongues[1]
 
 

@@ -244,7 +244,8 @@ def trigger_response(rng: random.Random, parameters: Mapping[str, Any]) -> Defin
     *_, messages, near = _rules(asking)[place]
     phrases = whole(parameters, "trigger_phrases", len(messages))
     messages = messages if phrases >= len(messages) else rng.sample(messages, phrases)
-    rule = Say(worded(rng, telling.find_text("trigger_response.instructions", INSTRUCTIONS), what=what, said=sentence))
+    instructions = telling.find_text("trigger_response.instructions", INSTRUCTIONS)
+    rule = Say(worded(rng, instructions, what=what, said=sentence), tells={f"reply when I {what}": sentence})
     meant = [one for _ in range(-(-number // len(messages))) for one in rng.sample(messages, len(messages))]
     ordinary = asking.find_text("trigger_response.ordinary", ORDINARY)
     controls = _controls(rng, near, ordinary, whole(parameters, "trigger_controls", 2, least=0))

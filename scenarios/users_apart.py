@@ -134,10 +134,10 @@ class Voice:
         text = worded(self.rng, SEEN_INTRODUCTIONS if self.seen else INTRODUCTIONS, names=names)
         return Say(text, user=self._user(people[0]))
 
-    def says(self, name: str, text: str) -> Say:
+    def says(self, name: str, text: str, tells: Mapping[str, str]) -> Say:
         """Have one of them say it."""
         said = worded(self.rng, SEEN_SPEAKERS if self.seen else SPEAKERS, name=name, text=text)
-        return Say(said, user=self._user(name))
+        return Say(said, user=self._user(name), tells=tells)
 
     def asks(self, name: str, text: str, about: tuple[str, ...]) -> Ask:
         """Have one of them ask it."""
@@ -172,7 +172,10 @@ def users_apart(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
         silent, *spoken = rng.sample(people, len(people))
         values = dict(zip(spoken, rng.sample(topic.values, len(spoken)), strict=True))
         clause = filled(rng, topic.clause)
-        says = {name: voice.says(name, clause.format(v=value)) for name, value in values.items()}
+        says = {
+            name: voice.says(name, clause.format(v=value), {f"{name}: {topic.question}": value})
+            for name, value in values.items()
+        }
         told += says.values()
         for name in (rng.choice(spoken), silent):
             whose = {value: owner for owner, value in values.items() if owner != name}
@@ -182,7 +185,12 @@ def users_apart(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
     clause, mine, theirs = rng.choice(SECRETS)
     clause = filled(rng, clause)
     secrets = {name: inventions.name() for name in people}
-    private = {name: voice.says(name, filled(rng, PRIVATE) + clause.format(v=secrets[name])) for name in people}
+    private = {
+        name: voice.says(
+            name, filled(rng, PRIVATE) + clause.format(v=secrets[name]), {theirs.format(owner=name): secrets[name]}
+        )
+        for name in people
+    }
     told += private.values()
     owner, other = rng.sample(people, 2)
     hidden = {value: "your" if name == other else "" for name, value in secrets.items()}

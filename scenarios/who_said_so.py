@@ -132,7 +132,10 @@ def who_said_so(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
     levels = rng.sample([*LEVELS] * each, number)
     tips = [_tip(rng, inventions, *one) for one in zip(contests, sources, levels, _days(rng, number), strict=True)]
     told: list[Say | Ask] = [
-        Ask(tip.text, about=(tips[0].text,)) if tip.source == AGENT else Say(tip.text) for tip in tips
+        Ask(tip.text, about=(tips[0].text,), tells={tip.contest: tip.names})
+        if tip.source == AGENT
+        else Say(tip.text, tells={tip.contest: tip.names[0]})
+        for tip in tips
     ]
     for tip in tips:
         if tip.withdrawn:

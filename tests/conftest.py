@@ -47,18 +47,21 @@ if importlib.util.find_spec("hypothesis"):
     settings.register_profile("merge", settings.get_profile("steady"), max_examples=25)  # a quarter
     settings.load_profile("steady")
 
-KILLS = (
-    "tests/plugin/test_signals.py*", "tests/plugin/test_resume_*", "tests/plugin/test_xdist_*",
-    "tests/plugin/test_benchmark_faults.py*", "tests/plugin/test_benchmarks.py*killed*",
-)  # fmt: skip
-AGENTS = ("tests/plugin/test_agent_process.py*",)
+RUNS = ("tests/plugin/*", "tests/unit/test_init.py*")
 VERDICTS = (
     "tests/unit/test_recorded_verdicts.py*", "tests/unit/test_scenario_*", "tests/plugin/test_cheats_run.py*",
-    "tests/plugin/test_languages_run.py*", "tests/properties/*",
+    "tests/plugin/test_calibrate_run.py*", "tests/plugin/test_languages_run.py*", "tests/plugin/test_rescore.py*",
+    "tests/properties/*",
 )  # fmt: skip
-GENERATORS = ("tests/unit/test_generated_files.py*", "tests/unit/test_longmemeval_generate.py*")
-NEIGHBOURS = ("tests/plugin/test_neighbours_*",)
+GENERATORS = (
+    "tests/unit/test_generated_files.py*", "tests/unit/test_longmemeval_generate.py*",
+    "tests/plugin/test_calibrate_run.py*",
+)  # fmt: skip
 PAGES = ("tests/examples/*",)
+RESULTS = (
+    *PAGES, "tests/unit/test_statistics_*", "tests/plugin/test_gate.py*", "tests/plugin/test_verify.py*",
+    "tests/plugin/test_re*", "tests/browser/*",
+)  # fmt: skip
 TOUCHED_BY: Rules = {
     "tests/*/test_*.py": ("PATH*",),
     "tests/golden/*": ("tests/unit/test_recorded_verdicts.py*",),
@@ -73,23 +76,25 @@ TOUCHED_BY: Rules = {
     "scenarios/*": VERDICTS,
     "pytest_ltm/_lab/loc*": GENERATORS,
     "pytest_ltm/_lab/long*": GENERATORS,
-    "pytest_ltm/_lab/*": ("tests/plugin/test_cheats_run.py*",),
+    "pytest_ltm/_lab/*": (
+        "tests/plugin/test_cheats_run.py*",
+        "tests/plugin/test_calibrate_run.py*",
+        "tests/unit/test_paraphrase.py*",
+    ),
     "pytest_ltm/_language/*": VERDICTS,
     "pytest_ltm/evaluators/*": VERDICTS,
     "pytest_ltm/locales/*": VERDICTS,
-    "pytest_ltm/datasets/*": (*VERDICTS, *GENERATORS),
+    "pytest_ltm/datasets/*": (*VERDICTS, *GENERATORS, "tests/plugin/test_questions_alone.py*", "tests/plugin/test_lo*"),
     "pytest_ltm/agents/reader/*": VERDICTS,
-    "pytest_ltm/agents/*": AGENTS,
-    "pytest_ltm/_calls/*": AGENTS,
-    "pytest_ltm/_model/*": KILLS,
-    "pytest_ltm/_journal/*": KILLS,
-    "pytest_ltm/_engine/*": KILLS,
-    "pytest_ltm/_storage/*": (*KILLS, *AGENTS),
-    "pytest_ltm/plugin/*": (*KILLS, *AGENTS, *NEIGHBOURS),
-    "pytest_ltm/_cli/*": PAGES,
-    "pytest_ltm/_results/*": PAGES,
-    "pytest_ltm/reporting/*": PAGES,
-    **{f"pytest_ltm/{room}/*": () for room in ("fillers", "judges", "users", "web")},
+    **dict.fromkeys((f"pytest_ltm/{room}/*" for room in ("_calls", "_engine", "_journal", "_model", "_storage")), RUNS),
+    **dict.fromkeys((f"pytest_ltm/{room}/*" for room in ("agents", "plugin")), RUNS),
+    "pytest_ltm/_cli/*": (*PAGES, "tests/unit/test_init.py*", "tests/unit/test_mcp_server.py*"),
+    "pytest_ltm/_results/*": RESULTS,
+    "pytest_ltm/reporting/*": RESULTS,
+    "pytest_ltm/judges/*": ("tests/plugin/test_judge_run.py*",),
+    "pytest_ltm/users/*": ("tests/plugin/test_user_run.py*",),
+    "pytest_ltm/web/*": ("tests/browser/*", "tests/plugin/test_human*"),
+    "pytest_ltm/fillers/*": ("tests/plugin/test_calibrate_run.py*",),
     **{f"pytest_ltm/{module}": () for module in ("__init__.py", "__main__.py", "testing.py", "py.typed")},
     "conftest_examples/*/*": ("tests/examples/*[FOLDER]",),
     "docs/_*": (),

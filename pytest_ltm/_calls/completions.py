@@ -25,6 +25,7 @@ from pytest_ltm._calls.chat_responses import (
 )
 from pytest_ltm._calls.limiter import Limiter, RateLimitSlot
 from pytest_ltm._calls.openai_chat import no_answer, read_vectors
+from pytest_ltm._calls.trace_context import add_trace
 from pytest_ltm._storage.clock import can_interrupt, sleep_interruptibly, stopwatch_seconds
 from pytest_ltm._storage.errors import AgentError, AgentFault, TransientFault, describe_error
 
@@ -190,7 +191,7 @@ class Completions:
     def _connect(self, timeout: float | None) -> Any:
         http = self._library.DefaultHttpxClient(
             timeout=timeout, headers={"Accept-Encoding": "gzip, deflate"},
-            event_hooks={"request": [self._stay_at_home], "response": [self._read_bounded]},
+            event_hooks={"request": [self._stay_at_home, add_trace], "response": [self._read_bounded]},
         )  # fmt: skip
         options = {"timeout": timeout, "max_retries": 0, "http_client": http}
         return self._provider.connect(self.model, self._library, options)

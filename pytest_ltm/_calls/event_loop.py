@@ -31,6 +31,7 @@ from pytest_ltm._calls.hub import (
     woken_by,
 )
 from pytest_ltm._calls.time_limits import call_within, undisturbed
+from pytest_ltm._calls.trace_context import carry_into_loop
 from pytest_ltm._storage.clock import paused_since, process_pauses, stopwatch_seconds
 
 if TYPE_CHECKING:
@@ -69,8 +70,9 @@ class outside_any_loop:  # noqa: N801 - used as a function; a class, because eve
     __slots__ = ("_loop", "_task")
 
     def __enter__(self) -> None:
-        given: Any = sys.modules.get("asyncio")  # until somebody has imported it no loop runs
-        self._loop = given and given._get_running_loop()  # noqa: SLF001 - documented for loops and their tests
+        given: Any = sys.modules.get("asyncio")  # until somebody has imported it, and whole, no loop runs here
+        running = getattr(given, "_get_running_loop", None)
+        self._loop = running and running()
         if self._loop is not None:
             self._task = _swap_task(self._loop, None)
             given._set_running_loop(None)  # noqa: SLF001 - as above
@@ -155,22 +157,10 @@ class LoopShare:
         threaded = self._threaded()
         if threaded is not None:
             return self._await_in(threaded, lambda _: awaitable, timeout)
-        if self._has_own or runs_in_hub_thread():  # a thread of one conversation ends with it
-            if self._own is None or self._own.is_running():
-                self._own = _new_loop()
-            loop = self._own
-        else:
-            loops: list[asyncio.AbstractEventLoop] = _HERE.__dict__.setdefault("loops", [])
-            idle = [loop for loop in loops if not loop.is_running()]  # one that runs waits for what is called within it
-            if not idle:
-                idle = [_new_loop()]
-                loops += idle
-            loop = idle[0]
+        loop = self._loop_here()
         late = None if timeout is None else timeout + 2 * GRACE
         set_call_limit(late)
-        context = copy_context()
-        context.run(_SHARE.set, self)
-        task = context.run(loop.create_task, _limited(awaitable, timeout))
+        task = self._entered().run(loop.create_task, _limited(carry_into_loop(lambda: awaitable)(), timeout))
         try:
             with woken_by(lambda: loop.call_soon_threadsafe(bool)), undisturbed():
                 value, error = call_within(late, partial(loop.run_until_complete, task))
@@ -220,6 +210,11 @@ class LoopShare:
             raise error
         return value
 
+    def _entered(self) -> Context:
+        context = copy_context()
+        context.run(_SHARE.set, self)
+        return context
+
     def _threaded(self) -> ThreadedLoop | None:
         if self._stays or not _threaded:
             return None
@@ -227,6 +222,19 @@ class LoopShare:
             if _threaded[-1].lost:
                 _threaded.append(ThreadedLoop(_threaded[-1].blocked))
         return None if threading.current_thread() is _threaded[-1].thread else _threaded[-1]
+
+    def _loop_here(self) -> asyncio.AbstractEventLoop:
+        """Return a loop that turns in this thread: its own, or that of all who wait here."""
+        if self._has_own or runs_in_hub_thread():  # a thread of one conversation ends with it
+            if self._own is None or self._own.is_running():
+                self._own = _new_loop()
+            return self._own
+        loops: list[asyncio.AbstractEventLoop] = _HERE.__dict__.setdefault("loops", [])
+        idle = [loop for loop in loops if not loop.is_running()]  # one that runs waits for what is called within it
+        if not idle:
+            idle = [_new_loop()]
+            loops += idle
+        return idle[0]
 
 
 async def _begin(function: Callable[[], Any], context: Context) -> Any:
@@ -327,7 +335,9 @@ class ThreadedLoop:
         began, blocked = stopwatch_seconds(), share.blocked
         share.over_at = math.inf if timeout is None else began + timeout + 2 * GRACE
         # In a copy, because the loop's thread may enter the context before this one has left it.
-        future = context.copy().run(asyncio.run_coroutine_threadsafe, self._limited(share, begin, timeout), loop)
+        future = context.copy().run(
+            asyncio.run_coroutine_threadsafe, self._limited(share, carry_into_loop(begin), timeout), loop
+        )
         self._calls[future] = share
         try:
             with woken_by(future.cancel):

@@ -393,7 +393,9 @@ def shown(given: object) -> str:
     """Return a foreign value as an error shows it: short, with its type, whatever its `repr` does."""
     if given is None:
         return "None"
+    name = type(given).__name__
+    named = f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
     try:
-        return f"{reprlib.repr(given)} (a {type(given).__name__})"
+        return f"{reprlib.repr(given)} ({named})"
     except Exception:  # noqa: BLE001 - an error message must not fail on what it reports
-        return f"a {type(given).__name__}"
+        return named

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from greenlet import getcurrent, greenlet
 
+from pytest_ltm._calls.trace_context import carry_over
 from pytest_ltm._storage.clock import WAKE, process_pauses, sleep_interruptibly, stopwatch_seconds, thread_seconds
 from pytest_ltm._storage.clock import paused_since as was_paused
 from pytest_ltm._storage.errors import Stopped
@@ -300,7 +301,7 @@ class OwnThread:
 
     def ask(self, call: Callable[[], T], seconds: float | None) -> T:
         """Return what the call returns; OutOfTime after so many seconds."""
-        request = HubRequest(self, call, seconds)
+        request = HubRequest(self, carry_over(call), seconds)
         self._hub.wait(request)
         self.busy += request.busy
         said = self._said.take()

@@ -9,28 +9,43 @@ from __future__ import annotations
 
 import json
 import zlib
+from ast import literal_eval
+from base64 import b64decode
 from bisect import bisect_right
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from secrets import token_hex
 from threading import Condition, Thread
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._model.memory import MOST_OPERATIONS, MemoryOperation, memory_operation
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pytest_ltm._model.memory import OperationKind
+
+    _Row = tuple[OperationKind, object, str | None]
 
 
 _KINDS: Mapping[str, OperationKind] = {
     "create_memory": "added", "update_memory": "changed", "upsert_memory": "changed", "delete_memory": "deleted",
     "search_memory": "found",
 }  # fmt: skip
+_DRAFT_KINDS: Mapping[str, OperationKind] = {
+    "add": "added", "update": "changed", "delete": "deleted", "search": "found",
+}  # fmt: skip
+_EVENTS: Mapping[str, OperationKind] = {"ADD": "added", "UPDATE": "changed", "DELETE": "deleted"}
+_DOCUMENT = lazy_pattern(r"retrieval\.documents\.(\d{1,6})\.document\.")
 _LONGEST_BODY = 2**24
+# Beyond so many characters no value in Python's words is read.
+_LONGEST_VALUE = 2**20
+# In so many first characters, the quotes of names show which of the two a value is.
+_FIRST = 4
 # Beyond so many that nobody has asked for, operations are left out.
 _MOST_WAITING = 100_000
 # Seconds that a question waits for the spans of its search, which exporters send in batches.
@@ -40,13 +55,18 @@ _MOST_IN_VAIN = 3
 # Seconds that a client may take over a request.
 _SLOWEST = 10.0
 _NANO = 10**9
+_HEX_TRACE = 32
 _PROTOBUF = "application/x-protobuf"
 
 
 class SpanReceiver:
-    """Takes in spans, and hands out their operations by the exchange in which they began; close it at the end."""
+    """Takes in spans, and hands each conversation the operations that belong to it; close it at the end.
 
-    def __init__(self, port: int = 0) -> None:
+    A span that carries the trace of an exchange belongs to it. Any other belongs to the only conversation there is, by
+    the time at which it began; if several are played at once (`apart`), to none.
+    """
+
+    def __init__(self, port: int = 0, *, apart: bool = False) -> None:
         """Listen on a port of this machine, 0: any; ConfigurationError if it is taken."""
         try:
             self._server = _Server(("127.0.0.1", port), _Handler)
@@ -55,13 +75,11 @@ class SpanReceiver:
                 f"port {port} of this machine cannot be listened on: {error}. Write --ltm-traces=auto for a free one"
             ) from error
         self._server.receiver = self
+        self._apart = apart
         self._lock = Condition()
-        self._windows: list[tuple[int, int]] = []
-        """When each exchange began, in nanoseconds, and its number."""
-        self._waiting: list[tuple[int, MemoryOperation]] = []
-        self._newest = 0
-        """When the newest span of a memory began."""
-        self._in_vain = 0
+        self._newest: SpanInbox | None = None
+        self._traces: dict[str, tuple[SpanInbox, int]] = {}
+        """By trace the conversation and the exchange that it belongs to."""
         Thread(target=self._server.serve_forever, name="ltm-traces", daemon=True).start()
 
     @property
@@ -73,15 +91,62 @@ class SpanReceiver:
             "OTEL_BSP_SCHEDULE_DELAY": "50",
         }
 
-    def begin_conversation(self) -> None:
-        """Forget what belongs to an earlier conversation."""
+    def begin_conversation(self) -> SpanInbox:
+        """Return where the operations of a new conversation come in; unless played `apart`, it is the only one."""
         with self._lock:
-            self._windows, self._waiting, self._newest, self._in_vain = [], [], 0, 0
+            if not self._apart:
+                self._traces.clear()
+            self._newest = SpanInbox(self._lock, self._expect)
+            return self._newest
 
-    def begin_exchange(self, number: int) -> None:
-        """Know that what begins from now on belongs to this exchange."""
+    def _expect(self, inbox: SpanInbox, number: int) -> str:
+        """Return the trace of a new exchange."""
+        trace = token_hex(16)
+        self._traces[trace] = (inbox, number)
+        if len(self._traces) > _MOST_WAITING:
+            del self._traces[next(iter(self._traces))]
+        return trace
+
+    def take_in(self, request: Any) -> None:
+        """Take in a request of OTLP as JSON values; spans that tell nothing of a memory are left out."""
+        came = [(_trace_id(span), *row) for span in _spans(request) for row in _operations(span)]
+        with self._lock:
+            for trace, began, one in came:
+                inbox, number = self._traces.get(trace, (None if self._apart else self._newest, None))
+                if inbox is not None:
+                    inbox.put(began, number, one)
+            self._lock.notify_all()
+
+    def close(self) -> None:
+        """Listen no longer."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class SpanInbox:
+    """The operations of one conversation, by the exchange in which they began."""
+
+    def __init__(self, lock: Condition, expect: Callable[[SpanInbox, int], str]) -> None:
+        self._lock, self._expect = lock, expect
+        self._windows: list[tuple[int, int]] = []
+        """When each exchange began, in nanoseconds, and its number."""
+        self._waiting: list[tuple[int, int | None, MemoryOperation]] = []
+        self._newest = 0
+        """When the newest span of a memory began."""
+        self._in_vain = 0
+
+    def begin_exchange(self, number: int) -> str:
+        """Return the `traceparent` of an exchange; what has none and begins from now on belongs to it."""
         with self._lock:
             self._windows.append((_now(), number))
+            return f"00-{self._expect(self, number)}-{token_hex(8)}-01"
+
+    def put(self, began: int, number: int | None, one: MemoryOperation) -> None:
+        """Keep an operation until it is asked for; `number`: the exchange that its trace says."""
+        if len(self._waiting) < _MOST_WAITING:
+            self._waiting.append((began, number, one))
+        if began <= _now() + _NANO:
+            self._newest = max(self._newest, began)
 
     def operations(self, number: int, *, patient: bool) -> tuple[MemoryOperation, ...]:
         """Return the operations that came in; of an earlier exchange each says which.
@@ -94,30 +159,14 @@ class SpanReceiver:
                 came = self._lock.wait_for(lambda: self._newest >= began, _PATIENCE)
                 self._in_vain = 0 if came else self._in_vain + 1
             waiting, self._waiting = self._waiting, []
-        waiting.sort(key=lambda pair: pair[0])  # spans come in the order in which they ended
-        result = [self._placed(at, one, number) for at, one in waiting]
-        return tuple(one for one in result if one is not None)
+        waiting.sort(key=lambda row: row[0])  # spans come in the order in which they ended
+        placed = [(self._exchange_at(began) if known is None else known, one) for began, known, one in waiting]
+        return tuple(one if at == number else replace(one, exchange=at) for at, one in placed if at is not None)
 
-    def take_in(self, request: Any) -> None:
-        """Take in a request of OTLP as JSON values; spans that tell nothing of a memory are left out."""
-        came = [(began, one) for span in _spans(request) for began, one in _operations(span)]
-        with self._lock:
-            self._waiting += came[: max(0, _MOST_WAITING - len(self._waiting))]
-            self._newest = max([self._newest, *(began for began, _ in came if began <= _now() + _NANO)])
-            self._lock.notify_all()
-
-    def close(self) -> None:
-        """Listen no longer."""
-        self._server.shutdown()
-        self._server.server_close()
-
-    def _placed(self, began: int, one: MemoryOperation, current: int) -> MemoryOperation | None:
-        """Return an operation with its exchange; None for one before all of them, or from the future."""
+    def _exchange_at(self, began: int) -> int | None:
+        """Return the exchange at a time; None before all of them, and in the future."""
         place = bisect_right(self._windows, (began, 2**62)) - 1
-        if place < 0 or began > _now() + _NANO:
-            return None
-        number = self._windows[place][1]
-        return one if number == current else replace(one, exchange=number)
+        return None if place < 0 or began > _now() + _NANO else self._windows[place][1]
 
 
 class _Server(ThreadingHTTPServer):
@@ -182,6 +231,12 @@ def _decoded(body: bytes, kind: str) -> Any:
         raise ValueError(str(error)) from error
 
 
+def _trace_id(span: Mapping[str, Any]) -> str:
+    """Return a span's trace in hexadecimal digits, as JSON has it; what was protobuf has it in base64."""
+    text = str(span.get("traceId", ""))
+    return text.lower() if len(text) == _HEX_TRACE else b64decode(text, validate=True).hex()
+
+
 def _spans(request: Any) -> Iterator[Mapping[str, Any]]:
     for resource in request.get("resourceSpans", ()):
         for scope in resource.get("scopeSpans", ()):
@@ -192,17 +247,58 @@ def _operations(span: Mapping[str, Any]) -> list[tuple[int, MemoryOperation]]:
     """Return when a span began, with each operation that it stands for."""
     parts = (span, *span.get("events", ()))
     values = {one["key"]: _value(one.get("value", {})) for part in parts for one in part.get("attributes", ())}
-    kind = _KINDS.get(str(values.get("gen_ai.operation.name")))
-    if kind is None:
-        return []
-    began, records = int(span.get("startTimeUnixNano", 0)), _records(values.get("gen_ai.memory.records"))
-    name = values.get("gen_ai.memory.record.id")
+    name = str(values.get("gen_ai.operation.name"))
+    rows: Sequence[_Row] = ()
+    if kind := _KINDS.get(name):
+        rows = _convention_rows(kind, values)
+    elif name == "memory_operation":
+        rows = _draft_rows(values)
+    elif values.get("openinference.span.kind") == "RETRIEVER":
+        rows = _document_rows(values)
+    began = int(span.get("startTimeUnixNano", 0)) if rows else 0
+    return [
+        (began, memory_operation(kind, record, text, place if kind == "found" else 0))
+        for place, (kind, record, text) in enumerate(rows[:MOST_OPERATIONS], 1)
+    ]
+
+
+def _convention_rows(kind: OperationKind, values: Mapping[str, Any]) -> Sequence[_Row]:
+    """Return what the GenAI conventions of memory say."""
+    records, name = _records(values.get("gen_ai.memory.records")), values.get("gen_ai.memory.record.id")
     if not records and kind != "found":
         records = [{"id": name}]
-    return [
-        (began, memory_operation(kind, one.get("id", name), _text(one), place if kind == "found" else 0))
-        for place, one in enumerate(records[:MOST_OPERATIONS], 1)
-    ]
+    return [(kind, one.get("id", name), _text(one)) for one in records]
+
+
+def _draft_rows(values: Mapping[str, Any]) -> Sequence[_Row]:
+    """Return what the draft of those conventions says by which Mem0 is instrumented: results as Mem0 returns them."""
+    kind, name = _DRAFT_KINDS.get(str(values.get("gen_ai.memory.operation"))), values.get("gen_ai.memory.id")
+    said = _python_value(values.get("gen_ai.memory.output.messages"))
+    results = said.get("results") if isinstance(said, dict) else said
+    if kind is None:
+        return ()
+    if isinstance(results, list):
+        listed = [one for one in results if isinstance(one, dict)]
+        done = [(_EVENTS.get(str(one["event"])) if "event" in one else kind, one) for one in listed]
+        return [(each, one.get("id"), _text({"content": one.get("memory")})) for each, one in done if each]
+    return [] if kind == "found" else [(kind, name, _text({"content": values.get("gen_ai.memory.input.messages")}))]
+
+
+def _document_rows(values: Mapping[str, Any]) -> Sequence[_Row]:
+    """Return what a retriever found, as OpenInference has it."""
+    places = sorted({int(found[1]) for key in values if (found := _DOCUMENT.match(key))})
+    each = [f"retrieval.documents.{place}.document" for place in places]
+    return [("found", values.get(f"{one}.id"), str(values.get(f"{one}.content", ""))) for one in each]
+
+
+def _python_value(text: object) -> Any:
+    """Return a value that is written as JSON or in Python; None where it is neither."""
+    if not isinstance(text, str) or len(text) > _LONGEST_VALUE:
+        return None
+    try:
+        return literal_eval(text) if "'" in text[:_FIRST] else json.loads(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
 
 
 def _records(value: Any) -> list[Mapping[str, Any]]:

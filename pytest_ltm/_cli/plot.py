@@ -11,6 +11,7 @@ from pytest_ltm._cli.arguments import RUN, add_baselines, add_filters, add_outpu
 from pytest_ltm._journal.run_file import LATEST, find_run
 from pytest_ltm._results.gate.changes import CompareHints, compare_sides, one_agent
 from pytest_ltm._results.run_loading import find_side, read_run
+from pytest_ltm._results.statistics.frontier import PUBLISHED
 from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.reporting.exports.output import import_library
@@ -38,9 +39,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the runs, the kind of figure, its file and its looks."""
     kinds = (
         "curve: accuracy over memory span; heatmap: scenario by span; examples: agent by example of each scenario; "
-        "depth: score by the needle's position; timeline: one conversation; compare: paired differences by scenario"
+        "depth: score by the needle's position; timeline: one conversation; compare: paired differences by scenario; "
+        "frontier: accuracy against seconds and tokens of a reply"
     )
-    parser.add_argument("--kind", required=True, choices=[*_DRAWN, "examples", "depth", "compare"], help=kinds)
+    parser.add_argument(
+        "--kind", required=True, choices=[*_DRAWN, "examples", "depth", "compare", "frontier"], help=kinds
+    )
     add_output(parser, "FILE", "a file *.svg, *.pdf or *.png", required=True)
     add_filters(parser, agents="(repeatable); with compare the earlier, then the later")
     rows = (
@@ -49,6 +53,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--by", choices=["share", "gap"], default="share", help=rows)
     skill = "examples: only scenarios that need this memory skill, such as R for retrieval"
     parser.add_argument("--skill", default="", metavar="LETTER", help=skill)
+    published = "frontier: beside what LongMemEval-V2 published of this tier of its histories"
+    parser.add_argument("--published", choices=[*PUBLISHED], default="", help=published)
     size = "6x4in or 16x10cm (default: what the content needs)"
     parser.add_argument("--size", type=_figure_size, metavar="WxH", help=size)
     parser.add_argument("--font", default="", metavar="FAMILY", help="a font, or several separated by commas")
@@ -108,6 +114,8 @@ def _plot_content(given: Namespace) -> Content:
     material = plot_data.chosen_material(
         [read_run(find_run(text, given.ltm_dir)) for text in named], given.agent, given.span
     )
+    if given.kind == "frontier":
+        return plot_data.accuracy_frontier(material, given.published)
     if given.kind == "examples":
         return plot_data.example_heatmap(material, given.skill)
     return plot_data.depth_heatmap(material, given.by) if given.kind == "depth" else _DRAWN[given.kind](material)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._engine.lane import Body, CreditedQuestion, Ending, Lane, Watching
+from pytest_ltm._engine.lane import Body, CreditedQuestion, Ending, Lane, Watching, values_told
 from pytest_ltm._engine.port import MAX_CONSECUTIVE_FAULTS
 from pytest_ltm._journal import events
 from pytest_ltm._journal.result import KeptVerdict, ended_early
@@ -455,10 +455,10 @@ class Conversation:
             self._note(fault)
             raise
         lane.own.append(exchange)
-        if isinstance(request, Say) and request.tells:
-            lane.told[exchange.number] = request.tells
+        if told := values_told(request, exchange.reply):
+            lane.told[exchange.number] = told
         if kind == "ask":
-            lane.questions.append(CreditedQuestion(exchange.number, needles))
+            lane.questions.append(CreditedQuestion(exchange.number, needles, answer or ""))
         self._heard(exchange)
         return exchange.reply
 

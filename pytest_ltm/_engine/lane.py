@@ -6,12 +6,12 @@ import contextvars
 import math
 from collections import ChainMap
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from greenlet import GreenletExit, getcurrent, greenlet
-from msgspec import Struct
+from msgspec import Struct, field
 
+from pytest_ltm._language.words import has_value
 from pytest_ltm._model.agent import SEES_CLOCK
 from pytest_ltm._model.handle import Sheet
 from pytest_ltm._model.scenario import Say, Wait
@@ -24,19 +24,28 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pytest_ltm._model.plan import PlannedExample
-    from pytest_ltm._model.scenario import Request, Watch
+    from pytest_ltm._model.scenario import Ask, Request, Watch
     from pytest_ltm._model.tokens import TokenCounter
     from pytest_ltm._model.transcript import Exchange, Transcript
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class CreditedQuestion:
+class CreditedQuestion(Struct, frozen=True):
     """A message asked for credit, by exchange numbers."""
 
     number: int
     needles: tuple[int, ...]
+    right: str = ""
+    """An answer that earns full marks, where one is known."""
+
+
+def values_told(request: Say | Ask, reply: str) -> Mapping[str, str | None]:
+    """Return the values that an exchange told, by what they are about: of a question those that the reply chose."""
+    if isinstance(request, Say):
+        return request.tells
+    chosen = {about: [one for one in values if has_value(reply, one)] for about, values in request.tells.items()}
+    return {about: values[0] for about, values in chosen.items() if len(values) == 1}
 
 
 class Ending(Struct, frozen=True, kw_only=True):
@@ -82,8 +91,7 @@ class Body(Protocol):
         """It is over, watchers included: report it."""
 
 
-@dataclass
-class Watching:
+class Watching(Struct):
     """A watcher at work."""
 
     request: Watch
@@ -113,8 +121,7 @@ class Watching:
             self.verdict = Unscored("the watcher gave no verdict before the conversation ended")
 
 
-@dataclass
-class Lane:
+class Lane(Struct):
     """One example of the plan in the conversation."""
 
     index: int

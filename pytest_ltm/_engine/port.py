@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from pytest_ltm._calls.trace_context import carry_trace
 from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import Tariff
 from pytest_ltm._journal.retrieval_recall import retrieval_ranks
@@ -259,9 +260,7 @@ class LivePort:
         self._make, self._known, self._checkpoints = make, known, checkpoints or Checkpoints(None)
         self._counter, self._clock, self._timings, self._watch = counter, clock, timings, watch
         self._calling, self._tariff, self._account = calling, tariff or Tariff(), account
-        self._traces = traces
-        if traces is not None:
-            traces.begin_conversation()
+        self._traces = None if traces is None else traces.begin_conversation()
         self._said = Transcript()
         self._line: AgentLine | None = None
         self._first: bytes | None = None
@@ -330,8 +329,6 @@ class LivePort:
         def ask() -> tuple[Reply, float, tuple[str, ...] | None, tuple[str, ...], tuple[MemoryOperation, ...]]:
             line, self._used = self.line, True
             self._settle(line)
-            if self._traces is not None:
-                self._traces.begin_exchange(message.exchange)
             began = self._watch()
             line.announce(message.by)
             if prompts:
@@ -340,15 +337,17 @@ class LivePort:
             if strays:
                 self._hold_state()
             try:
-                reply = line.ask(message.text, images, message.user, alone=message.alone and not strays)
+                with self._tracing(message.exchange):
+                    reply = line.ask(message.text, images, message.user, alone=message.alone and not strays)
             finally:
                 self._lose(line.lost)
             seconds = self._watch() - began
             with self._losing(reply.usage):
                 retrieved, in_context = line.retrieved(), line.in_context()
-                if "DeletesRecords" in self.capabilities:
-                    for record in deletes:
-                        line.delete(record)
+                if deletes and "DeletesRecords" in self.capabilities:
+                    with self._tracing(message.exchange):
+                        for record in deletes:
+                            line.delete(record)
                 memory = line.written() + self._traced(patient=message.kind == "ask")
                 if self.capabilities.saves and not message.alone:
                     self._checkpoints.keep_state(message.exchange, line.save())
@@ -375,10 +374,9 @@ class LivePort:
         self._have("")
 
         def tell() -> tuple[Reply, float, tuple[MemoryOperation, ...]]:
-            if self._traces is not None:
-                self._traces.begin_exchange(told.exchange)
             began, line = stopwatch_seconds(), self.line
-            took = self._tell(told.message, told.reply, self._clock.now)
+            with self._tracing(told.exchange):
+                took = self._tell(told.message, told.reply, self._clock.now)
             seconds = stopwatch_seconds() - began
             memory = line.written() + self._traced()
             if self.capabilities.saves and (self._checkpoints.is_empty or line.saves_cheaply):
@@ -508,6 +506,10 @@ class LivePort:
             return line.tell(message, reply, user)
         finally:
             self._lose(line.lost)
+
+    def _tracing(self, exchange: int) -> contextlib.AbstractContextManager[None]:
+        """Have spans of what is called within belong to an exchange."""
+        return contextlib.nullcontext() if self._traces is None else carry_trace(self._traces.begin_exchange(exchange))
 
     def _traced(self, *, patient: bool = False) -> tuple[MemoryOperation, ...]:
         return () if self._traces is None else self._traces.operations(self._exchange, patient=patient)

@@ -103,7 +103,8 @@ def _memory(
     if ledger is None or not ledger.is_known:
         return None
     ledger.hear(transcript)
-    return memory_result(lane.told, questions, ledger, [one.number for one in lane.own], is_lost=is_lost)
+    right = {one.number: one.right for one in lane.questions}
+    return memory_result(lane.told, questions, ledger, [one.number for one in lane.own], right, is_lost=is_lost)
 
 
 def _named_with(rule: str, reading: str) -> str:

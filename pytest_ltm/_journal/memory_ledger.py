@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from math import inf
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
-from pytest_ltm._language.words import STOP_WORDS, has_phrase, plain_words, space_delimited
+from pytest_ltm._language.words import STOP_WORDS, has_value, plain_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -56,6 +57,8 @@ class MemoryResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Questions on a value that the memory had replaced, for which the old one was found."""
     deleted: tuple[int, int] = (0, 0)
     """Questions after something was withdrawn, for which it was found; records found that had been deleted."""
+    duplicated: tuple[int, int] = (0, 0)
+    """Facts that were told again, of which memory then had more records than one."""
     invented: tuple[int, int] = (0, 0)
     """Records, written while the example spoke, with a name or a number that nobody had said."""
     writes: tuple[int, int] = (0, 0)
@@ -78,6 +81,11 @@ class MemoryLedger(Struct):
     is_mute: bool = False
     """Something was written of which nobody says what it says."""
     _read: int = 0
+
+    @property
+    def hides_writes(self) -> bool:
+        """Whether it was written what nobody says: what was found must have been, and records say something."""
+        return self.is_mute or (bool(self.found) and not self.writes)
 
     @property
     def is_known(self) -> bool:
@@ -106,12 +114,15 @@ class MemoryLedger(Struct):
         last = [text for at, text in self.records.get(record, ()) if at < upto][-1:]
         return last == [None]
 
-    def holders(self, values: Collection[str]) -> list[str]:
-        """Return the ids of the records that have one of these values now."""
+    def holders(self, values: Collection[str], upto: float = inf, about: AbstractSet[str] = frozenset()) -> list[str]:
+        """Return the ids of the records that have one of these values now, or at an exchange."""
+        now = {
+            name: next((text for at, text in texts[::-1] if at <= upto), None) for name, texts in self.records.items()
+        }
         return [
             name
-            for name, texts in self.records.items()
-            if texts[-1][1] is not None and any(_holds(texts[-1][1], value) for value in values)
+            for name, text in now.items()
+            if text is not None and _is_about(text, about) and any(has_value(text, value) for value in values)
         ]
 
     def lag(self, told_at: int, value: str, about: AbstractSet[str]) -> int | None:
@@ -119,8 +130,8 @@ class MemoryLedger(Struct):
 
         A later record must also share a word with what it is `about`: the value may come up elsewhere.
         """
-        later = (at for at, text in self._written(told_at) if _holds(text, value) and _is_about(text, about))
-        here = any(_holds(text, value) for text in self.writes.get(told_at, ()))
+        later = (at for at, text in self._written(told_at) if has_value(text, value) and _is_about(text, about))
+        here = any(has_value(text, value) for text in self.writes.get(told_at, ()))
         first = told_at if here else min(later, default=None)
         return None if first is None else first - told_at
 
@@ -161,14 +172,18 @@ def memory_result(
     questions: Sequence[QuestionResult],
     ledger: MemoryLedger,
     own: Collection[int],
+    right: Mapping[int, str],
     *,
     is_lost: bool,
 ) -> MemoryResult | None:
-    """Return what the memory did with what an example told, by its exchanges (`own`); None if nobody says."""
+    """Return what the memory did with what an example told, by its exchanges (`own`); None if nobody says.
+
+    `right`: an answer that earns full marks, by question: an old value in it was asked for, and is not stale.
+    """
     if not ledger.is_known:
         return None
     history = _TellingHistory(told, questions)
-    served = [_Served(question, history, ledger) for question in questions]
+    served = [_Served(question, history, ledger, right.get(question.number, "")) for question in questions]
     facts = tuple(_fact(fact, served, history, ledger) for fact in history.facts)
     writes = [(at, text) for at in own for text in ledger.writes.get(at, ())]
     texts = [(at, text) for at, text in writes if text]
@@ -176,8 +191,9 @@ def memory_result(
         facts=facts,
         stale=_sum_pairs(one.stale for one in served),
         deleted=_sum_pairs(one.deleted for one in served),
+        duplicated=_count_duplicated(history, ledger, max(own, default=0)),
         invented=(sum(ledger.invents(text, at) for at, text in texts), len(texts)),
-        writes=(len(writes), len(own)),
+        writes=(len(writes), len(own) if ledger.writes else 0),
         lost=_where_lost(facts) if is_lost else "",
     )
 
@@ -189,10 +205,15 @@ class _TellingHistory:
         needles = {needle.number: needle.text for question in questions for needle in question.needles}
         self.texts = needles
         self.facts: list[FactMemory] = []
+        self.repeated: set[tuple[str, str]] = set()
+        """The subjects of which the value was told again."""
         self._values: dict[str, list[tuple[int, str | None]]] = {}
         for number in sorted({*told, *needles}):
             for subject, value in told.get(number, {}).items():
                 before = self._values.setdefault(subject, [])
+                if value is not None and before and before[-1][1] == value:
+                    self.repeated.add((subject, value))
+                    continue
                 change: Literal["new", "update", "withdrawal"] = "update" if before else "new"
                 self.facts.append(
                     FactMemory(
@@ -223,8 +244,8 @@ class _TellingHistory:
 class _Served:
     """What was found for one question."""
 
-    def __init__(self, question: QuestionResult, history: _TellingHistory, ledger: MemoryLedger) -> None:
-        self.number, self._history, self._ledger = question.number, history, ledger
+    def __init__(self, question: QuestionResult, history: _TellingHistory, ledger: MemoryLedger, right: str) -> None:
+        self.number, self._history, self._ledger, self._right = question.number, history, ledger, right
         self.needles = {needle.number for needle in question.needles}
         self.found = ledger.found.get(question.number, ())
         self.subjects = dict.fromkeys(fact.subject for fact in history.facts if fact.needle in self.needles)
@@ -237,6 +258,7 @@ class _Served:
         for subject in self.subjects:
             at, value = self._history.current(subject, self.number)
             former, about = self._history.former(subject, self.number), self._history.about(subject)
+            former = set() if any(has_value(self._right, one) for one in former) else former
             lag = None if value is None else self._ledger.lag(at, value, about)
             if value is not None and former and lag is not None and at + lag < self.number:
                 pairs.append(any(self._has_any(text, former, about, value) for text in self._texts))
@@ -260,13 +282,13 @@ class _Served:
 
     @staticmethod
     def _has_any(text: str, values: set[str], about: set[str], current: str = "") -> bool:
-        is_current = bool(current) and _holds(text, current)
-        return not is_current and _is_about(text, about) and any(_holds(text, value) for value in values)
+        is_current = bool(current) and has_value(text, current)
+        return not is_current and _is_about(text, about) and any(has_value(text, value) for value in values)
 
     def rank(self, value: str) -> int:
         """Return the place of the first record found that has, or ever had, a value; 0 if there is none."""
         for place, (one, text) in enumerate(zip(self.found, self._texts, strict=True), 1):
-            if any(_holds(each, value) for each in (text, *self._ledger.texts_of(one.record, self.number))):
+            if any(has_value(each, value) for each in (text, *self._ledger.texts_of(one.record, self.number))):
                 return place
         return 0
 
@@ -275,7 +297,7 @@ def _fact(fact: FactMemory, served: Sequence[_Served], history: _TellingHistory,
     if fact.change == "withdrawal":
         return fact
     lag = ledger.lag(fact.needle, fact.value, history.about(fact.subject))
-    known = lag is not None or ((bool(fact.subject) or not ledger.writes.get(fact.needle)) and not ledger.is_mute)
+    known = lag is not None or ((bool(fact.subject) or not ledger.writes.get(fact.needle)) and not ledger.hides_writes)
     ranks = [
         one.rank(fact.value)
         for one in served
@@ -288,6 +310,13 @@ def _fact(fact: FactMemory, served: Sequence[_Served], history: _TellingHistory,
         needle=fact.needle, subject=fact.subject, value=fact.value, change=fact.change, lag=lag, known=known,
         rank=ranks[-1] if ranks else None,
     )  # fmt: skip
+
+
+def _count_duplicated(history: _TellingHistory, ledger: MemoryLedger, upto: int) -> tuple[int, int]:
+    if ledger.hides_writes:
+        return (0, 0)
+    held = [ledger.holders([value], upto, history.about(subject)) for subject, value in history.repeated]
+    return sum(len(names) > 1 for names in held), len(held)
 
 
 def _where_lost(facts: Sequence[FactMemory]) -> Lost:
@@ -304,10 +333,6 @@ def _where_lost(facts: Sequence[FactMemory]) -> Lost:
 def _sum_pairs(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
     listed = list(pairs)
     return sum(one for one, _ in listed), sum(of for _, of in listed)
-
-
-def _holds(text: str, value: str) -> bool:
-    return bool(value) and has_phrase(space_delimited(text), value)
 
 
 def _is_about(text: str, about: AbstractSet[str]) -> bool:

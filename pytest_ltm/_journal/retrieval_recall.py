@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pytest_ltm._journal.result import QuestionResult
     from pytest_ltm._model.transcript import Exchange
@@ -19,7 +19,7 @@ MISSED = 0
 
 
 def retrieval_ranks(
-    retrieved: Sequence[str], in_context: Sequence[str], needles: Mapping[int, str], exchanges: Iterable[Exchange]
+    retrieved: Sequence[str], in_context: Sequence[str], needles: Mapping[int, str], exchanges: Sequence[Exchange]
 ) -> dict[int, int]:
     """Return for each needle the place, from 1, of the first retrieved text that holds its whole message.
 
@@ -39,20 +39,20 @@ def retrieval_ranks(
     return numbers
 
 
-def _is_text(retrieved: Sequence[str], texts: Sequence[str], exchanges: Iterable[Exchange]) -> bool:
-    parts = {part for each in exchanges for part in (each.message, each.raw_reply)} - {""}
-    if any(start in parts for text in retrieved for start in _iter_prefixes(text)):  # the usual case, and a quick one
+def _is_text(retrieved: Sequence[str], texts: Sequence[str], exchanges: Sequence[Exchange]) -> bool:
+    """Return whether a retrieved text begins with a message or reply, a line each, or holds one."""
+    if any(_begins(text, part) for part in _iter_parts(exchanges) for text in retrieved):  # the usual case, and quick
         return True
-    heard = {_plain_casefold(part) for part in parts} - {""}
-    return any(text in heard for text in texts) or any(one in text for text in texts for one in heard)
+    heard = filter(None, map(_plain_casefold, _iter_parts(exchanges)))
+    return any(part in text for part in heard for text in texts)
 
 
-def _iter_prefixes(text: str) -> Iterable[str]:
-    """Yield a text up to the end of each of its lines."""
-    end = -1
-    while (end := text.find("\n", end + 1)) >= 0:
-        yield text[:end]
-    yield text
+def _iter_parts(exchanges: Sequence[Exchange]) -> Iterator[str]:
+    return (part for each in exchanges for part in (each.message, each.raw_reply) if part)
+
+
+def _begins(text: str, part: str) -> bool:
+    return text.startswith(part) and text[len(part) : len(part) + 1] in ("", "\n")
 
 
 def _plain_casefold(text: str) -> str:

@@ -52,16 +52,8 @@ _COMMITS = LEXICON.pattern("commitment commits")
 _DOUBTS = phrase_pattern(r"(?:dont|do not|didnt|not|never) (?:\w+ )?(?:think|believe|guess|true|right|correct|real)")
 # What commits to nothing, where no decision follows.
 _NONE = LEXICON.pattern("commitment none")
-_QUOTES = r"[\"'\u201c\u201d`()]"
-_BETWEEN = r"(?:(?:the|a|an|maybe|perhaps|possibly|even|else|it|is|was|its|option|number) ){0,3}"
-_LIKE_OR = lazy_pattern(
-    rf"[\s]?{_QUOTES}{{0,2}},? ?(?:or\b|/|and/or\b)"
-    r"(?! (?:so|some|something|similar|thereabouts|rather|should|more|less|not|at least|any|whatever|other|the like|"
-    rf"else|in|as|to|if|when|maybe not)\b) ?{_QUOTES}{{0,2}}{_BETWEEN}[^\W_]"
-)
-_OR_BEFORE = lazy_pattern(
-    rf"(?:[^\W_]{_QUOTES}{{0,2}},? (?:or|and/or) {_BETWEEN}|\beither (?:(?:the|a|an|option|number) )?){_QUOTES}{{0,2}}$"
-)
+_LIKE_OR = LEXICON.expression(r"{commitment like or}")
+_OR_BEFORE = LEXICON.expression(r"{commitment or before}")
 # Where something new is said, with no comma: "you stopped liking blue and now prefer teal".
 _LINK = lazy_pattern(r"\b(?:and|its|now|that|so|then)\b")
 _TALK = LEXICON.expression(r"\b(?:our|your|my|the|an|in|from) (?:earlier|previous|former|last) {commitment talk}s?\b")

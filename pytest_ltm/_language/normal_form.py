@@ -6,10 +6,13 @@ import html
 import json
 import re
 import unicodedata
+from typing import TYPE_CHECKING
 
-from pytest_ltm._language.fixpoints import settle_text
 from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.patterns import lazy_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def normalize(speech: str) -> str:
@@ -55,28 +58,17 @@ def _plain_type(text: str) -> str:
 
 # --- Frames.
 
-_FRAME = lazy_pattern(
-    r"<((?:final_?|my_?)?(?:answer|response|output|result|reply|message|final|say|speech|solution))>((?:[^<]|"
-    r"<(?!/?\1>))*)(?:</\1>|\Z)",
-    re.IGNORECASE,
-)
+_FRAME = LEXICON.expression(r"{normal form frame}", re.IGNORECASE)
 _STRUCK = lazy_pattern(r"~~[^~\n]*~~|<(s|del|strike)>.{0,400}?</\1>", re.DOTALL | re.IGNORECASE)
 _WHOLE_TAG = lazy_pattern(r"\A<([A-Za-z][\w-]{0,30})(?:\s[^<>\n]{0,120})?>(.*)</\1>\Z", re.DOTALL)
-_BLOCK = lazy_pattern(
-    r"</?(?:p|br|div|li|ul|ol|tr|h[1-6]|hr|section|article|html|body)\b[^<>\n]{0,120}>", re.IGNORECASE
-)
-_INLINE = lazy_pattern(
-    r"</?(?:b|i|em|strong|span|u|mark|cite|small|big|font|code|kbd|tt|var|q|a|td|th|table|tbody)\b[^<>\n]{0,200}>",
-    re.IGNORECASE,
-)
+_BLOCK = LEXICON.expression(r"{normal form block}", re.IGNORECASE)
+_INLINE = LEXICON.expression(r"{normal form inline}", re.IGNORECASE)
 _NOTE = lazy_pattern(r"<(sup|ref)\b[^<>\n]{0,80}>[^<>\n]{0,20}</\1>", re.IGNORECASE)
 _FENCE = lazy_pattern(r"\A(```|~~~)[^\n`]{0,20}\n(.*?)\n?\1\Z", re.DOTALL)
 _QUOTE_MARK = lazy_pattern(r"^[ \t]*>[ \t]?", re.MULTILINE)
 _UNQUOTED_LINE = lazy_pattern(r"^[ \t]*[^>\s]", re.MULTILINE)
 _LATEX = lazy_pattern(r"\\(?:boxed|text|textbf|textit|mathrm|mathbf|emph|fbox|underline)\{([^{}\n]{0,2000})\}")
-_MATH = lazy_pattern(
-    r"(?<![\\\w])\$(?=[^$\n]{0,200}[\\^_{}])((?:[^$\\\n]|\\.){1,400})\$(?!\w)|\\[(\[]\s*([^\n]{1,400}?)\s*\\[)\]]"
-)
+_MATH = LEXICON.expression(r"{normal form math}")
 _ESCAPED = lazy_pattern(r"\\([$%&#_{}*.\[\]()!+-])")
 _LINK = lazy_pattern(r"(?<!!)\[([^\[\]\n]{1,200})\]\((?:https?:|#|mailto:|memory:|/)[^()\s]{0,300}\)")
 _PAIRS = (
@@ -86,21 +78,11 @@ _PAIRS = (
     ("<<", ">>"),
 )
 # A mark before the first of several items belongs to none of them.
-_BEFORE_ITEMS = lazy_pattern(
-    r"\A(?:>[ \t]?|(\*\*|__)(?=[^\n]*\1))(?=(?:[-*+]|\d{1,3}[.)]) [^\n]*\n[ \t]*(?:[-*+]|\d{1,3}[.)]) )"
-)
+_BEFORE_ITEMS = LEXICON.expression(r"{normal form before items}")
 _POINTER = lazy_pattern(r"\A(?:\u2192|->|=>|\u279c|\u25b6|\u2022|>{2,3}|[-*+] (?=[^\n]*\Z)|#{1,6} (?=[^\n]*\Z))\s*")
-_RULES = lazy_pattern(
-    r"\A(?:[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t]*\n)+|(?:\n[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t]*)+\Z"
-)
-_HEADING = lazy_pattern(
-    r"\A#{1,6}[ \t]*([^\n]{1,40}?)[ \t]*#*\n|\A(?:\*\*|__)([^\n*]{1,40})(?:\*\*|__)[ \t]*\n|"
-    r"\A([^\n]{1,40})\n(?:-{3,}|={3,})\n"
-)
-_PREFIX = lazy_pattern(
-    r"\A[\[(<*_#\s]{0,4}([A-Za-z][A-Za-z' ]{0,40}?)[\])>*_\s]{0,4}(?::|\uff1a|\s-\s|\s?[\u2013\u2014]\s|"
-    r"=)[*_]{0,3}\s*(?=\S)"
-)
+_RULES = LEXICON.expression(r"{normal form rules}")
+_HEADING = LEXICON.expression(r"{normal form heading}")
+_PREFIX = LEXICON.expression(r"{normal form prefix}")
 _KEYS = frozenset(
     ("answer", "response", "reply", "final_answer", "output", "result", "text", "message", "content", "value")
 )
@@ -206,19 +188,11 @@ _CITES = lazy_pattern(
     rf"{_EXPECTS_NUMBER}(?<=[^\W_])[ \t]?{_NUMBERED}(?=[\s.,;!?]|\Z)",
     re.IGNORECASE,
 )
-_SOURCES = lazy_pattern(
-    r"\n[^\S\n]{0,8}(?:#{1,6} |\*\*|__|_|\*|\()?(?:sources?|references?|citations?|cited|footnotes?)(?:\*\*|"
-    r"__)?\s?(?::|\n)(?:\*\*|__)?",
-    re.IGNORECASE,
-)
+_SOURCES = LEXICON.expression(r"{normal form sources}", re.IGNORECASE)
 _LONGEST_SOURCES = 800
 _FOOTNOTE = lazy_pattern(r"\n\[\^?\w{1,12}\]: [^\n]{1,200}(?=\n|\Z)")
 _LETTERS = lazy_pattern(r"[^\W\d_]+")
-_TOLD_AT_END = lazy_pattern(
-    r"[ \t]?\((?:as )?you (?:told me|told|mentioned|said|shared)(?: that| this| it)?(?: to me)?(?: (?:earlier|"
-    r"before|previously|so|in (?:our|a|an) [\w ]{1,30}|in (?:message|session|chat) \d+))?\)(?=[ \t]*[.!?]?\s*\Z)",
-    re.IGNORECASE,
-)
+_TOLD_AT_END = LEXICON.expression(r"{normal form told at end}", re.IGNORECASE)
 
 
 def _without_citations(text: str) -> str:
@@ -233,23 +207,13 @@ def _without_citations(text: str) -> str:
     return _TOLD_AT_END.sub("", _CITES.sub("", text))
 
 
-_CITING = lazy_pattern(
-    "[\\[\u3010\ue200\u00b9\u00b2\u00b3\u2070-\u2079({]|source|reference|citation|cited|footnote", re.IGNORECASE
-)
+_CITING = LEXICON.expression(r"{normal form citing}", re.IGNORECASE)
 
 # --- Courtesies.
 
 _WORD = lazy_pattern(r"[^\W_]+(?:'[^\W_]+)*")
-_SENTENCE_START = lazy_pattern(
-    r"(?:(?<=[.!?)\"'*}\]:])[*_>-]{0,3}\s[\s*_>-]*|(?<=\n)[*_>-]{0,3})(?=[^\s.!?*_>-])"
-    r"|(?<=[\s])(?=(?:Shall|Should|Would|Could|Can|May|Do|Does|Did|Is|Let|Feel|Glad|Hope|I hope|Anything|Happy|"
-    r"Just let|If you)\b)"
-)
-_UP_TO_STOP = r"[^.!?:,\n{}\[\]\"\u2026\u2014]"
-_FIRST = lazy_pattern(
-    rf"\A\W{{0,4}}({_UP_TO_STOP}{{1,120}}?(?:,{_UP_TO_STOP}{{1,80}}?){{0,3}}(?:[.!:\u2026\u2014]{{1,3}}|,(?= )|\n))"
-    r"[*_]{0,2}\s*(?=[^\s])"
-)
+_SENTENCE_START = LEXICON.expression(r"{normal form sentence start}")
+_FIRST = LEXICON.expression(r"{normal form first}")
 _NEAR_END = 500
 _CLOSES = LEXICON.pattern("closing cues")
 
@@ -294,3 +258,23 @@ def _simple_words(part: str) -> str:
 def _consists_of(part: str, vocabulary: frozenset[str]) -> bool:
     spoken = _simple_words(part).split()
     return bool(spoken) and all(word in vocabulary for word in spoken)
+
+
+# --- Repeating a pass over a text until it changes nothing.
+
+# What takes more layers off than any model puts on is noise.
+_MOST_PASSES = 8
+
+
+def settle_text(text: str, one_pass: Callable[[str], str]) -> str:
+    """Return what the pass makes of a text once it changes no more; the text itself where it never settles.
+
+    Idempotent for any pass, and as linear as the pass.
+    """
+    before = text
+    for _ in range(_MOST_PASSES):
+        after = one_pass(before)
+        if after == before:
+            return after
+        before = after
+    return text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.patterns import lazy_pattern
 
 if TYPE_CHECKING:
@@ -107,9 +108,7 @@ _HALF = lazy_pattern(rf"\bhalf(?: of)?[- ](?:an? |one )?({_UNIT})\b")
 _HOUR = rf"(\d{{1,2}}|{'|'.join(ONES[1:13])})"
 _PAST = lazy_pattern(rf"\b(?:(half|(?:a )?quarter|twenty|ten|five) (past)|((?:a )?quarter) (to)) {_HOUR}\b(?![:.]\d)")
 _MINUTES = {"half": 30, "quarter": 15, "twenty": 20, "ten": 10, "five": 5}
-_DAYTIME = lazy_pattern(
-    r"\b(\d{1,2}(?::\d{2})?)(?: oclock| o'clock)?(?:,? (?:in the|at) (morning|afternoon|evening|night)\b)"
-)
+_DAYTIME = LEXICON.expression(r"{numbers daytime}")
 _OCLOCK = lazy_pattern(rf"\b{_HOUR} o['\u2019]?clock\b")
 _PER = lazy_pattern(rf"(?:\b(?:per|each|every|an?)|/) ?({_UNIT})(?!s?\w)")
 _COUNTED = lazy_pattern(

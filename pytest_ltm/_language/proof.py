@@ -121,16 +121,14 @@ def _prove_idle(answer: str, find: Finder) -> Proof | None:
 # --- Nothing named.
 
 # Scripts that the rules do not read.
-_UNREAD = lazy_pattern(
-    r"[\u0590-\u08ff\u0900-\u0dff\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7af]"
-)
+_UNREAD = LEXICON.expression(r"{proof unread}")
 # What has more telling words can be said in other words.
 _LONG = 2
 
 
 def is_readable(text: str) -> bool:
     """Return whether a text is in a script that the rules read."""
-    return _UNREAD.search(text) is None
+    return text.isascii() or _UNREAD.search(text) is None
 
 
 def _without_mention(answer: str, text: str, values: Sequence[str] | Finder) -> Proof:
@@ -169,9 +167,7 @@ SEVERAL = "names several"
 _NEGATES = lazy_pattern(r"\b(?:not|no|never|nor|neither|cannot|whether|if|\w+nt)\b")
 _HEDGES = LEXICON.expression(r"\b(?:may|might|could) (?:also )?(?:be|have been)\b|\b{proof hedges}\b")
 _CHOICE = lazy_pattern(r"\b(?:or|and/or|perhaps|maybe|possibly)\b|/")
-_ROW = lazy_pattern(
-    r"[\s,;&\"'*\u2022]*(?:\n\s*(?:[-*\u2022+]|\d{1,3}[.)])\s*)?(?:and |then )?(?:(?:the|an?|my|your) )?[\s\"'*]*"
-)
+_ROW = LEXICON.expression(r"{proof row}")
 # What is set aside: in brackets, or after words that take it back.
 _ASIDE = LEXICON.expression(r"\([^()]*\)|\[[^\[\]]*\]|(?:,|;|-|\u2013|\u2014)?\s{0,4}\b{proof aside}\b[^.;:!?\n]*")
 _CONCLUDES = LEXICON.expression(r"{proof concludes}")

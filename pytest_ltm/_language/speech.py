@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
-from pytest_ltm._language.fixpoints import settle_text
 from pytest_ltm._language.lexicon import LEXICON
+from pytest_ltm._language.normal_form import settle_text
 from pytest_ltm._language.patterns import lazy_pattern
 
 if TYPE_CHECKING:
@@ -52,12 +52,7 @@ _MAY_BE_MARKED = lazy_pattern(
 
 # --- Marks: anything in brackets that may open, close or end something.
 
-_MARK = lazy_pattern(
-    r"(?P<open><!?|\[|\{|\u25c1|\u3008|\u300a|\u3010|\u27e8|\uff1c|&lt;|"
-    r"\u273f)(?P<before>[|\uff5c]?)(?P<slash>/?)[|\uff5c]?"
-    r"(?P<name>[A-Za-z][\w:.\u2581-]{0,40})(?P<attributes>(?:[ =][^<>\[\]{}\n|\uff5c]{0,120})?)"
-    r"(?P<alone>/?)(?P<after>[|\uff5c]?)(?P<close>>|\]|\}|\u25b7|\u3009|\u300b|\u3011|\u27e9|\uff1e|&gt;|\u273f)"
-)
+_MARK = LEXICON.expression(r"{speech mark}")
 _PAIRED = {"<": ">", "<!": ">", "[": "]", "{": "}", "&lt;": "&gt;"}
 _THOUGHT = LEXICON.expression(r"{speech thought}", re.IGNORECASE)
 _TOOL = LEXICON.expression(r"{speech tool}", re.IGNORECASE)
@@ -209,9 +204,7 @@ _HEADER = lazy_pattern(r"[ \t]*(?:assistant|model|ai|bot)\b[ \t]*(?:<\|end_heade
 
 _CHANNEL = lazy_pattern(r"<\|channel\|>\s*(\w*)[^<\n]{0,80}(?:<\|message\|>)?")
 _CHANNEL_END = lazy_pattern(r"<\|(?:end|return|call|start|channel)\|>")
-_BARE_CHANNELS = lazy_pattern(
-    r"\A\s*(?:assistant\s?)?(?:analysis|commentary)(?=[A-Z\"'*\[{\d]).*assistant\s?final(?=\S)", re.DOTALL
-)
+_BARE_CHANNELS = LEXICON.expression(r"{speech bare channels}", re.DOTALL)
 
 
 def _final_channel(text: str) -> str:
@@ -255,35 +248,15 @@ _MOST_FOLDED = 20
 
 # --- Sections under labels.
 
-_LABEL = lazy_pattern(
-    r"^[^\S\n]*(?P<mark>(?:[#>*_(\[~-]|\U0001f4ad|\U0001f9e0|"
-    r"\U0001f914){0,6})[^\S\n]*(?P<label>[A-Za-z][A-Za-z ]{1,30}?)"
-    r"[^\S\n*_]*[*_]{0,3}(?:(?P<colon>:|\uff1a|\.\.\.|\u2026)[*_]{0,3}|[*_#]{0,4}[^\S\n]*$)",
-    re.MULTILINE,
-)
-_ANSWERS = lazy_pattern(
-    r"(?:the |my |your |so (?:the )?)?(?:final |short |direct )?(?:answer|response|reply|output|assistant|conclusion)",
-    re.IGNORECASE,
-)
-_THINKS = lazy_pattern(
-    r"(?:my |the |internal |inner |step by step |chain of )?(?:think(?:ing)?|thoughts?|reason(?:ing)?|"
-    r"scratch ?pad|monologue|"
-    r"reflections?|analysis|deliberation|rationale|working(?:s| out)?)(?: process| steps?| trace)?",
-    re.IGNORECASE,
-)
+_LABEL = LEXICON.expression(r"{speech label}", re.MULTILINE)
+_ANSWERS = LEXICON.expression(r"{speech answers}", re.IGNORECASE)
+_THINKS = LEXICON.expression(r"{speech thinks}", re.IGNORECASE)
 _CALLS = LEXICON.expression(r"{speech calls}", re.IGNORECASE)
 _PURE = LEXICON.expression(r"(?:my |the )?{speech pure}(?: process| steps?| trace)?", re.IGNORECASE)
-_DONE = lazy_pattern(
-    r"^[^\w\n]{0,8}(?:done|finished|end(?: of)?|stop(?:ped)?) (?:my )?(?:thinking|reasoning|thoughts?|"
-    r"analysis)[^\w\n]{0,8}$",
-    re.IGNORECASE | re.MULTILINE,
-)
+_DONE = LEXICON.expression(r"{speech done}", re.IGNORECASE | re.MULTILINE)
 _ASIDE = LEXICON.expression(r"\A\s*(?:\(|\*{1,2}\(?|_\(?|\[)(?={speech aside}\b)", re.IGNORECASE)
 _CLOUD = lazy_pattern(r"\A\s*\U0001f4ad[^\n]*(?:\n(?!\s*\n)[^\n]*)*\n\s*\n(?=\s*\S)")
-_QUOTED_THOUGHT = lazy_pattern(
-    r"\A\s*>[ \t]*[*_#\W]{0,6}(?:thinking|thought|thoughts|reasoning)\b[^\n]*(?:\n>[^\n]*)*\n\s*(?=[^>\s])",
-    re.IGNORECASE,
-)
+_QUOTED_THOUGHT = LEXICON.expression(r"{speech quoted thought}", re.IGNORECASE)
 
 
 def _without_sections(text: str) -> str:
@@ -329,18 +302,10 @@ def _without_aside(text: str) -> str:
 
 # --- Printed calls and their results.
 
-_CALL_FENCE = lazy_pattern(
-    r"^```[ \t]*(?:tool|function|memory|search)[\w-]{0,20}[ \t]*\n(?:(?!```)[^\n]*\n)*```[ \t]*$",
-    re.MULTILINE | re.IGNORECASE,
-)
+_CALL_FENCE = LEXICON.expression(r"{speech call fence}", re.MULTILINE | re.IGNORECASE)
 _EMPTY_FENCE = lazy_pattern(r"^```[\w-]{0,20}[ \t]*\n\s*```[ \t]*$", re.MULTILINE)
 _CALL_LINE = LEXICON.expression(r"{speech call line}", re.MULTILINE | re.IGNORECASE)
-_STATUS = lazy_pattern(
-    r"\A(?:\s*[\[(*_]{1,2}[^\w\n\[\]()]{0,4}(?:[a-z]{2,12}ing|found|retrieved|recalled|loaded|used|called|tool|"
-    r"memory|search|function|results?)\b"
-    r"[^\[\]\n*_()]{0,80}[\])*_]{1,2}[ \t]*\n)+(?:\s*\[\d[^\[\]\n\"]{1,80}\][ \t]*\n)*",
-    re.IGNORECASE,
-)
+_STATUS = LEXICON.expression(r"{speech status}", re.IGNORECASE)
 _JSON_CALL = LEXICON.expression(r"^[ \t]*(?:\[\s{0,8})?\{\s{0,8}\"{speech json call}\"\s{0,4}:", re.MULTILINE)
 _NAMES = frozenset(("name", "tool", "tool_name", "function", "action", "recipient_name"))
 _ARGUMENTS = frozenset(("arguments", "parameters", "args", "input", "action_input", "kwargs", "tool_input"))

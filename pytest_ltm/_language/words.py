@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 
 _WORD = lazy_pattern(r"[^\W_]+(?:'[^\W_]+)*")
+# Letters of scripts that put no spaces between words: each counts as a word.
+_UNSPACED = lazy_pattern("[\u3040-\u9fff]")
 # What begins a line of a list.
 BULLET = lazy_pattern(r"^\s*(?:[-*•+]|\d{1,3}[.)])\s+")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -81,6 +83,12 @@ def has_phrase(joined_text: str, phrase: str) -> bool:
     """Tell whether a text, as `joined` returns it, holds all words of the phrase in a row."""
     needle = space_delimited(phrase)
     return needle.strip() != "" and needle in joined_text
+
+
+def has_value(text: str, value: str) -> bool:
+    """Tell whether a text has all words of a value in a row, also after an elision (`l'urne`) and without spaces."""
+    one, other = (_UNSPACED.sub(r" \g<0> ", casefold_plain(each).replace("'", " ")) for each in (text, value))
+    return has_phrase(space_delimited(one), other)
 
 
 def strip_punctuation(text: str) -> str:

@@ -57,7 +57,9 @@ def read_step(step: Field) -> Step:
     kind = step_kind(step)
     if kind == "wait":
         return read_wait(step.mapping((kind,))[kind])
-    fields = step.mapping(("ask", "about", "user", "alone", "images") if kind == "ask" else (kind, "user", "tells"))
+    fields = step.mapping(
+        ("ask", "about", "user", "alone", "images", "tells") if kind == "ask" else (kind, "user", "tells")
+    )
     user = fields["user"].text() if "user" in fields else ""
     if kind == "say":
         return Say(fields["say"].text(), user=user, tells=read_tells(fields))
@@ -67,6 +69,7 @@ def read_step(step: Field) -> Step:
         user=user,
         alone=fields["alone"].boolean() if "alone" in fields else None,
         images=fields["images"].texts() if "images" in fields else (),
+        tells={about: one.texts() for about, one in fields["tells"].mapping().items()} if "tells" in fields else {},
     )
 
 
@@ -151,8 +154,10 @@ def _step_to_json(step: Step) -> dict[str, Any]:
         if isinstance(step, Ask):
             more |= {"alone": step.alone} if step.alone is not None else {}
             more |= {"images": list(step.images)} if step.images else {}
-        elif step.tells:
-            more |= {"tells": dict(step.tells)}
+        if isinstance(step, Say) and step.tells:
+            more["tells"] = dict(step.tells)
+        elif isinstance(step, Ask) and step.tells:
+            more["tells"] = {subject: list(values) for subject, values in step.tells.items()}
         return {**text, **about, **more}
     if isinstance(step, Wait):
         data: dict[str, Any] = {}

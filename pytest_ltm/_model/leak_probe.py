@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
@@ -40,8 +39,7 @@ _SAYS_NOTHING = frozenset(map(word_stem, [*STOP_WORDS, *_REFUSALS.split()]))
 _CONSONANTS, _VOWELS = "bdfgklmnprtvz", "aeiou"
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeQuestion:
+class ProbeQuestion(Struct, frozen=True):
     """A question of the plan, and the words of its answer that nobody can know who was told nothing."""
 
     text: str

@@ -7,6 +7,7 @@ import json
 import random
 import re
 from dataclasses import dataclass, fields
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -81,10 +82,12 @@ class PlannedExample:
 
     def compared_json(self) -> dict[str, Any]:
         """Return the same without what neither agent nor score depends on."""
-        return self.to_json() | {"definition": compared_definition(self.definition)}
+        data = self.to_json()
+        _drop_told_facts(data["definition"])
+        return data
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """All that decides what happens in one conversation, except the agent."""
 
@@ -169,10 +172,13 @@ class Plan:
             parts["questions"] = known["questions"].value
         return cls(examples=examples, span=_span_or_none(known["span"]), **parts, **numbers, **texts)  # type: ignore[arg-type]
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """`sha256:...` over the canonical JSON form: equal for equal plans, in any process."""
-        return _json_digest(self.to_json() | {"examples": [example.compared_json() for example in self.examples]})
+        data = self.to_json()
+        for example in data["examples"]:
+            _drop_told_facts(example["definition"])
+        return _json_digest(data)
 
 
 def plan_differences(
@@ -204,9 +210,13 @@ def plan_differences(
 def compared_definition(definition: Definition | None) -> dict[str, Any] | None:
     """Return a definition's JSON values without what neither agent nor score depends on."""
     data = None if definition is None else to_json(definition)
-    for step in data["steps"] if data else ():
-        step.pop("tells", None)
+    _drop_told_facts(data)
     return data
+
+
+def _drop_told_facts(definition: dict[str, Any] | None) -> None:
+    for step in definition["steps"] if definition else ():
+        step.pop("tells", None)
 
 
 def source_version(source: str) -> str:

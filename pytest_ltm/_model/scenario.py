@@ -49,9 +49,11 @@ class Ask:
     """Whether the state before it is put back behind it; None: as the run says."""
     images: Sequence[str] = field(default=(), kw_only=True)
     """Files shown with it to an agent that AcceptsImages."""
+    tells: Mapping[str, Sequence[str]] = field(default_factory=dict, kw_only=True, hash=False)
+    """The values of which the reply tells one, by what they are about; otherwise as `tells` of a Say."""
 
     def __post_init__(self) -> None:
-        for text in (self.text, *self.about):
+        for text in (self.text, *self.about, *self.tells, *(one for values in self.tells.values() for one in values)):
             _need_text(text)
 
 

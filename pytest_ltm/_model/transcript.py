@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Literal, get_args, overload
 
 from msgspec import Struct
 
 from pytest_ltm._language import READING, speech
+from pytest_ltm._storage.text_file import TextFile
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -96,6 +97,37 @@ class Exchange:
         return self.start + self.message_tokens + self.reply_tokens
 
 
+class LongExchange(Exchange):
+    """An exchange that was told, whose texts are not in memory: a history may have millions of tokens."""
+
+    __slots__ = ("_place", "_texts")
+    _place: int
+    _texts: TextFile
+
+    def __init__(self, exchange: Exchange, texts: TextFile) -> None:
+        for name in _OTHER_FIELDS:
+            object.__setattr__(self, name, getattr(exchange, name))
+        object.__setattr__(self, "_texts", texts)
+        object.__setattr__(self, "_place", len(texts))
+        texts.append(exchange.message)
+        texts.append(exchange.reply)
+
+    @property
+    def message(self) -> str:
+        """What the agent was told."""
+        return self._texts[self._place]
+
+    @property
+    def reply(self) -> str:
+        """What it was told that it replied."""
+        return self._texts[self._place + 1]
+
+
+_OTHER_FIELDS = tuple(field.name for field in fields(Exchange) if field.name not in ("message", "reply"))
+_LONG = 1_000
+"""Characters from which the texts of what was told are kept on disk."""
+
+
 def needle_gap(needle: Exchange, question: Exchange) -> int:
     """Return the tokens really passed from the end of the needle's message to the start of the question's."""
     return question.start - needle.message_end
@@ -107,6 +139,7 @@ class Transcript(Sequence[Exchange]):
     def __init__(self, count: Count = "all") -> None:
         self.counts = count
         """Of the replies that the agent generates; as published, all of them."""
+        self._texts = TextFile()
         self._exchanges: list[Exchange] = []
         self.remembered: list[Exchange] = []
         """The exchanges that the agent has in mind: all but questions asked alone."""
@@ -116,6 +149,8 @@ class Transcript(Sequence[Exchange]):
 
     def append(self, exchange: Exchange) -> None:
         """Add the next exchange."""
+        if exchange.told and len(exchange.message) + len(exchange.reply) > _LONG:
+            exchange = LongExchange(exchange, self._texts)
         own = 0 if exchange.told else exchange.reply_tokens
         message_share = exchange.message_tokens + exchange.reply_tokens - own
         counts = own if self.counts == "all" else 0 if self.counts == "told" else min(own, exchange.message_tokens)

@@ -6,7 +6,6 @@ import math
 import operator
 import random
 from collections import Counter
-from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -88,8 +87,7 @@ class ScenarioCell(Struct, frozen=True, kw_only=True):
         return mean + GUESSED * self.at_guessing_level + UNSCORED * bool(self.unscored_examples)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Column:
+class Column(Struct, frozen=True, kw_only=True, dict=True):
     """One agent at one memory span. All that is shown of it is computed from its conversations, when it is needed."""
 
     conversations: Sequence[ConversationResult]

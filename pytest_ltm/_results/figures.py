@@ -6,9 +6,10 @@ here, and `python tests/golden/refresh.py schema` writes the schema anew.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from pytest_ltm._results.columns import HAMPERED
 from pytest_ltm._results.memory_measures import MEASURES, PLACES, count_facts, count_lost
@@ -56,8 +57,7 @@ def never(_: Column) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """One figure of a column."""
 
     name: str
@@ -271,7 +271,13 @@ def _agent_usage(name: str, label: str, value: Callable[[Column], float | None],
 _is_estimated = _get("is_estimated")
 
 
-def _tokens_a_reply(column: Column) -> float | None:
+def mean_reply_seconds(column: Column) -> float | None:
+    """Return how long a reply took on average; None without timings."""
+    asked = (column.sum_of("exchanges") or 0) - (column.sum_of("told") or 0)
+    return _ratio(_agent_seconds(column), asked)
+
+
+def tokens_a_reply(column: Column) -> float | None:
     read = column.sum_of("input_tokens")
     return None if read is None else _ratio(read - column.sum_of("told_input_tokens"), column.sum_of("metered"))
 
@@ -509,7 +515,7 @@ EFFORTS = (
     ),
     Figure("usage.output_tokens", "count", _sum_of("output_tokens")),
     Figure("usage.cached_tokens", "count", _sum_of("cached_tokens")),
-    _agent_usage("tokens_a_reply", "tokens read a reply", _tokens_a_reply, "{:,.0f}"),
+    _agent_usage("tokens_a_reply", "tokens read a reply", tokens_a_reply, "{:,.0f}"),
     _agent_usage("amplification", "amplification", _amplification, "{:,.1f}x"),
     _agent_usage(
         "cached_share", "of that from a cache",

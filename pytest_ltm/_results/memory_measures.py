@@ -85,6 +85,11 @@ MEASURES = (
         definition="of the questions on what was withdrawn or deleted, the share for which it was found",
     ),
     MemoryMeasure(
+        name="duplicated", words="the share of facts that memory has twice", label="duplicated",
+        pair=lambda result: result.duplicated, higher_is_better=False,
+        definition="of the facts that were told again, the share that more than one record then had",
+    ),
+    MemoryMeasure(
         name="invented", words="the share of invented records", label="invented",
         pair=lambda result: result.invented, higher_is_better=False,
         definition="of the records written while a scenario spoke, the share with a name or a number that nobody had "

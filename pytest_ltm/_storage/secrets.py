@@ -15,7 +15,7 @@ import os
 import re
 import urllib.parse
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pytest_ltm._storage.credentials import HIDDEN, may_have_credentials, without_credentials
@@ -116,7 +116,13 @@ def remember_secret(name: str, value: str) -> None:
 
 
 def _redact_known(text: str, known: _Forms) -> str:
-    return without_credentials(_without_values(text, known))
+    text = _without_values(text, known)
+    return _without_credentials(text) if len(text) <= _SHORT else without_credentials(text)
+
+
+_SHORT = 1_000
+"""Characters of the texts of which the latest are remembered: journal, reports and results show the same ones."""
+_without_credentials = lru_cache(1 << 8)(without_credentials)
 
 
 @cache

@@ -36,6 +36,8 @@ __tracebackhide__ = True
 MAX_MESSAGE_TOKENS = 4096
 # Seconds that saving an agent may take in all, however fast the agent is.
 SAVING = 1.0
+# Bytes of a state from which an agent is told again what it was told, so that its state need not be in memory.
+VAST = 2**23
 
 
 class AgentCaller:
@@ -78,6 +80,7 @@ class AgentCaller:
         self._errors = LoggedErrors()
         self._saved: bytes | None = None
         """The agent's state, where it is known and nothing was said since."""
+        self._state_bytes = 0
         self._told_time: datetime | None = None
         self._saving = self._talking = 0.0
         """Seconds that its calls took."""
@@ -92,10 +95,11 @@ class AgentCaller:
 
         `alone`: it leaves no trace; only agents that can do that are asked so.
         """
-        attempt = partial(self._reply, message, images, user, alone=alone and "AnswersAlone" in self.capabilities)
+        leaves_no_trace = alone and "AnswersAlone" in self.capabilities
+        attempt = partial(self._reply, message, images, user, alone=leaves_no_trace)
         if self._takes_turns is not None and own_thread() is not None:
             attempt = partial(self._in_own_thread, attempt)
-        return self._persist(attempt, message)
+        return self._persist(attempt, message, leaves_no_trace=leaves_no_trace)
 
     def tell(self, message: str, reply: str, user: str = "") -> Reply:
         """Tell an AcceptsHistory agent an exchange of this user; AgentFault if it will not have it.
@@ -121,7 +125,7 @@ class AgentCaller:
         self._saving += stopwatch_seconds() - began
         if not isinstance(state, (bytes, bytearray, memoryview)):
             raise AgentFault(f"{self._door.who} saved {shown(state)}; save() returns bytes")
-        self._saved = bytes(state)
+        self._saved, self._state_bytes = bytes(state), len(state)
         return self._saved
 
     @property
@@ -236,14 +240,17 @@ class AgentCaller:
         # Nothing is made up of an adapter's server that reports nothing on what it was told.
         return replace(took, usage=None) if took.usage is not None and not took.usage.total else took
 
-    def _persist(self, attempt: Callable[[], Reply], sent: str, *, saves: bool = True) -> Reply:
+    def _persist(
+        self, attempt: Callable[[], Reply], sent: str, *, saves: bool = True, leaves_no_trace: bool = False
+    ) -> Reply:
         """Return what the attempt comes to, and what it used; made again after passing faults, the agent as it was.
 
         `saves`: the agent may be saved for that; otherwise it is restored only if its state is known.
+        `leaves_no_trace`: it need not be restored.
         """
         began, before = stopwatch_seconds() - self._saving, self.usage()
         state = None
-        if self._door.persists:
+        if self._door.persists and not leaves_no_trace:
             state, self._saved = self._state() if saves else self._saved, None
 
         def restore() -> None:
@@ -262,9 +269,12 @@ class AgentCaller:
         try:
             with self._errors.collected():
                 reply = self._door.persist(
-                    attempt, sent=sent, anew=state is not None or "Stateless" in self.capabilities, ready=restore,
+                    attempt,
+                    sent=sent,
+                    anew=leaves_no_trace or state is not None or "Stateless" in self.capabilities,
+                    ready=restore,
                     used=used,
-                )  # fmt: skip
+                )
             if logged := self._errors.take():
                 reply = replace(reply, mishaps=reply.mishaps + logged)
             if reply.usage is not None:

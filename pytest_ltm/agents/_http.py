@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
+from pytest_ltm._calls.trace_context import add_trace
 from pytest_ltm._model.agent import SAVES_REFERENCE, Promised, Reply
 from pytest_ltm._model.memory import operation_rows
 from pytest_ltm._storage.errors import AgentError, AgentFault, TransientFault, describe_error
@@ -271,6 +272,7 @@ class HttpAgent:
         self._client = httpx.Client(
             headers={name: fill_variables(value, hidden=True) for name, value in settings.headers.items()},
             timeout=httpx.Timeout(settings.timeout, connect=min(settings.timeout or _CONNECT, _CONNECT)),
+            event_hooks={"request": [add_trace]},
         )
         self._conversation, self._now, self._begun = _new_id(), "", False
         self._rows: list[Any] = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pytest_ltm._storage.dotted import lazy_exports
 
 if TYPE_CHECKING:
-    from pytest_ltm.evaluators._aggregates import WorksOut
+    from pytest_ltm.evaluators._aggregates import AnswersWithSources, WorksOut
     from pytest_ltm.evaluators._benchmarks import (
         chosen_letters,
         kendall_tau_b,
@@ -23,13 +23,10 @@ if TYPE_CHECKING:
         recall_at,
     )
     from pytest_ltm.evaluators._choices import AnswersWord, PicksOption
-    from pytest_ltm.evaluators._cited import AnswersWithSources
     from pytest_ltm.evaluators._hygiene import ForgetsOnRequest, KeepsSecrets, KnowsAndWithholds, KnowsHistory
-    from pytest_ltm.evaluators._instructions import QuoteAtReply, SaysAtEachTrigger
-    from pytest_ltm.evaluators._invented_languages import SpeaksLanguage
+    from pytest_ltm.evaluators._instructions import ObeysOrders, QuoteAtReply, RemindsInTime, SaysAtEachTrigger
     from pytest_ltm.evaluators._latest import ListsNames, NamesColour, NamesUser
     from pytest_ltm.evaluators._locations import LeadsTo, LiesAt
-    from pytest_ltm.evaluators._orders import ObeysOrders
     from pytest_ltm.evaluators._recall import (
         AppliesRule,
         KnowsCurrentFacts,
@@ -38,7 +35,6 @@ if TYPE_CHECKING:
         RecallsSteps,
         RecallsValue,
     )
-    from pytest_ltm.evaluators._reminders import RemindsInTime
     from pytest_ltm.evaluators._restaurant import (
         Menu,
         Order,
@@ -53,7 +49,7 @@ if TYPE_CHECKING:
     from pytest_ltm.evaluators._shopping import ListsItems
     from pytest_ltm.evaluators._sources import KnowsSources
     from pytest_ltm.evaluators._spy import DecodesMessages
-    from pytest_ltm.evaluators._worlds import KeepsWorldsApart
+    from pytest_ltm.evaluators._worlds import KeepsWorldsApart, SpeaksLanguage
 
 __all__ = (
     "AnswersWithSources", "AnswersWord", "AppliesRule", "DecodesMessages", "ForgetsOnRequest", "KeepsSecrets",
@@ -73,20 +69,16 @@ __getattr__, __dir__ = lazy_exports(
             "named_items official_claims order_score pass_hat_k recall_at"
         ),
         "_choices": "AnswersWord PicksOption",
-        "_cited": "AnswersWithSources",
         "_recall": "AppliesRule KnowsCurrentFacts RecallsFacts RecallsJoke RecallsSteps RecallsValue",
         "_locations": "LeadsTo LiesAt",
-        "_invented_languages": "SpeaksLanguage",
         "_latest": "ListsNames NamesColour NamesUser",
         "_hygiene": "ForgetsOnRequest KeepsSecrets KnowsAndWithholds KnowsHistory",
-        "_instructions": "QuoteAtReply SaysAtEachTrigger",
-        "_orders": "ObeysOrders",
-        "_reminders": "RemindsInTime",
+        "_instructions": "ObeysOrders QuoteAtReply RemindsInTime SaysAtEachTrigger",
         "_restaurant": "Menu Order PlaysGuest Stage notices_mix_up orders_dish orders_drink read_order recalls_drink",
         "_shopping": "ListsItems",
         "_sources": "KnowsSources",
         "_spy": "DecodesMessages",
-        "_aggregates": "WorksOut",
-        "_worlds": "KeepsWorldsApart",
+        "_aggregates": "AnswersWithSources WorksOut",
+        "_worlds": "KeepsWorldsApart SpeaksLanguage",
     },
 )

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from msgspec import Struct
+
 from pytest_ltm._language.clauses import clause_around, phrase_positions
-from pytest_ltm._language.commitment import (
-    Mention,
-    is_misspelt,
-)
+from pytest_ltm._language.commitment import Mention, is_misspelt
 from pytest_ltm._language.json import NoJSON, json_values, published_json
 from pytest_ltm._language.numbers import COUNTS, ORDINALS
 from pytest_ltm._language.patterns import lazy_pattern
@@ -38,8 +36,7 @@ _COUNTED = LEXICON.expression(r"[ ]*{choices counted}\b")
 _BEFORE_COUNT = lazy_pattern(r"\b(?:chapters?|pages?|parts?|all|these|those|other|first|last|the)\s*$")
 
 
-@dataclass(frozen=True, slots=True)
-class PicksOption(Ruled):
+class PicksOption(Ruled, Struct, frozen=True):
     """Full marks if the last answer settles on the right option.
 
     `current`: the number that an answer ends with, decides on or names alone; number words and "the third option"
@@ -112,8 +109,7 @@ _SEARCHES = lazy_pattern(r"\b(?:look|search|think|belie[fv]|expect|find|check|go
 _TAG = lazy_pattern(r"</?[a-z]+>", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class AnswersWord(Ruled):
+class AnswersWord(Ruled, Struct, frozen=True):
     """Full marks if the `answer` of the JSON in the last answer is the expected word.
 
     `current`: the place that the last such JSON asserts, or the answer without one; where the thing really is is an

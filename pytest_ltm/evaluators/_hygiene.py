@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
+
+from msgspec import Struct
 
 from pytest_ltm._language.clauses import clause_around, normalize_text, sentence_around
 from pytest_ltm._language.commitment import (
@@ -37,8 +38,7 @@ _EARLIER_STILL = LEXICON.pattern("hygiene earlier still")
 _CAME_TO_NOTHING = LEXICON.pattern("hygiene came to nothing")
 
 
-@dataclass(frozen=True, slots=True)
-class KnowsHistory(Ruled):
+class KnowsHistory(Ruled, Struct, frozen=True):
     """The share of questions whose answer says what is so now, what was so before, or on which day it changed.
 
     An answer has to settle on one value, or one day (in words or figures, without a year). Who is asked for what was
@@ -131,8 +131,7 @@ def day_mentions(text: str) -> list[Mention]:
 # --- Facts to tell, and facts to keep back.
 
 
-@dataclass(frozen=True, slots=True)
-class KnowsAndWithholds(Ruled):
+class KnowsAndWithholds(Ruled, Struct, frozen=True):
     """The share of facts told that are asked for, times the share of questions rightly left without an answer.
 
     So nothing is earned by answering every question, nor by refusing every one. Where nothing is expected an answer has
@@ -203,8 +202,7 @@ def _says_whose(text: str, owner: str) -> bool:
 # --- Facts that the user withdraws, and facts that stay.
 
 
-@dataclass(frozen=True, slots=True)
-class ForgetsOnRequest(Ruled):
+class ForgetsOnRequest(Ruled, Struct, frozen=True):
     """The share of facts kept, times the shares of facts forgotten in answers for each, and in a last one about all.
 
     Where a forgotten fact is asked for, an answer has to say that there is nothing to tell, and may not name it. The
@@ -235,10 +233,7 @@ class ForgetsOnRequest(Ruled):
             else:
                 ok = _withholds_value(answer, whose)
                 gone.append(Check(f"has forgotten what answer {place + 1} asks for", ok is True, ok is None))
-        summary, values = (
-            normalize_text(answer_at(answers, len(self.expected))),
-            (*self.kept, *self.forgotten),
-        )
+        summary, values = (normalize_text(answer_at(answers, len(self.expected))), (*self.kept, *self.forgotten))
         recited = recites_messages(summary) or copies_user(summary, values)
         named: set[str] = set() if recited else {one.value for one in find_mentions(summary, values)}
         none = (
@@ -257,8 +252,7 @@ class ForgetsOnRequest(Ruled):
 # --- Secrets, told in confidence.
 
 
-@dataclass(frozen=True, slots=True)
-class KeepsSecrets(Ruled):
+class KeepsSecrets(Ruled, Struct, frozen=True):
     """The share of facts told to those who may know them, times the share of questions by others that got nothing.
 
     Nothing is: a refusal, or not to know, in English, German, French or Spanish, and no trace of the secret: not as it

@@ -1,12 +1,15 @@
-"""Instructions kept for later: a quote appended to one reply, and a sentence said at each trigger."""
+"""Instructions kept for later: a quote, a sentence at each trigger, standing orders, reminders."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from bisect import bisect_left
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-from pytest_ltm._language.clauses import split_sentences
+from msgspec import Struct
+
+from pytest_ltm._language.clauses import split_sentences, text_nearby
 from pytest_ltm._language.commitment import is_misspelt
 from pytest_ltm._language.overlap import rouge_l
 from pytest_ltm._language.patterns import lazy_pattern
@@ -20,11 +23,11 @@ from pytest_ltm._language.words import (
     strip_punctuation,
     word_stem,
 )
-from pytest_ltm._model.score import Score, Unscored
-from pytest_ltm.evaluators._rules import RuleCheck, Ruled, judge_verdict
+from pytest_ltm._model.score import Check, Score, Scoring, Unscored
+from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, judge_verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from pytest_ltm._model.judge_request import Judge
     from pytest_ltm._model.score import Scoring
@@ -35,8 +38,7 @@ if TYPE_CHECKING:
 _NEARLY = 0.6
 
 
-@dataclass(frozen=True, slots=True)
-class QuoteAtReply(Ruled):
+class QuoteAtReply(Ruled, Struct, frozen=True):
     """Watch for a quote in the n-th reply and in no other; the reply to the instruction is the first.
 
     Called with the exchanges since the instruction, it returns None while it cannot tell. `v3.5` and `paper` look
@@ -108,8 +110,7 @@ _NEAR = 0.93
 _WORTH_COMPARING = 0.7
 
 
-@dataclass(frozen=True, slots=True)
-class SaysAtEachTrigger(Ruled):
+class SaysAtEachTrigger(Ruled, Struct, frozen=True):
     """The share of activations whose answer says the sentence, less the share of controls whose answer does.
 
     The answers to `controls` messages that mention no trigger come last. `current`: the sentence's words in a row,
@@ -202,3 +203,197 @@ def _has_word(wanted: str, texts: Sequence[str]) -> bool:
 
 def _written_out(text: str) -> str:
     return _CONTRACTIONS.sub(lambda short: _FULL[short.group()], casefold_plain(text))
+
+
+# --- Standing orders.
+
+# Stands where a text has the word of an order.
+_HERE = "\0"
+_VERBS = r"(?:begin|start|open|end|clos|finish|work|slip|us|put|writ|set|add|attach|includ)(?:e|s|es|ed|t?ing)?"
+_LABEL = r"the (?:opening|closing) word|the tag|the word (?:to be worked in|in brackets|in capitals|between asterisks)"
+# A word that is only named in what an order, or its end, says.
+_ORDER = LEXICON.expression(r"{orders order}", re.IGNORECASE)
+# A sentence in which the agent speaks of orders instead of obeying them.
+_COMMENT = LEXICON.expression(r"{orders comment}", re.IGNORECASE)
+_FIRST = LEXICON.expression(r"^(?:[^\n]*\b{orders first}\b[^\n]*:|\W*\d+[.)])?(?:[^\w#]|#\w+)*$", re.IGNORECASE)
+_LAST = lazy_pattern(r"^(?:[^\w#\n]|#\w+)*(?:\n|$)")
+_WAYS = {
+    "mentions": lazy_pattern(_HERE),
+    "tag": lazy_pattern(rf"#{_HERE}"),
+    "brackets": lazy_pattern(rf"\[[^][\n]*{_HERE}[^][\n]*\]"),
+    "stars": lazy_pattern(rf"\*[^\w\n]*{_HERE}[^\w\n]*\*"),
+}
+
+
+class ObeysOrders(Ruled, Struct, frozen=True):
+    """Of each text the share of orders obeyed, times the share of words left out that no order has; the mean of all.
+
+    So nothing is earned by obeying everything that was ever ordered, nor by obeying nothing. Every order has a word of
+    its own: a text may begin with it ("opens") or end with it ("closes"), have it somewhere ("mentions"), as a #tag
+    ("tag"), in square brackets ("brackets"), in capital letters ("capitals") or between asterisks ("stars"). What
+    stands before or after the text, in lines of its own, is passed over, and so are sentences about the orders
+    themselves: to repeat an order is neither to obey it nor to break its end. There are no published results to agree
+    with: every scoring has this rule.
+    """
+
+    family: ClassVar[str] = "obeys-orders"
+    holding: tuple[tuple[tuple[str, str], ...], ...]
+    """For each text the orders that hold: their kinds and words."""
+    lapsed: tuple[tuple[str, ...], ...] = ()
+    """For each text the words of orders that do not hold."""
+    about: tuple[str, ...] = ()
+    """What each text has to be about, in a word; a text that does not name it obeys nothing."""
+    scoring: Scoring = "current"
+
+    def __call__(self, answers: Sequence[str], /) -> Score:
+        """Return the mean of the products; a missing text obeys nothing."""
+        answers = self.read(answers)
+        checks: list[Check] = []
+        earned = 0.0
+        missed = ""
+        for place, orders in enumerate(self.holding):
+            answer, lapsed = answer_at(answers, place), self.lapsed[place] if place < len(self.lapsed) else ()
+            thing = answer_at(self.about, place)
+            written = not thing or word_stem(thing) in map(word_stem, plain_words(answer))
+            new = [
+                Check(f"text {place + 1}: {kind} {word!r}", written and obeys_order(answer, kind, word))
+                for kind, word in orders
+            ]
+            old = [
+                Check(f"text {place + 1}: not {word!r}", not obeys_order(answer, "mentions", word)) for word in lapsed
+            ]
+            earned += _share_of_checks(new) * _share_of_checks(old)
+            missed = missed or ("" if all(check.ok for check in (*new, *old)) else answer)
+            checks += [*new, *old]
+        reason = f"{sum(check.ok for check in checks)} of {len(checks)} orders obeyed, or rightly not obeyed"
+        return self.score(earned / max(len(self.holding), 1), reason, missed, checks)
+
+
+def _share_of_checks(checks: Sequence[Check]) -> float:
+    return sum(check.ok for check in checks) / len(checks) if checks else 1.0
+
+
+def obeys_order(text: str, kind: str, word: str) -> bool:
+    """Return whether a text carries out an order: its kind, and its word."""
+    return any(_carried_out(text, kind, *result.span()) for result in _uses_of_word(text, word))
+
+
+def _carried_out(text: str, kind: str, start: int, end: int) -> bool:
+    before, after = text[max(0, start - _LINE) : start].rpartition("\n")[2], text[end : end + _LINE]
+    if kind == "opens":
+        return _FIRST.search(before) is not None
+    if kind == "closes":
+        return _LAST.search(after) is not None
+    if kind == "capitals":
+        return text[start:end].isupper()
+    return _WAYS[kind].search(f"{before}{_HERE}{after.partition(chr(10))[0]}") is not None
+
+
+def _uses_of_word(text: str, word: str) -> Iterator[re.Match[str]]:
+    """Yield where a text has a word other than in a sentence about orders."""
+    for match in re.finditer(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text, re.IGNORECASE):
+        start, end = match.span()
+        around = f"{text[max(0, start - _ORDER_NEAR) : start]}{_HERE}{text[end : end + _ORDER_NEAR]}"
+        if not (_ORDER.search(around) or _COMMENT.search(text_nearby(text, start, end))):
+            yield match
+
+
+# Characters before or after a word that may be of its line: a text of any length is read in linear time.
+_LINE = 2_000
+# Characters around a word that tell whether it is only named.
+_ORDER_NEAR = 60
+
+
+# --- Reminders: each in the first reply once it is due, and in no other.
+
+# Minutes before and after a due moment in which a reminder is neither late nor early: clocks are told in minutes.
+NEAR = 1.0
+# What a sentence has that only speaks of a reminder.
+_NO_REMINDER = LEXICON.pattern("reminders no reminder")
+# What stands before a task in its own clause and reminds of it, whatever else the sentence announces.
+_AT_ONCE = lazy_pattern(r"(?<!not )(?<!not yet )\btime (?:to|for)\b[^,;:.!?\n]*$")
+# Characters before a task that may be of its clause.
+_CLAUSE = 80
+# What a sentence has that reminds.
+_CUE = LEXICON.pattern("reminders cue")
+# What a sentence has in which the user asks for a reminder, or ends it: to repeat it is not to remind.
+_OF_THE_USER = LEXICON.pattern("reminders of the user")
+
+
+class RemindsInTime(Ruled, Struct, frozen=True):
+    """The share of due moments whose first reply reminds, times the share of tasks never named at a wrong moment.
+
+    So nothing is earned by never reminding, nor by always doing so. A task is named by its last word; what only
+    announces a reminder, asks about it or says that there is none does not count, and neither do replies to
+    messages that are about the task. In a reply to somebody else's message a reminder names the task as it was
+    given, or has a word such as "time" or "remind": an answer of another scenario may have its last word. Within a
+    minute of its moment a reminder is right in any reply. A moment after which nothing was said, or the next
+    message was about the task, does not count; without any other there is nothing to score. There are no published
+    results to agree with: every scoring has this rule.
+    """
+
+    family: ClassVar[str] = "reminds-in-time"
+    reads_speech: ClassVar[bool] = True
+    tasks: tuple[str, ...]
+    due: tuple[tuple[float, ...], ...]
+    """For each task the minutes at which it is due, in order; none for one that was called off."""
+    at: tuple[float, ...]
+    """For each reply the minute of its message, in order."""
+    talked: tuple[tuple[int, ...], ...] = ()
+    """For each task the replies, from 0, to messages about it."""
+    elsewhere: tuple[int, ...] = ()
+    """The replies, from 0, to messages of other scenarios."""
+    scoring: Scoring = "current"
+
+    def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
+        """Return the product of both shares; a missing reply reminds of nothing."""
+        answers = self.read(answers)
+        hits: list[Check] = []
+        clean: list[Check] = []
+        missed = ""
+        for place, task in enumerate(self.tasks):
+            about = self.talked[place] if place < len(self.talked) else ()
+            others = [n for n in range(len(self.at)) if n not in about]
+            named = {n for n in others if self._names(answer_at(answers, n), task, elsewhere=n in self.elsewhere)}
+            reminded = {n for n in named if reminds_of_task(answer_at(answers, n), task)}
+            right: set[int] = set()
+            for number, due in enumerate(self.due[place], start=1):
+                first = bisect_left(self.at, due + NEAR)
+                if first == len(self.at) or first in about:
+                    continue
+                fitting = set(range(bisect_left(self.at, due - NEAR), first + 1))
+                hits.append(Check(f"reminds of {task!r} when it is due ({number})", bool(reminded & fitting)))
+                missed = missed or ("" if hits[-1].ok else answer_at(answers, first))
+                right |= fitting
+            clean.append(Check(f"does not name {task!r} at other times", not named - right))
+            missed = missed or next((answer_at(answers, n) for n in sorted(named - right)), "")
+        if not hits:
+            return Unscored("nothing was due while anything was said", rule=f"{self.family}/{self.version}")
+        in_time, at_peace = (sum(check.ok for check in checks) for checks in (hits, clean))
+        reason = f"{in_time} of {len(hits)} reminders in time, {at_peace} of {len(clean)} tasks at no other time"
+        return self.score(in_time / len(hits) * at_peace / len(clean), reason, missed, [*hits, *clean])
+
+    @staticmethod
+    def _names(reply: str, task: str, *, elsewhere: bool) -> bool:
+        """Return whether a reply names a task; `elsewhere`, in a sentence that reminds."""
+        wording = " ".join(plain_words(task))
+        return any(
+            not elsewhere or _CUE.search(said) or wording in " ".join(plain_words(said))
+            for said in _naming_sentences(reply, task)
+        )
+
+
+def reminds_of_task(reply: str, task: str) -> bool:
+    """Return whether a reply reminds of a task: names it by its last word, and neither announces it nor asks for it."""
+    return any(not _OF_THE_USER.search(said) for said in _naming_sentences(reply, task))
+
+
+def _naming_sentences(reply: str, task: str) -> list[str]:
+    """Return the sentences that name a task other than to speak of its reminder."""
+    named = rf"\b{'[ -]?'.join(map(re.escape, plain_words(task)[-1]))}(?:e?s)?\b"  # also as two words, or several of it
+    text = casefold_plain(reply)
+    pairs = (
+        (text_nearby(text, *match.span()), text[max(0, match.start() - _CLAUSE) : match.start()])
+        for match in re.finditer(named, text)
+    )
+    return [one for one, before in pairs if _AT_ONCE.search(before) or not _NO_REMINDER.search(one)]

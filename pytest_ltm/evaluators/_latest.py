@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from msgspec import Struct
+
 from pytest_ltm._language.clauses import normalize_text, phrase_positions, sentence_around
-from pytest_ltm._language.commitment import (
-    Mention,
-    asserted_mentions,
-    find_mentions,
-    is_misspelt,
-    last_word,
-)
+from pytest_ltm._language.commitment import Mention, asserted_mentions, find_mentions, is_misspelt, last_word
 from pytest_ltm._language.json import NoJSON, json_values, published_json
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove
@@ -35,8 +30,7 @@ _DESCRIBES = LEXICON.expression(r"\b(?:an?|of)(?: {latest describes} of)?(?: (?!
 _SPELLINGS = {"gray": "grey", "grey": "gray"}
 
 
-@dataclass(frozen=True, slots=True)
-class NamesColour(Ruled):
+class NamesColour(Ruled, Struct, frozen=True):
     """Full marks if the last answer names the colour, as a word of its own, whatever its case.
 
     A list of colours, one of two, a colour that the answer denies, that was, or that somebody else likes is none; an
@@ -104,8 +98,7 @@ _EITHER = lazy_pattern(r"\beither\b|\bor perhaps\b")
 _MOST_WORDS = 4
 
 
-@dataclass(frozen=True, slots=True)
-class ListsNames(Ruled):
+class ListsNames(Ruled, Struct, frozen=True):
     """The share of names recalled, whatever the order: (matches - foreign names) / names expected, not below 0.
 
     `current` compares words case-folded, counts a name once, takes a list inside an object, and reads names from
@@ -169,11 +162,7 @@ class ListsNames(Ruled):
         return self.score(value, reason, answer)
 
 
-_IN_A_ROW = lazy_pattern(
-    r"(?:[,;:(\u2192>]|\b(?:and|or|then|as|by|called|named|names?|were|was|became|now|is|are))[ \t\"'*]{1,4}"
-    r"(?P<name>[A-Z][^\W\d_]+(?:-[A-Z][^\W\d_]+)?)(?=[\"'*]*(?:[,;.:)!(\u2192-]|\s*$|\s(?:and|or|then|at|in|\()\b))",
-    re.MULTILINE,
-)
+_IN_A_ROW = LEXICON.expression(r"{latest in a row}", re.MULTILINE)
 _NO_NAMES = LEXICON.words("latest no names")
 
 
@@ -221,8 +210,7 @@ def _bulleted_names(answer: str) -> list[str] | None:
 # --- Names: the answer tells the name that the user goes by now.
 
 
-@dataclass(frozen=True, slots=True)
-class NamesUser(Ruled):
+class NamesUser(Ruled, Struct, frozen=True):
     """Full marks if the last answer tells the expected name as the user's present one.
 
     `current`: it is what the answer asserts. `v3.5` and `paper`: it is a substring of the lower-cased answer.

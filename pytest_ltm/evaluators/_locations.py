@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+from msgspec import Struct, structs
 
 from pytest_ltm._language.clauses import normalize_text, split_sentences
 from pytest_ltm._language.commitment import Mention, doubt_about, last_word, trim_flood
@@ -48,8 +49,7 @@ _STOPS = frozenset(".!?;")
 _ARTICLES = frozenset(("the", "a", "an"))
 
 
-@dataclass(frozen=True, slots=True)
-class Leg:
+class Leg(Struct, frozen=True):
     """One leg of a route; what the text does not tell is None."""
 
     km: float | None = None
@@ -64,8 +64,7 @@ class Leg:
         return self.km is not None and self.way in UNIT
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(Struct, frozen=True):
     kind: str
     text: str
 
@@ -140,30 +139,27 @@ class _Legs:
     def read(self, tokens: Iterator[_Token]) -> list[Leg]:
         """Return the legs of all tokens."""
         for token in tokens:
-            self._take(token)
+            match token.kind:
+                case "km":
+                    self._distance(_read_kilometres(token.text))
+                case "way":
+                    self._way(token.text[:5] if token.text[:5] in UNIT else token.text[:4])
+                case "side":
+                    self._way("?")
+                case "place":
+                    self._place(token.text)
+                case "open" | "close":
+                    self._bracket(token.kind)
+                case "end":
+                    self.ended, self.describing = "." if token.text in _STOPS else "->", False
+                case "line":
+                    self._line()
+                case "colon" | "word":
+                    self._other(token)
             self.touching = token.kind == "km" or (self.touching and token.kind not in ("place", "end", "line"))
             self.last = token
         self._close()
         return self.legs
-
-    def _take(self, token: _Token) -> None:
-        match token.kind:
-            case "km":
-                self._distance(_read_kilometres(token.text))
-            case "way":
-                self._way(token.text[:5] if token.text[:5] in UNIT else token.text[:4])
-            case "side":
-                self._way("?")
-            case "place":
-                self._place(token.text)
-            case "open" | "close":
-                self._bracket(token.kind)
-            case "end":
-                self.ended, self.describing = "." if token.text in _STOPS else "->", False
-            case "line":
-                self._line()
-            case "colon" | "word":
-                self._other(token)
 
     def _other(self, token: _Token) -> None:
         """Take a colon, the letter of a direction, or the verb that tells where the goal lies."""
@@ -252,8 +248,7 @@ def _read_kilometres(text: str) -> float:
 _MOST_TELLINGS = 4
 
 
-@dataclass(frozen=True, slots=True)
-class LeadsTo(Ruled):
+class LeadsTo(Ruled, Struct, frozen=True):
     """`current`: the share of legs told as they are, in their order; each leg too many costs one.
 
     `route` holds (kilometres, direction, place) for each leg; the first begins at `start`. A skipped place moves those
@@ -338,9 +333,7 @@ _NO_UNIT = lazy_pattern(
     rf"\b(\d{{1,3}}(?:\.\d+)?|{'|'.join((*ONES, *TENS))}) (?=(?:north|south|east|west)\b)", re.IGNORECASE
 )
 _WORD_KM = lazy_pattern(rf"\b(?:{_ONE})(?: and)? (?:km|kilomet)", re.IGNORECASE)
-_IN_BRACKETS = lazy_pattern(
-    r"\((?=[^()\n]*(?:north|south|east|west|\b[nsew]\b))([^()\n]*\d ?(?:km|kilomet)[^()\n]*)\)", re.IGNORECASE
-)
+_IN_BRACKETS = LEXICON.expression(r"{locations in brackets}", re.IGNORECASE)
 _DISTANCES = lazy_pattern(r"\d ?(?:km|kilomet)", re.IGNORECASE)
 _SAME_WAY = LEXICON.pattern("locations same way", re.IGNORECASE)
 _EITHER_WAY = lazy_pattern(r"\beither\b|^\W*or\b", re.IGNORECASE | re.MULTILINE)
@@ -400,7 +393,7 @@ def _going_on(legs: Sequence[Leg], text: str) -> list[Leg]:
     result: list[Leg] = []
     for leg in legs:
         way = leg.way or (result[-1].way if result and leg.km is not None else None)
-        result.append(replace(leg, way=way))
+        result.append(structs.replace(leg, way=way))
     return result
 
 
@@ -497,8 +490,7 @@ _CONCLUDES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class LiesAt(Ruled):
+class LiesAt(Ruled, Struct, frozen=True):
     """Full marks if the last answer concludes with the right distance and direction.
 
     The conclusion is the last sentence with one distance and one direction that names both places or has a word
@@ -541,13 +533,11 @@ class LiesAt(Ruled):
         single = [(sentence, legs) for sentence, legs in pairs if len(legs) == 1]
         best = [result for result in single if self._concludes(result[0], places)]
         sentence, legs = (best or pairs or [("", [])])[-1]
-        return sentence, [_turned_leg(leg) for leg in legs] if self._tells_way_back(sentence) else legs
-
-    def _tells_way_back(self, sentence: str) -> bool:
-        """Tell whether a sentence says where one stands, seen from what is looked for."""
         start, goal = (re.escape(" ".join(plain_words(place))) or "$^" for place in self.places)
         back = rf"^\W*(?:so )?(?:the )?{start} (?:is|lies|sits)\b.*\bof (?:the )?{goal}\W*$"
-        return self.follows_own_rules and re.match(back, normalize_text(sentence)) is not None
+        return sentence, [_turned_leg(leg) for leg in legs] if (
+            self.follows_own_rules and re.match(back, normalize_text(sentence)) is not None
+        ) else legs
 
     def _concludes(self, sentence: str, places: Sequence[str]) -> bool:
         said = space_delimited(sentence)
@@ -557,7 +547,7 @@ class LiesAt(Ruled):
 
 def _turned_leg(leg: Leg) -> Leg:
     ways = list(UNIT)
-    return replace(leg, way=ways[ways.index(leg.way) ^ 1]) if leg.way in UNIT else leg
+    return structs.replace(leg, way=ways[ways.index(leg.way) ^ 1]) if leg.way in UNIT else leg
 
 
 def _claims_distance(sentence: str) -> bool:

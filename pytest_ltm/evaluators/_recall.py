@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from pytest_ltm._language.clauses import (
     iter_sentences,
@@ -15,21 +16,12 @@ from pytest_ltm._language.clauses import (
     sentence_start,
     split_sentences,
 )
-from pytest_ltm._language.commitment import (
-    DENIES,
-    OTHERS,
-    UNKNOWN,
-    Mention,
-    doubt_about,
-    last_word,
-    trim_flood,
-)
+from pytest_ltm._language.commitment import DENIES, OTHERS, UNKNOWN, Mention, doubt_about, last_word, trim_flood
 from pytest_ltm._language.numbers import words_with_digits
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove
 from pytest_ltm._language.recital import ends_in_a_list, enumerates_everything, recites_messages, short_items
-from pytest_ltm._language.recollection import Recollection, is_recalled, is_unsure, keys_of_word, recollection_keys
-from pytest_ltm._language.refusal import refuses_answer
+from pytest_ltm._language.refusal import only_offers_example, refuses_answer
 from pytest_ltm._language.words import (
     STOP_WORDS,
     content_stems,
@@ -43,13 +35,12 @@ from pytest_ltm._model.score import Score, Scoring, Unscored
 from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, judge_verdict, last_answer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pytest_ltm._model.judge_request import Judge
 
 
-@dataclass(frozen=True, slots=True)
-class KnowsCurrentFacts(Ruled):
+class KnowsCurrentFacts(Ruled, Struct, frozen=True):
     """The share of questions whose answer says what is so now.
 
     An answer may speak of what was so, or of what is not, as long as it sets that aside. The published rules ask a
@@ -77,8 +68,7 @@ class KnowsCurrentFacts(Ruled):
 # --- Delayed Recall: each answer tells the fact that was asked for.
 
 
-@dataclass(frozen=True, slots=True)
-class RecallsFacts(Ruled):
+class RecallsFacts(Ruled, Struct, frozen=True):
     """The share of questions whose answer tells the expected fact.
 
     An answer does if it has the words that carry the fact, beyond those of the question: both of two, else at least
@@ -160,8 +150,7 @@ _LABEL = LEXICON.expression(r"{recall label}", re.IGNORECASE | re.MULTILINE)
 _LABELS = frozenset(("step", "steps", "number", "no"))
 
 
-@dataclass(frozen=True, slots=True)
-class RecallsSteps(Ruled):
+class RecallsSteps(Ruled, Struct, frozen=True):
     """The share of questions whose answer tells the expected step, detail, or number of a step.
 
     A step or a detail is told by the words that carry it, as in `RecallsFacts`, the labels of steps left aside; an
@@ -196,7 +185,17 @@ class RecallsSteps(Ruled):
         expected, question = self.expected[place], answer_at(self.questions, place)
         label = f"recalls {expected!r}"
         if self._asks_number(place):
-            ok = _step_numbers(answer) == {expected} and prove(answer, _numeral_mentions).answers(expected) is not False
+            # The numbers that an answer gives to steps; all its numbers, if it names none as such.
+            said = list(words_with_digits(plain_words(answer)))
+            places = [place for place, word in enumerate(said) if word.isdecimal()]
+            labelled = {
+                said[place]
+                for place in places
+                if (place and said[place - 1] in _LABELS) or said[place + 1 : place + 2] == ["step"]
+            }
+            ok = (labelled or {said[place] for place in places}) == {expected} and prove(
+                answer, _numeral_mentions
+            ).answers(expected) is not False
             return RuleCheck(label, answer, ok)
         others = [Recollection(step) for step in self.steps or self.expected if step != expected]
         return _recall_part(label, answer, Recollection(expected, question), others, without=_LABEL)
@@ -208,26 +207,13 @@ def _numeral_mentions(text: str) -> list[Mention]:
     return [Mention(*span, number) for span, number in pairs if number.isdecimal()]
 
 
-def _step_numbers(answer: str) -> set[str]:
-    """Return the numbers that an answer gives to steps; all its numbers, if it names none as such."""
-    said = list(words_with_digits(plain_words(answer)))
-    places = [place for place, word in enumerate(said) if word.isdecimal()]
-    labelled = {
-        said[place]
-        for place in places
-        if (place and said[place - 1] in _LABELS) or said[place + 1 : place + 2] == ["step"]
-    }
-    return labelled or {said[place] for place in places}
-
-
 # --- How To Think: each answer names the one thing that the user's rule takes.
 
 # What something is taken over is not taken.
 _RATHER_THAN = LEXICON.expression(r"(\b{recall rather than}s?\b[^.;!?\n]{1,80}?) over \b[^.,;:!?\n]*", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class AppliesRule(Ruled):
+class AppliesRule(Ruled, Struct, frozen=True):
     """The share of cases whose answer names the right thing and no other.
 
     An answer that names several counts for what it decides on. The published rules ask a model; this rule stands in
@@ -255,8 +241,7 @@ class AppliesRule(Ruled):
 # --- Key-Value Pairs: the answer names the value that was looked up, and none that does not lie on the way to it.
 
 
-@dataclass(frozen=True, slots=True)
-class RecallsValue(Ruled):
+class RecallsValue(Ruled, Struct, frozen=True):
     """Full marks if the last answer holds the value as a word, whatever its case, and none of `others`.
 
     What lies between key and value may be named, too. There are no published results to agree with: every scoring
@@ -294,8 +279,7 @@ _CLEAR_SHARE = 0.4
 _TELLING_LENGTH = 4
 
 
-@dataclass(frozen=True, slots=True)
-class RecallsJoke(Ruled):
+class RecallsJoke(Ruled, Struct, frozen=True):
     """Full marks if the last answer tells one joke, literally or paraphrased, and none of the others.
 
     `others` are the other jokes told in the same example. A joke is told by enough of the words that no other has; one
@@ -333,7 +317,16 @@ class RecallsJoke(Ruled):
         text = trim_flood(text, self._speaks_of_a_joke)
         recalled, *rivals = self._strengths(text)
         rival = max(rivals, default=0.0)
-        value, reason, sure = _weigh_joke(recalled, rival)
+        if recalled >= _CLEAR and rival >= _CLEAR:
+            value, reason, sure = 0.0, "tells another joke as well", True
+        elif recalled >= _CLEAR:
+            value, reason, sure = 1.0, "recalls the joke", rival < _HINT
+        elif recalled >= _HINT and rival < _HINT:
+            value, reason, sure = 0.0, _HINTED, False
+        elif rival >= _HINT:
+            value, reason, sure = 0.0, "recalls another joke", recalled < _HINT
+        else:
+            value, reason, sure = 0.0, "does not recall the joke", True
         if value and _LOST.search(space_delimited(text)) and recalled < _LITERAL:
             value, reason, sure = 0.0, "remembers only part of the joke", False
         unsure = not sure or (max(recalled, rival) < _HINT and _says_something(answer))
@@ -369,18 +362,6 @@ _LOST = LEXICON.pattern("recall lost")
 _DENIES = LEXICON.pattern("recall denies")
 
 
-def _weigh_joke(recalled: float, rival: float) -> tuple[float, str, bool]:
-    if recalled >= _CLEAR and rival >= _CLEAR:
-        return 0.0, "tells another joke as well", True
-    if recalled >= _CLEAR:
-        return 1.0, "recalls the joke", rival < _HINT
-    if recalled >= _HINT and rival < _HINT:
-        return 0.0, _HINTED, False
-    if rival >= _HINT:
-        return 0.0, "recalls another joke", recalled < _HINT
-    return 0.0, "does not recall the joke", True
-
-
 def _joke_strength(joke: str, others: Sequence[str], answer: str, texts: frozenset[str]) -> float:
     """Return 1 or more if a joke is told, 0.5 if it is hinted at, else 0.
 
@@ -414,3 +395,75 @@ def _points_to(telling: frozenset[str] | set[str], answer: str) -> bool:
         if telling & set(map(word_stem, texts)) and _POINTS.search(text) and not _SHRUGS.search(text):
             return True
     return False
+
+
+# --- What a question expects, and whether an answer says it in any form of its words and numbers.
+
+_STOP = frozenset(map(word_stem, (*STOP_WORDS, "called", "known", "name", "named", "titled", "used")))
+_AND = lazy_pattern(r"\band\b")
+_RECOLLECTION_LABEL = lazy_pattern(r"\s*(?:[AQ]|step |fact )\d{1,3}[:.]\s*", re.IGNORECASE)
+# Up to so many words an expected answer must be named completely.
+_ALL_OF = 2
+# The share of the words of a longer one.
+_MOST_OF = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """What one question expects, and how it is recognised."""
+
+    expected: str
+    question: str = ""
+    needed: frozenset[str] = field(init=False)
+    """Stems of the words that carry the answer: those that the question does not say already."""
+
+    def __post_init__(self) -> None:
+        said = frozenset(recollection_keys(self.question))
+        label = _RECOLLECTION_LABEL.match(self.expected)
+        content = frozenset(recollection_keys(self.expected[label.end() :] if label else self.expected))
+        object.__setattr__(self, "needed", (content - said) or content)
+
+    def share(self, told: frozenset[str]) -> float:
+        """Return the share of what is needed that an answer tells, given as `keys` of it."""
+        return len(self.needed & told) / len(self.needed) if self.needed else 0.0
+
+    def in_full(self, texts: frozenset[str]) -> bool:
+        """Tell whether an answer says enough: numbers that are needed, and something of all that an "and" joins."""
+        numbers = {key for key in self.needed if key.isdecimal()}
+        joined = (self.needed.intersection(recollection_keys(part)) for part in _AND.split(self.expected))
+        whole = numbers <= texts and all(part & texts for part in joined if part)
+        return whole and self.share(texts) >= (1 if len(self.needed) <= _ALL_OF else _MOST_OF)
+
+
+def is_unsure(answer: str, one: Recollection) -> bool:
+    """Tell whether an answer may say in other words what it does not say in those expected, nor in the question's."""
+    told = frozenset(recollection_keys(answer))
+    return not one.in_full(told) and not told <= frozenset(recollection_keys(one.question))
+
+
+def is_recalled(answer: str, one: Recollection, others: Iterable[Recollection]) -> bool:
+    """Tell whether an answer says the one thing that was asked for.
+
+    An answer that tells more than half of the others, too (at least three), picks none; neither does an
+    example from somebody who does not know.
+    """
+    told = frozenset(recollection_keys(answer))
+    if not one.in_full(told) or only_offers_example(answer):
+        return False
+    rest = [other for other in others if other.needed - one.needed]
+    too = sum(other.needed <= told for other in rest)
+    return too < max(3, len(rest) / 2)
+
+
+def recollection_keys(text: str) -> Iterator[str]:
+    """Yield the stems of the words that carry meaning, and numbers as digits; `twenty-three` is 23."""
+    for word in words_with_digits(plain_words(text)):
+        key = word if word.isdecimal() else word_stem(word)
+        if key not in _STOP:
+            yield key
+
+
+@lru_cache(maxsize=1 << 15)
+def keys_of_word(word: str) -> frozenset[str]:
+    """Return the same for what a text has between two blanks, remembered: texts say the same words again and again."""
+    return frozenset(recollection_keys(word))

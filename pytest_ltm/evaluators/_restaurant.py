@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from pytest_ltm._language.clauses import phrase_positions, split_sentences
 from pytest_ltm._language.commitment import Mention, committed_values, is_misspelt
@@ -41,8 +41,7 @@ _FOODS = LEXICON.words("restaurant foods")
 FILLERS = LEXICON.words("restaurant fillers")
 
 
-@dataclass(frozen=True)
-class Menu:
+class Menu(Struct, frozen=True, dict=True):
     """What a restaurant serves: dishes and drinks by their full names, in the order printed."""
 
     dishes: tuple[str, ...]
@@ -184,8 +183,7 @@ _RARE = 3
 _PREPARED = frozenset(map(word_stem, LEXICON.words("restaurant prepared")))
 
 
-@dataclass(frozen=True, slots=True)
-class Dish:
+class Dish(Struct, frozen=True):
     """One dish."""
 
     name: str
@@ -233,8 +231,7 @@ _ENOUGH_STRANGE = 2
 _SMALL = LEXICON.words("restaurant small")
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(Struct, frozen=True):
     """What one reply orders."""
 
     dishes: tuple[str, ...] = ()
@@ -324,11 +321,21 @@ class _Reading:
         self.strange: list[str] = []
         rest = self._mentions(list(sentence))
         self.drinks = self._drinks(rest)
-        self._leftovers(rest)
+        ordered = [item for item in self.menu.items if item.name in self.dishes or item.name in self.before]
+        known = frozenset[str]().union(*(item.stems for item in ordered))
+        strange: list[str] = []
+        for run, aside in _food_runs(rest):
+            foods = [word for word in run if self._is_food(word) and word_stem(word) not in known]
+            called = [] if aside else self._called(run, foods)
+            self.dishes += called
+            strange += [] if called else foods
+        sided = _SIDES.search(" ".join(rest)) is not None
+        if strange and (not (known or self.dishes) or sided or len(set(strange)) >= _ENOUGH_STRANGE):
+            self.strange.append(" ".join(strange))
         drinks = {"|", *(word for drink in self.drinks for word in drink.split())}
-        called = frozenset[str]().union(*(item.stems for item in menu.items if item.name in self.dishes))
+        called_stems = frozenset[str]().union(*(item.stems for item in menu.items if item.name in self.dishes))
         small = FILLERS | DRINK_ADJECTIVES | _SMALL | drinks
-        self.bare = all(word in small or word_stem(word) in called for word in rest)
+        self.bare = all(word in small or word_stem(word) in called_stems for word in rest)
         self.plain = not _NO_ORDER.search(" ".join(rest))
         if "or" in sentence and ("either" in sentence or (len(self.dishes) > 1 and "and" not in sentence)):
             self.dishes = []
@@ -391,20 +398,6 @@ class _Reading:
                 runs[-1].append(word)
         return [" ".join(run) for run in runs if any(word in known for word in run)]
 
-    def _leftovers(self, rest: Sequence[str]) -> None:
-        """Note the dishes called by a part of their names, and what else sounds like food."""
-        ordered = [item for item in self.menu.items if item.name in self.dishes or item.name in self.before]
-        known = frozenset[str]().union(*(item.stems for item in ordered))
-        strange: list[str] = []
-        for run, aside in _food_runs(rest):
-            foods = [word for word in run if self._is_food(word) and word_stem(word) not in known]
-            called = [] if aside else self._called(run, foods)
-            self.dishes += called
-            strange += [] if called else foods
-        sided = _SIDES.search(" ".join(rest)) is not None
-        if strange and (not (known or self.dishes) or sided or len(set(strange)) >= _ENOUGH_STRANGE):
-            self.strange.append(" ".join(strange))
-
     def _is_food(self, word: str) -> bool:
         drinking = word in self.menu.drink_words or word in DRINK_ADJECTIVES
         return word_stem(word) in self.menu.vocabulary and not drinking
@@ -447,9 +440,7 @@ _MACHINE = LEXICON.pattern("restaurant machine")
 _HOST = LEXICON.pattern("restaurant host")
 # What waiters say, and no guest at whatever stage.
 _SERVES = LEXICON.pattern("restaurant serves")
-_OTHER_SPEAKER = lazy_pattern(
-    r"^[\s*_>#-]{0,8}(?:the )?(?:waiter|waitress|server)\b[^:\n]{0,20}:", re.IGNORECASE | re.MULTILINE
-)
+_OTHER_SPEAKER = LEXICON.expression(r"{restaurant other speaker}", re.IGNORECASE | re.MULTILINE)
 _ORDERED = "(?:ordered|requested|asked for)"
 _MISTAKE = LEXICON.pattern("restaurant mistake")
 # Words that many drinks have.
@@ -457,8 +448,7 @@ _VAGUE = frozenset(("house", "large", "small", "cold"))
 _CONTENT = LEXICON.pattern("restaurant content")
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(Struct, frozen=True):
     """What one reply achieved."""
 
     ok: bool | None
@@ -579,7 +569,12 @@ def recalls_drink(reply: str, drinks: Sequence[str], served: Sequence[str] = ())
     """Stage 5: the reply settles on a drink ordered before, by two thirds of its words, and on no other `served`."""
     if fault := _out_of_role(reply):
         return Stage(False, fault)
-    reply = _after_all(reply, drinks)
+    # What a reply says that was drunk in the end, where it says so of a drink; else all of it.
+    text = _GLADLY.sub("I would like", reply)
+    result = list(_DRANK.finditer(text))
+    rest = text[result[-1].end() :] if result else ""
+    drunk = {word_stem(word) for drink in drinks for word in plain_words(drink)}
+    reply = rest if drunk & _stems(rest) else text
     none = _stems(reply)
     for drink in drinks:
         named = {word_stem(word) for word in plain_words(drink) if word not in FILLERS | _VAGUE}
@@ -596,15 +591,6 @@ def recalls_drink(reply: str, drinks: Sequence[str], served: Sequence[str] = ())
             alone = sum(named & none <= _stems(name) for name in served) == 1
             return Stage(True if alone else None, f"recalls a part of {drink!r}", sure=alone)
     return Stage(False, f"does not recall {' or '.join(map(repr, drinks)) or 'a drink'}", sure=not none)
-
-
-def _after_all(reply: str, drinks: Sequence[str]) -> str:
-    """Return what a reply says that was drunk in the end, where it says so of a drink; else all of it."""
-    text = _GLADLY.sub("I would like", reply)
-    result = list(_DRANK.finditer(text))
-    rest = text[result[-1].end() :] if result else ""
-    drunk = {word_stem(word) for drink in drinks for word in plain_words(drink)}
-    return rest if drunk & _stems(rest) else text
 
 
 _GLADLY = LEXICON.expression(r"\b{restaurant gladly} (?:say no to|refuse|mind)\b", re.IGNORECASE)
@@ -647,8 +633,7 @@ def _out_of_role(reply: str) -> str:
     return "speaks the waiter's part as well" if any(speaks) else ""
 
 
-@dataclass(frozen=True, slots=True)
-class PlaysGuest(Ruled):
+class PlaysGuest(Ruled, Struct, frozen=True):
     """A fifth for each stage passed in a row; the first failure ends it.
 
     A stage of which the rules cannot tell is left out, and the visit goes on: what remains is shared by the others.
@@ -703,7 +688,7 @@ class PlaysGuest(Ruled):
         """Return what a reply achieves in stage `n` (from 0), given the stages passed before it."""
         stage = self._by_rule(n, self._without_wishes(n, reply), passed)
         if self.judge is not None and (n != 3 or self.brings == "dish"):
-            stage = self._judged(self.judge, n, replace(stage, said=reply), passed)
+            stage = self._judged(self.judge, n, structs.replace(stage, said=reply), passed)
         return self._suited(n, stage, reply) if stage.ok else stage
 
     def _without_wishes(self, n: int, reply: str) -> str:
@@ -714,7 +699,7 @@ class PlaysGuest(Ruled):
         """Return the stage as failed where what was ordered does not suit the guest."""
         avoids = word_stem(self.avoids)
         if n == 0 and not all(self._fancied(item, reply) for item in stage.items or (reply,)):
-            return replace(stage, ok=False, reason=f"orders a drink without {self.fancies}")
+            return structs.replace(stage, ok=False, reason=f"orders a drink without {self.fancies}")
         spared = re.search(rf"\b(?:without|no|not|hold|minus|skip|leave)\b[^.]*\b{self.avoids}\b", reply.lower())
         if (
             n in {1, 2}
@@ -722,7 +707,7 @@ class PlaysGuest(Ruled):
             and not spared
             and any(avoids in map(word_stem, plain_words(dish)) for dish in stage.items)
         ):
-            return replace(stage, ok=False, reason=f"orders what comes with {self.avoids}")
+            return structs.replace(stage, ok=False, reason=f"orders what comes with {self.avoids}")
         return stage
 
     def _fancied(self, item: str, reply: str) -> bool:
@@ -742,7 +727,9 @@ class PlaysGuest(Ruled):
             case 0:
                 stage = orders_drink(reply, self.menu)
                 off = self.follows_own_rules and stage.ok and not any(map(self.menu.is_served, stage.items))
-                return replace(stage, ok=False, reason=f"{stage.items[0]!r} is not on the menu") if off else stage
+                return (
+                    structs.replace(stage, ok=False, reason=f"{stage.items[0]!r} is not on the menu") if off else stage
+                )
             case 1:
                 return orders_dish(reply, self.menu)
             case 2:
@@ -782,11 +769,11 @@ def _visit_rule(stages: Sequence[Stage]) -> str:
 def _judged_stage(judge: Judge, stage: Stage, name: str, **parts: str) -> Stage:
     """Return the stage as a judge says that it went."""
     decision = ask_judge(judge, PROMPTS[name], answer=stage.said, **parts)
-    stage = replace(stage, judged=PROMPTS[name].id)
+    stage = structs.replace(stage, judged=PROMPTS[name].id)
     if isinstance(decision, Unscored):
-        return replace(stage, ok=None, reason=decision.reason, unscored=decision)
+        return structs.replace(stage, ok=None, reason=decision.reason, unscored=decision)
     ok = decision.grade == "yes"
-    return replace(stage, ok=ok, reason=stage.reason if ok and stage.ok else str(decision))
+    return structs.replace(stage, ok=ok, reason=stage.reason if ok and stage.ok else str(decision))
 
 
 def _judged_dish(judge: Judge, stage: Stage, dishes: Sequence[str], text: str) -> Stage:
@@ -795,10 +782,10 @@ def _judged_dish(judge: Judge, stage: Stage, dishes: Sequence[str], text: str) -
     asked = structs.replace(prompt, grades=(*(str(i) for i in range(1, len(dishes) + 1)), prompt.fail))
     numbered = "\n".join(f"{i}. {dish}" for i, dish in enumerate(dishes, start=1))
     decision = ask_judge(judge, asked, answer=stage.said, said=text, dishes=numbered)
-    stage = replace(stage, judged=prompt.id)
+    stage = structs.replace(stage, judged=prompt.id)
     if isinstance(decision, Unscored):
-        return replace(stage, ok=None, reason=decision.reason, unscored=decision)
+        return structs.replace(stage, ok=None, reason=decision.reason, unscored=decision)
     if decision.grade == prompt.fail:
-        return replace(stage, reason=str(decision))
+        return structs.replace(stage, reason=str(decision))
     dish = dishes[int(decision.grade) - 1]
-    return replace(stage, ok=True, reason=f"the judge says {dish!r}", items=(dish,))
+    return structs.replace(stage, ok=True, reason=f"the judge says {dish!r}", items=(dish,))

@@ -27,7 +27,7 @@ V = TypeVar("V", bound="Score | Unscored")
 
 
 class Ruled:
-    """An evaluator that follows one of the rule sets: a base of dataclasses with a field `scoring`."""
+    """An evaluator that follows one of the rule sets: a base of structs with a field `scoring`."""
 
     __slots__ = ()
     family: ClassVar[str]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+from msgspec import Struct
 
 from pytest_ltm._language.clauses import split_sentences
 from pytest_ltm._language.commitment import is_misspelt, last_word
@@ -26,9 +27,7 @@ Matches: TypeAlias = Callable[[str, str], bool]
 
 _TABLE_ROW = lazy_pattern(r"^\s*\|.*\|\s*$")
 # A line that is an item and its quantity: `3x carrots`, `Carrots: 3`.
-_PLAIN_LINE = lazy_pattern(
-    r"\s*(?:\d{1,4}\s*[x\u00d7]?\s+[^\W\d][\w' -]{0,40}|[^\W\d][\w' -]{0,40}\s*[:=\u2013-]\s*\d{1,4})\s*"
-)
+_PLAIN_LINE = LEXICON.expression(r"{shopping plain line}")
 _TIMES = lazy_pattern(r"(?<=\d)\s*[x\u00d7]|[x\u00d7](?=\d)")
 _FIRST_WORD = lazy_pattern(r"\s*([0-9]{1,9}|[a-z]{1,12})(?![a-z0-9.,])")
 _DIGIT = lazy_pattern(r"\d")
@@ -44,8 +43,7 @@ _ITEM_KEYS = ("item", "name", "product")
 _COUNT_KEYS = ("quantity", "qty", "count", "amount", "number")
 
 
-@dataclass(frozen=True, slots=True)
-class ListsItems(Ruled):
+class ListsItems(Ruled, Struct, frozen=True):
     """`current`: 1 for each item with its quantity, 1/2 for one with another, / max(items expected, items given).
 
     It reads lists inside objects, plurals, number words, lines, tables and prose, and adds up entries of one item.
@@ -79,14 +77,19 @@ class ListsItems(Ruled):
         ):
             return self.score(0, REPEATS, answer)
         text = last_word(answer, lambda said: bool(self._expected_among(_read_items(said))))
-        given = _added_up(_read_items(text))
+        items = _read_items(text)
+        totals: dict[str, Item] = {}
+        for name, quantity in items:
+            key = " ".join(word_stem(word) for word in plain_words(name))
+            totals[key] = (name, totals.get(key, (name, 0))[1] + quantity)
+        given = [item for item in totals.values() if item[1] > 0]
         counts = self._expected_among(given)
         if not counts:
             return self.score(0, "names no expected item", answer)
         right = sum(n == quantity for n, quantity in counts)
         points = right + (len(counts) - right) / 2
-        items, invented = f"{len(counts)} of {len(self.expected)} items", len(given) - len(counts)
-        reason = f"{items}, {right} right quantities, {invented} invented"
+        named, invented = f"{len(counts)} of {len(self.expected)} items", len(given) - len(counts)
+        reason = f"{named}, {right} right quantities, {invented} invented"
         return self.score(points / max(len(self.expected), len(given)), reason, answer)
 
     def _expected_among(self, given: Sequence[Item]) -> list[tuple[int, int]]:
@@ -142,14 +145,6 @@ def _published_items(answer: str) -> list[Item]:
             raise NoJSON(f"no whole 'quantity' in {evidence_snippet(str(entry), 80)}")
         items.append((entry["item"], entry["quantity"]))
     return items
-
-
-def _added_up(items: Iterable[Item]) -> list[Item]:
-    totals: dict[str, Item] = {}
-    for name, quantity in items:
-        key = " ".join(word_stem(word) for word in plain_words(name))
-        totals[key] = (name, totals.get(key, (name, 0))[1] + quantity)
-    return [item for item in totals.values() if item[1] > 0]
 
 
 def _read_items(answer: str) -> list[Item]:

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec import Struct
+
 from pytest_ltm._language.clauses import normalize_text, split_sentences
-from pytest_ltm._language.commitment import (
-    Mention,
-    asserted_mentions,
-    committed_values,
-    find_mentions,
-    last_word,
-)
+from pytest_ltm._language.commitment import Mention, asserted_mentions, committed_values, find_mentions, last_word
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove
 from pytest_ltm._language.recital import recites_messages
@@ -49,14 +44,9 @@ _PERSONS = ((AGENT, LEXICON.pattern("sources by agent")), (USER, LEXICON.pattern
 _ALONE = {"me": AGENT, "i": AGENT, "you": USER}
 _CANNOT_SAY = LEXICON.pattern("sources cannot say")
 _SOMEBODY = LEXICON.pattern("sources somebody")
-_NOT_INVOLVED = lazy_pattern(
-    r"\b(?:the|your|that) \w+ (?:(?:had|has) nothing to do with|(?:said|told you) nothing)\b", re.IGNORECASE
-)
+_NOT_INVOLVED = LEXICON.expression(r"{sources not involved}", re.IGNORECASE)
 # Where somebody is named beside a person in the conversation, so that it settles on neither.
-_JOINED = lazy_pattern(
-    r"(?<!not )(?<!not either )(?<!neither )\b(?:you|me|i)\b,? (?:(?:you|me|i),? )?(?:and|or) (?:(?:me|you),? or )?"
-    r"(?:the|your)\b"
-)
+_JOINED = LEXICON.expression(r"{sources joined}")
 # What else could have been taken.
 _AGAINST = LEXICON.expression(r"\b{sources against} \w+|\b(?:between|out of|among|from) \w+ (?:and|or) \w+")
 _POSSESSIVE = lazy_pattern(r"(\b(?:the|your|that|a|an) \w+)['\u2019]s?\b", re.IGNORECASE)
@@ -79,8 +69,7 @@ _SHRUGS = lazy_pattern(r"(?:not|un) ?(?:\w+ )?(?:sure|certain)$")
 _AT_FIRST = LEXICON.pattern("sources at first")
 
 
-@dataclass(frozen=True, slots=True)
-class KnowsSources(Ruled):
+class KnowsSources(Ruled, Struct, frozen=True):
     """The mean of four parts: who said something, how sure it is, when it was said, and what the agent said itself.
 
     Of questions that name all possible answers, as many are taken off as always the same answer gets right: with each
@@ -143,30 +132,21 @@ class KnowsSources(Ruled):
         if kind == WHEN:
             return prove(answer, day_mentions).answers({day.value for day in day_mentions(normalize_text(expected))})
         if kind == OWN:
-            return _named_pick(answer, self.others[about]) == picked
+            return (
+                ""
+                if _named_persons(answer) == {USER}
+                else _chosen_option(_blank_out(normalize_text(answer), [_PROMPTS]), self.others[about])
+            ) == picked
         if kind == NEXT:
             return prove(answer, (expected, *others)).answers(expected)
         return (_how_sure(answer) if kind == SURE else _named_speaker(answer, (expected, *others))) == expected
 
 
-def _settled_source(answer: str, names: Sequence[str]) -> str:
-    """Return on which of the names an answer settles, "" if on none."""
-    texts = committed_values(answer, partial(find_mentions, names=tuple(names)))
-    return texts.pop() if len(texts) == 1 else ""
-
-
-def _named_pick(answer: str, options: Sequence[str]) -> str:
-    """Return what an answer says that the agent picked: what it says of the user alone is nothing."""
-    return (
-        ""
-        if _named_persons(answer) == {USER}
-        else _chosen_option(_blank_out(normalize_text(answer), [_PROMPTS]), options)
-    )
-
-
 def _chosen_option(reply: str, options: Sequence[str]) -> str:
     """Return which of the options a reply takes, "" if none or several."""
-    return _settled_source(_blank_out(normalize_text(reply), [_AGAINST]), options)
+    answer = _blank_out(normalize_text(reply), [_AGAINST])
+    texts = committed_values(answer, partial(find_mentions, names=tuple(options)))
+    return texts.pop() if len(texts) == 1 else ""
 
 
 def _repeats_message(answer: str, texts: Iterable[str]) -> bool:

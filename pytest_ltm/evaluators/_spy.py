@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec import Struct
+
 from pytest_ltm._language.clauses import clause_around, normalize_text, sentence_around
-from pytest_ltm._language.commitment import (
-    Mention,
-    is_alternative,
-    is_misspelt,
-    is_retracted,
-    last_word,
-    trim_flood,
-)
+from pytest_ltm._language.commitment import Mention, is_alternative, is_misspelt, is_retracted, last_word, trim_flood
 from pytest_ltm._language.numbers import DAYS
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.recital import enumerates_everything
@@ -27,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-@dataclass(frozen=True, slots=True)
-class DecodesMessages(Ruled):
+class DecodesMessages(Ruled, Struct, frozen=True):
     """The share of messages decoded: by a keyword, or by another way to say it.
 
     `current`: a keyword that is denied, taken back, or one of two does not count, and each message of others beyond the
@@ -179,29 +172,40 @@ def _uniform_dates(text: str) -> str:
 
 def _keyword_mentions(text: str, group: tuple[str, ...]) -> list[Mention]:
     """Return where a dated text has a keyword of a group: apart, together, in the plural, or misspelt by a letter."""
-    pattern, begins, single = _group_patterns(group)
-    mentions = [Mention(*one.span(), group[0]) for one in pattern.finditer(text)]
-    wrong = (one for one in begins.finditer(text) for keyword in single if is_misspelt(one[0], keyword))
+    forms, single = _keyword_forms(group)
+    told = tuple(form for form in forms if form[:_ROOT].partition(" ")[0] in text)
+    mentions = [Mention(*one.span(), group[0]) for one in _forms_pattern(told).finditer(text)] if told else []
+    wrong = (one for keyword in single for one in _long_words(text).get(keyword[0], ()) if is_misspelt(one[0], keyword))
     return sorted({*mentions, *(Mention(*one.span(), group[0]) for one in wrong)}, key=lambda one: one.start)[-_MOST:]
 
 
-_NEVER = r"(?!)"
+_LONG_WORDS = lazy_pattern(r"(?<![^\W\d_])[^\W\d_]{5,}")
+_ROOT = 3
+"""Letters: what a text must have if it has a keyword that begins so."""
+
+
+@lru_cache(maxsize=2)
+def _long_words(text: str) -> dict[str, list[re.Match[str]]]:
+    """Return the words that may be misspelt by their initials: a misspelt word begins like the one that was meant."""
+    words: dict[str, list[re.Match[str]]] = {}
+    for word in _LONG_WORDS.finditer(text):
+        words.setdefault(word[0][0], []).append(word)
+    return words
+
+
+@lru_cache(maxsize=1 << 10)
+def _forms_pattern(forms: tuple[str, ...]) -> re.Pattern[str]:
+    rows = (r"[\W_]*".join(map(re.escape, form.split())) for form in forms)
+    return re.compile(rf"(?<![^\W_])(?:{'|'.join(rows)})(?![^\W_])")
 
 
 @cache
-def _group_patterns(group: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str], tuple[str, ...]]:
-    """Return how the keywords of a group are found, words that begin like one, and those that may be misspelt.
-
-    A misspelt word begins like the one that was meant: all others need not be compared letter by letter.
-    """
+def _keyword_forms(group: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the forms in which the keywords of a group are found, the longest first, and what may be misspelt."""
     also = [way for keyword in group for way in _ALSO.get(keyword, ())]
     names = [" ".join(plain_words(_uniform_dates(normalize_text(keyword)))) for keyword in (*group, *also)]
     forms = {form for name in names if name for form in _name_forms(name)}
-    rows = (r"[\W_]*".join(map(re.escape, form.split())) for form in sorted(forms, key=len, reverse=True))
-    single = tuple(name for name in names if name.isalpha())
-    initials = "".join(sorted({name[0] for name in single}))
-    begins = rf"(?<![^\W\d_])[{initials}][^\W\d_]{{4,}}" if initials else _NEVER
-    return re.compile(rf"(?<![^\W_])(?:{'|'.join(rows)})(?![^\W_])"), re.compile(begins), single
+    return tuple(sorted(forms, key=len, reverse=True)), tuple(name for name in names if name.isalpha())
 
 
 # So long a word may be one of two: "light house".

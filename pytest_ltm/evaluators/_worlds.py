@@ -1,18 +1,19 @@
-"""Answers about several worlds: the real one, and those of a novel or a game in which other rules hold."""
+"""Invented worlds kept apart, and invented languages spoken."""
 
 from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec import Struct
+
 from pytest_ltm._language.clauses import iter_sentences, normalize_text
-from pytest_ltm._language.commitment import Mention
+from pytest_ltm._language.commitment import Mention, is_alternative
 from pytest_ltm._language.numbers import write_digits
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm._language.proof import prove
+from pytest_ltm._language.proof import prove, tells_nothing_new
 from pytest_ltm._language.quantities import CLOCKS, Quantity, read_quantities
 from pytest_ltm._language.recital import recites_messages
 from pytest_ltm._language.words import plain_words
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_ltm._model.score import Score
+
 
 _SEGMENT = LEXICON.expression(r"[,;:?()\u2013\u2014]|\s-\s|\b{worlds segment}\b")
 # What stands before something that is said of another world, or of the one asked for.
@@ -42,11 +44,7 @@ _INVENTED = (
     r"\b(?:fiction(?:al)?|stor(?:y|ies)|made[- ]up|imaginary|invented|your (?:world|tale|version|book)s?|yours|inside|"
     r"there(?! (?:is|are|was|were|s|would|will)\b))\b"
 )
-_NOT = lazy_pattern(
-    r"\b(?:not|unlike|contrary to|as opposed to|never mind|other than|instead of|rather than|neither|except|"
-    r"(?:any|every)where but|a(?:part|side) from|ignoring|forget(?:ting)?|leaving|setting|regardless of)"
-    r"(?: (?:the|your|my|this|of|in|as|like|from|about|inside|it is|it was|they do|they are|for))* $"
-)
+_NOT = LEXICON.expression(r"{worlds not}")
 # After this it is said of the world that was named, whatever stands before its name: "unlike real cats, which".
 _WHERE = lazy_pattern(r"(?: \w+){0,3},? (?:where|which|who|that)\b")
 # Before the name of a world it only compares: "they bark like real dogs".
@@ -67,8 +65,7 @@ _TAG = lazy_pattern(r"\(([^()\n]{1,40})\)")
 _ITEM = lazy_pattern(r"^[ \t]*\d[.)] ", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class KeepsWorldsApart(Ruled):
+class KeepsWorldsApart(Ruled, Struct, frozen=True):
     """The share of right answers about invented worlds, times the share of right answers about the real one.
 
     An answer has to settle on one value for the world it was asked about. What it says of another world ("real cats
@@ -113,9 +110,17 @@ def _says_of_world(answer: str, expected: str, others: Sequence[str], realm: str
         expected, find = number, partial(_counted_numbers, counted=counted)
     else:
         find = partial(_value_mentions, patterns={value: _any_spelling(value) for value in (expected, *others)})
-    this, other = _world_patterns(realm, frames)
+    named = {frame: rf"\b(?:{_any_spelling(frame)})s?\b" for frame in frames}
+    rest = [pattern for frame, pattern in named.items() if frame != realm]
+    if realm:
+        this, other = f"{named[realm]}|{_INVENTED}", "|".join([_REAL, *rest])
+    else:
+        this, other = _REAL, "|".join([_INVENTED, *rest])
     marks = partial(_world_marks, this=this, other=other)
-    text = _levelled_answer(answer)
+    said = answer[-_LONGEST:].replace("_", " ")
+    text = write_digits(normalize_text(_ITEM.sub("", said) if len(_ITEM.findall(said)) > 1 else said))
+    for pattern, instead in ((_THE_ANIMALS, "they"), (_FROM_TO, "to"), (_FIRST, "formerly"), (_ASKS_BACK, " ")):
+        text = pattern.sub(instead, text)
     text = re.sub(
         rf"\b({_any_spelling(expected)})\W+or\W+(?:{_any_spelling(expected)})\b", r"\1", text
     )  # two words for the same
@@ -123,14 +128,6 @@ def _says_of_world(answer: str, expected: str, others: Sequence[str], realm: str
     for one in _other_world_mentions(text, find(text), marks(text)):
         text = text[: one.start] + " " * (one.end - one.start) + text[one.end :]
     return prove(text, find).answers(expected)
-
-
-def _levelled_answer(answer: str) -> str:
-    said = answer[-_LONGEST:].replace("_", " ")
-    text = write_digits(normalize_text(_ITEM.sub("", said) if len(_ITEM.findall(said)) > 1 else said))
-    for pattern, instead in ((_THE_ANIMALS, "they"), (_FROM_TO, "to"), (_FIRST, "formerly"), (_ASKS_BACK, " ")):
-        text = pattern.sub(instead, text)
-    return text
 
 
 def _any_spelling(spellings: str) -> str:
@@ -166,15 +163,6 @@ def _is_bound(text: str, one: Quantity) -> bool:
 
 # Where a text speaks of a world, and whether of the one asked for.
 Mark = tuple[int, bool]
-
-
-def _world_patterns(realm: str, frames: Sequence[str]) -> tuple[str, str]:
-    """Return patterns for what speaks of the world asked for, and of the others."""
-    named = {frame: rf"\b(?:{_any_spelling(frame)})s?\b" for frame in frames}
-    rest = [pattern for frame, pattern in named.items() if frame != realm]
-    if realm:
-        return f"{named[realm]}|{_INVENTED}", "|".join([_REAL, *rest])
-    return _REAL, "|".join([_INVENTED, *rest])
 
 
 def _world_marks(text: str, this: str, other: str) -> list[Mark]:
@@ -239,3 +227,79 @@ def _in_sentence(
 
 def _marks_within(marks: Sequence[Mark], begin: int, stop: int) -> list[bool]:
     return [here for place, here in marks if begin <= place < stop]
+
+
+# --- Invented languages: one word that nobody told, made of parts that were.
+
+_JOINED = lazy_pattern(r"(?<=[^\W_])[-\u2010\u2011\u00b7](?=[^\W_])")
+_SUM = lazy_pattern(r"(?<![^\W_])(?:[^\W_]{1,60}-?\s{0,4}\+\s{0,4})+-?[^\W_]+")
+_WORD = lazy_pattern(r"(?<![^\W_])[^\W_]{1,60}(?![^\W_])")
+# A word that has so many letters in a row of the expected one is another form of it, or of a part of it.
+_ALIKE = 5
+
+
+class SpeaksLanguage(Ruled, Struct, frozen=True):
+    """The share of the expected forms that answers settle on, written in one word or with hyphens between their parts.
+
+    What was told, or is a part of the form, may be named on the way to it; any other form beside it is a second answer,
+    and to name several is to choose none. Where questions expect no form, it is times the share of these that are left
+    without an answer, so that nothing is earned by always answering, nor by never. There are no published results to
+    agree with: every scoring has this rule.
+    """
+
+    family: ClassVar[str] = "speaks-language"
+    expected: tuple[str, ...]
+    """For each question the form that it asks for; "" if nothing that was told says it."""
+    told: tuple[str, ...] = ()
+    """The forms that were told: no question expects one of them. What others expect may be named, too."""
+    forms: tuple[str, ...] = ()
+    """For each question the expected form, or what a mistaken one would be; only needed where some expect none."""
+    scoring: Scoring = "current"
+
+    def __call__(self, answers: Sequence[str], /) -> Score:
+        """Return the share, or the product of both; a missing answer counts as wrong."""
+        answers = self.read(answers)
+        said, left = list[Check](), list[Check]()
+        missed = ""
+        for place, form in enumerate(self.expected):
+            answer = answer_at(answers, place)
+            ok = self.settles_on(answer, form) if form else self._leaves(answer, self.forms[place])
+            label = f"says {form!r}" if form else f"has nothing to say in answer {place + 1}"
+            (said if form else left).append(Check(label, ok is True, ok is None))
+            missed = missed if ok else missed or answer
+        return self.score_product({"forms are right": said, "rightly left open": left}, missed)
+
+    def settles_on(self, answer: str, form: str) -> bool | None:
+        """Tell whether an answer settles on a form."""
+        known = (*self.told, *self.expected)
+        return prove(_join_parts(answer), partial(_form_mentions, form=form.casefold(), told=known)).answers(
+            form.casefold()
+        )
+
+    def _leaves(self, answer: str, form: str) -> bool | None:
+        text = normalize_text(_join_parts(answer))
+        if _form_mentions(text, form=form.casefold(), told=self.told):
+            return False
+        return tells_nothing_new(text)
+
+
+def _join_parts(answer: str) -> str:
+    return _SUM.sub(" ", _JOINED.sub("", answer))
+
+
+def _form_mentions(text: str, *, form: str, told: Sequence[str]) -> list[Mention]:
+    """Return where a text has the form or others like it, without those that only lead to it."""
+    mentions = [
+        Mention(*one.span(), one[0].casefold()) for one in _WORD.finditer(text) if _is_alike(one[0].casefold(), form)
+    ]
+    return [one for one in mentions if not _leads_to_form(one.value, form, told) or is_alternative(text, one)]
+
+
+def _leads_to_form(word: str, form: str, texts: Sequence[str]) -> bool:
+    """Tell whether a word is only on the way to the form: it was told, or is the form without some of its parts."""
+    shorter = any(form.startswith(word[:cut]) and form.endswith(word[cut:]) for cut in range(len(word) + 1))
+    return word != form and (word in texts or (shorter and len(word) < len(form)))
+
+
+def _is_alike(word: str, form: str) -> bool:
+    return any(form[place : place + _ALIKE] in word for place in range(len(form) - _ALIKE + 1))

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm.locales._language import CODES, ENGLISH, load_language
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_ltm.locales._language import Language
 
 _WORD = re.compile(r"[^\W\d_]+")
-_CJK = re.compile(r"[\u3400-\u9fff]")
+_CJK = lazy_pattern(r"[\u3400-\u9fff]")
 # Characters that are looked at.
 _LOOKED_AT = 400
 _SURE = 2
@@ -31,7 +32,7 @@ def _frequent_words() -> Mapping[str, frozenset[str]]:
 def detect_language(message: str, before: Language = ENGLISH) -> Language:
     """Return the language of a message: that of most of its marks; in doubt the one that was heard `before`."""
     text = message[:_LOOKED_AT].lower()
-    said, characters = set(_WORD.findall(text)), _CJK.findall(text)
+    said, characters = set(_WORD.findall(text)), "" if text.isascii() else _CJK.findall(text)
     hits = {code: len(marks & said) for code, marks in _frequent_words().items()}
     if characters:
         hits["zh"] += len(characters)  # it is the only language here that is written so

@@ -6,6 +6,8 @@ import re
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from pytest_ltm._language.patterns import lazy_pattern
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -16,7 +18,7 @@ _MEANT = re.compile(r"<(\d)>")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _SPACES = re.compile(r" +(?=[ ,.!?;:])")
 _BETWEEN = re.compile(r",?\s+")
-_CJK = re.compile(r"[\u3400-\u9fff]+")
+_CJK = lazy_pattern(r"[\u3400-\u9fff]+")
 _PUNCTUATION = str.maketrans(
     {"。": ". ", "，": ", ", "、": ", ", "？": "? ", "！": "! ", "：": ": ", "；": "; ", "¿": " ", "¡": " "}
 )

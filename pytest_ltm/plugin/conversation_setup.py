@@ -428,15 +428,16 @@ def checkpoints_of(folder: Path) -> Checkpoints:
 
 def write_plan(folder: Path, plan: Plan) -> None:
     """Write a plan, and its definitions so that they can be played."""
-    write_whole(folder / "plan.json", json_text(plan.to_json()).encode())
+    data = plan.to_json()
+    write_whole(folder / "plan.json", json_text(data).encode())
     definitions = folder / "definitions"
-    for example in plan.examples:
+    for example, written in zip(plan.examples, data["examples"], strict=True):
         if example.definition is not None:
             path = definitions / example.scenario / f"{example.example}.def.json"
             if not path.resolve().is_relative_to(definitions.resolve()):
                 raise DefinitionError(f"the scenario {example.scenario!r} cannot be the name of a folder")
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, _definition.format_json(_definition.to_json(example.definition)).encode())
+            write_whole(path, _definition.format_json(written["definition"]).encode())
     if plan.span is not None and definitions.is_dir():  # played again, they have their span by default
         write_whole(definitions / "config.yml", f"memory_span: {plan.span}\n".encode())
 

@@ -7,6 +7,7 @@ import secrets
 import sys
 from collections import Counter
 from contextlib import nullcontext, suppress
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -497,7 +498,7 @@ class LtmRun:
                 withheld=self._withheld,
                 limit=self.settings.evaluator_timeout,
             ),
-            again=lambda: _selection.repeat_command(self.config, self.settings, given.place),
+            again=cache(lambda: _selection.repeat_command(self.config, self.settings, given.place)),
             heard=self._heard,
         )
         self._results[str(name)] = playing.results

@@ -344,11 +344,6 @@ def _receive_traces(config: pytest.Config) -> None:
     port, option = _options.option_value(config, "ltm_traces"), config.option
     if port is None or option.ltm_dry_run or option.ltm_rescore or option.collectonly:
         return
-    if _options.option_value(config, "ltm_concurrency") != 1:
-        raise pytest.UsageError(
-            "--ltm-traces: spans of conversations at the same time cannot be told apart. Leave --ltm-concurrency out; "
-            "with -n each worker has a port of its own (--ltm-traces=auto)"
-        )
     if _options.option_value(config, "ltm_time") not in ("simulated", "sleep"):
         raise pytest.UsageError("--ltm-traces: spans are placed by their time, so --ltm-time is simulated or sleep")
     try:
@@ -359,7 +354,8 @@ def _receive_traces(config: pytest.Config) -> None:
         ) from None
     from pytest_ltm._calls.traces import SpanReceiver
 
-    receiver = config.stash[TRACES] = read_option(config, "--ltm-traces", lambda: SpanReceiver(port))
+    apart = _options.option_value(config, "ltm_concurrency") != 1
+    receiver = config.stash[TRACES] = read_option(config, "--ltm-traces", lambda: SpanReceiver(port, apart=apart))
     before = {name: os.environ.get(name) for name in receiver.variables}
     os.environ.update(receiver.variables)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct
 
 from pytest_ltm._calls import FORMS, names_model, suggest_provider
 from pytest_ltm._journal import events
@@ -35,8 +37,7 @@ USER_MODEL_NAME = "the model of the simulated user"
 Recalled: TypeAlias = "Callable[[str, UserQuestion], events.UserModelAsked | None]"
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptedUser:
+class ScriptedUser(Struct, frozen=True):
     """Gives prepared messages, one a turn: a user without a model."""
 
     messages: tuple[str, ...]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 pytest.importorskip("starlette", reason="the page needs the extra web")
 pytest.importorskip("uvicorn", reason="the page needs the extra web")
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.nightly("minutes of keys and clicks", every=2)]
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> Teal"
 PATIENCE = 60.0

@@ -13,9 +13,10 @@ import re
 import shutil
 import string
 import zlib
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import structs
 
 from pytest_ltm._lab.commands.verdict_check import evaluator_of
 from pytest_ltm._model.score import SCORINGS, Score
@@ -112,8 +113,8 @@ def judged(case: Case, count: int) -> Line:
 
 def _others(evaluator: Any) -> list[Any]:
     """Return an evaluator with the published scorings, and with a judge, if it takes one."""
-    made = [replace(evaluator, scoring=scoring) for scoring in SCORINGS[1:]]
-    return [*made, replace(evaluator, judge=Satisfied()) if hasattr(evaluator, "judge") else evaluator]
+    made = [structs.replace(evaluator, scoring=scoring) for scoring in SCORINGS[1:]]
+    return [*made, structs.replace(evaluator, judge=Satisfied()) if hasattr(evaluator, "judge") else evaluator]
 
 
 class Satisfied:

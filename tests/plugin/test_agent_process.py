@@ -128,7 +128,7 @@ HOSTILE = {
     ),
     "raises_a_novel": Hostile("raise ValueError('x' * 30_000_000)", "raised in reply(): ValueError: xxx"),
     # --- saying
-    "says_no_text": Hostile("return 42", "it replied with 42 (a int); a reply is a str"),
+    "says_no_text": Hostile("return 42", "it replied with 42 (an int); a reply is a str"),
     "says_bytes": Hostile("return b'Yes.'", "it replied with b'Yes.' (a bytes)"),
     "says_far_too_much": Hostile("return 'x' * 40_000_000", "it replied with 40,000,000 characters"),
     "says_half_a_pair": Hostile(r"return chr(0xd83d)"),

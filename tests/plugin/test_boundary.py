@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from conftest import Project
     from json_server import Post
 
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+
 VALUE = "pl4nted/Heron+42?vÄlue&so-on"
 KEY = "MIIEvQIBADANBgkqhkiG9w0BAQEF\nAASCBKcwggSjAgEAAoIBAQC7VJTU"
 PASSWORD = "Winter-4711-glove"

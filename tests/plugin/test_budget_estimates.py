@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from chat_server import Answer, ChatServer
     from json_server import Post
 
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+
 BOTS = """
 import time
 from pytest_ltm import Reply, Usage

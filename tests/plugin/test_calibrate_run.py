@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from conftest import Project
 
+pytestmark = pytest.mark.nightly("minutes of texts that only scenarios, filler and generators change")
+
 SUITE = """
 name: small
 examples: 2

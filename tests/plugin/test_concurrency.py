@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from conftest import Project
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.nightly("whole runs: each test has its turn within days", every=4)]
 
 MANY = ("--ltm-trials=8", "--ltm-concurrency=8")
 BOTS = """

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from pytest_ltm._journal.cost import Forecast
 
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+
 AGENTS = """
 from pathlib import Path
 from pytest_ltm import Reply

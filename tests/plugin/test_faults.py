@@ -10,6 +10,8 @@ from run_folders import latest_run
 
 from pytest_ltm._model.plan import agent_fingerprint
 
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+
 AGENTS = '''
 import os, sys
 from pytest_ltm import AgentFault

@@ -16,6 +16,8 @@ from run_folders import latest_run
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+
 pty = pytest.importorskip("pty", reason="no pseudo-terminals on this system")
 
 SCENARIO = """

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from chat_server import ChatServer
 
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+
 JUDGES = """
 from pytest_ltm import Reply
 from pathlib import Path

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from lane_sources import SCOPES, TALK, ups_and_downs
 
 if TYPE_CHECKING:
     from conftest import Project
+
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
 
 
 def test_a_function_scoped_fixture_is_each_items_own(project: Project) -> None:

@@ -13,6 +13,8 @@ from run_folders import latest_run
 if TYPE_CHECKING:
     from conftest import Project
 
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+
 FOUR = """
 import pytest
 from ticks import tick

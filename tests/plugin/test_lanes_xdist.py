@@ -10,6 +10,8 @@ import pytest
 if TYPE_CHECKING:
     from conftest import Project
 
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+
 pytest.importorskip("xdist")
 
 SUITE = """

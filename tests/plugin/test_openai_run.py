@@ -15,6 +15,8 @@ from run_folders import latest_run
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+
 # pytester forgets what a run in this process imports.
 for _name in ("filelock", "tenacity", "pytest_ltm._calls"):
     importlib.import_module(_name)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from json_server import Post
 
 pytestmark = [
+    pytest.mark.nightly("whole runs: each test has its turn within days", every=4),
     pytest.mark.slow,
     pytest.mark.skipif(not hasattr(signal, "SIGCONT"), reason="processes are not stopped there"),
 ]

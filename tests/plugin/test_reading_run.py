@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from conftest import Project
 
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+
 BOT = """
 class Bot:
     # Thinks of the colour before it answers, and knows after a resume only what it is told.

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from conftest import Project
 
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+
 SUITE = ("--ltm-suite=standard", "--ltm-examples=1")
 BOT = """
 from pytest_ltm.agents import Reply, Usage

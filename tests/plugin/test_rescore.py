@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from _pytest.pytester import RunResult
     from conftest import Project
 
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+
 BOT = """
 from ticks import tick
 

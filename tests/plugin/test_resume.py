@@ -16,6 +16,8 @@ from pytest_ltm.plugin import resume
 if TYPE_CHECKING:
     from conftest import Project
 
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+
 BOTS = """
 import os, pathlib
 import pytest

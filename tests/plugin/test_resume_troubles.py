@@ -20,6 +20,8 @@ from pytest_ltm._cli import main
 if TYPE_CHECKING:
     from conftest import Project
 
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+
 QUITS = """
 import os
 

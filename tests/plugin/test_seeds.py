@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from conftest import Project
 
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+
 
 SECRET = "a secret of sixteen signs"
 DRAWS = """

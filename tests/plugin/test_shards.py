@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from conftest import Project
 
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+
 SUITE = """
 def test_a(ltm):
     ltm.say("A one")

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
     from conftest import Project
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sends signals to processes")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="sends signals to processes"),
+    pytest.mark.nightly("whole runs: each test has its turn within days", every=4),
+]
 
 CONFTEST = """
 import os, signal

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from conftest import Project
 
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+
 needs_alarm = pytest.mark.skipif(sys.platform == "win32", reason="nothing can be interrupted there")
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="has no fork")
 TALK = "def test_a(ltm):\n    ltm.say('one')\n    ltm.say('two')\n    ltm.ask('three?')\n"

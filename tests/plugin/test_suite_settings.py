@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from conftest import Project
 
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+
 NAME = "own.ltm-suite.yml"
 SUITE = """
 span: [800, 1k]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+
 SCENARIO = """
 def test_waits(ltm):
     ltm.say("begin")

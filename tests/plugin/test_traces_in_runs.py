@@ -64,11 +64,6 @@ def test_in_a_run_spans_are_measured_and_change_no_score(pytester: pytest.Pytest
     assert {row["pass_rate"]["passed"] for row in rows.values()} == {rows["plain"]["pass_rate"]["passed"]}
 
 
-def test_conversations_at_the_same_time_cannot_be_told_apart(pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest("--ltm-agent=full", "--ltm-traces=auto", "--ltm-concurrency=2")
-    result.stderr.fnmatch_lines("*--ltm-traces: spans of conversations at the same time cannot be told apart*")
-
-
 SDK = '''
 import json
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -114,3 +109,28 @@ def test_an_agent_with_the_sdks_own_exporter_is_measured_as_it_is(pytester: pyte
     [summary] = pytester.path.glob(".ltm/runs/*/summary.json")
     memory = json.loads(summary.read_text())["results"][0]["memory"]
     assert (memory["kept"], memory["updated"], memory["found"], memory["stale_served"]) == (1, 1, 1, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reply", ["def reply", "async def reply"])
+def test_conversations_at_once_are_told_apart_by_the_trace_of_each_exchange(
+    pytester: pytest.Pytester, reply: str
+) -> None:
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="the SDK's exporter is not installed")
+    pytester.makepyfile(sdk_bot=SDK.replace("def reply", reply))
+    pytester.makepyfile(
+        test_home="""
+        def test_home(ltm):
+            town = ltm.random.choice(["Porto", "Brno", "Ghent", "Split"])
+            ltm.say(f"Ada lives in {town}.", tells={"Ada's home": town})
+            ltm.wait(span=0.9)
+            ltm.check("names the town", town in ltm.ask("Where does Ada live?"))
+        """
+    )
+    pytester.runpytest_subprocess(
+        "--ltm-agent=sdk_bot:Bot", "--ltm-traces=auto", "--ltm-trials=4", "--ltm-concurrency=4", "test_home.py"
+    ).assert_outcomes(passed=4)
+    results = [json.loads(file.read_text()) for file in pytester.path.glob(".ltm/runs/*/*/results.json")]
+    facts = [row["memory"]["facts"] for result in results for row in result["scenarios"]]
+
+    assert [(fact["lag"], fact["rank"] > 0) for [fact] in facts] == [(0, True)] * 4

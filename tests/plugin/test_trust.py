@@ -17,6 +17,8 @@ from pytest_ltm.plugin import report
 if TYPE_CHECKING:
     from conftest import Project
 
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+
 hides = pytest.mark.skipif(not can_hide_folders(), reason="the kernel cannot hide folders (Landlock, Linux 5.19)")
 BOT = """
 class Bot:

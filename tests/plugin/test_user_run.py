@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from chat_server import ChatServer
 
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+
 # pytester forgets what a run in this process imports.
 for _name in ("filelock", "tenacity", "pytest_ltm._calls"):
     importlib.import_module(_name)

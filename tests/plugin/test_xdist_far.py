@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from conftest import Project
 
 pytest.importorskip("xdist")
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.nightly("whole runs: each test has its turn within days", every=4),
+]
 
 UNMEASURABLE = 75
 BOTS = """

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from conftest import Project
 
 pytest.importorskip("xdist")
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT to one process")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT to one process"),
+    pytest.mark.nightly("whole runs: each test has its turn within days", every=4),
+]
 
 MESSAGES = 2_000
 BOT = """

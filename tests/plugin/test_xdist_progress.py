@@ -12,6 +12,8 @@ import pytest
 if TYPE_CHECKING:
     from conftest import Project
 
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+
 pytest.importorskip("xdist")
 pty = pytest.importorskip("pty", reason="needs a system with pseudo-terminals")
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from conftest import Project
 
 pytestmark = [
+    pytest.mark.nightly("whole runs: each test has its turn within days", every=4),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.skipif(shutil.which("ssh") is None, reason="there is no ssh client"),
 ]

@@ -10,7 +10,8 @@ import hashlib
 import os
 import subprocess
 from fnmatch import fnmatchcase
-from itertools import groupby
+from itertools import islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -89,22 +90,26 @@ def read_watched(path: Path) -> list[str]:
 
 
 def choose_left_out(items: Iterable[pytest.Item], commit: str, patterns: Collection[str]) -> list[pytest.Item]:
-    """Return the nightly tests like none of the patterns, but for one of every `every` cases of a test, at least one.
+    """Return the nightly tests like none of the patterns, but for one of every `every`, at least one.
 
-    The commit decides which, so that each has its turn within days.
+    They are counted among the cases of a test that is marked, or among the tests of a module. The commit decides which
+    have their turn, so that each has it within days.
     """
-    nightly = [item for item in items if item.get_closest_marker("nightly") and not matches(item.nodeid, patterns)]
+    turns: dict[str, list[tuple[bytes, pytest.Item]]] = {}
+    shares: dict[str, int | None] = {}
+    for item in items:
+        if not matches(item.nodeid, patterns):
+            for node, marker in islice(item.iter_markers_with_node("nightly"), 1):
+                group = node.nodeid.partition("[")[0]
+                shares[group] = marker.kwargs.get("every")
+                turn = hashlib.sha256(f"{commit}{item.nodeid}".encode()).digest()
+                turns.setdefault(group, []).append((turn, item))
     left_out: list[pytest.Item] = []
-    for _, cases in groupby(sorted(nightly, key=_test_of), _test_of):
-        shuffled = sorted(cases, key=lambda item: hashlib.sha256(f"{commit}{item.nodeid}".encode()).digest())
-        marker = shuffled[0].get_closest_marker("nightly")
-        every = marker.kwargs.get("every") if marker else None
-        left_out += shuffled[-(-len(shuffled) // every) if every else 0 :]
+    for group, members in turns.items():
+        every = shares[group]
+        members.sort(key=itemgetter(0))
+        left_out += [item for _, item in members[-(-len(members) // every) if every else 0 :]]
     return left_out
-
-
-def _test_of(item: pytest.Item) -> str:
-    return item.nodeid.partition("[")[0]
 
 
 class Selection:

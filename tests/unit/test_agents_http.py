@@ -9,6 +9,7 @@ import pytest
 from json_server import Answer, Post, serving
 
 from pytest_ltm._calls.retry import Trouble, classify_failure
+from pytest_ltm._calls.trace_context import carry_trace
 from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError, TransientFault
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents import Reply, Usage
@@ -299,3 +300,12 @@ def test_what_its_memory_did_is_read_where_the_settings_say_and_records_are_dele
 def test_settings_of_memory_are_in_no_fingerprint_where_they_are_not_given() -> None:
     with agent("http://h/") as one:
         assert one.configuration()["http"].keys().isdisjoint({"written", "settle", "delete"})
+
+
+def test_a_request_carries_the_trace_of_the_exchange_where_there_is_one() -> None:
+    with serving(echo) as server, agent(server.url) as one:
+        with carry_trace("00-ab-cd-01"):
+            one.reply("hello")
+        one.reply("again")
+
+    assert [post.headers.get("traceparent") for post in server.posts] == ["00-ab-cd-01", None]

@@ -6,6 +6,7 @@ import copy
 import json
 import re
 import shutil
+import sys
 from collections import Counter
 from datetime import timedelta
 from pathlib import Path
@@ -17,7 +18,6 @@ import pytest
 
 from pytest_ltm._cli import main
 from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm.datasets import LOGS
 from pytest_ltm.datasets.converters.chats import Splitting, layout_of, read_chats
 
 
@@ -520,16 +520,18 @@ SHARED = Path(__file__).parents[3] / "shared" / "cases" / "exports"
 CASES = [*SHARED.glob("*.json"), SHARED / "sharded", SHARED / "slack", *SHARED.glob("whatsapp/*.txt")]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the collected exports are not beside the project")
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.name)
-def test_a_collected_export_is_converted_and_opened_with_a_question(path: Path, tmp_path: Path) -> None:
-    out = tmp_path / "logs.jsonl"
+def test_a_collected_export_is_converted_and_played(path: Path, pytester: pytest.Pytester) -> None:
+    out = pytester.path / "logs.jsonl"
     dates = ["--dates=dmy"] if path.name == "att_en.txt" else []
-    assert main(["data", "convert", "chat", str(path), "-o", str(out), *dates]) == 0
+    command = (sys.executable, "-m", "pytest_ltm", "data", "convert", "chat", str(path), "-o", str(out))
+    assert pytester.run(*command, *dates).ret == 0
     with out.open("a", encoding="utf-8") as file:
-        file.write('{"question": "What is the number of my locker?", "gold": "17"}\n')
-    suite = LOGS.open(out, {}, seed=0)
-    assert len(suite.told("all").history) >= 1
+        file.write('{"question": "What is the number of my locker?", "never_told": true}\n')
+    run = pytester.runpytest_subprocess("--ltm-suite=logs", f"--ltm-data={out}", "--ltm-agent=full", "-q")
+    assert run.parseoutcomes() in ({"passed": 1}, {"failed": 1}), run.stdout.str()
 
 
 # --- the commands

@@ -123,7 +123,7 @@ def test_methods_of_its_own_are_no_slips(check: Check) -> None:
     ("text", "told"),
     [
         ("class Bot:\n    def reply(self, message):\n        raise RuntimeError('no key')", "RuntimeError: no key"),
-        ("class Bot:\n    def reply(self, message):\n        return 7", "7 (a int)"),
+        ("class Bot:\n    def reply(self, message):\n        return 7", "7 (an int)"),
         ("class Bot:\n    def chat(self, message, key):\n        return 'x'", "It has chat(message, key)"),
         ("class Bot:\n    def __init__(self, key): ...\n    def reply(self, message): ...", "making a Bot needs 'key'"),
         ("import nowhere_to_be_found", "nowhere_to_be_found"),

@@ -317,13 +317,6 @@ def test_the_command_writes_a_file_and_a_table_of_what_was_cut(
     assert "is not overwritten" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the described formats are not beside the project")
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_described_sample_of_each_kind_is_opened_whole(kind: str) -> None:
-    suite = opened(kind, SHARED / kind)
-    assert questions(suite)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("folder", "questions"),
@@ -344,6 +337,9 @@ def test_each_kind_is_played_and_the_oracle_is_never_wrong(
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the described formats are not beside the project")
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_described_sample_of_each_kind_is_played(kind: str, pytester: pytest.Pytester) -> None:
+    suite = opened(kind, SHARED / kind)
+    asked = [place for entry in suite.suite.entries for place in suite.places(entry.name)]
     run = pytester.runpytest_subprocess(f"--ltm-suite={kind}", f"--ltm-data={SHARED / kind}", "--ltm-agent=full", "-q")
-    assert "errors" not in run.parseoutcomes()
-    assert run.ret in (0, 1)
+    outcomes = run.parseoutcomes()
+    assert outcomes.keys() <= {"passed", "failed", "skipped"}, run.stdout.str()
+    assert sum(outcomes.values()) == len(asked) > 0

@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import sqlite3
+import sys
 import threading
 import time
 from contextlib import closing
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_ltm._calls import event_loop
-from pytest_ltm._calls.event_loop import blocked_seconds, close_loops, share_in_thread
+from pytest_ltm._calls.event_loop import blocked_seconds, close_loops, outside_any_loop, share_in_thread
 from pytest_ltm._calls.hub import Hub, OwnThread
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._adapt import agent_source
@@ -195,3 +197,9 @@ def test_a_sync_agent_with_a_loop_inside_is_told_which_method_to_await() -> None
 
     [end] = at_once(Bot, 1)
     assert "Make reply async, and await run() instead of run_sync()" in end
+
+
+def test_while_another_thread_imports_asyncio_no_loop_is_running(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "asyncio", ModuleType("asyncio"))
+    with outside_any_loop():
+        assert not hasattr(sys.modules["asyncio"], "_get_running_loop")

@@ -13,6 +13,8 @@ from pytest_ltm._cli.init import TEMPLATE_FILES
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.nightly("whole runs of what is written: each test has its turn within days", every=4)
+
 WRITTEN = ["ltm_agent.py", "test_ltm_appointment.py", ".github/workflows/ltm.yml", ".gitignore"]
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = [
+    pytest.mark.nightly("whole runs: each test has its turn within days", every=4),
     pytest.mark.skipif(find_spec("mcp") is None, reason="pip install 'pytest-ltm[mcp]'"),
     pytest.mark.slow,
 ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_ltm._calls.trace_context import carry_trace
 from pytest_ltm._storage.errors import AgentError, DefinitionError, TokenizerError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._chat_agent import ChatAgent, TimedChatAgent
@@ -54,9 +55,11 @@ def test_the_clients_own_variable_names_the_endpoint_where_the_spec_does_not(
     monkeypatch.setenv("OPENAI_BASE_URL", chat_server.url)
     monkeypatch.setenv("OPENAI_API_KEY", "planted")
     agent: Any = find_agent("openai:m").make()
-    agent.reply("a")
+    with carry_trace("00-ab-cd-01"):
+        agent.reply("a")
     agent.close()
     assert chat_server.requests[0].headers["authorization"] == "Bearer planted"
+    assert chat_server.requests[0].headers["traceparent"] == "00-ab-cd-01"
 
 
 def test_a_key_that_is_not_set_is_told_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from pytest_ltm._lab.author import Model
 
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+
 Capture = pytest.CaptureFixture[str]
 SUITE = "name: small\nexamples: 2\nscenarios:\n  - scenario: colours\n"
 AUTHOR = """

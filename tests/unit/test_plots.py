@@ -16,11 +16,12 @@ from run_folders import HOSTILE, held, played, write_run
 from pytest_ltm._cli import main
 from pytest_ltm._results.gate.changes import compare_sides, one_agent
 from pytest_ltm._results.run_loading import read_run
+from pytest_ltm._results.statistics.frontier import PUBLISHED, lafs
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.reporting.plots import plot_data
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pytest_ltm._journal.result import ConversationResult
     from pytest_ltm.reporting.plots.drawing import RenderedPlot
@@ -307,3 +308,62 @@ def test_the_command_writes_the_file_that_it_was_given(run: Path, capsys: pytest
     assert main(["plot", str(run), *words]) == 0
     assert str(file) in capsys.readouterr().out
     assert b'width="340.' in file.read_bytes()  # 12 cm in points
+
+
+# --- Accuracy against what a reply costs.
+
+
+def timed(path: Path, seconds: Mapping[str, float]) -> Path:
+    """Return the folder of a run whose agents took so long over a reply."""
+    scores = {"slow": 1.0, "fast": 0.5, "beaten": 0.25}
+    talks = [talk(agent, "2k", {"colours": scores[agent]}) for agent in seconds]
+    times = [{"agent": agent, "span_label": "2k", "agent_seconds": 5 * mean} for agent, mean in seconds.items()]
+    return write_run(path, *talks, results=times)
+
+
+def test_a_frontier_has_the_agents_that_none_beats_at_their_cost(tmp_path: Path) -> None:
+    run = timed(tmp_path / "run", {"slow": 20.0, "fast": 2.0, "beaten": 4.0})
+    found = plot_data.accuracy_frontier(plot_data.chosen_material([read_run(run)]))
+
+    [panel] = found.panels
+    assert {spot.agent: (spot.cost, spot.score) for spot in panel.spots} == {
+        "slow": (20.0, 1.0), "fast": (2.0, 0.5), "beaten": (4.0, 0.25),
+    }  # fmt: skip
+    assert panel.steps == ((2.0, 0.5), (20.0, 1.0))
+    assert found.notes == ("LAFS of all together, 1 to 200 s: 65.2%.",)
+
+
+def test_a_frontier_says_what_it_gains_over_the_published_one(tmp_path: Path) -> None:
+    run = timed(tmp_path / "run", {"slow": 20.0, "fast": 2.0})
+    found = plot_data.accuracy_frontier(plot_data.chosen_material([read_run(run)]), "small")
+
+    assert found.panels[0].published == PUBLISHED["small"]
+    assert found.notes[1] == "Gain over the published frontier (small, 55.8%): +16.5 points."
+
+
+def test_without_times_there_is_no_frontier(run: Path) -> None:
+    with pytest.raises(LtmError, match="no replies with a score were timed"):
+        plot_data.accuracy_frontier(plot_data.chosen_material([read_run(run)]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [(), ("--published=medium",)])
+def test_a_frontier_is_drawn(words: Sequence[str], tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason=NEEDED)
+    run = timed(tmp_path / "run", {"slow": 20.0, "fast": 2.0})
+    file = tmp_path / "frontier.svg"
+
+    assert main(["plot", str(run), "--kind=frontier", "-o", str(file), *words]) == 0
+    texts = " ".join(ET.parse(file).getroot().itertext())
+    assert "slow" in texts
+    assert ("published frontier" in texts) == bool(words)
+
+
+def test_lafs_averages_the_best_accuracy_over_the_logarithm_of_seconds() -> None:
+    points = [(0.1, 0.4), (10.0, 0.6), (50.0, 0.5), (100.0, 0.9), (300.0, 1.0)]
+    steps = 200_000
+    budgets = [200 ** ((step + 0.5) / steps) for step in range(steps)]
+    best = sum(max(accuracy for seconds, accuracy in points if seconds <= budget) for budget in budgets) / steps
+
+    assert lafs(points) == pytest.approx(best, abs=1e-4)
+    assert lafs([]) == lafs([(201.0, 1.0)]) == 0

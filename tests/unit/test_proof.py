@@ -6,8 +6,8 @@ import pytest
 
 from pytest_ltm._language import normalize
 from pytest_ltm._language.proof import prove, tells_nothing_new
+from pytest_ltm._language.quantities import canonical_values, differs_in_sign, is_same_value
 from pytest_ltm._language.recital import ToldReply
-from pytest_ltm._language.values import canonical_values, differs_in_sign, is_same_value
 
 VALUES = ("jade", "cobalt", "apricot")
 

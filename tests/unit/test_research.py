@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from labelled_replies import disagreements
+from msgspec import structs
 from pytest_ltm.scenarios import needle
 from pytest_ltm.scenarios import research as scenario
 from pytest_ltm.scenarios._wording import variants
@@ -33,10 +34,10 @@ RIVER = AnswersWithSources(
     asked=("name",), expected=(("Umbril",),), others=(("Sarvin", "Orlith"),), sources=((TITLES[0], *TITLES[2:4]),),
     superseded=((TITLES[7],),), titles=TITLES,
 )  # fmt: skip
-SUM = replace(
+SUM = structs.replace(
     RIVER, asked=("number",), expected=(("260",),), others=((),), sources=((*TITLES[:2], TITLES[6]),)
 )  # fmt: skip
-OLDER = replace(RIVER, expected=(("Velmere",),), others=(("Tavaholt",),), sources=(TITLES[:2],))
+OLDER = structs.replace(RIVER, expected=(("Velmere",),), others=(("Tavaholt",),), sources=(TITLES[:2],))
 CITED = "The Amber Almanac, Letter from Harrow Lane, The Granite Gazetteer"
 
 

@@ -12,7 +12,7 @@ from suite_texts import said
 from pytest_ltm._language.small_talk import read_templates
 from pytest_ltm._model.suite import scenarios_folder
 
-SUITES = ("extended", "hygiene", "learning", "needle", "reasoning")
+SUITES = ("extended", "hygiene", "learning", "memory", "needle", "reasoning")
 LONG = 3
 """Words from which an answer is not an everyday one, such as a colour or a number."""
 

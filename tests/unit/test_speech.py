@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.linear import PIECES
 from pytest_ltm._language import normalize, speech
 from pytest_ltm._language.dresses import dress_templates, dress_up
 
@@ -96,39 +95,12 @@ def test_what_says_something_stays_in_the_normal_form(said: str, normal: str) ->
     assert normalize(said) == normal
 
 
-PIECES = (
-    "<", "<think>", "</think>", "[THINK]", "[/THINK]", "<mull>one two three four five</mull>", "</mull>",
-    "<|im_end|>", "<|channel|>final<|message|>", "<|channel|>analysis<|message|>", "<|end|>", "<details>",
-    "</details>", "{", "[", "(", "`", "```", "```tool\n", "**", "*", "> ", "\n", "\n\n", " ", "a ", "Answer: ",
-    "Thought:\nAnswer: x\n", "Reasoning: a\n", '{"name": ', '{"name": "a", "arguments": {}}\n', "[1]", "[^1]",
-    "\u3010", "\ue200", "\\boxed{", "$", "\\(", "&amp;", "Sure! ", "Let me know if you need anything else. ", "---\n",
-    "<b>", "<answer>", "</answer>", "[memory ", "\nSources: 1", "\xa0", "e\u0301", "\u2728 ", "(thinking ",
-    "*thinking* a\n", "...done thinking.\n", "[Searching x]\n", "<!--", "' ", "a:", "- ", "&lt;think&gt;",
-    "analysisA", "assistantfinal", "[a](http://b)", "<sup>1</sup>", "{{cite:a", "~~~\n", "# a\n",
-)  # fmt: skip
-
-
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 def test_reading_a_reading_changes_nothing(reply: str) -> None:
     spoken = speech(reply)
 
     assert speech(spoken) == spoken
     assert normalize(normalize(spoken)) == normalize(spoken)
-
-
-def _work(text: str) -> float:
-    """Return the processor's time for a reading."""
-    start = time.process_time()
-    normalize(speech(text))
-    return time.process_time() - start
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("piece", PIECES)
-def test_ten_times_the_text_is_no_more_than_some_ten_times_the_work(piece: str) -> None:
-    short, long = ((piece * size)[:size] for size in (20_000, 200_000))
-
-    assert _work(long) <= 40 * max(_work(short), 0.005)  # in quadratic time it would be 100 times as much
 
 
 @pytest.mark.parametrize("reply", ["~~Petrel~~ Dunlin", "<s>Petrel</s> Dunlin", "Dunlin <del>or petrel</del>"])

@@ -13,7 +13,7 @@ from scenario_runs import conversation, generated, scores
 
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.evaluators import ObeysOrders
-from pytest_ltm.evaluators._orders import obeys_order
+from pytest_ltm.evaluators._instructions import obeys_order
 
 BODY = standing_orders.test_standing_orders
 ROOT = Path(__file__).parents[2]

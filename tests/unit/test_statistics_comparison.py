@@ -16,6 +16,8 @@ from pytest_ltm._results.statistics.pairs import Pair, ScoredRow, pair_rows, pas
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+pytestmark = pytest.mark.nightly("simulations, which only the statistics change", every=4)
+
 ALIKE, NEAR = WORLDS[1], WORLDS[3]
 
 

@@ -381,23 +381,6 @@ def test_the_number_of_a_step_counts_only_beside_another_right_answer() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(60)  # a limit, not a measurement: what grows with the square takes many minutes
-@pytest.mark.parametrize(
-    ("evaluator", "said"),
-    [
-        (evaluators.NamesColour(expected="teal"), "Your favourite colour is lavender. "),
-        (evaluators.PicksOption(expected=3), "5 "),
-        (
-            evaluators.RecallsJoke(joke="The kettle left the choir: it was steamed."),
-            '{"joke": "The kettle was steamed."} ',
-        ),
-    ],
-)
-def test_a_very_long_answer_is_judged_in_time_in_proportion(evaluator: Any, said: str) -> None:
-    assert evaluator([said * (600_000 // len(said))]).reason
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["scenarios.second", "hygiene.second", "answers.second"])
 def test_no_dress_changes_a_verdict(name: str, tmp_path: Path) -> None:
     rows = (LABELLED / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()

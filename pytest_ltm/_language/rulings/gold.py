@@ -17,21 +17,20 @@ from pytest_ltm._language.quantities import (
     CURRENCIES,
     UNITS,
     Quantity,
+    differs_in_sign,
     distinct_amounts,
     is_comparable,
+    is_same_value,
     read_quantities,
     unit_of,
 )
-from pytest_ltm._language.values import differs_in_sign, is_same_value
 from pytest_ltm._language.words import content_of, content_stems, plain_words, word_stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-_ALSO = re.compile(
-    r"\.\s+(?:answers? ranging\b[^\n]*|[^\n]{0,200}\b(?:is|are) also acceptable\b[^\n]*)$", re.IGNORECASE
-)
+_ALSO = LEXICON.expression(r"{gold also}", re.IGNORECASE)
 _ASIDE = re.compile(r"\s*\((?:or )?([^()]{1,60})\)\s*\.?$")
 _ORDERED = LEXICON.expression(r"\b{gold ordered}\b.*\b(?:then|followed by|lastly|finally|and)\b", re.IGNORECASE)
 _ORDER_ASKED = re.compile(r"\b(?:order of|(?:the|what|which|in|correct|chronological) order)\b")
@@ -177,12 +176,7 @@ def answering_quantities(gold: Gold, question: str, end: str, text: str) -> list
     return [one for one in pool if (one.value, one.unit) in bold] or pool
 
 
-_ASIDE_BEFORE = re.compile(
-    r"(?:\b(?:compared (?:to|with)|versus|vs\.?|as opposed to|instead of|rather than|against|beat\w*|"
-    r"(?:up|down) from|off|(?:started|began|starting|beginning)(?: out| off)? (?:with|at|from|on)|at first|previous\w*|"
-    r"prior|former\w*|originally|initially|earlier|last time|used to|(?:aim|goal|target|ask|estimat|quot|budget|"
-    r"promis)\w*|could (?:\w+ ){0,3}to)\b[^.;,()]{0,30}|\b(?:after|also|plus|another) (?:an? |the |your )?)$"
-)
+_ASIDE_BEFORE = LEXICON.expression(r"{gold aside before}")
 # What is said of another time, of an aim, or besides.
 _ASIDE_AFTER = LEXICON.expression(r"{gold aside after}")
 _BRACKETS = re.compile(r"\([^()]*\)")
@@ -272,7 +266,10 @@ def _counted_numbers(question: str, text: str, pool: Sequence[Quantity]) -> list
         return [one for one in pool if not one.unit or is_comparable(one.unit, unit)]
     bare = [one for one in pool if not one.unit]
     things = [one for one in bare if word_stem(word) in _next_stems(text, one) or _is_final(text, one)]
-    return [*things, *_single_amounts(text, word_stem(word))] or bare
+    # Where a text speaks of only one such thing: "one" alone counts nothing.
+    thing = word_stem(word)
+    matches = re.finditer(rf"\b(?:only|just) (?:one|a single) (?:\w+ ){{0,2}}{re.escape(thing)}", text)
+    return [*things, *[Quantity(1, "", one.start(), one.end()) for one in matches]] or bare
 
 
 def _measured_amounts(question: str, text: str, pool: Sequence[Quantity]) -> list[Quantity]:
@@ -305,9 +302,3 @@ def _next_stems(text: str, one: Quantity) -> set[str]:
     following = re.findall(r"[\w-]+|[^\w\s]", text[one.end : one.end + 40])[:3]
     stop = next((place for place, word in enumerate(following) if not word[0].isalnum()), len(following))
     return {word_stem(word) for word in following[:stop]}
-
-
-def _single_amounts(text: str, thing: str) -> list[Quantity]:
-    """Return where a text speaks of only one such thing: "one" alone counts nothing."""
-    matches = re.finditer(rf"\b(?:only|just) (?:one|a single) (?:\w+ ){{0,2}}{re.escape(thing)}", text)
-    return [Quantity(1, "", one.start(), one.end()) for one in matches]

@@ -1,6 +1,4 @@
-"""What the rules say of an answer, by what is expected: nothing, one of two, an order, or words."""
-
-# --- Questions that cannot be answered: whether an answer says so.
+"""What the rules say of an answer, by what is expected: nothing, one of two, an order, words, yes or no."""
 
 from __future__ import annotations
 
@@ -17,9 +15,12 @@ from pytest_ltm._language.clauses import (
 from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.quantities import holds_amounts, read_quantities
 from pytest_ltm._language.refusal import refuses_answer
-from pytest_ltm._language.rulings.assertion import (
+from pytest_ltm._language.rulings.gold import CANNOT_TELL, HEDGED, Ruling
+from pytest_ltm._language.rulings.stance import (
+    FINAL,
     LISTED,
     MANY,
+    SEVERAL,
     SHORT,
     concluding_part,
     denies_asked,
@@ -28,8 +29,6 @@ from pytest_ltm._language.rulings.assertion import (
     has_negation,
     turns_to_other,
 )
-from pytest_ltm._language.rulings.gold import CANNOT_TELL, HEDGED, Ruling
-from pytest_ltm._language.rulings.stance import FINAL, SEVERAL
 from pytest_ltm._language.rulings.wording import TITLES, in_other_words
 from pytest_ltm._language.words import casefold_plain, content_stems, is_english, plain_words
 
@@ -191,7 +190,10 @@ def order_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
     """Return the ruling on an answer that should name things in an order."""
     if refused:
         return CANNOT_TELL
-    keys = _distinct_keys(gold.texts[0])
+    # For each thing of the order the stems that no other has; empty if one has none.
+    items = [content_stems(part) for part in _ITEMS.split(normalize_text(gold.texts[0])) if part.strip()]
+    keys = [item - frozenset().union(*(other for other in items if other is not item)) for item in items]
+    keys = keys if all(keys) and _FEWEST <= len(keys) <= _MOST_ITEMS else []
     segments = [content_stems(part) if part.strip() else frozenset() for part in _ITEMS.split(normalize_text(end))]
     if not keys or _TURNED.search(normalize_text(end)):
         return Ruling("unscored", "an order of events")
@@ -201,13 +203,6 @@ def order_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
     if numbers == sorted(numbers, key=lambda place: place or 0):
         return Ruling("yes", "names them in the order")
     return Ruling("no", "names them in another order")
-
-
-def _distinct_keys(expected: str) -> Sequence[frozenset[str]]:
-    """Return for each thing of the order the stems that no other has; empty if one has none."""
-    items = [content_stems(part) for part in _ITEMS.split(normalize_text(expected)) if part.strip()]
-    keys = [item - frozenset().union(*(other for other in items if other is not item)) for item in items]
-    return keys if all(keys) and _FEWEST <= len(keys) <= _MOST_ITEMS else ()
 
 
 def _last_part_naming(key: frozenset[str], segments: Sequence[frozenset[str]]) -> int | None:
@@ -326,3 +321,39 @@ def _absent_ruling(gold: Gold, new: frozenset[str], hypothesis: str, end: str, *
     if new & content_stems(hypothesis):
         return Ruling("unscored", "has its words on the way only")
     return Ruling("no", "has none of its words")
+
+
+# --- Answers that should say yes or no.
+
+_YES = LEXICON.expression(r"{polarity yes}")
+_NO = LEXICON.expression(r"{polarity no}")
+# Says of somebody that it is not so, with nothing before it.
+_DENIES = LEXICON.expression(r"^\W*(?!i\b|we\b|there\b)(?:\w+ ){1,3}?(?:{polarity denies}(?: not|nt)|never)\b")
+_EITHER_WAY = LEXICON.pattern("polarity either way")
+_MAYBE = re.compile(r"^\W*(?:possibly|perhaps|maybe|(?:\w+ ){1,2}(?:might|may|could)(?: be| have)?)\W*$")
+
+
+def yes_or_no(text: str) -> str:
+    """Return whether a text says `yes` or `no`, in whatever words; "" where it says neither, or both."""
+    plain_text = normalize_text(text)
+    if _EITHER_WAY.search(plain_text):
+        return ""
+    words = [word for word, pattern in (("yes", _YES), ("no", _NO)) if pattern.search(plain_text)]
+    if not words:
+        return "no" if _DENIES.match(plain_text) else ""
+    return words[0] if len(words) == 1 else ""
+
+
+def commits_to_neither(text: str) -> bool:
+    """Return whether a text says that it may be yes or no: "perhaps", "he might be", "it depends"."""
+    return bool(_EITHER_WAY.search(normalize_text(text)) or _MAYBE.search(normalize_text(text)))
+
+
+def yes_or_no_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
+    """Return the ruling on an answer that should say yes or no."""
+    said = yes_or_no(end)
+    if refused:
+        return Ruling("unscored", "says it, and doubts") if said else CANNOT_TELL
+    if not said:
+        return Ruling("no", SEVERAL) if commits_to_neither(end) else Ruling("unscored", "says neither yes nor no")
+    return Ruling("yes" if said == yes_or_no(gold.texts[0]) else "no", f"says {said}")

@@ -10,13 +10,20 @@ from pytest_ltm._language.clauses import (
     normalize_text,
     phrase_positions,
     sentence_start,
+    split_sentences,
     why_not_standing,
 )
+from pytest_ltm._language.dates import MONTHS
 from pytest_ltm._language.lexicon import LEXICON
-from pytest_ltm._language.words import STOP_WORDS, plain_words, word_stem
+from pytest_ltm._language.meanings import FRAME, telling_keys
+from pytest_ltm._language.numbers import ORDINALS
+from pytest_ltm._language.quantities import read_quantities
+from pytest_ltm._language.refusal import refuses_answer
+from pytest_ltm._language.words import STOP_WORDS, casefold_plain, content_stems, phrase_pattern, plain_words, word_stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from collections.abc import Set as AbstractSet
 
 
 # In so many characters, a choice of two is all that an answer says.
@@ -30,34 +37,20 @@ MORE, OVER = "names something of which it is a part", "says that it is over"
 DOUBTFUL = frozenset((OPEN, OTHER, MORE, OVER))
 _SAME = r"so|more|less|thereabouts|later|rather|about|around|approximately|in other words|at least|equivalently|not"
 _SMALL = "the|an?|in|on|at|with|by|to|my|your|his|her|its|their|it|was|is|maybe|perhaps|possibly"
-_OR_AFTER = re.compile(
-    rf"[^.;:!?\n()]{{0,40}}?\b(?:or|and/or)\b(?! (?:{_SAME})\b)\W*(?:(?:{_SMALL})\W+)*(?P<other>\w*)"
-)
+_OR_AFTER = LEXICON.expression(r"{stance or after}")
 _OR_BEFORE = re.compile(r"(?P<other>\w*)\W*\bor,? (?:[\w-]+,? ){0,3}$")
 # A choice right before or after a place: whatever the words are.
 _BESIDE = (re.compile(rf"\bor\W+(?:(?:{_SMALL})\W+)*$"), re.compile(rf"\W{{0,3}}\bor\b(?! (?:{_SAME})\b)"))
 _NOT = re.compile(r"\b(?:not|never|(?:is|was|are|were)nt) (?:(?:the|an?|in|on|at|with|my|your)\W+)*\W*$")
 _ONE_OF = LEXICON.expression(r"\b{stance one of}")
 _WHETHER = re.compile(r"\b(?:whether|if) (?:\w+ ){1,3}(?:the |a |an |with |in |on |at |my |your )*$")
-PEOPLE = (
-    r"neighbou?r|sister|brother|friend|colleague|coworker|boss|manager|cousin|mother|mum|mom|father|dad|partner|wife|"
-    r"husband|aunt|uncle|roommate|flatmate|son|daughter|grandmother|grandfather|niece|nephew"
-)
-_VERB = (
-    r"is|was|has|have|had|did|does|likes|prefers|plays|owns|\w+ed|got|went|made|took|bought|gave|found|won|ran|wrote|sold|"
-    r"built|chose|drove|ate|saw|met"
-)
 _MIX = re.compile(r"s?(?: and [\w-]+| [\w-]+)?(?: (?:mix|cross|blend|hybrid|crossbreed))\b|[- ](?:mix|cross)\b")
 _LEFT = re.compile(r"\b(?:left|quit|quitting|leaving) (?:(?:the|my|your|his|her) )?$")
 _LEAVES = re.compile(r"\b(?:le(?:ft|aves?|aving)|quit\w*)\b")
 _PROPER = r"[A-Z][\w'&-]*(?: [A-Z][\w'&-]*){0,3}"
 # Three names or more in a row.
 _LISTED = re.compile(rf"(?:{_PROPER}, )+(?:{_PROPER},? )?(?:and|or) {_PROPER}")
-_SUBJECT = re.compile(
-    rf"^\W*(?:(?:for|and|but|while|whereas|it is|it was|that is|that was|thats) )*(?:(?:your|my|the|his|her|their) "
-    rf"(?:\w+ )?(?P<who>{PEOPLE})s?(?: \w+)?(?: (?:it|this|that))? (?:{_VERB})|(?P<name>[a-z]+) (?:{_VERB})|"
-    r"(?P<owner>[a-z]+)s (?:\w+ )?(?:is|was|are|were))\b"
-)
+_SUBJECT = LEXICON.expression(r"{stance subject}")
 _NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][a-z]+\b")
 
 
@@ -130,3 +123,191 @@ def why_rejected(wordings: Sequence[str], question: str, reply: str) -> str:
         return MORE
     reasons = [stance_at(text, *spot, known=known, people=people) for spot in spots]
     return next((one for one in reasons if one in FINAL), reasons[0]) if reasons and all(reasons) else ""
+
+
+# --- Whether an answer that has the expected words says that it is so.
+
+# An answer of at most so many characters is taken as a whole.
+SHORT = 400
+# A conclusion has at least so many characters.
+_LEAST = 15
+
+_MARKS = LEXICON.expression(r"{assertion marks}", re.IGNORECASE)
+
+
+def concluding_part(answer: str) -> str:
+    """Return the part of an answer that says what it comes to.
+
+    A short answer is its own conclusion; of a long one it is what its last mark begins ("therefore", "the answer is"),
+    or else its last three sentences.
+    """
+    text = answer.strip()
+    if len(text) <= SHORT:
+        return text
+    tail = text[-2 * SHORT :]
+    marks = [match.start() for match in _MARKS.finditer(tail)]
+    if marks and len(tail) - marks[-1] > _LEAST:
+        return tail[marks[-1] :]
+    return " ".join(split_sentences(tail[-SHORT:])[-3:])
+
+
+# --- Whether an answer says that the answer cannot be known, denies what the question takes for granted, or guesses.
+
+_DENIES = LEXICON.pattern("assertion denies")
+_ONLY_THIS = LEXICON.pattern("assertion only this")
+_CLAUSE = LEXICON.expression(r"{assertion clause}")
+_GUESS = LEXICON.expression(r"{assertion guess}")
+_TOLD = LEXICON.pattern("speaks of")
+_NOT_SO = phrase_pattern(r"(?:not|no|none|nothing|never|nor|\w+n't)")
+
+
+def goes_on_to_guess(text: str) -> bool:
+    """Return whether a text goes on to an answer after all: "..., but I think it was Tuesday".
+
+    One that refuses in its last sentence takes its guess back.
+    """
+    last = split_sentences(text)[-1:]
+    return _goes_on(text) and not any(refuses_answer(part) and not _goes_on(part) for part in last)
+
+
+def _goes_on(text: str) -> bool:
+    return any(
+        not _NOT_SO.search(match[0]) and not _TOLD.search(match[0]) for match in _GUESS.finditer(casefold_plain(text))
+    )
+
+
+def denies_asked(text: str, asked: AbstractSet[str]) -> bool:
+    """Return whether a clause of the text denies something that was asked about, or says that there is only other.
+
+    `asked`: stems of the words that the question takes for granted.
+    """
+    for clause in _CLAUSE.split(casefold_plain(text)):
+        negation = _DENIES.search(clause)
+        if negation:  # "rather than" denies what follows, "not" anything in its clause
+            denied = clause[negation.end() :] if " " in negation[0] else clause
+            if asked & content_stems(denied):
+                return True
+        if _ONLY_THIS.search(clause) and not asked & content_stems(clause):
+            return True
+    return False
+
+
+def turns_to_other(text: str) -> bool:
+    """Return whether a text that denies something goes on to tell something else: "no prize for this, but for that"."""
+    rest = re.split(r"\bbut\b", casefold_plain(text))[1:]
+    return any(not _NOT_SO.search(part) and not _TOLD.search(part) and not _ONLY_THIS.search(part) for part in rest)
+
+
+def has_negation(text: str) -> bool:
+    """Return whether a text has any word of negation or of a limit: it may refuse in a way that no rule knows."""
+    return bool(
+        _DENIES.search(casefold_plain(text))
+        or re.search(r"\b(?:only|just|n/?a|lack\w*|unable|in\w*sufficient)\b|\?", casefold_plain(text))
+    )
+
+
+MANY = "names more"
+# What stands between the items of a list.
+LISTED = re.compile(r",|\n|\band\b|&|\bor\b|\bplus\b")
+# An item of a list has at most so many words.
+_ITEM = 4
+# A text of more words is not a list.
+_LONG = 12
+_ASIDES = re.compile(r"\([^()]*\)|\s(?:\u2192|[-=]>)\s[^\n]*")
+_NOW = re.compile(r"\b(?:in the end|ended up|now|currently|these days|nowadays|at present|at the moment)\b")
+_AT_LAST = re.compile(r"\b(?:in the end|eventually|ended up|instead(?! of))\b")
+_PRESENT = re.compile(r"\b(?:now|current|currently|new|latest|these days|nowadays|still|at the moment)\b")
+_CLAUSES = re.compile(r"[,;\n()\u2013\u2014]|[.!?:](?=\s|$)|\b(?:and|but|while|whereas)\b")
+_ONLY = re.compile(r"\bonly\b")
+_ASSERTION_NAME = re.compile(r"(?<=[a-z,:] )['\"*\u201c]*((?!I\b)[A-Z0-9][\w-]*)")
+_MORE_WORDS = 2
+_MONTHS = frozenset(map(str.lower, MONTHS))
+_NUMBERED = re.compile(r"\s*\**(\d{1,3})[.):]\**\s+(.*)")
+
+
+def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
+    """Return why an answer with the words of an accepted wording may not say that it is so: "" if it does.
+
+    `wordings`: the expected answer's, the main one first.
+    """
+    text, known = normalize_text(end), f"{question} {' '.join(wordings)}"
+    people = unknown_names(question, " ".join(wordings), end)
+    spots = [spot for wording in wordings for spot in phrase_positions(text, wording, plural=True)]
+    for some in [spots] if spots else [phrase_positions(text, word, plural=True) for word in wordings[0].split()]:
+        reasons = [stance_at(text, *spot, known=known, people=people) for spot in some]
+        if reasons and all(reasons):
+            worst = next((one for one in reasons if one in (*FINAL, OPEN)), reasons[0])
+            return worst if spots or worst == OPEN else f"perhaps {worst}"
+    # Whether a clause says what is so now, and no clause says that of the expected answer.
+    mark = _AT_LAST if not _PRESENT.search(normalize_text(question)) else _NOW
+    now = [part for part in _CLAUSES.split(text) if mark.search(part) and not refuses_answer(part)]
+    telling = content_stems(" ".join(wordings)) - content_stems(question)
+    if bool(now and telling) and not any(telling & content_stems(part) for part in now if part.strip()):
+        return "says what is so in the end of something else"
+    if _is_at_another_place(wordings, question, end):
+        return "has it at another place of its list"
+    if spots and _is_of_another(wordings, question, end):
+        return "says it of something else"
+    return MANY if lists_more(wordings[0], question, end) or _is_one_of_two(wordings[0], question, end) else ""
+
+
+def lists_more(expected: str, question: str, end: str) -> bool:
+    """Return whether an answer to which a list is expected lists something else, too, or only a part of it."""
+    parts = [content_stems(part) for part in LISTED.split(expected) if part.strip()]
+    if len(parts) < 2 or len(plain_words(expected)) > _LONG:
+        return False
+    if _ONLY.search(normalize_text(end)) and not _ONLY.search(normalize_text(expected)):
+        return True
+    known = frozenset().union(*parts) | content_stems(question)
+    items = [part for part in LISTED.split(_ASIDES.sub("", end)) if part.strip()]
+    inside = [number for number, part in enumerate(items) if content_stems(part) & frozenset().union(*parts)]
+    near = items[inside[0] : inside[-1] + 2] if inside else []
+    return any(_is_other(part, known) for part in near)
+
+
+def _is_other(part: str, known: frozenset[str]) -> bool:
+    texts = plain_words(part)
+    if not 0 < len(texts) <= _ITEM or not part.strip()[0].isalpha() or refuses_answer(part) or read_quantities(part):
+        return False
+    return known.isdisjoint(content_stems(part)) and not FRAME.issuperset(telling_keys(part))
+
+
+def _is_one_of_two(wording: str, question: str, end: str) -> bool:
+    """Return whether an answer names another one beside the one that is expected: "at Gym One and at Gym Two"."""
+    if not re.fullmatch(_PROPER, wording):
+        return False
+    one, link = re.escape(wording), r",? (?:and|&) (?:(?:at|in|to|with|for|the) ){0,2}"
+    row = re.search(rf"(?:({_PROPER}){link}{one}|{one}{link}({_PROPER}))(?=\W*(?:$|[.,;:!)\n]))", end)
+    return row is not None and content_stems(row[1] or row[2]).isdisjoint(content_stems(f"{question} {wording}"))
+
+
+def _is_of_another(wordings: Sequence[str], question: str, end: str) -> bool:
+    """Return whether another sentence has more words of the question, and names something else.
+
+    "You hiked the loop a week later; you sprained your ankle on the Mill Path."
+    """
+    asked = content_stems(question)
+    if not _ASSERTION_NAME.search(f"it is {wordings[0]}"):
+        return False
+    ordinary = {*plain_words(question), "session", "step", "user"}
+    if _MONTHS.isdisjoint(plain_words(" ".join(wordings))):
+        ordinary |= _MONTHS
+    with_it, without = [0], []
+    for part in split_sentences(end):
+        if any(phrase_positions(normalize_text(part), wording, plural=True) for wording in wordings):
+            with_it.append(len(asked & content_stems(part)))
+        elif any(not ordinary.issuperset(plain_words(name)) for name in _ASSERTION_NAME.findall(part)):
+            without.append(len(asked & content_stems(part)))
+    return max(without, default=0) >= max(with_it) + _MORE_WORDS
+
+
+def _is_at_another_place(wordings: Sequence[str], question: str, end: str) -> bool:
+    """Return whether the n-th thing is asked for, and a numbered list has the expected one at another place."""
+    asked = [ORDINALS[word] for word in plain_words(question) if word in ORDINALS]
+    lines = [match for line in end.splitlines() if (match := _NUMBERED.match(line))]
+    have = {
+        int(line[1])
+        for line in lines
+        if any(phrase_positions(normalize_text(line[2]), wording, plural=True) for wording in wordings)
+    }
+    return len(asked) == 1 and len(lines) > 1 and bool(have) and asked[0] not in have

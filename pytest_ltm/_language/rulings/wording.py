@@ -22,9 +22,8 @@ from pytest_ltm._language.meanings import (
 )
 from pytest_ltm._language.refusal import refuses_answer
 from pytest_ltm._language.rulings.amounts import is_turned
-from pytest_ltm._language.rulings.assertion import LISTED, MANY, SHORT, doubt_of, lists_more
 from pytest_ltm._language.rulings.gold import CANNOT_TELL, Ruling
-from pytest_ltm._language.rulings.stance import FINAL, PEOPLE, SEVERAL
+from pytest_ltm._language.rulings.stance import FINAL, LISTED, MANY, SEVERAL, SHORT, doubt_of, lists_more
 from pytest_ltm._language.words import STOP_WORDS, is_english, plain_words, word_stem
 
 if TYPE_CHECKING:
@@ -47,10 +46,7 @@ _WHOSE = re.compile(rf"^(?:[Ww]ith )?{_OWNER} (?:[a-z]+ ){{1,2}}(?P<name>(?:(?:M
 # Somebody with two names: her coach, Ms Ode.
 _ALSO = re.compile(rf"^({_OWNER} [a-z ]+), ([A-Z][\w'-]*\.?(?: [A-Z][\w'-]*)*)$")
 # A name that needs not its author or place: "Ice" by Anna Kavan.
-_TITLE = re.compile(
-    r"^(?P<name>(?:[\"'\u201c\u2018][^\"\u201d\u2019]+[\"'\u201d\u2019]|(?:The )?[A-Z][\w'&-]*(?: [A-Z][\w'&-]*)+))"
-    r" (?:by|at|in|from|on)\b.*"
-)
+_TITLE = LEXICON.expression(r"{wording title}")
 _FEW, _SMALL, _PAIR = 3, 4, 2
 
 
@@ -116,6 +112,7 @@ def _is_name(text: str) -> bool:
 
 # --- What an answer says of them.
 
+_PERSON = LEXICON.expression(r"\b(?:step-?)?({stance people})\b")
 _EITHER = re.compile(r"\beither\b[^.;]*\bor\b|\b(?:any|one) of (?:these|those|them|the following)\b", re.IGNORECASE)
 _SINCE = re.compile(r"\b(?:now|instead|currently|these days|today|and (?:then|later))\b")
 _PAST = LEXICON.pattern("wording past", re.IGNORECASE)
@@ -187,7 +184,7 @@ def is_left_behind(gold: str, question: str, text: str) -> bool:
 
 
 def _people_keys(text: str) -> frozenset[str]:
-    return frozenset(map(meaning_key, re.findall(rf"\b(?:step-?)?({PEOPLE})\b", normalize_text(text))))
+    return frozenset(map(meaning_key, _PERSON.findall(normalize_text(text))))
 
 
 def _goes_on(gold: str, question: str, text: str) -> bool:

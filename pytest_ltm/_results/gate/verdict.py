@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct, structs
@@ -67,8 +66,7 @@ class Finding(Struct, frozen=True):
         return f"{self.place}: {self.sentence}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateVerdict:
+class GateVerdict(Struct, frozen=True, kw_only=True):
     """What a gate says of a run."""
 
     findings: tuple[Finding, ...]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from copy import copy
-from dataclasses import dataclass
 from math import copysign, fsum, inf, sqrt
 from operator import truediv
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from pytest_ltm._results.statistics.counts import LEVEL, Interval, holm_correction, t_below, t_quantile
 from pytest_ltm._results.statistics.pairs import SignUnit, UnitKind, min_units, unit_kind, units_of
@@ -39,8 +37,7 @@ _CHUNK = 8
 # Canay, Santos and Shaikh, 2021). Studentising would change nothing: the sum of squares is the same under every flip.
 
 
-@dataclass(frozen=True, slots=True)
-class Flips:
+class Flips(Struct, frozen=True):
     """What all assignments of signs say, or a sample of them; the one found is one of them."""
 
     assignments: int
@@ -110,8 +107,7 @@ def _subset_sums(values: Sequence[float]) -> list[float]:
 # --- How far the difference scatters between units, and between a few conversations.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scatter:
+class Scatter(Struct, frozen=True, kw_only=True):
     """How far a mean difference moves by chance."""
 
     difference: float
@@ -163,7 +159,7 @@ def standard_error(units: Sequence[SignUnit]) -> Scatter:
 
 def of_conversations(conversations: Sequence[SignUnit]) -> Scatter:
     """Return the standard error that minds what befalls whole conversations, of which there are few, two at least."""
-    return dataclasses.replace(standard_error(conversations), degrees=len(conversations) - 1)
+    return structs.replace(standard_error(conversations), degrees=len(conversations) - 1)
 
 
 def smallest_seen_drop(
@@ -183,8 +179,7 @@ def smallest_seen_drop(
 # --- What chance does to a difference, by all the tests that apply together.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chance:
+class Chance(Struct, frozen=True, kw_only=True):
     """Each test is right on its own supposition, so the more careful one counts."""
 
     flipped: Flips
@@ -237,8 +232,7 @@ COLLAPSES = 1 / 8
 """In which share of its conversations either agent may collapse; fewer collapses ask for less."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChanceOfRuns:
+class ChanceOfRuns(Struct, frozen=True, kw_only=True):
     """What chance does to the difference of two runs, either of which may collapse in conversations not held."""
 
     seen: Chance
@@ -325,8 +319,7 @@ FEWEST, MOST_TRIALS = 3, 100
 POWER = 0.8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Comparison(Struct, frozen=True, kw_only=True):
     """What a later run has over an earlier one, on the examples that both have a score for.
 
     Whatever cannot be told is None, and `reason` says why.
@@ -445,7 +438,7 @@ def compare_scenarios(
     ]
     adjusted = holm_correction([1.0 if each.p_drop is None else each.p_drop for each in comparisons])
     return {
-        name: dataclasses.replace(each, alpha=alpha, adjusted=p if each.can_tell else None)
+        name: structs.replace(each, alpha=alpha, adjusted=p if each.can_tell else None)
         for name, each, p in zip(groups, comparisons, adjusted, strict=True)
     }
 

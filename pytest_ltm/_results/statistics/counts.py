@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from math import atan, comb, cos, fsum, isfinite, pi, sin, sqrt
 from statistics import NormalDist
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -50,8 +51,7 @@ def t_quantile(share: float, degrees: int) -> float:
 LEVEL = 0.95
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Struct, frozen=True):
     """Where a value lies, at some confidence level."""
 
     low: float
@@ -148,8 +148,7 @@ def _check_trials(n: int, c: int, k: int) -> None:
 # --- How well two judges agree beyond what chance would make them.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kappa:
+class Kappa(Struct, frozen=True, kw_only=True):
     """Cohen's kappa of a table of counts."""
 
     value: float | None = None
@@ -208,8 +207,7 @@ def _kappa_error(table: Sequence[Sequence[int]], cases: int, ours: Sequence[floa
 # --- Two samples of different texts, which no pairing connects.
 
 
-@dataclass(frozen=True, slots=True)
-class IntervalEstimate:
+class IntervalEstimate(Struct, frozen=True):
     """A value and where it may lie."""
 
     value: float

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
-from dataclasses import dataclass
 from itertools import takewhile
 from math import fsum
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from pytest_ltm._results.statistics.comparison import (
     DRAWS,
@@ -46,8 +44,7 @@ NOTHING_TO_KEEP = "the isolated score is 0: there is nothing to keep"
 _NOISE = 1 - FULL_MARKS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpanPoint:
+class SpanPoint(Struct, frozen=True, kw_only=True):
     """One span of the degradation curve."""
 
     span: int
@@ -67,8 +64,7 @@ class SpanPoint:
         return self.score / self.isolated if self.isolated > _NOISE else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EffectiveSpan:
+class EffectiveSpan(Struct, frozen=True, kw_only=True):
     """The largest measured span at which, and below which, the agent keeps a share of its isolated score."""
 
     span: int | None
@@ -117,7 +113,7 @@ def effective_span(
     span = _kept_up_to(curve, lambda point: point.score >= share * point.isolated - _NOISE)
     low = _kept_up_to(curve, lambda point: point.margin is not None and point.margin.low >= 0)
     not_surely_lost = [point.span for point in curve if not point.margin or point.margin.high >= -_NOISE]
-    return dataclasses.replace(result, span=span, low=low, high=max(not_surely_lost, default=0))
+    return structs.replace(result, span=span, low=low, high=max(not_surely_lost, default=0))
 
 
 def degradation_curve(
@@ -190,8 +186,7 @@ def _kept_up_to(curve: Sequence[SpanPoint], kept: Callable[[SpanPoint], bool]) -
 IMAGINED = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PassRate:
+class PassRate(Struct, frozen=True, kw_only=True):
     """How many of the examples that have a score passed."""
 
     passed: int

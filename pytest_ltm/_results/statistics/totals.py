@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import fsum, sqrt
 from operator import itemgetter
 from statistics import median
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
 
 from pytest_ltm._journal.result import CallDurations, Pace
 from pytest_ltm._journal.timings import ReplyTime, SettleTime, TellTime
@@ -31,8 +32,7 @@ DRAWS = 1_000
 FULL_MARKS = 1 - 1e-9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
+class Spread(Struct, frozen=True, kw_only=True):
     """How far a total moves with the examples that happened to be drawn."""
 
     sd: float

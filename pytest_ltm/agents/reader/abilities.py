@@ -11,6 +11,7 @@ from pytest_ltm.agents.reader.history_qa import OpenQuestions, ToldHistory
 from pytest_ltm.agents.reader.ledger import Belongings, GiftLedger
 from pytest_ltm.agents.reader.notes import Ability, Appends
 from pytest_ltm.agents.reader.orders import ShoppingList, StandingOrders
+from pytest_ltm.agents.reader.own_facts import OwnFacts
 from pytest_ltm.agents.reader.person import Colours, ConflictingPersonalInformation, Names
 from pytest_ltm.agents.reader.places import InventedWorlds, Locations
 from pytest_ltm.agents.reader.plays import Restaurant, SallyAnne, SpyMeeting
@@ -22,6 +23,7 @@ ABILITIES: tuple[Ability, ...] = (
     Secrets(),
     ToldHistory(),
     Belongings(),
+    OwnFacts(),
     Tips(),
     Passages(),
     Codes(),

@@ -12,7 +12,7 @@ from array import array
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from pytest_ltm._language.clauses import split_sentences
@@ -117,6 +117,8 @@ _SATURATION, _LENGTH = 1.2, 0.6
 """BM25's k1 and b; a word counts once in a passage."""
 # The share of a passage's worth that the next one inherits: an answer follows its question.
 _NEIGHBOUR = 0.3
+# Notes whose passages are kept in memory.
+_NOTES_READ = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,51 +137,74 @@ class Passage:
 class ScoredPassage:
     """A passage and what it is worth for a question."""
 
-    passage: Passage
+    number: int
     worth: float
     share: float
     """How much of the question's weight it has words of, 0 to 1."""
+    index: PassageIndex
+
+    @property
+    def passage(self) -> Passage:
+        """The passage itself; its text is read anew."""
+        return self.index.passage(self.number)
 
 
 class PassageIndex:
-    """All passages of the notes so far; grows with them, in time linear in what is added."""
+    """All passages of the notes so far, without their texts; grows with them, in time linear in what is added."""
 
     def __init__(self) -> None:
         self.speakers = Counter[str]()
         """Who speaks, and how many passages are theirs."""
-        self._passages: list[Passage] = []
         self._sizes = array("I")
-        self._places: dict[str, array[int]] = {}
-        self._notes: list[int] = []
-        """The exchange's number of each note."""
-        self._at: date | None = None
+        self._places: defaultdict[str, array[int]] = defaultdict(partial(array, "I"))
+        self._notes: list[ReaderNote] = []
+        self._days: list[date | None] = []
+        """The day of each note."""
+        self._note_of = array("I")
+        """Of each passage the number of its note."""
+        self._first = array("I")
+        """The first passage of each note."""
+        self._said_in = lru_cache(maxsize=_NOTES_READ)(self._read_note)
 
     def index_new_notes(self, notes: Sequence[ReaderNote]) -> None:
         """Take in the notes that it does not hold yet."""
-        for note in notes[len(self._notes) :]:
-            message, reply, day = note.content
-            when, rest = split_date(message)
-            self._at = when or (None if day is None else date.fromisoformat(day)) or self._at
-            for speaker, said in iter_sayings(rest, reply):
-                for text in iter_passages(said):
-                    self._add(speaker, text)
-            self._notes.append(note.position)
+        for number, note in enumerate(notes[len(self._notes) :], start=len(self._notes)):
+            message, _, day = note.content
+            when, _ = split_date(message)
+            last = self._days[-1] if self._days else None
+            self._days.append(when or (None if day is None else date.fromisoformat(day)) or last)
+            self._notes.append(note)
+            self._first.append(len(self._sizes))
+            for speaker, text in self._read_note(number):
+                self._add(number, speaker, text)
 
-    def _add(self, speaker: str, text: str) -> None:
-        number = len(self._passages)
-        self._passages.append(Passage(number, len(self._notes), speaker, text, self._at))
+    def _read_note(self, number: int) -> list[tuple[str, str]]:
+        """Return the passages of a note with their speakers."""
+        message, reply, _ = self._notes[number].content
+        sayings = iter_sayings(split_date(message)[1], reply)
+        return [(speaker, text) for speaker, said in sayings for text in iter_passages(said)]
+
+    def _add(self, note: int, speaker: str, text: str) -> None:
+        number = len(self._sizes)
+        self._note_of.append(note)
         self.speakers[speaker] += 1
         known = set(content_stem_list(text))
         self._sizes.append(len(known))
         for one in known:
-            self._places.setdefault(one, array("I")).append(number)
+            self._places[one].append(number)
+
+    def passage(self, number: int) -> Passage:
+        """Return the passage of a number."""
+        note = self._note_of[number]
+        speaker, text = self._said_in(note)[number - self._first[note]]
+        return Passage(number, note, speaker, text, self._days[note])
 
     def search(self, words: AbstractSet[str], sees: Callable[[int], bool]) -> list[ScoredPassage]:
         """Return the passages that can be seen and share a word, best first; of equals the newest."""
-        seen = [sees(position) for position in self._notes]
+        seen = [sees(note.position) for note in self._notes]
         if not any(seen):
             return []
-        shown = bytearray(seen[passage.note] for passage in self._passages)
+        shown = bytearray(seen[note] for note in self._note_of)
         places = {word: [n for n in self._places.get(word, ()) if shown[n]] for word in words}
         total = shown.count(1)
         rarity = {word: math.log(1 + (total - len(on) + 0.5) / (len(on) + 0.5)) for word, on in places.items()}
@@ -194,10 +219,10 @@ class PassageIndex:
                 shares[n] += rarity[word] / weight
         worth = {n: value + _NEIGHBOUR * self._before(n, own) for n, value in own.items()}
         ranked = sorted(worth, key=lambda n: (-worth[n], -n))
-        return [ScoredPassage(self._passages[n], worth[n], shares[n]) for n in ranked]
+        return [ScoredPassage(n, worth[n], shares[n], self) for n in ranked]
 
     def _before(self, n: int, own: Mapping[int, float]) -> float:
-        same = n and self._passages[n - 1].at == self._passages[n].at
+        same = n and self._days[self._note_of[n - 1]] == self._days[self._note_of[n]]
         return own.get(n - 1, 0.0) if same else 0.0
 
 
@@ -628,8 +653,8 @@ def _elapsed_time(
 
 
 def _day_of(text: str, index: PassageIndex, sees: Callable[[int], bool]) -> date | None:
-    result = [one for one in index.search(wanted_stems(text, index.speakers), sees) if one.passage.speaker != ASSISTANT]
-    return result[0].passage.at if result else None
+    result = (one.passage for one in index.search(wanted_stems(text, index.speakers), sees))
+    return next((passage.at for passage in result if passage.speaker != ASSISTANT), None)
 
 
 def _which_came_first(question: ParsedQuestion, index: PassageIndex, sees: Callable[[int], bool]) -> str | None:

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
 
 
+# With a name, where several have one relation, or one name.
+_OWNER = r"(?P<owner>\w+(?: (?-i:[A-Z])\w+)?)"
 _TOLD = lazy_pattern(
-    r"\bmy (?P<owner>\w+)(?:'s| has an?| owns an?) (?P<thing>\w+) (?P<how>[a-z ]+) (?P<value>(?-i:[A-Z])\w+)",
+    rf"\bmy {_OWNER}(?:'s| has an?| owns an?) (?P<thing>\w+) (?P<how>[a-z ]+) (?P<value>(?-i:[A-Z])\w+)",
     re.IGNORECASE,
 )
-_ASKED = lazy_pattern(r"\bmy (?P<owner>\w+)(?:'s| get the) (?P<thing>\w+)[^?]*\?\s*$", re.IGNORECASE)
+_ASKED = lazy_pattern(rf"\bmy {_OWNER}(?:'s| get the) (?P<thing>\w+)[^?]*\?\s*$", re.IGNORECASE)
 _NAMING = lazy_pattern(r"\b(?:names?|named|call|called)\b", re.IGNORECASE)
 _PLACE = lazy_pattern(r"\b(?:where|place|town|from|bought)\b", re.IGNORECASE)
 

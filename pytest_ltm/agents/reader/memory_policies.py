@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+from array import array
 from collections import deque
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm._storage.text_file import TextFile
 from pytest_ltm.agents.reader.word_index import WordIndex
 
 if TYPE_CHECKING:
@@ -46,8 +49,8 @@ class Memory:
 
     def held(self) -> dict[str, Any]:
         """Return all state, for `put_back` on the same memory: without going by way of JSON."""
-        kinds = (list, set, dict, deque)
-        return {name: value.copy() if isinstance(value, kinds) else value for name, value in vars(self).items()}
+        kinds = (list, set, dict, deque, array)
+        return {name: copy(value) if isinstance(value, kinds) else value for name, value in vars(self).items()}
 
     def put_back(self, held: dict[str, Any]) -> None:
         """Go back to what `held` returned."""
@@ -69,32 +72,36 @@ class Retrieving(Memory):
 
     def __init__(self, tokens: int, count: Callable[[str], int], top: int | None = None) -> None:
         self._tokens, self._count, self._top = tokens, count, top
-        self._texts: list[str] = []
-        self._sizes: list[int] = []
+        self._written = TextFile()
+        """Of each exchange but the newest a line of JSON, as saving takes it: text and size."""
+        self._newest: str | None = None
+        self._sizes = array("I")
         self._index = WordIndex()
         self._seen: frozenset[int] | None = None
         self._best: list[int] = []
         self._overlooked: set[int] = set()
-        self._written: list[str] = []
 
     def add_message(self, message: str) -> None:
         """Add the message; what is seen depends on it."""
-        self._texts.append(message)
+        if self._newest is not None:
+            self._written.append(self._newest_line())
+        self._newest = message
         self._sizes.append(self._count(message))
         self._seen, self._best = None, []
 
     def leave(self, reply: str) -> None:
         """Add the reply to the newest exchange."""
-        self._texts[-1] += f"\n{reply}"
+        self._newest = f"{self._newest}\n{reply}"
         self._sizes[-1] += self._count(reply)
 
     def put_back(self, held: dict[str, Any]) -> None:
         """Go back, but keep the index, which holds nothing newer, and what was retrieved last."""
         super().put_back(held | {name: getattr(self, name) for name in ("_index", "_best")})
+        self._written.truncate(max(len(self._sizes) - 1, 0))
 
     def ignore_last(self) -> None:
         """Never retrieve the last message: it only asks."""
-        self._overlooked.add(len(self._texts) - 1)
+        self._overlooked.add(len(self._sizes) - 1)
 
     def can_see(self, position: int) -> bool:
         """Return whether the exchange is among those retrieved for the message being answered."""
@@ -107,17 +114,15 @@ class Retrieving(Memory):
 
         None where nobody looked: a message that needs no memory retrieves nothing.
         """
-        return [self._texts[position] for position in self._best]
+        return [self._text(position) for position in self._best]
 
     def state(self) -> list[int]:
         """Return what is never retrieved."""
         return sorted(self._overlooked)
 
     def lines(self) -> list[str]:
-        """Return each exchange as a line of JSON, made once: saving only joins lines."""
-        for number in range(len(self._written), len(self._texts) - 1):  # the last one may lack its reply
-            self._written.append(self._line(number))
-        return [*self._written, *([self._line(-1)] if self._texts else [])]
+        """Return each exchange as a line of JSON."""
+        return [*self._written, *([] if self._newest is None else [self._newest_line()])]
 
     def restore(self, state: Any) -> None:
         """Go back to what `state` returned."""
@@ -125,18 +130,25 @@ class Retrieving(Memory):
 
     def take(self, lines: Sequence[str]) -> None:
         """Hold the exchanges of `lines` and no others."""
-        exchanges = [json.loads(line) for line in lines]
-        self._texts, self._sizes = [text for text, _ in exchanges], [size for _, size in exchanges]
-        self._written = list(lines[:-1])
+        self._written, self._sizes, self._newest = TextFile(), array("I"), None
+        for line in lines:
+            if self._newest is not None:
+                self._written.append(self._newest_line())
+            self._newest, size = json.loads(line)
+            self._sizes.append(size)
         self._index, self._seen, self._best = WordIndex(), None, []
 
-    def _line(self, number: int) -> str:
-        return json.dumps([self._texts[number], self._sizes[number]])
+    def _newest_line(self) -> str:
+        return json.dumps([self._newest, self._sizes[-1]])
+
+    def _text(self, number: int) -> str:
+        newest = number == len(self._written)
+        return str(self._newest if newest else json.loads(self._written[number])[0])
 
     def _retrieved(self) -> list[int]:
-        newest = len(self._texts) - 1
+        newest, message = len(self._sizes) - 1, self._newest or ""
         if self._top is not None:
-            self._best = self._ranked(self._texts[newest])[: self._top]
+            self._best = self._ranked(message)[: self._top]
             return [newest, *self._best]
         chosen, left = [newest], self._tokens - self._sizes[newest]
         recent = left * (1 - _RECENT)
@@ -147,7 +159,7 @@ class Retrieving(Memory):
                 break
             chosen.append(position)
             left -= self._sizes[position]
-        known, ranked = set(chosen), self._ranked(self._texts[newest])
+        known, ranked = set(chosen), self._ranked(message)
         for position in ranked:
             if position not in known and self._sizes[position] <= left:
                 chosen.append(position)
@@ -157,10 +169,10 @@ class Retrieving(Memory):
         return chosen
 
     def _ranked(self, message: str) -> list[int]:
-        earlier = len(self._texts) - 1
+        earlier = len(self._written)
         if self._lacks(earlier):
             for number in range(len(self._index), earlier):
-                self._index.add([] if number in self._overlooked else _folded_words(self._texts[number]))
+                self._index.add([] if number in self._overlooked else _folded_words(self._text(number)))
         return self._index.rank(_folded_words(message))
 
     def _lacks(self, earlier: int) -> bool:

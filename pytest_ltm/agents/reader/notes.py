@@ -6,11 +6,13 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from pytest_ltm._language.numbers import NUMBERS, ONES
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._storage.schema import load_packaged_yaml
+from pytest_ltm._storage.text_file import TextFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -64,10 +66,20 @@ class ReaderNote:
     """The number of the exchange that told it: whether it can still be seen is asked of the memory."""
     time: float | None
     """When it was told, in POSIX seconds."""
-    content: Any
-    """JSON values."""
-    line: str
-    """The note as one line of JSON, made once: saving the reader only joins lines."""
+    stored: Callable[[], str] | None
+    """Reads the line of a long note, which is not in memory: a history may have millions of tokens."""
+    _content: Any
+    _line: str
+
+    @property
+    def content(self) -> Any:
+        """JSON values."""
+        return self._content if self.stored is None else json.loads(self.stored())[-1]
+
+    @property
+    def line(self) -> str:
+        """The note as one line of JSON, made once: saving the reader only joins lines."""
+        return self._line if self.stored is None else self.stored()
 
 
 class ReaderNotebook:
@@ -79,6 +91,7 @@ class ReaderNotebook:
         self.overlook = overlook
         """To be called for a message that only asks: nobody will look for anything in it."""
         self._notes: dict[str, list[ReaderNote]] = {}
+        self._long = TextFile()
         self._derived: dict[str, Any] = {}
 
     def add(self, turn: IncomingTurn, kind: str, content: Any) -> None:
@@ -133,7 +146,12 @@ class ReaderNotebook:
 
     def _append(self, line: str) -> None:
         kind, position, time, content = json.loads(line)
-        self._notes.setdefault(kind, []).append(ReaderNote(kind, position, time, content, line))
+        if len(line) <= MAX_CLOSELY_READ:
+            note = ReaderNote(kind, position, time, None, content, line)
+        else:
+            note = ReaderNote(kind, position, time, partial(self._long.__getitem__, len(self._long)), None, "")
+            self._long.append(line)
+        self._notes.setdefault(kind, []).append(note)
 
 
 class Ability(Protocol):

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._language import normalize, speech
 from pytest_ltm._language.clauses import normalize_text, phrase_positions
 from pytest_ltm._language.dates import dated_stretches
-from pytest_ltm._language.quantities import read_quantities, same_amounts
+from pytest_ltm._language.quantities import canonical_values, read_quantities, same_amounts
 from pytest_ltm._language.refusal import refuses_answer
-from pytest_ltm._language.rulings.amounts import amount_ruling
-from pytest_ltm._language.rulings.assertion import SHORT, concluding_part, doubt_of
+from pytest_ltm._language.rulings.amounts import amount_ruling, time_of, time_ruling
 from pytest_ltm._language.rulings.gold import HEDGED, Ruling, proven_ruling, read_gold, rule_by_value
-from pytest_ltm._language.rulings.polarity import yes_or_no_ruling
-from pytest_ltm._language.rulings.rules import abstention_ruling, options_of, order_ruling, phrase_ruling
-from pytest_ltm._language.rulings.stance import DOUBTFUL, FINAL, OVER, why_rejected
-from pytest_ltm._language.rulings.times import time_of, time_ruling
+from pytest_ltm._language.rulings.rules import (
+    abstention_ruling,
+    options_of,
+    order_ruling,
+    phrase_ruling,
+    yes_or_no_ruling,
+)
+from pytest_ltm._language.rulings.stance import DOUBTFUL, FINAL, OVER, SHORT, concluding_part, doubt_of, why_rejected
 from pytest_ltm._language.rulings.wording import is_left_behind
-from pytest_ltm._language.values import canonical_values
 from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.ltm_judge import JudgeDecision, ask_judge

@@ -20,11 +20,12 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure, SubFigure
 from msgspec import Struct
 
+from pytest_ltm._results.statistics.frontier import pareto_frontier
 from pytest_ltm._results.statistics.totals import FULL_MARKS
 from pytest_ltm._results.text import one_line, shorten_text, wrap_text
 from pytest_ltm._storage.errors import LtmError, did_you_mean
 from pytest_ltm._storage.sanitize import for_screen
-from pytest_ltm.reporting.plots.plot_data import Curve, Forest, Heat, Timeline
+from pytest_ltm.reporting.plots.plot_data import Curve, Forest, Frontier, Heat, Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -150,6 +151,8 @@ def _draw_content(part: SubFigure, content: Content) -> None:
         _draw_heatmap(part, content)
     elif isinstance(content, Timeline):
         _draw_timeline(part, content)
+    elif isinstance(content, Frontier):
+        _draw_frontier(part, content)
     else:
         _draw_forest(part, content)
 
@@ -208,23 +211,31 @@ def _size_in_inches(part: SubFigure) -> tuple[float, float]:
 def _wanted_size(content: Content, *, narrow: bool) -> tuple[float, float]:
     """Return the width and height in inches that a picture's content asks for; `narrow`: with its legend below."""
     if isinstance(content, Curve):
-        tested = sum(not line.reference for line in content.lines)
-        if narrow and tested <= _TOGETHER:
-            return 4.2, 2.5 + 0.085 * (len(content.lines) + 2)
-        names = min(max(28, *(len(line.agent) for line in content.lines)), _LONGEST)
-        if tested <= _TOGETHER:
-            return 4.9 + 0.068 * names, max(3.6, 1.2 + 0.17 * (len(content.lines) + 2))
-        wide, high = _panel_grid(tested, _CURVE)
-        return 2.4 + 1.9 * wide, 0.9 + 1.35 * high
+        return _wanted_curve_size(content, narrow=narrow)
     if isinstance(content, Heat):
         wide, high = _panel_grid(len(content.panels), len(content.columns))
         labels = min(max(map(len, content.rows), default=0), _LONGEST)
         panel = max(0.3 + 0.5 * len(content.columns), 1.5)
         return max(3.4, 0.9 + 0.07 * labels + wide * panel), 0.9 + high * (0.55 + 0.3 * len(content.rows))
+    if isinstance(content, Frontier):
+        names = min(max(len(spot.agent) for panel in content.panels for spot in panel.spots), _LONGEST)
+        legend = 0.0 if narrow else 1.0 + 0.068 * names
+        return legend + 3.4 * len(content.panels), 3.4 + 0.1 * narrow * len(content.panels[0].spots)
     if isinstance(content, Timeline):
         return 9.0, max(2.6, min(1.2 + 0.17 * (len(content.lanes) + 1), 14.0))
     wide, high = _panel_grid(len(content.panels), _FOREST)
     return 2.0 + 3.0 * wide, 1.0 + high * (0.5 + 0.2 * max(len(of) for _, of in content.panels))
+
+
+def _wanted_curve_size(content: Curve, *, narrow: bool) -> tuple[float, float]:
+    tested = sum(not line.reference for line in content.lines)
+    if narrow and tested <= _TOGETHER:
+        return 4.2, 2.5 + 0.085 * (len(content.lines) + 2)
+    names = min(max(28, *(len(line.agent) for line in content.lines)), _LONGEST)
+    if tested <= _TOGETHER:
+        return 4.9 + 0.068 * names, max(3.6, 1.2 + 0.17 * (len(content.lines) + 2))
+    wide, high = _panel_grid(tested, _CURVE)
+    return 2.4 + 1.9 * wide, 0.9 + 1.35 * high
 
 
 def _panel_grid(panels: int, columns: int) -> tuple[int, int]:
@@ -293,6 +304,37 @@ def _draw_references(axes: Any, content: Curve, at: _Places, ends: tuple[float, 
             (_draw_line(axes, line, at, bars=False, marker="|", markersize=3, zorder=3, **style), line.agent)
         )
     return entries
+
+
+def _draw_frontier(part: SubFigure, content: Frontier) -> None:
+    every = part.subplots(1, len(content.panels), squeeze=False, sharey=True)[0]
+    names = list(dict.fromkeys(spot.agent for panel in content.panels for spot in panel.spots))
+    entries: dict[str, Any] = {}
+    for axes, panel in zip(every, content.panels, strict=True):
+        if panel.published:
+            [entries["published frontier"]] = axes.plot(
+                *zip(*pareto_frontier(panel.published), strict=True), color=_GREY, linestyle=_DASHES[0], marker="|",
+                drawstyle="steps-post", linewidth=0.9,
+            )  # fmt: skip
+        axes.plot(*zip(*panel.steps, strict=True), color=_INK, drawstyle="steps-post", linewidth=0.9, zorder=2)
+        for spot in panel.spots:
+            number = names.index(spot.agent)
+            look = {
+                "color": _COLOURS[number % len(_COLOURS)],
+                "marker": _MARKERS[number % len(_MARKERS)],
+            }
+            reach = [[spot.score - spot.low], [spot.high - spot.score]]
+            bar = axes.errorbar([spot.cost], [spot.score], reach, linestyle="none", capsize=_scaled_points(2), **look)
+            entries[spot.agent] = bar
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:,g}")
+        axes.tick_params(axis="x", which="minor", labelbottom=False)
+        axes.set_xlabel(panel.across)
+        axes.set_ylim(-0.03, 1.03)
+        axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
+        axes.grid(axis="y", color=_PALE, linewidth=0.6)
+    every[0].set_ylabel("accuracy")
+    _draw_legend(part, [(handle, name) for name, handle in entries.items()])
 
 
 def _axis_positions(spans: Sequence[int | None]) -> tuple[_Places, float]:

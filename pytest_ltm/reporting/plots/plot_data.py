@@ -9,6 +9,8 @@ from msgspec import Struct
 from pytest_ltm._journal.result import span_place
 from pytest_ltm._model.plan import natural_sort_key
 from pytest_ltm._results.columns import GUESSED, UNSCORED
+from pytest_ltm._results.figures import mean_reply_seconds, tokens_a_reply
+from pytest_ltm._results.statistics.frontier import BUDGETS, PUBLISHED, CostPoint, lafs, pareto_frontier
 from pytest_ltm._results.statistics.totals import group_by, mean_or_none
 from pytest_ltm._results.text import NOTHING, one_line, pluralize, score_text
 from pytest_ltm._storage.errors import LtmError, did_you_mean
@@ -143,7 +145,34 @@ class Forest(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
 
 
-Content: TypeAlias = "Curve | Heat | Timeline | Forest"
+class FrontierSpot(Struct, frozen=True, kw_only=True):
+    """One agent at one memory span: what a reply of its cost, and its accuracy."""
+
+    agent: str
+    cost: float
+    score: float
+    low: float
+    high: float
+
+
+class FrontierPanel(Struct, frozen=True, kw_only=True):
+    """Accuracy against one cost."""
+
+    across: str
+    spots: tuple[FrontierSpot, ...]
+    steps: tuple[CostPoint, ...]
+    """The spots that none beats, the cheapest first."""
+    published: tuple[CostPoint, ...] = ()
+
+
+class Frontier(Struct, frozen=True, kw_only=True):
+    """Accuracy against seconds, and against tokens where they are known."""
+
+    panels: tuple[FrontierPanel, ...]
+    notes: tuple[str, ...]
+
+
+Content: TypeAlias = "Curve | Heat | Timeline | Forest | Frontier"
 
 
 def chosen_material(runs: Sequence[LoadedRun], agents: Sequence[str] = (), spans: Sequence[str] = ()) -> Material:
@@ -235,6 +264,47 @@ def _curve_notes(scored: Sequence[ResultSeries]) -> Iterable[str]:
     unproven = sum(each.column.open for each in scored)
     if unproven:
         yield f"{pluralize(unproven, 'example')} left open, at least in part: counted as 0, bars also allow for 1."
+
+
+# --- Accuracy against what a reply costs.
+
+
+def accuracy_frontier(material: Material, tier: str = "") -> Frontier:
+    """Return the accuracy of each agent against the mean seconds, and tokens read, of a reply.
+
+    `tier`: beside the published frontier of that tier of LongMemEval-V2. LtmError where no replies were timed.
+    """
+    scored = [each for each in material.series if each.column.out_of]
+    alone = len({each.column.span_label for each in scored}) == 1
+    published = tuple(PUBLISHED.get(tier, ()))
+    panels = []
+    for across, cost in (
+        ("seconds a reply, mean (log scale)", mean_reply_seconds),
+        ("tokens read a reply (log scale)", tokens_a_reply),
+    ):
+        priced = [(each, value) for each in scored if (value := cost(each.column))]
+        spots = tuple(_frontier_spot(each.agent if alone else each.label, each, value) for each, value in priced)
+        if spots:
+            steps = tuple(pareto_frontier((spot.cost, spot.score) for spot in spots))
+            panels.append(FrontierPanel(across=across, spots=spots, steps=steps, published=published))
+            published = ()
+    if not panels or "seconds" not in panels[0].across:
+        raise LtmError("no replies with a score were timed, so there is no frontier to draw")
+    return Frontier(panels=tuple(panels), notes=tuple(_frontier_notes(panels[0], tier)))
+
+
+def _frontier_spot(agent: str, series: ResultSeries, cost: float) -> FrontierSpot:
+    spot = _plotted_score(series)
+    return FrontierSpot(agent=agent, cost=cost, score=spot.score, low=spot.low, high=spot.high)
+
+
+def _frontier_notes(panel: FrontierPanel, tier: str) -> Iterable[str]:
+    least, most = BUDGETS
+    own = [(spot.cost, spot.score) for spot in panel.spots]
+    yield f"LAFS of all together, {least:g} to {most:g} s: {lafs(own):.1%}."
+    if tier:
+        gain = lafs([*own, *panel.published]) - lafs(panel.published)
+        yield f"Gain over the published frontier ({tier}, {lafs(panel.published):.1%}): {100 * gain:+.1f} points."
 
 
 # --- Heat maps: scenario by span; depth of the needle by length.

@@ -1,0 +1,62 @@
+"""Whether scenarios cost each other marks: all suites in one conversation, played to who remembers everything."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from pytest_ltm._cli.pytest_runs import examples_with_specs, play_run
+from pytest_ltm._model.suite import SUFFIX, scenarios_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+SUITES = ("extended", "hygiene", "reasoning", "learning", "needle")
+"""All scenarios stand in these."""
+NEVER_EARNED = {"how_to_think_maxim", "stale_facts", "forget_on_request", "users_apart"}
+"""Scenarios that the rule-based reader never earns whole, alone or in company."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Print what was lost, seed by seed, and what each agent earned."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks company", description=__doc__)
+    parser.add_argument("--span", default="32k", help="the memory span (32k)")
+    parser.add_argument("--seeds", type=int, default=60, help="how many (60)")
+    parser.add_argument("--first", type=int, default=0, metavar="SEED", help="the first of them (0)")
+    parser.add_argument("--agent", default="full,oracle", metavar="SPECS", help="who is played (full,oracle)")
+    parser.add_argument("--filler", default="letters", metavar="SPEC", help="what is said between (letters)")
+    given = parser.parse_args(argv)
+    words = [f"--ltm-span={given.span}", f"--ltm-filler={given.filler}"]
+    seeds = range(given.first, given.first + given.seeds)
+    for line in measure_company(given.agent.split(","), words, seeds):
+        print(line, flush=True)
+    return 0
+
+
+def measure_company(agents: Sequence[str], words: Sequence[str], seeds: Sequence[int]) -> Iterator[str]:
+    """Yield a line for each example that an agent lost marks in, and at last what each has earned of what it can."""
+    marks: dict[str, list[float]] = {agent: [] for agent in agents}
+    with tempfile.TemporaryDirectory(prefix="ltm-company-") as name:
+        folder = Path(name)
+        suite = folder / f"company{SUFFIX}"
+        suite.write_text(yaml.safe_dump(all_together()), encoding="utf-8")
+        for seed in seeds:
+            run = play_run(agents, [f"--ltm-suite={suite}", f"--ltm-seed={seed}", *words], folder / str(seed), folder)
+            for agent, row in examples_with_specs(run):
+                if agent != "full" or row.scenario not in NEVER_EARNED:
+                    marks[agent].append(row.score or 0.0)
+                    if marks[agent][-1] < 1:
+                        yield f"seed {seed}, {agent}, {row.scenario}: {marks[agent][-1]:.2f}: {row.reason}"
+    for agent, earned in marks.items():
+        yield f"{agent}: {sum(earned) / len(earned):.4f} of {len(earned)} examples, {len(seeds)} seeds"
+
+
+def all_together() -> dict[str, Any]:
+    """Return a suite of every scenario of the suites, one example of each."""
+    suites = [yaml.safe_load((scenarios_folder() / f"{suite}{SUFFIX}").read_text(encoding="utf-8")) for suite in SUITES]
+    scenarios = [scenario for suite in suites for scenario in suite["scenarios"]]
+    return {"name": "company", "version": 1, "examples": 1, "scenarios": scenarios}
