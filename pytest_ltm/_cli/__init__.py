@@ -61,10 +61,10 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "mcp": Command("_cli.mcp_server", "serve_tools", "answer a coding agent over the Model Context Protocol"),
     },
     "Read results": {
-        "runs": Command("_cli.history", "list_runs", "list runs: when, agents, totals, how they ended"),
+        "runs": Command("_cli.run_history", "list_runs", "list runs: when, agents, totals, how they ended"),
         "show": Command("_cli.examples", "show_examples", "list the examples of a run, or print one as a chat"),
         "compare": Command("_cli.compare", "compare_results", "compare runs or baselines; can fail a CI job"),
-        "trend": Command("_cli.history", "draw_trend", "show scores over time, in the terminal or as a page"),
+        "trend": Command("_cli.run_history", "draw_trend", "show scores over time, in the terminal or as a page"),
         "serve": Command("_cli.serve", "serve_pages", "open runs in the browser: live, to review, to take the test"),
     },
     "Share results": {

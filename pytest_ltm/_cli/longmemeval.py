@@ -241,19 +241,19 @@ def _parse_answered(where: str, about: dict[str, Any], row: dict[str, Any]) -> A
     for name in ("question_id", "question", "hypothesis"):
         if not isinstance(fields[name], str):
             raise DatasetError(f"{where}: {name}: expected a text, got {fields[name]!r}")
-    name = next((name for name in LABELS if name in row), None)
+    label_field = next((name for name in LABELS if name in row), None)
     label: bool | None = None
     judge: Any = ""
-    if name is not None:
+    if label_field is not None:
         # A text is a judge's whole reply: by the official rule it says yes if "yes" is in it.
-        value: Any = row[name]
+        value: Any = row[label_field]
         judge = row.get("judge_model", "")
         if isinstance(value, dict):
             value, judge = value.get("label"), value.get("model", judge)
         if isinstance(value, str):
             value = "yes" in value.lower()
         if not isinstance(value, bool):
-            raise DatasetError(f"{where}: {name}: expected true, false or the judge's reply, got {value!r}")
+            raise DatasetError(f"{where}: {label_field}: expected true, false or the judge's reply, got {value!r}")
         label, judge = value, str(judge)
     return Answered(where=where, label=label, judge=judge, **fields)
 

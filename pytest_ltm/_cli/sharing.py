@@ -25,7 +25,7 @@ from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm._storage.sanitize import escape_unprintable, for_file
 from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.reporting.agent_sentences import run_sentences
-from pytest_ltm.reporting.exports import every_eval_ever, inspect_ai, junit, mlflow, table_files, wandb
+from pytest_ltm.reporting.exports import every_eval_ever, inspect_ai, junit, table_files, trackers
 from pytest_ltm.reporting.exports.loaded import load
 from pytest_ltm.reporting.exports.output import ExportTarget, write_all
 from pytest_ltm.reporting.exports.table_files import paper_latex, paper_markdown
@@ -154,8 +154,8 @@ SINGLE_FILE_FORMATS = {"junit": ".xml", "markdown": ".md", "latex": ".tex"}
 WRITERS = {
     "junit": junit.outputs,
     "inspect": inspect_ai.outputs,
-    "mlflow": mlflow.outputs,
-    "wandb": wandb.outputs,
+    "mlflow": trackers.mlflow_outputs,
+    "wandb": trackers.wandb_outputs,
     "eee": every_eval_ever.outputs,
 }
 

@@ -301,8 +301,8 @@ class Pipeline(Thinks):
                 # days; in the paper, memories fade along the curve itself.
                 today = self._today()
                 for number in list(self._memories.remembered_numbers()):
-                    day = self._days[self._memories.items[number].span.first]
-                    strength, recalled = self._strength.get(number, (1, day))
+                    heard = self._days[self._memories.items[number].span.first]
+                    strength, recalled = self._strength.get(number, (1, heard))
                     if self._settings.forgetting == "code":
                         days = today - recalled
                         chance = math.exp(-days / strength) if days < _GONE else 0.0

@@ -8,10 +8,9 @@ from pytest_ltm.agents.reader.errands import Instructions, Reminders, TriggerRes
 from pytest_ltm.agents.reader.facts import DelayedRecall, HowToThink, InstructionRecall, KeyValuePairs
 from pytest_ltm.agents.reader.general import Announcement, General, Jokes, Tips, Trivia
 from pytest_ltm.agents.reader.history_qa import OpenQuestions, ToldHistory
-from pytest_ltm.agents.reader.ledger import Belongings, GiftLedger
+from pytest_ltm.agents.reader.ledger import Belongings, GiftLedger, OwnFacts
 from pytest_ltm.agents.reader.notes import Ability, Appends
 from pytest_ltm.agents.reader.orders import ShoppingList, StandingOrders
-from pytest_ltm.agents.reader.own_facts import OwnFacts
 from pytest_ltm.agents.reader.person import Colours, ConflictingPersonalInformation, Names
 from pytest_ltm.agents.reader.places import InventedWorlds, Locations
 from pytest_ltm.agents.reader.plays import Restaurant, SallyAnne, SpyMeeting
