@@ -1,4 +1,4 @@
-"""A book that is read out, and which beginning of its next chapter fits: what contradicts the book does not."""
+"""A book that is read out and which beginning of its next chapter fits; passages, each of one fact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Codes of people's things: told, changed, and known by way of another thing that has the same one."""
+"""Codes of people's things, languages that are taught by examples, and what is told in confidence."""
 
 from __future__ import annotations
 

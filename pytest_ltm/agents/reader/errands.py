@@ -1,4 +1,4 @@
-"""What the user wants done: a quote appended, a rule followed."""
+"""What the user wants done: a quote appended, a rule followed, a reminder added once it is due."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever nobody else understands: statements are kept, questions get the statement nearest in words."""
+"""Jokes, tips and who gave them; and whatever nobody else understands: the statement nearest in words is the answer."""
 
 from __future__ import annotations
 

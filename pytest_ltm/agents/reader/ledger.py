@@ -1,4 +1,4 @@
-"""A club's book: who gave how much for what on which day, where members live, and what it all comes to."""
+"""What people have and give: a club's book, belongings of those around the user, and the user's own facts."""
 
 from __future__ import annotations
 

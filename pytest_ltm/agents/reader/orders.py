@@ -1,4 +1,4 @@
-"""Standing orders for lines that the user asks for: given, changed, revoked, taken up again."""
+"""Standing orders for the lines that the user asks for, and the user's shopping list: given, changed, revoked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Places that are told relative to others: the way through all of them, and the direct way between two."""
+"""Places that are told relative to others, and invented worlds with rules of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables as CSV, JSON Lines and Parquet: a file each."""
+"""Tables as CSV, JSON Lines and Parquet, a file each; and one for a paper, in LaTeX and Markdown."""
 
 from __future__ import annotations
 
