@@ -1,4 +1,4 @@
-"""`trend [PATHS]`: what runs and baselines earned over time, as charts in the terminal or as a page."""
+"""`runs [FOLDER]`: what was run, newest first; `trend [PATHS]`: what it earned over time, as text or as a page."""
 
 from __future__ import annotations
 

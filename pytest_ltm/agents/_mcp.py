@@ -1,4 +1,4 @@
-"""`mcp:COMMAND`: a memory server that speaks MCP over stdio, as a store."""
+"""`store:` and `mcp:COMMAND`: memories that are not agents, in Python or behind MCP, and who reads for them."""
 
 from __future__ import annotations
 

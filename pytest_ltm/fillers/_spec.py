@@ -1,4 +1,4 @@
-"""Which filler a value of `--ltm-filler` names."""
+"""Which filler a value of `--ltm-filler` names; small talk from templates, and quizzes in other languages."""
 
 from __future__ import annotations
 

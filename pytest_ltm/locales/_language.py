@@ -1,4 +1,4 @@
-"""Language: what scenarios say in it, and what is said in it means."""
+"""Language: what scenarios say in it, what is said in it means, and which one a message is in."""
 
 from __future__ import annotations
 

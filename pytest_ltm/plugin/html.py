@@ -1,4 +1,4 @@
-"""pytest-html: columns of our own, totals and charts in the summary, each example's transcript in its row."""
+"""pytest-html: columns of our own, totals and charts in the summary, each example's transcript in its row, packed."""
 
 from __future__ import annotations
 

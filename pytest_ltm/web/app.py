@@ -1,4 +1,4 @@
-"""The server: its pages, and what answers where none does."""
+"""The server: its list of runs, reports and comparisons, the other pages, and what answers where none does."""
 
 from __future__ import annotations
 

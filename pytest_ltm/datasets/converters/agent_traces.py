@@ -1,4 +1,4 @@
-"""Traces of agents: runs of LangSmith, traces of Langfuse, spans of OpenTelemetry (conventions of GenAI)."""
+"""Chats with Claude, Gemini and others; traces of agents: LangSmith, Langfuse, OpenTelemetry."""
 
 from __future__ import annotations
 

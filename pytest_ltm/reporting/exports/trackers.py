@@ -1,4 +1,4 @@
-"""Runs as offline runs of W&B: one of the project `pytest-ltm` for each agent and span. `wandb sync` sends them."""
+"""Runs in a store of MLflow and as offline runs of W&B, which `wandb sync` sends: one for each agent and span."""
 
 from __future__ import annotations
 
