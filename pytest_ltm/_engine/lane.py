@@ -106,10 +106,10 @@ class Watching(Struct):
 
     def look(self, *, at_end: bool = False) -> None:
         """Ask the watcher; if it has no verdict when it must, it is Unscored."""
-        said = self.request.watcher(TranscriptView(self.since))
-        if said is not None and not isinstance(said, (Score, Unscored)):
-            raise ScenarioError(f"a watcher returns a Score, Unscored, or None for 'not yet', not {said!r}")
-        self.verdict = said
+        verdict = self.request.watcher(TranscriptView(self.since))
+        if verdict is not None and not isinstance(verdict, (Score, Unscored)):
+            raise ScenarioError(f"a watcher returns a Score, Unscored, or None for 'not yet', not {verdict!r}")
+        self.verdict = verdict
         if self.verdict is not None:
             return
         replies = self.request.replies
@@ -329,11 +329,7 @@ class GreenBody:
     def _ended_by(self, error: BaseException) -> None:
         if isinstance(error, self.assertion_types):
             self.assertion = error
-            self.sheet.note_failed_assertion(_first_line(error))
+            text = text_of(error).strip()
+            self.sheet.note_failed_assertion(text.splitlines()[0] if text else type(error).__name__)
         else:
             self.error = error
-
-
-def _first_line(error: BaseException) -> str:
-    text = text_of(error).strip()
-    return text.splitlines()[0] if text else type(error).__name__

@@ -145,8 +145,8 @@ class MemoryLedger(Struct):
 
     def invents(self, text: str, at: int) -> bool:
         """Return whether a record has a name or a number that nobody said up to an exchange; dates are left out."""
-        starts = {found.end() for found in _SENTENCE.finditer(text)}
-        dates = [found.span() for found in _DATES.finditer(text)]
+        starts = {match.end() for match in _SENTENCE.finditer(text)}
+        dates = [match.span() for match in _DATES.finditer(text)]
         for word in _WORD.finditer(text):
             is_name = any(map(str.isdigit, word[0])) or (word[0][0].isupper() and word.start() not in starts)
             dated = any(start <= word.start() < end for start, end in dates)
