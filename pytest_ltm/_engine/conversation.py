@@ -290,7 +290,13 @@ class Conversation:
             case GiveUp(reason):
                 self.give_up(reason)
             case Finish():
-                self._finish()
+                for lane in list(self._watched.values()):
+                    for watching in lane.watching:
+                        if watching.verdict is None:
+                            self._look(lane, watching, at_end=True)
+                    self._settle(lane)
+                self.channel.journal.write(events.End(reason="complete"))
+                self.finished = True
             case None:
                 pass
             case _:
@@ -359,15 +365,6 @@ class Conversation:
             self.channel.clock.jump_to_recorded(to)
         except ValueError as error:
             raise Divergence(f"the journal holds an impossible jump: {error}") from error
-
-    def _finish(self) -> None:
-        for lane in list(self._watched.values()):
-            for watching in lane.watching:
-                if watching.verdict is None:
-                    self._look(lane, watching, at_end=True)
-            self._settle(lane)
-        self.channel.journal.write(events.End(reason="complete"))
-        self.finished = True
 
     def _stop(self, reason: str) -> None:
         if self.channel.port.replaying:  # the record is not changed
@@ -460,6 +457,9 @@ class Conversation:
         lane.own.append(exchange)
         if told := values_told(request, exchange.reply):
             lane.told[exchange.number] = told
+            if isinstance(request, Ask):
+                for about, chosen in told.items():
+                    lane.unchosen[about] = tuple(one for one in request.tells[about] if one != chosen)
         if kind == "ask":
             lane.questions.append(CreditedQuestion(exchange.number, needles, answer or ""))
         self._heard(exchange)

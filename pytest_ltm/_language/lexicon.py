@@ -12,7 +12,7 @@ from pytest_ltm._language.patterns import made_later
 class Lexicon:
     """The sections of a room's `lexicon.txt`: words between blanks, regular expressions, one a line, or rows.
 
-    `{name}` in an expression stands for any of those of another section.
+    `{name}` in an expression stands for any of those of another section; an indented line continues the one above.
     """
 
     def __init__(self, package: str) -> None:
@@ -46,7 +46,7 @@ class Lexicon:
         return _NAMED.sub(lambda match: f"(?:{self._filled(self._joined(match[1]))})", template)
 
     def _joined(self, section: str) -> str:
-        return "|".join(filter(None, self._sections()[section].split("\n")))
+        return "|".join(filter(None, self._sections()[section].replace("\n  ", "").split("\n")))
 
 
 _HEADER = re.compile(r"^\[([a-z][a-z ]*)\]\n", re.MULTILINE)

@@ -150,7 +150,6 @@ def write_digits(text: str) -> str:
 
 
 def _small_number(word: str) -> int:
-    """Return what a number below a thousand is, in digits or in words."""
     if word.isdigit():
         return int(word)
     total = 0

@@ -8,15 +8,12 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rapidfuzz.distance import LCSseq
 
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._storage.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # Characters compared; a longer text is cut, for ROUGE-L takes time with the product of both lengths.
 LIMIT = 20_000
@@ -43,15 +40,15 @@ def _stemmed_words(text: str) -> list[str]:
     return [porter_stem(word) if len(word) > _UNSTEMMED else word for word in words]
 
 
+@lru_cache(maxsize=50_000)
 def porter_stem(word: str) -> str:
     """Return the Porter stem of one word, as NLTK's stemmer with its default extensions gives it."""
-    return _cached_stemmer()(word)
+    return str(_make_stemmer().stem(word))
 
 
 @cache
-def _cached_stemmer() -> Callable[[str], str]:
-    stemmer = _import_stemmer().PorterStemmer()
-    return lru_cache(maxsize=50_000)(lambda word: str(stemmer.stem(word)))
+def _make_stemmer() -> Any:
+    return _import_stemmer().PorterStemmer()
 
 
 def _import_stemmer() -> Any:

@@ -213,7 +213,6 @@ def _by_shape(  # noqa: C901, PLR0911 - as above
 
 
 def _prove_single(text: str, named: Sequence[Mention], doubts: Sequence[str], question: str) -> Proof:
-    """Return what a levelled text proves that names one value."""
     value = named[0].value
     if all(is_alternative(text, one) for one in named):
         return Proof("hedges", "leaves a choice")

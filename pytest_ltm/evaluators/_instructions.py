@@ -155,7 +155,6 @@ class SaysAtEachTrigger(Ruled, Struct, frozen=True):
         return self.judged_share(parts, self.judge, reason)
 
     def _as_published(self, answer: str) -> bool:
-        """Return whether the published rules are sure that an answer says the sentence."""
         if self.follows_own_rules:
             return False
         return (

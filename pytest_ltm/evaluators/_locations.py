@@ -521,7 +521,6 @@ class LiesAt(Ruled, Struct, frozen=True):
         return self.standing_in(Score(float(right), reason, rule=f"{self.family}/1", evidence=evidence))
 
     def _conclusion(self, answer: str) -> tuple[str, list[Leg]]:
-        """Return the sentence that counts and the legs in it."""
         places = tuple(place for place in self.places if place)
         pairs = [
             (sentence, legs)
@@ -551,7 +550,6 @@ def _turned_leg(leg: Leg) -> Leg:
 
 
 def _claims_distance(sentence: str) -> bool:
-    """Tell whether a sentence says of its first distance that it is so."""
     text = normalize_text(sentence)
     match = _A_DISTANCE.search(text)
     return match is None or not doubt_about(text, Mention(*match.span(), ""))

@@ -308,7 +308,6 @@ class RecallsJoke(Ruled, Struct, frozen=True):
         return verdict if sure else judge_verdict(self.judge, "jokes", answer, rule=_JOKES, joke=self.joke, jokes=jokes)
 
     def _by_rule(self, answer: str) -> tuple[Score, bool]:
-        """Return the rule's verdict and whether it is sure of it."""
         if enumerates_everything(answer):
             return Score(
                 0.0, "lists things instead of telling a joke", rule=_JOKES, evidence=evidence_snippet(answer)

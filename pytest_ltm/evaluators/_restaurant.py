@@ -307,7 +307,6 @@ def _ordering_words(reply: str, menu: Menu) -> Iterator[tuple[list[str], bool, b
 
 
 def _is_refused(before: Sequence[str]) -> bool:
-    """Tell whether words refuse what follows them."""
     return _REFUSED.search(" ".join(before[-3:])) is not None
 
 
@@ -742,7 +741,6 @@ class PlaysGuest(Ruled, Struct, frozen=True):
         return recalls_drink(reply, passed[0].items, self.menu.drinks)
 
     def _judged(self, judge: Judge, n: int, stage: Stage, passed: Sequence[Stage]) -> Stage:
-        """Return the stage as a judge sees it, if the rule is not sure."""
         if stage.sure:
             return stage
         said = answer_at(self.waiter, n) or "(not known)"
@@ -767,7 +765,6 @@ def _visit_rule(stages: Sequence[Stage]) -> str:
 
 
 def _judged_stage(judge: Judge, stage: Stage, name: str, **parts: str) -> Stage:
-    """Return the stage as a judge says that it went."""
     decision = ask_judge(judge, PROMPTS[name], answer=stage.said, **parts)
     stage = structs.replace(stage, judged=PROMPTS[name].id)
     if isinstance(decision, Unscored):
@@ -777,7 +774,6 @@ def _judged_stage(judge: Judge, stage: Stage, name: str, **parts: str) -> Stage:
 
 
 def _judged_dish(judge: Judge, stage: Stage, dishes: Sequence[str], text: str) -> Stage:
-    """Return the stage with the dish that a judge says was ordered."""
     prompt = PROMPTS["restaurant-dish"]
     asked = structs.replace(prompt, grades=(*(str(i) for i in range(1, len(dishes) + 1)), prompt.fail))
     numbered = "\n".join(f"{i}. {dish}" for i, dish in enumerate(dishes, start=1))

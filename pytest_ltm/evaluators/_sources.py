@@ -183,7 +183,6 @@ def _named_persons(answer: str) -> set[str]:
 
 
 def _said_by_mentions(text: str) -> list[Mention]:
-    """Return where a levelled text says of a person that they said it."""
     return _kind_mentions(text, _PERSONS)
 
 

@@ -43,10 +43,12 @@ class DecodesMessages(Ruled, Struct, frozen=True):
         answer = last_answer(answers)
         if self.follows_own_rules:
             return self._ours(answer)
-        find = _Exact(answer)
-        checks = tuple(Check(f"decodes {' / '.join(group)}", find.any(group)) for group in self.expected)
+        checks = tuple(
+            Check(f"decodes {' / '.join(group)}", any(_has_exactly(answer, word) for word in group))
+            for group in self.expected
+        )
         ours = {keyword for group in self.expected for keyword in group}
-        strange = [word for group in self.others for word in group if word not in ours and find.exactly(word)]
+        strange = [word for group in self.others for word in group if word not in ours and _has_exactly(answer, word)]
         total = sum(check.ok for check in checks)
         value = max(total - bool(strange), 0) / max(len(checks), 1)
         reason = f"{total} of {len(checks)} messages decoded"
@@ -220,14 +222,6 @@ def _name_forms(name: str) -> tuple[str, ...]:
     return (name, f"{name}s", f"{name}es", f"{name[:-1]}ies", *(f"{name[:at]} {name[at:]}" for at in parts))
 
 
-class _Exact:
-    """Keywords as the published evaluators find them: whole words, case-sensitive."""
-
-    def __init__(self, answer: str) -> None:
-        self.answer = answer
-
-    def exactly(self, keyword: str) -> bool:
-        return self.any((keyword,))
-
-    def any(self, keywords: Iterable[str]) -> bool:
-        return any(re.search(rf"\b{re.escape(keyword)}\b", self.answer) for keyword in keywords)
+def _has_exactly(answer: str, keyword: str) -> bool:
+    """Tell whether a keyword is in an answer as the published evaluators find it: a whole word, case-sensitive."""
+    return re.search(rf"\b{re.escape(keyword)}\b", answer) is not None

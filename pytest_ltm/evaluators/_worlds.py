@@ -183,7 +183,6 @@ def _world_marks(text: str, this: str, other: str) -> list[Mark]:
 
 
 def _other_world_mentions(text: str, mentions: Sequence[Mention], marks: Sequence[Mark]) -> Iterator[Mention]:
-    """Yield the mentions that are not about the world asked for."""
     heading = True
     for start, sentence in iter_sentences(text):
         span = start, start + len(sentence)

@@ -203,7 +203,14 @@ class TriviaFiller:
                 f"trivia filler does not fit into messages of {max_message_tokens!r} tokens. "
                 "Let the agent take longer ones, or use a --ltm-filler of your own"
             )
-        facts = _plain_at_the_ends(facts)
+        # Let the list of answers begin and end with a letter or digit where it can. Other signs
+        # may melt with a bracket into one token, and then counts do not add up.
+        for end in (0, -1):
+            for i in range(len(facts)):
+                place = i if end == 0 else -1 - i
+                if facts[place].answer[end].isalnum():
+                    facts[end], facts[place] = facts[place], facts[end]
+                    break
         if not self._counter.additive:
             facts = self._shortened(facts, tokens, max_message_tokens, instruction)
         if self._pool is None and self._counter.additive:
@@ -253,20 +260,6 @@ def _iter_pool_facts(rng: Random, counter: TokenCounter, given: Pool | None) -> 
             yield pool.facts[i], pool.cost(i, counter)
         if given is None:
             yield from arithmetic_facts(rng, counter)
-
-
-def _plain_at_the_ends(facts: list[QuizFact]) -> list[QuizFact]:
-    """Let the list of answers begin and end with a letter or digit where it can.
-
-    Other signs may melt with a bracket into one token, and then counts do not add up.
-    """
-    for end in (0, -1):
-        for i in range(len(facts)):
-            place = i if end == 0 else -1 - i
-            if facts[place].answer[end].isalnum():
-                facts[end], facts[place] = facts[place], facts[end]
-                break
-    return facts
 
 
 # --- Facts from a file in the format of TriviaQA.

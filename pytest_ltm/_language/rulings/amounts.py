@@ -89,7 +89,6 @@ def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ru
 
 
 def _ruling_on_rejection(stances: set[str]) -> Ruling:
-    """Return the ruling on an answer that says of no amount that it is the one."""
     worst = sorted(stances & FINAL) or sorted(stances)
     return Ruling("no" if worst[0] in FINAL else "unscored", f"names an amount, and {worst[0]}")
 

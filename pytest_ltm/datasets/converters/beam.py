@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm.datasets._interchange import History, Question, Session
-from pytest_ltm.datasets.converters.foreign import (
+from pytest_ltm.datasets.converters.declared_files import (
     Foreign,
     ForeignMessage,
     date_as,

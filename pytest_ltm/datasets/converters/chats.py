@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.rows import json_in, json_of
 from pytest_ltm.datasets._interchange import History, Session, ToolCall, Turn
-from pytest_ltm.datasets.converters.foreign import iter_items
+from pytest_ltm.datasets.converters.declared_files import iter_items
 from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
 
 if TYPE_CHECKING:

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 from msgspec import field
 
 from pytest_ltm.datasets._interchange import History, Question, Session
-from pytest_ltm.datasets.converters.foreign import Foreign, ForeignMessage, date_as, files_in, kind_name, lines_as
+from pytest_ltm.datasets.converters.declared_files import (
+    Foreign,
+    ForeignMessage,
+    date_as,
+    files_in,
+    kind_name,
+    lines_as,
+)
 
 if TYPE_CHECKING:
     from collections import Counter

@@ -13,7 +13,14 @@ import msgspec
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.rows import check_size
 from pytest_ltm.datasets._interchange import History, Question, Session, Turn
-from pytest_ltm.datasets.converters.foreign import Foreign, ForeignMessage, decode_as, files_in, kind_name, lines_as
+from pytest_ltm.datasets.converters.declared_files import (
+    Foreign,
+    ForeignMessage,
+    decode_as,
+    files_in,
+    kind_name,
+    lines_as,
+)
 
 if TYPE_CHECKING:
     from collections import Counter
