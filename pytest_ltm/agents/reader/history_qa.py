@@ -162,17 +162,14 @@ class PassageIndex:
             self._at = when or (None if day is None else date.fromisoformat(day)) or self._at
             for speaker, said in iter_sayings(rest, reply):
                 for text in iter_passages(said):
-                    self._add(speaker, text)
+                    number = len(self._passages)
+                    self._passages.append(Passage(number, len(self._notes), speaker, text, self._at))
+                    self.speakers[speaker] += 1
+                    known = set(content_stem_list(text))
+                    self._sizes.append(len(known))
+                    for one in known:
+                        self._places.setdefault(one, array("I")).append(number)
             self._notes.append(note.position)
-
-    def _add(self, speaker: str, text: str) -> None:
-        number = len(self._passages)
-        self._passages.append(Passage(number, len(self._notes), speaker, text, self._at))
-        self.speakers[speaker] += 1
-        known = set(content_stem_list(text))
-        self._sizes.append(len(known))
-        for one in known:
-            self._places.setdefault(one, array("I")).append(number)
 
     def search(self, words: AbstractSet[str], sees: Callable[[int], bool]) -> list[ScoredPassage]:
         """Return the passages that can be seen and share a word, best first; of equals the newest."""
