@@ -12,7 +12,7 @@ from pytest_ltm._language.patterns import made_later
 class Lexicon:
     """The sections of a room's `lexicon.txt`: words between blanks, regular expressions, one a line, or rows.
 
-    `{name}` in an expression stands for any of those of another section; an indented line goes on with the one above.
+    `{name}` in an expression stands for any of those of another section; an indented line continues the one above.
     """
 
     def __init__(self, package: str) -> None:
